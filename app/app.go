@@ -1,0 +1,84 @@
+// Package app says what an application is to the command line: how it describes itself, how it
+// turns data into a training job, and how it predicts from a model that it made.
+//
+// The order of calls: Describe for help and defaults; NewRun with the data, which checks every
+// setting and refuses unknown ones; the caller trains Run.Job; Run.Model turns the trained tables
+// into a model. Later, Open gives a Predictor for a saved model. The package trains nothing itself.
+package app
+
+import (
+	"io"
+
+	"bellows/data"
+	"bellows/model"
+	"bellows/train"
+)
+
+// Setting is one hyperparameter as `train APP --help` lists it.
+type Setting struct {
+	Name    string // the key of --set key=value
+	Default string
+	Reason  string // what it does, and why the default is what it is
+}
+
+// Description is what an application says of itself.
+type Description struct {
+	Name     string // the APP of the command line: "mf"
+	Title    string // "matrix factorisation"
+	Unit     string // what is counted as an item: "ratings"
+	Data     data.Kind
+	Settings []Setting
+	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". The last
+	// is the one that early stopping and --until look at when nothing else is said.
+	Metrics []string
+}
+
+// Goal ends a run early: --until METRIC<=X.
+type Goal struct {
+	Metric string
+	Below  bool // reached at or below Value; else at or above
+	Value  float64
+}
+
+// Input is all that a run is made from.
+type Input struct {
+	Data      *data.Set
+	Test      *data.Set // nil: 10 % of Data is held out by hash of (Seed, row)
+	Seed      uint64
+	Epochs    int   // 0: the application's choice, with early stopping
+	Goal      *Goal // nil: none
+	Staleness *int  // nil: the application's choice; 0 BSP; -1 async
+	Slots     int   // compute slots that will be used, as a hint for the number of splits
+	Settings  map[string]string
+}
+
+// Run is a training job made from an input, and the way from its tables to a model.
+type Run struct {
+	Job      train.Job
+	Settings map[string]string // resolved: every setting with its value
+	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
+	Items    int64             // training items of one epoch
+	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
+	Baseline *train.Metric
+	// Objective is the name of the metric that the run minimises or maximises.
+	Objective string
+	// Model builds the model from the tables' values (Tables order, row-major).
+	Model func(tables [][]float32) (*model.Model, error)
+}
+
+// Predictor answers for one model.
+type Predictor interface {
+	// Evaluate computes the model's metrics on labelled data: "rmse", "accuracy", ...
+	Evaluate(set *data.Set) ([]train.Metric, error)
+	// Predict writes one line per row of the data, in its order.
+	Predict(set *data.Set, out io.Writer) error
+	// Read is how the model's data is to be read: the kind, and what fixes its shape.
+	Read() (data.Kind, data.Options)
+}
+
+// Application is one of the things that bellows can train.
+type Application interface {
+	Describe() Description
+	NewRun(in Input) (*Run, error)
+	Open(m *model.Model) (Predictor, error)
+}

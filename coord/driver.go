@@ -1,0 +1,38 @@
+package coord
+
+import "bellows"
+
+// Driver is the application's half of the controller (Litz §3, Table 1): it decides which tasks
+// run, from the results of those that have. It must be deterministic in the order of completions,
+// so that another controller can replay it; it reads no clock, starts nothing and blocks on nothing.
+type Driver interface {
+	// DispatchInitialTasks is called once, before anything has run.
+	DispatchInitialTasks(d *Dispatcher)
+	// HandleTaskCompletion is called once per committed task, in the order of the commits. What it
+	// dispatches sees everything that was committed up to then.
+	HandleTaskCompletion(done Completion, d *Dispatcher)
+	// Save is the driver's state as numbers, Restore the way back: together with the tables and
+	// the queued tasks they are all that a job needs to go on elsewhere.
+	Save() []float64
+	Restore(state []float64) error
+}
+
+// Completion tells the driver of one committed task.
+type Completion struct {
+	bellows.Unit                      // what was done
+	Commit       bellows.CommitNumber // the commit that made it count
+	Result       []float64            // what the executor signalled; valid during the call
+}
+
+// Metric is one named figure of an epoch, by the names of the published schema: "test_rmse".
+type Metric struct {
+	Name  string
+	Value float64
+}
+
+// Epoch is what a driver reports when one pass over the data has been committed.
+type Epoch struct {
+	Number  int   // counted from 1
+	Items   int64 // items visited in training since the job's start
+	Metrics []Metric
+}

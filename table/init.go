@@ -1,0 +1,87 @@
+package table
+
+import (
+	"unsafe"
+
+	"bellows"
+)
+
+// InitKind is the shape of the distribution that a row starts from.
+type InitKind uint8
+
+const (
+	Zero    InitKind = iota // all values 0
+	Uniform                 // uniform on [Low, High)
+	Normal                  // normal with mean Low and standard deviation High
+	Fixed                   // all values Low
+)
+
+// Init is the initial value of every row: a function of (Seed, row) alone, so that any node can
+// make any row, again, at any time.
+type Init struct {
+	Kind      InitKind
+	Seed      uint64
+	Low, High float32
+}
+
+// Fill writes the initial values of a row. len(values) is the table's width.
+func (in Init) Fill(row bellows.RowID, values []float32) {
+	switch in.Kind {
+	case Zero:
+		clear(values)
+	case Fixed:
+		for i := range values {
+			values[i] = in.Low
+		}
+	case Uniform:
+		s := stream(in.Seed, row)
+		// The conversions forbid fusing, so that every machine rounds alike.
+		for i := range values {
+			values[i] = in.Low + float32((in.High-in.Low)*float32(s.unit()))
+		}
+	case Normal:
+		s := stream(in.Seed, row)
+		for i := range values {
+			values[i] = in.Low + float32(in.High*float32(s.normal()))
+		}
+	}
+}
+
+// splitMix is SplitMix64 (Steele, Lea, Flood 2014): a full-period stream from any start.
+type splitMix uint64
+
+func stream(seed uint64, row bellows.RowID) *splitMix {
+	s := splitMix(seed ^ (uint64(row)+1)*0x9e3779b97f4a7c15)
+	s.next()
+	return &s
+}
+
+func (s *splitMix) next() uint64 {
+	*s += 0x9e3779b97f4a7c15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// unit is uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
+func (s *splitMix) unit() float64 { return float64(s.next()>>40) / (1 << 24) }
+
+// normal is close to a standard normal: the sum of twelve uniforms less six (Irwin-Hall). Every
+// step is exact, so the value is the same on every machine; the tails end at six deviations.
+func (s *splitMix) normal() float64 {
+	sum := -6.0
+	for range 12 {
+		sum += s.unit()
+	}
+	return sum
+}
+
+// Counts is the view of a table's values as 32-bit counts. Values of an Int32 table travel and rest
+// as float32 words whose bits are the count; this is the one place where they are reinterpreted.
+func Counts(words []float32) []int32 {
+	if len(words) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*int32)(unsafe.Pointer(&words[0])), len(words))
+}

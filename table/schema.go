@@ -1,0 +1,156 @@
+// Package table describes model state: what a table's rows look like, how they start, and how they
+// are cut into partitions.
+//
+// A job declares its tables once, as Schemas; Validate checks them and Cut fixes the partitions,
+// which never change afterwards. The package holds no state: rows live in package store.
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"bellows"
+)
+
+// DType is the type of a table's values. Every value takes four bytes.
+type DType uint8
+
+const (
+	Float32 DType = iota // weights, factors
+	Int32                // counts
+)
+
+// Consistency is what a read of a table may miss.
+type Consistency int32
+
+const (
+	// BSP reads see all of the clocks before their own and nothing of it: bulk synchronous parallel.
+	BSP Consistency = 0
+	// Async reads have no bound on what they miss.
+	Async Consistency = math.MaxInt32
+)
+
+// SSP bounds staleness to s clocks: a read at clock c sees all of the clocks up to c-1-s
+// (stale synchronous parallel, Bösen §2.2). SSP(0) is BSP.
+func SSP(s int) Consistency { return Consistency(s) }
+
+func (c Consistency) String() string {
+	switch c {
+	case BSP:
+		return "BSP"
+	case Async:
+		return "async"
+	}
+	return fmt.Sprintf("SSP(%d)", int32(c))
+}
+
+// Needs is the clock that must be complete, over all splits, before a read at the given clock.
+func (c Consistency) Needs(at bellows.Clock) bellows.Clock {
+	if c == Async {
+		return bellows.NoClock
+	}
+	return max(bellows.NoClock, at-1-bellows.Clock(c))
+}
+
+// Rule names the numeric update of a table: how a delta changes a row.
+type Rule struct {
+	Name string  // "add", "sgd" or "adagrad"
+	Step float32 // step size of sgd and adagrad; unused by add
+	// Epsilon keeps adagrad's first steps finite: added to the root of the summed squares.
+	Epsilon float32
+}
+
+// Schema is the declaration of one table.
+type Schema struct {
+	Name        string
+	Rows        int // number of rows, ids 0..Rows-1
+	Width       int // values per row
+	DType       DType
+	Init        Init
+	Rule        Rule // zero: add
+	Consistency Consistency
+	// Partitions is the number of partitions; 0 lets Cut choose. Bounds, if given, fixes the
+	// partitions instead: partition p holds rows [Bounds[p], Bounds[p+1]).
+	Partitions int
+	Bounds     []bellows.RowID
+}
+
+// partitionBytesMin is the smallest useful partition where the table is large enough
+// (architecture, "Tables"); partitionsDefault is the most that Cut chooses by itself.
+const (
+	partitionBytesMin = 64 << 10
+	partitionsDefault = 64
+)
+
+// Validate reports the first thing that is wrong with the declaration.
+func (s *Schema) Validate() error {
+	bad := func(format string, args ...any) error {
+		return bellows.Errorf(bellows.Config, "declare table", s.Name, format, args...)
+	}
+	switch {
+	case s.Name == "":
+		return bad("a table needs a name")
+	case s.Rows < 1 || s.Rows > math.MaxInt32:
+		return bad("%d rows; must be 1 to 2^31-1", s.Rows)
+	case s.Width < 1 || s.Width > 1<<20:
+		return bad("rows of %d values; must be 1 to 2^20", s.Width)
+	case s.Consistency < 0:
+		return bad("staleness %d is negative", s.Consistency)
+	case s.DType == Int32 && s.Rule.Name != "" && s.Rule.Name != "add":
+		return bad("rule %q does not apply to counts", s.Rule.Name)
+	}
+	return s.validateBounds(bad)
+}
+
+func (s *Schema) validateBounds(bad func(string, ...any) error) error {
+	if s.Bounds == nil {
+		if s.Partitions < 0 || s.Partitions > s.Rows {
+			return bad("%d partitions for %d rows", s.Partitions, s.Rows)
+		}
+		return nil
+	}
+	n := len(s.Bounds)
+	if n < 2 || s.Bounds[0] != 0 || int(s.Bounds[n-1]) != s.Rows || !slices.IsSorted(s.Bounds) {
+		return bad("bounds must ascend from 0 to the number of rows, %d", s.Rows)
+	}
+	return nil
+}
+
+// Cut is the fixed division of a table's rows into partitions of consecutive rows.
+type Cut struct{ bounds []bellows.RowID }
+
+// Cut divides the table. Bounds rule; else Partitions equal parts; else as many parts as leave each
+// at least 64 KiB, at most 64.
+func (s *Schema) Cut() Cut {
+	if s.Bounds != nil {
+		return Cut{slices.Clone(s.Bounds)}
+	}
+	n := s.Partitions
+	if n == 0 {
+		n = min(partitionsDefault, s.Rows, max(1, s.Rows*s.Width*4/partitionBytesMin))
+	}
+	b := make([]bellows.RowID, n+1)
+	for i := range b {
+		b[i] = bellows.RowID(s.Rows * i / n)
+	}
+	return Cut{b}
+}
+
+// Len is the number of partitions.
+func (c Cut) Len() int { return len(c.bounds) - 1 }
+
+// Rows is the interval of rows [first, end) that partition p holds.
+func (c Cut) Rows(p bellows.PartitionID) (first, end bellows.RowID) {
+	return c.bounds[p], c.bounds[p+1]
+}
+
+// Find is the partition that holds the row.
+func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
+	if n := len(c.bounds) - 1; n == 1 {
+		return 0
+	}
+	i := sort.Search(len(c.bounds), func(i int) bool { return c.bounds[i] > row })
+	return bellows.PartitionID(i - 1)
+}

@@ -1,0 +1,22 @@
+// Package train is the programming model: what an application writes, and what runs it on a node.
+//
+// An application declares its tables, the number of splits and the items of every split in every
+// clock, and gives a Driver and an Executor (Litz §3). Its duties, in order:
+//
+//  1. Fill in a Job. Splits and items never change while the job lives.
+//  2. Driver.DispatchInitialTasks dispatches the first tasks. A task is the next clock of one split.
+//  3. Executor.RunTask reads rows, computes, writes deltas, and signals a result.
+//  4. Driver.HandleTaskCompletion learns of each committed result, dispatches more, reports epochs,
+//     keeps the best state, and says when the job is finished.
+//
+// The Bösen form is built on the same parts: a Worker function per split that loops over
+// GetRow, Inc and Clock.
+//
+// Reads block until the gate of their table admits them; a task that blocks gives its compute slot
+// to another (Litz §4, co-operative multitasking). A call that cannot be answered because the job
+// has ended does not return: the runtime unwinds the task.
+//
+// The package refuses to guess: an executor's lasting state is rows of a table partitioned by
+// split, everything else in an executor is scratch that may vanish between two tasks; and random
+// numbers must be functions of (seed, split, clock, item).
+package train

@@ -1,0 +1,37 @@
+package train
+
+import (
+	"bellows"
+	"bellows/coord"
+	"bellows/table"
+)
+
+// The words of the driver's side are coord's; here they are named for applications.
+type (
+	Driver     = coord.Driver
+	Dispatcher = coord.Dispatcher
+	Completion = coord.Completion
+	Epoch      = coord.Epoch
+	Metric     = coord.Metric
+)
+
+// Table names a table of a job: its index in Job.Tables.
+type Table = bellows.TableID
+
+// Job is a training job as the application declares it.
+type Job struct {
+	Tables []table.Schema
+	Splits int
+	// Items are the items of a split in a clock: fixed for the job, a pure function. An empty range
+	// is a clock that visits nothing, such as one that scores held-out rows.
+	Items  func(split bellows.SplitID, clock bellows.Clock) bellows.Range
+	Driver Driver
+	// NewExecutor makes the executor of a split on the node where the split is active.
+	NewExecutor func(split bellows.SplitID) (Executor, error)
+}
+
+// Executor runs the tasks of one split, one after the other (Litz §3).
+type Executor interface {
+	// RunTask does the task's unit of work. An error ends the job, with nothing of the task applied.
+	RunTask(t *Task) error
+}

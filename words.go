@@ -1,0 +1,79 @@
+// Package bellows is the vocabulary that every other package speaks: identities of nodes, tables,
+// partitions and splits, the counters of progress, and the shape of an error.
+//
+// It holds words and nothing else. It imports no other package of the project, starts nothing and
+// decides nothing; a function that needs more than the words themselves belongs to another room.
+package bellows
+
+import "fmt"
+
+// NodeID names one node (one process) of a job. Node 0 hosts the controller.
+type NodeID uint16
+
+// TableID names one table of a job, in the order in which the job declares them.
+type TableID uint16
+
+// PartitionID names one partition of a table, counted from 0 within the table.
+type PartitionID uint32
+
+// SplitID names one split of the training data, and the executor that runs it.
+type SplitID uint32
+
+// RowID names one row of a table, counted from 0.
+type RowID uint32
+
+// Clock counts the progress of a split. The first clock of a job is 0; NoClock precedes it.
+type Clock int32
+
+// NoClock is the clock before the first: what has completed when nothing has.
+const NoClock Clock = -1
+
+// CommitNumber numbers the commits of a job in the controller's order. The first commit is 1;
+// 0 is the initial state of every table.
+type CommitNumber uint64
+
+// Generation counts the ownership changes of one partition. A request that names another
+// generation than the receiver's is refused.
+type Generation uint32
+
+// Era counts the histories of a job: a rollback starts a new one.
+type Era uint32
+
+// Range is the half-open interval [Begin, End) of items of a split.
+type Range struct{ Begin, End int }
+
+// Len is the number of items in the range.
+func (r Range) Len() int { return r.End - r.Begin }
+
+// Overlaps reports whether the two ranges share an item.
+func (r Range) Overlaps(o Range) bool { return r.Begin < o.End && o.Begin < r.End }
+
+func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Begin, r.End) }
+
+// PartitionRef names a partition across the tables of a job.
+type PartitionRef struct {
+	Table     TableID
+	Partition PartitionID
+}
+
+func (p PartitionRef) String() string { return fmt.Sprintf("t%d/p%d", p.Table, p.Partition) }
+
+// Unit is a unit of work: the items of one split in one clock, or a part of them. An empty range
+// is the whole of a clock that visits no item.
+type Unit struct {
+	Split SplitID
+	Clock Clock
+	Items Range
+}
+
+func (u Unit) String() string {
+	return fmt.Sprintf("split %d clock %d items %v", u.Split, u.Clock, u.Items)
+}
+
+// FlushID names one flush: the client that sent it, and its number there, counted from 1.
+type FlushID struct {
+	Client NodeID
+	Seq    uint64
+}
+
+func (f FlushID) String() string { return fmt.Sprintf("flush %d of node %d", f.Seq, f.Client) }
