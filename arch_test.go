@@ -1,0 +1,126 @@
+// The house rules as a test. architecture says where each package lives; this file is that page as data.
+//
+// To add a package: enter it in rooms below, on the floor where its noun belongs. To let two rooms of one floor
+// know each other: enter the edge in edges, with its reason. Everything else here should rarely change.
+package bellows_test
+
+import (
+	"os"
+	"testing"
+)
+
+// module is the import path of the tree under test.
+const module = "bellows"
+
+// aside is the floor of programs that nothing imports: benchmarks, examples, generators.
+const aside = 9
+
+// Ceilings of one package.
+const (
+	linesMax    = 3000 // without tests and generated files
+	exportedMax = 60   // constants, variables, types and functions; methods not counted
+	importsMax  = 12   // distinct packages of this module; assembly is free of it
+	funcMax     = 100  // lines from "func" to the closing brace, tests included
+)
+
+// room is one package, or with a path that ends in "/..." every package below a folder.
+type room struct {
+	path  string
+	floor int
+	sees  int      // the highest floor it may import; below its own
+	also  []string // packages it may import above sees
+	fake  bool     // a fake or a conformance suite: may start goroutines and read the clock
+	leaf  bool     // a real implementation: imported by assembly alone
+	big   bool     // assembly: any number of internal imports
+}
+
+// rooms is the house from the ground up. Rooms that are not built yet are entered when they are.
+var rooms = []room{
+	// Floor 0, words: imports nothing of ours.
+	{path: ".", floor: 0, sees: -1},
+	{path: "vec", floor: 0, sees: -1},
+	{path: "planted", floor: 0, sees: -1},
+
+	// Floor 1, ports: an interface, its fake, its conformance suite.
+	{path: "wire", floor: 1, sees: 0},
+	{path: "transport", floor: 1, sees: 0},
+	{path: "transport/mem", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
+	{path: "transport/transporttest", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
+	{path: "blob", floor: 1, sees: 0},
+	{path: "blob/mem", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
+	{path: "blob/blobtest", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
+	{path: "registry", floor: 1, sees: 0},
+	{path: "registry/mem", floor: 1, sees: 0, also: []string{"registry"}, fake: true},
+	{path: "registry/registrytest", floor: 1, sees: 0, also: []string{"registry"}, fake: true},
+	{path: "cloud", floor: 1, sees: 0},
+	{path: "cloud/fake", floor: 1, sees: 0, also: []string{"cloud"}, fake: true},
+	{path: "cloud/cloudtest", floor: 1, sees: 0, also: []string{"cloud"}, fake: true},
+
+	// Floor 2, rules: pure decisions. Siblings only as listed in edges.
+	{path: "table", floor: 2, sees: 0},
+	{path: "rule", floor: 2, sees: 0},
+	{path: "store", floor: 2, sees: 0},
+	{path: "gate", floor: 2, sees: 0},
+	{path: "flow", floor: 2, sees: 0},
+	{path: "route", floor: 2, sees: 0},
+	{path: "handoff", floor: 2, sees: 0},
+	{path: "lease", floor: 2, sees: 0},
+	{path: "session", floor: 2, sees: 0},
+	{path: "assist", floor: 2, sees: 0},
+	{path: "tier", floor: 2, sees: 0},
+	{path: "shape", floor: 2, sees: 0},
+	{path: "plan", floor: 2, sees: 0},
+	{path: "sched", floor: 2, sees: 0},
+	{path: "market", floor: 2, sees: 0},
+	{path: "bid", floor: 2, sees: 0},
+	{path: "nn", floor: 2, sees: 0},
+	{path: "pipe", floor: 2, sees: 0},
+
+	// Floor 3, actors: the step functions of the roles.
+	{path: "server", floor: 3, sees: 2},
+	{path: "client", floor: 3, sees: 2},
+	{path: "coord", floor: 3, sees: 2},
+	{path: "broker", floor: 3, sees: 2},
+	{path: "stage", floor: 3, sees: 2},
+
+	// Floor 4, training.
+	{path: "data", floor: 4, sees: 3},
+	{path: "train", floor: 4, sees: 3},
+	{path: "model", floor: 4, sees: 3},
+
+	// Floor 5, apps: they see the rules and the training floor (the programming model, the examples that data gives
+	// them, the model that they hand over), never an actor.
+	{path: "app/...", floor: 5, sees: 2, also: []string{"train", "data", "model"}},
+
+	// Floor 6, faces and leaves.
+	{path: "api", floor: 6, sees: 3},
+	{path: "web", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
+	{path: "kube", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
+	{path: "transport/tcp", floor: 6, sees: 0, also: []string{"transport"}, leaf: true},
+	{path: "blob/file", floor: 6, sees: 0, also: []string{"blob"}, leaf: true},
+	{path: "registry/etcd", floor: 6, sees: 0, also: []string{"registry"}, leaf: true},
+
+	// Floor 7, assembly; floor 8, the binary.
+	{path: "node", floor: 7, sees: 6, big: true},
+	{path: "sim", floor: 7, sees: 6, big: true},
+	{path: "cmd/bellows", floor: 8, sees: 7, big: true},
+
+	// Aside: seen by nobody. (vec/gen is a module of its own and outside this tree.)
+	{path: "bench/...", floor: aside, sees: 8},
+	{path: "examples/...", floor: aside, sees: 8},
+}
+
+// edge lets from import to where the floors alone would not, and says why.
+type edge struct{ from, to, why string }
+
+// edges is every import between two rooms of one floor, and every other exception. One that the code no longer
+// uses is a failure too, so that the list stays true.
+var edges = []edge{}
+
+// TestArchitecture reads the tree and prints one sentence for each breach of the rules.
+func TestArchitecture(t *testing.T) {
+	t.Parallel()
+	for _, breach := range inspect(t, os.DirFS("."), house{rooms, edges}) {
+		t.Error(breach)
+	}
+}
