@@ -1,0 +1,68 @@
+package data
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Detection is how an input was understood.
+type Detection struct {
+	Format    string // "LIBSVM", "libFM", "CSV", "TSV", "triples", "IDX"
+	Separator string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
+	IndexBase int    // LIBSVM and libFM
+	Header    bool   // the first line names the columns
+	Label     string // the label's column, when it has a name
+	Files     int
+	Rows      int
+	Users     int // ratings
+	Items     int // ratings
+	Features  int // examples
+	Classes   int // distinct labels when all are whole numbers and few, else 0
+	Dropped   int64
+	FromCache bool // columns came from stored splits
+}
+
+// String is the sentence for the screen, such as
+// "100 000 ratings, 943 × 1 682, triples, tab" or
+// "11 314 rows × 17 561 features, 20 classes, LIBSVM, base 1".
+func (d Detection) String() string {
+	var parts []string
+	if d.Users > 0 {
+		parts = append(parts, grouped(d.Rows)+" ratings", grouped(d.Users)+" × "+grouped(d.Items))
+	} else {
+		parts = append(parts, grouped(d.Rows)+" rows × "+grouped(d.Features)+" features")
+	}
+	if d.Classes > 0 {
+		parts = append(parts, grouped(d.Classes)+" classes")
+	}
+	parts = append(parts, d.Format)
+	switch {
+	case d.Format == "LIBSVM" || d.Format == "libFM":
+		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
+	case d.Separator != "":
+		parts = append(parts, d.Separator)
+	}
+	if d.Header {
+		parts = append(parts, "header")
+	}
+	if d.Label != "" {
+		parts = append(parts, fmt.Sprintf("label %q", d.Label))
+	}
+	if d.Files > 1 {
+		parts = append(parts, grouped(d.Files)+" files")
+	}
+	if d.Dropped > 0 {
+		parts = append(parts, grouped(int(d.Dropped))+" entries of unknown features ignored")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// grouped writes n with a space before every third digit.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + " " + s[at:]
+	}
+	return s
+}

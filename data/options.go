@@ -1,0 +1,80 @@
+package data
+
+import (
+	"io"
+	"os"
+)
+
+// Header says whether the first line of each CSV, TSV or triples file names
+// the columns.
+type Header uint8
+
+// The values of Header.
+const (
+	HeaderAuto Header = iota // the first line is a header when its label or rating is not a number
+	HeaderYes
+	HeaderNo
+)
+
+// Options overrule what Read would detect. The zero value detects everything.
+type Options struct {
+	Format    string // "libsvm", "libfm", "csv", "tsv", "triples", "idx"; "" detects
+	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is the first column, or the file found by name
+	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
+	Header    Header
+	IndexBase string // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1
+
+	// Features fixes the width of the rows; 0 takes it from the input. Sparse
+	// entries beyond it are dropped and counted in Detection.Dropped; a dense
+	// row of another width is an error.
+	Features int
+
+	Splits  int       // number of parts; 0 is 1
+	Cache   string    // folder for parsed columns; "" stores nothing
+	Workers int       // parsing goroutines; 0 is one a processor
+	Stdin   io.Reader // what "-" reads; nil is os.Stdin
+	Limits  Limits
+
+	names []string // feature names a header must have, see Like
+}
+
+// Limits bound what an input may ask for. Zero values mean the defaults.
+type Limits struct {
+	LineBytes   int   // longest line; default 16 MiB
+	Features    int   // widest row; default 1<<27
+	Rows        int64 // most rows; default 1<<31 - 1
+	OutputBytes int64 // one decompressed file; default 1 GiB + 256 times its compressed size
+}
+
+// Like returns the options for a test file of a training set: the same
+// features, index base and column names.
+func (o Options) Like(train *Set) Options {
+	if part := train.Split(0); part.Examples != nil {
+		e := part.Examples
+		o.Features, o.names = e.Features, e.FeatureNames
+		if e.Sparse() {
+			o.IndexBase = [2]string{"0", "1"}[e.IndexBase]
+		}
+	}
+	return o
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.LineBytes <= 0 {
+		l.LineBytes = 16 << 20
+	}
+	if l.Features <= 0 {
+		l.Features = 1 << 27
+	}
+	if l.Rows <= 0 {
+		l.Rows = 1<<31 - 1
+	}
+	return l
+}
+
+func (o Options) stdin() io.Reader {
+	if o.Stdin != nil {
+		return o.Stdin
+	}
+	return os.Stdin
+}

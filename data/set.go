@@ -1,0 +1,202 @@
+package data
+
+import (
+	"math"
+	"slices"
+)
+
+// Kind says what the rows of an input are.
+type Kind uint8
+
+// The kinds of input.
+const (
+	Ratings  Kind = iota + 1 // user, item, rating
+	Examples                 // label, features
+)
+
+// String returns "ratings" or "examples".
+func (k Kind) String() string {
+	switch k {
+	case Ratings:
+		return "ratings"
+	case Examples:
+		return "examples"
+	}
+	return "unknown kind"
+}
+
+// Set is what Read returns: the columns of one input and how it was understood.
+//
+// With Options.Splits at most 1, Ratings or Examples holds the whole columns.
+// With more splits both are nil, each part is reached through Split, and Join
+// gives whole columns. This does not depend on whether a cache was used.
+type Set struct {
+	Kind     Kind
+	Ratings  *RatingSet  // nil unless Kind is Ratings
+	Examples *ExampleSet // nil unless Kind is Examples
+	Detected Detection
+
+	splits []*Set       // empty when the set is one split
+	joined *Set         // whole columns, when they were built
+	unmap  func() error // releases mapped files; nil when columns are on the heap
+}
+
+// Rows is the number of rows in all splits.
+func (s *Set) Rows() int {
+	switch {
+	case s.Ratings != nil:
+		return s.Ratings.Rows()
+	case s.Examples != nil:
+		return s.Examples.Rows()
+	}
+	rows := 0
+	for _, part := range s.splits {
+		rows += part.Rows()
+	}
+	return rows
+}
+
+// Splits is the number of parts that Split knows, at least 1.
+func (s *Set) Splits() int { return max(1, len(s.splits)) }
+
+// Split returns part i, 0 <= i < Splits, as a set of one split. Parts are
+// contiguous ranges of rows in the order of the input; nothing is copied.
+func (s *Set) Split(i int) *Set {
+	if len(s.splits) == 0 && i == 0 {
+		return s
+	}
+	return s.splits[i]
+}
+
+// Join returns a set of one split with the whole columns. It copies the parts
+// when they come from several mapped files, and nothing otherwise.
+func (s *Set) Join() *Set {
+	if len(s.splits) == 0 {
+		return s
+	}
+	if s.joined == nil {
+		s.joined = joinSplits(s)
+	}
+	return s.joined
+}
+
+// Close releases mapped files. No slice of the set, nor of its splits, may be
+// used afterwards; ids and names stay valid. Closing twice is allowed.
+func (s *Set) Close() error {
+	if s.unmap == nil {
+		return nil
+	}
+	unmap := s.unmap
+	s.unmap = nil
+	return unmap()
+}
+
+// RatingSet is ratings in coordinate form: rating r was given by user
+// Users[User[r]] to item Items[Item[r]].
+type RatingSet struct {
+	User   []int32   // index into Users, one a row
+	Item   []int32   // index into Items, one a row
+	Rating []float32 // finite, on the scale of the input
+	Users  []string  // ids as written, by first appearance, no duplicates
+	Items  []string
+}
+
+// Rows is the number of ratings.
+func (r *RatingSet) Rows() int { return len(r.Rating) }
+
+// View returns rows lo to hi-1; ids are shared and nothing is copied.
+func (r *RatingSet) View(lo, hi int) *RatingSet {
+	return &RatingSet{
+		User: r.User[lo:hi:hi], Item: r.Item[lo:hi:hi], Rating: r.Rating[lo:hi:hi],
+		Users: r.Users, Items: r.Items,
+	}
+}
+
+// IndicesIn returns, for every row, the index of its user and of its item in
+// another set (the one that a model was trained on), -1 where that set does
+// not know the id.
+func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
+	return renumber(r.User, r.Users, train.Users), renumber(r.Item, r.Items, train.Items)
+}
+
+// renumber maps each index into from to the index of the same id in to, or -1.
+func renumber(column []int32, from, to []string) []int32 {
+	known := make(map[string]int32, len(to))
+	for i, id := range to {
+		known[id] = int32(i)
+	}
+	table := make([]int32, len(from))
+	for i, id := range from {
+		table[i] = -1
+		if at, ok := known[id]; ok {
+			table[i] = at
+		}
+	}
+	out := make([]int32, len(column))
+	for r, i := range column {
+		out[r] = table[i]
+	}
+	return out
+}
+
+// ExampleSet is labelled feature vectors, dense or sparse.
+//
+// Dense: Dense holds Rows x Features values, row-major; Offset, Index, Value
+// are nil. Sparse: row r has the features Index[Offset[r]:Offset[r+1]],
+// ascending and counted from 0 whatever the file's base, with the Value of the
+// same position; Dense is nil. Offsets of a view are positions in Index and
+// Value as they stand, so the first one need not be 0.
+type ExampleSet struct {
+	Label        []float32 // finite, one a row
+	Features     int       // width of every row
+	Dense        []float32
+	Offset       []int64 // Rows+1
+	Index        []int32 // 0 <= index < Features
+	Value        []float32
+	FeatureNames []string // from a CSV header, else nil
+	IndexBase    int      // of the file: 0 or 1; 0 for dense input
+}
+
+// Rows is the number of examples.
+func (e *ExampleSet) Rows() int { return len(e.Label) }
+
+// Sparse reports whether the rows are in Offset, Index and Value.
+func (e *ExampleSet) Sparse() bool { return e.Offset != nil }
+
+// View returns rows lo to hi-1; nothing is copied.
+func (e *ExampleSet) View(lo, hi int) *ExampleSet {
+	v := *e
+	v.Label = e.Label[lo:hi:hi]
+	if e.Sparse() {
+		v.Offset = e.Offset[lo : hi+1 : hi+1]
+	} else {
+		v.Dense = e.Dense[lo*e.Features : hi*e.Features : hi*e.Features]
+	}
+	return &v
+}
+
+// Classes returns the distinct labels, ascending, when all of them are whole
+// numbers and there are at most limit of them; else nil.
+func (e *ExampleSet) Classes(limit int) []float32 {
+	seen := make(map[float32]struct{})
+	last := float32(math.NaN())
+	for _, y := range e.Label {
+		if y == last {
+			continue
+		}
+		last = y
+		if y != float32(math.Trunc(float64(y))) {
+			return nil
+		}
+		seen[y] = struct{}{}
+		if len(seen) > limit {
+			return nil
+		}
+	}
+	classes := make([]float32, 0, len(seen))
+	for y := range seen {
+		classes = append(classes, y)
+	}
+	slices.Sort(classes)
+	return classes
+}
