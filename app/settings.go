@@ -1,0 +1,175 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows"
+)
+
+// Auto is the value of a setting that an application chooses by itself.
+const Auto = "auto"
+
+// Values are the settings of one run: what was given, and defaults for the rest.
+//
+// The order of calls: Resolve, then one typed getter per setting, then Err. A getter that finds
+// its value unusable notes why and returns zero, so that Err tells everything that is wrong at
+// once. Copies share their state; one goroutine at a time uses them.
+type Values struct {
+	app    string
+	text   map[string]string
+	given  map[string]string
+	faults *[]string
+}
+
+// Resolve holds what was given against the settings that the application describes, and fills in
+// the defaults. A name that the application does not have is an error that names the nearest one.
+func Resolve(d Description, given map[string]string) (Values, error) {
+	v := Values{app: d.Name, text: make(map[string]string, len(d.Settings)), given: given, faults: new([]string)}
+	names := make([]string, 0, len(d.Settings))
+	for _, s := range d.Settings {
+		v.text[s.Name] = s.Default
+		names = append(names, s.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := v.text[name]; !known {
+			v.fault(name, "is no setting of this application: %s", suggest(name, names))
+			continue
+		}
+		v.text[name] = strings.TrimSpace(given[name])
+	}
+	return v, v.Err()
+}
+
+// All is every setting with its value, in a map of its own.
+func (v Values) All() map[string]string { return maps.Clone(v.text) }
+
+// Given says whether the value was given and is not the default by silence.
+func (v Values) Given(name string) bool {
+	_, ok := v.given[name]
+	return ok
+}
+
+// IsAuto says whether the application is to choose the value.
+func (v Values) IsAuto(name string) bool { return v.must(name) == Auto }
+
+// Settle records the value that the application chose, so that All tells it.
+func (v Values) Settle(name, value string) {
+	v.must(name)
+	v.text[name] = value
+}
+
+// Int is the value as a whole number from low to high.
+func (v Values) Int(name string, low, high int) int {
+	n, err := strconv.Atoi(v.must(name))
+	if err != nil || n < low || n > high {
+		v.fault(name, "must be a whole number from %d to %d", low, high)
+		return 0
+	}
+	return n
+}
+
+// Float is the value as a number from low to high, both included.
+func (v Values) Float(name string, low, high float64) float64 {
+	x, err := strconv.ParseFloat(v.must(name), 64)
+	if err != nil || math.IsNaN(x) || x < low || x > high {
+		v.fault(name, "must be a number from %g to %g", low, high)
+		return 0
+	}
+	return x
+}
+
+// Bool is the value as a truth: true or false, on or off, yes or no, 1 or 0.
+func (v Values) Bool(name string) bool {
+	switch strings.ToLower(v.must(name)) {
+	case "true", "on", "yes", "1":
+		return true
+	case "false", "off", "no", "0":
+		return false
+	}
+	v.fault(name, "must be true or false")
+	return false
+}
+
+// Choice is the value as one of the words allowed.
+func (v Values) Choice(name string, allowed ...string) string {
+	value := v.must(name)
+	if slices.Contains(allowed, value) {
+		return value
+	}
+	v.fault(name, "must be one of %s", strings.Join(allowed, ", "))
+	return ""
+}
+
+// Refuse notes that the value is unusable for a reason that the application knows.
+func (v Values) Refuse(name, format string, args ...any) {
+	v.must(name)
+	v.fault(name, format, args...)
+}
+
+// Err is nil, or everything that was found wrong so far, each with the setting, its value and
+// what is allowed. Its kind is bellows.Config.
+func (v Values) Err() error {
+	if len(*v.faults) == 0 {
+		return nil
+	}
+	err := bellows.Errorf(bellows.Config, "set", v.app, "%s", strings.Join(*v.faults, "; "))
+	err.Hint = fmt.Sprintf("`bellows train %s --help` lists the settings", v.app)
+	return err
+}
+
+// must is the text of a setting; asking for one that is not described is a bug of the application.
+func (v Values) must(name string) string {
+	text, ok := v.text[name]
+	if !ok {
+		panic(fmt.Sprintf("application %s does not describe the setting %q that it reads", v.app, name))
+	}
+	return text
+}
+
+func (v Values) fault(name, format string, args ...any) {
+	value, ok := v.text[name]
+	if !ok {
+		value = v.given[name]
+	}
+	*v.faults = append(*v.faults, fmt.Sprintf("%s=%s: %s", name, value, fmt.Sprintf(format, args...)))
+}
+
+// suggest names the known word nearest to a mistyped one, or all of them when none is near.
+func suggest(name string, known []string) string {
+	best, least := "", 3
+	for _, k := range known {
+		if d := edits(strings.ToLower(name), k); d < least && d < len(k) {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return "it has " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("did you mean %s?", best)
+}
+
+// edits is the Levenshtein distance of two words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
