@@ -1,0 +1,35 @@
+// Package vec holds the float32 kernels that all numeric work goes through:
+// vector sums and products, exp, log, sigmoid and softmax, sparse products,
+// the inner loop of matrix factorisation, and matrix products (GEMM). Each
+// fast kernel stands beside a slow reference in plain Go that tests it.
+//
+// # Duties of a caller, in order
+//
+//  1. Choose the kernel set once, at the start of the program, before any
+//     kernel runs: [Use] pins one of [Sets]; without it the best set of this
+//     CPU is taken. Changing the set while kernels run is not an error of
+//     memory, but calls then mix sets.
+//  2. Pass slices of the lengths that each function states. A wrong length, a
+//     row stride below the row or an index outside its slab is an error of the
+//     program, not of the data, and panics with the sizes it saw.
+//  3. Do not let two goroutines write one slice. Every kernel is safe for
+//     concurrent calls on separate slices, and none starts a goroutine.
+//
+// # What repeats
+//
+// A result depends on the values, the lengths and the kernel set, and on
+// nothing else: not on where a slice starts in memory, not on the other rows
+// of a matrix (see [GemmNN] for the one exception), not on earlier calls.
+// The sets "avx2" and "avx512" give the same bits. The set "go" gives the
+// same bits on every machine, but not those of the other two, because plain Go
+// has no fused multiply-add in single precision and sums in another order.
+//
+// # What it refuses
+//
+// No allocation in steady state, no threads, no double precision, no
+// complex numbers, no shapes of more than two dimensions, no broadcasting.
+// Floating-point errors are values, not Go errors: NaN in means NaN out, as
+// each function states. Nothing is flushed to zero; subnormal numbers are kept.
+package vec
+
+//go:generate sh -c "cd gen && go run ."

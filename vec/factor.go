@@ -1,0 +1,154 @@
+package vec
+
+import "fmt"
+
+// FactorStep does one step of stochastic gradient descent on the squared error
+// of a rating predicted as the product of a user's row p and an item's row q
+// (Koren, Bell and Volinsky, "Matrix factorization techniques for recommender
+// systems", 2009, section "Learning algorithms"):
+//
+//	residual = rating - p·q
+//	p, q     = decay*p + step*residual*q, decay*q + step*residual*p
+//
+// with both right sides taken from the old rows. decay is 1 - step*L2. The rows
+// have equal lengths, any rank, and must not overlap. nextP and nextQ are the
+// rows of a coming step: they are fetched into the cache, never read, and may
+// be nil.
+func FactorStep(rating, step, decay float32, p, q, nextP, nextQ []float32) (residual float32) {
+	same("FactorStep", len(p), len(q))
+	return factorStep(rating, step, decay, p, q, nextP, nextQ)
+}
+
+// Factors is the part of a factor model that a block of ratings touches, and
+// how its steps update it.
+//
+// Row u of the users is P[u*Stride:u*Stride+Rank], row i of the items likewise
+// in Q. What lies between Rank and Stride is neither read nor written, but for
+// a bias kept there. A Stride that is a multiple of 16 with slabs that start on
+// a cache line (as large slices do) is fastest; any other works.
+type Factors struct {
+	Rank   int // factors in a row, at least 1
+	Stride int // elements from one row to the next, at least Rank
+	P, Q   []float32
+
+	// UserBias[u*BiasStride] and ItemBias[i*BiasStride] are added to the
+	// prediction and learned with it; both nil means no biases. To keep a bias
+	// in its row behind the factors, let UserBias be P[Rank:], ItemBias be
+	// Q[Rank:] and BiasStride be Stride. Separate slices have BiasStride 1.
+	UserBias, ItemBias []float32
+	BiasStride         int
+
+	Mean   float32 // added to each prediction, not learned
+	Step   float32 // step size
+	L2     float32 // weight of the squared rows in the loss
+	BiasL2 float32 // weight of the squared biases in the loss
+}
+
+// FactorBlock does one step of stochastic gradient descent for each rating, in
+// the given order: rating[j] by the row user[j] of f.P on the row item[j] of
+// f.Q. It returns the sum of the squared residuals, each as it was before its
+// step.
+//
+//	e    = rating - Mean - bu - bi - p·q
+//	p, q = (1-Step*L2)*p + Step*e*q, (1-Step*L2)*q + Step*e*p
+//	bu   = (1-Step*BiasL2)*bu + Step*e, and bi likewise
+//
+// The three slices have equal lengths. An index outside its slab panics; the
+// ratings before it have then been applied. Rows are updated strictly one
+// rating after another, so the result repeats; rows of ratings a little ahead
+// are fetched into the cache, so an order that stays within blocks of users and
+// items that fit the second-level cache is about twice as fast as a random one.
+func FactorBlock(f *Factors, user, item []int32, rating []float32) (sumSquares float64) {
+	f.check(len(user), len(item), len(rating))
+	users, items := f.rows()
+	done := 0
+	for done < len(rating) {
+		end := min(done+factorChunk, len(rating))
+		n, s := factorBlock(f, users, items, user[done:], item[done:], rating[done:end])
+		sumSquares += s
+		done += n
+		if done < end {
+			panic(fmt.Sprintf("vec: FactorBlock: rating %d is by user %d on item %d, but there are %d users and %d items",
+				done, user[done], item[done], users, items))
+		}
+	}
+	return sumSquares
+}
+
+// factorChunk is the number of ratings in one assembly call, which cannot be
+// preempted.
+const factorChunk = 4096
+
+func (f *Factors) check(users, items, ratings int) {
+	same("FactorBlock", users, items)
+	same("FactorBlock", items, ratings)
+	if f.Rank < 1 || f.Stride < f.Rank {
+		panic(fmt.Sprintf("vec: FactorBlock: rank %d with stride %d", f.Rank, f.Stride))
+	}
+	if (f.UserBias == nil) != (f.ItemBias == nil) {
+		panic("vec: FactorBlock: biases for users or for items only; give both or none")
+	}
+	if f.UserBias != nil && f.BiasStride < 1 {
+		panic(fmt.Sprintf("vec: FactorBlock: bias stride %d; separate biases have 1, biases in rows the row's stride", f.BiasStride))
+	}
+}
+
+// rows returns the number of users and of items that the slabs hold.
+func (f *Factors) rows() (users, items int) {
+	users, items = whole(f.P, f.Stride, f.Rank), whole(f.Q, f.Stride, f.Rank)
+	if f.UserBias != nil {
+		users = min(users, whole(f.UserBias, f.BiasStride, 1))
+		items = min(items, whole(f.ItemBias, f.BiasStride, 1))
+	}
+	return users, items
+}
+
+// whole returns how many rows of the given width and stride fit in s.
+func whole(s []float32, stride, width int) int {
+	if len(s) < width {
+		return 0
+	}
+	return (len(s)-width)/stride + 1
+}
+
+func goFactorStep(rating, step, decay float32, p, q []float32) float32 {
+	e := rating - goDot(p, q)
+	goFactorUpdate(step*e, decay, p, q)
+	return e
+}
+
+func goFactorUpdate(a, decay float32, p, q []float32) {
+	q = q[:len(p)]
+	for i, v := range p {
+		w := q[i]
+		p[i] = float32(decay*v) + float32(a*w)
+		q[i] = float32(decay*w) + float32(a*v)
+	}
+}
+
+// goFactorBlock returns how many ratings it applied: fewer than all if an index
+// is out of range.
+func goFactorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	decay, biasDecay := 1-float32(f.Step*f.L2), 1-float32(f.Step*f.BiasL2)
+	var sum float64
+	for j, r := range rating {
+		u, i := int(user[j]), int(item[j])
+		if uint(u) >= uint(users) || uint(i) >= uint(items) {
+			return j, sum
+		}
+		p := f.P[u*f.Stride : u*f.Stride+f.Rank]
+		q := f.Q[i*f.Stride : i*f.Stride+f.Rank]
+		e := r - f.Mean
+		if f.UserBias != nil {
+			bu, bi := &f.UserBias[u*f.BiasStride], &f.ItemBias[i*f.BiasStride]
+			e = e - *bu - *bi - goDot(p, q)
+			*bu = float32(biasDecay**bu) + float32(f.Step*e)
+			*bi = float32(biasDecay**bi) + float32(f.Step*e)
+		} else {
+			e -= goDot(p, q)
+		}
+		goFactorUpdate(f.Step*e, decay, p, q)
+		sum += float64(float64(e) * float64(e))
+	}
+	return len(rating), sum
+}

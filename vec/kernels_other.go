@@ -1,0 +1,38 @@
+//go:build !amd64
+
+package vec
+
+// detect returns the best kernel set of this CPU: no assembly for it yet.
+func detect() level { return levelGo }
+
+func axpy(alpha float32, x, y []float32)  { goAxpy(alpha, x, y) }
+func add(x, y []float32)                  { goAdd(x, y) }
+func addInt32(x, y []int32)               { goAddInt32(x, y) }
+func scale(alpha float32, x []float32)    { goScale(alpha, x) }
+func dot(x, y []float32) float32          { return goDot(x, y) }
+func sumSquares(x []float32) float32      { return goSumSquares(x) }
+func absMax(x []float32) float32          { return goAbsMax(x) }
+func exp(x, y []float32)                  { goExp(x, y) }
+func log(x, y []float32)                  { goLog(x, y) }
+func sigmoid(x, y []float32)              { goSigmoid(x, y) }
+func softmax(rows, cols int, x []float32) { goSoftmax(rows, cols, x) }
+
+func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
+	return goFactorStep(rating, step, decay, p, q)
+}
+
+func factorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	return goFactorBlock(f, users, items, user, item, rating)
+}
+
+func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	goGemm(m, n, k, alpha, a, lda, 1, b, ldb, 1, beta, c, ldc)
+}
+
+func gemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	goGemm(m, n, k, alpha, a, lda, 1, b, 1, ldb, beta, c, ldc)
+}
+
+func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	goGemm(m, n, k, alpha, a, 1, lda, b, ldb, 1, beta, c, ldc)
+}

@@ -1,0 +1,56 @@
+package limit
+
+// Read loads every element of x.
+func Read(x []float32) { read(x) }
+
+// ReadTwo loads every element of x and of y, which have equal lengths.
+func ReadTwo(x, y []float32) {
+	y = y[:len(x)]
+	readTwo(x, y)
+}
+
+// Update loads every element of x and stores it again.
+func Update(x []float32) { update(x) }
+
+// UpdateFrom loads every element of x and of y, which have equal lengths, and
+// stores y's again.
+func UpdateFrom(x, y []float32) {
+	y = y[:len(x)]
+	updateFrom(x, y)
+}
+
+// sink keeps the compiler from dropping loads whose result nobody uses.
+var sink float32
+
+func goRead(x []float32) {
+	var s float32
+	for _, v := range x {
+		s += v
+	}
+	sink = s
+}
+
+func goReadTwo(x, y []float32) {
+	y = y[:len(x)]
+	var s float32
+	for i, v := range x {
+		s += v + y[i]
+	}
+	sink = s
+}
+
+func goUpdate(x []float32) {
+	for i, v := range x {
+		x[i] = v * 1
+	}
+}
+
+func goUpdateFrom(x, y []float32) {
+	y = y[:len(x)]
+	var s float32
+	for i, v := range x {
+		s += v
+		y[i] *= 1
+	}
+	sink = s
+}

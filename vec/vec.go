@@ -1,0 +1,148 @@
+package vec
+
+import "fmt"
+
+// chunk is the number of elements handed to one assembly call. Assembly cannot
+// be preempted, so a call must end within some tens of microseconds.
+const chunk = 1 << 15
+
+// Axpy adds alpha times x to y: y[i] += alpha*x[i], with one rounding per
+// element in the assembly sets and two in "go". The lengths must be equal.
+func Axpy(alpha float32, x, y []float32) {
+	same("Axpy", len(x), len(y))
+	for len(x) > chunk {
+		axpy(alpha, x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	axpy(alpha, x, y)
+}
+
+// Add adds x to y: y[i] += x[i]. The lengths must be equal.
+func Add(x, y []float32) {
+	same("Add", len(x), len(y))
+	for len(x) > chunk {
+		add(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	add(x, y)
+}
+
+// AddInt32 adds x to y: y[i] += x[i], wrapping on overflow. The lengths must be
+// equal.
+func AddInt32(x, y []int32) {
+	same("AddInt32", len(x), len(y))
+	for len(x) > chunk {
+		addInt32(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	addInt32(x, y)
+}
+
+// Scale multiplies x by alpha: x[i] *= alpha.
+func Scale(alpha float32, x []float32) {
+	for len(x) > chunk {
+		scale(alpha, x[:chunk])
+		x = x[chunk:]
+	}
+	scale(alpha, x)
+}
+
+// Dot returns the sum of x[i]*y[i]. Partial sums of up to 32,768 elements are
+// in single precision, their total in double. The lengths must be equal.
+func Dot(x, y []float32) float32 {
+	same("Dot", len(x), len(y))
+	var sum float64
+	for len(x) > chunk {
+		sum += float64(dot(x[:chunk], y[:chunk]))
+		x, y = x[chunk:], y[chunk:]
+	}
+	return float32(sum + float64(dot(x, y)))
+}
+
+// SumSquares returns the sum of x[i]*x[i], summed as [Dot] does.
+func SumSquares(x []float32) float32 {
+	var sum float64
+	for len(x) > chunk {
+		sum += float64(sumSquares(x[:chunk]))
+		x = x[chunk:]
+	}
+	return float32(sum + float64(sumSquares(x)))
+}
+
+// AbsMax returns the largest |x[i]|, 0 for an empty slice, and NaN if any
+// element is NaN.
+func AbsMax(x []float32) float32 {
+	var top float32
+	for len(x) > chunk {
+		top = max(top, absMax(x[:chunk]))
+		x = x[chunk:]
+	}
+	return max(top, absMax(x))
+}
+
+// Exp sets y[i] to e to the power x[i], within 2 units in the last place
+// (3 where the result is subnormal). Exp(-Inf) is 0, overflow is +Inf, NaN
+// stays NaN. x and y have equal lengths and may be the same slice, but must not
+// overlap otherwise.
+func Exp(x, y []float32) {
+	same("Exp", len(x), len(y))
+	for len(x) > chunk {
+		exp(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	exp(x, y)
+}
+
+// Log sets y[i] to the natural logarithm of x[i], within 2 units in the last
+// place. Log(±0) is -Inf, Log(x<0) is NaN, Log(+Inf) is +Inf, NaN stays NaN.
+// x and y have equal lengths and may be the same slice, but must not overlap
+// otherwise.
+func Log(x, y []float32) {
+	same("Log", len(x), len(y))
+	for len(x) > chunk {
+		log(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	log(x, y)
+}
+
+// Sigmoid sets y[i] to 1/(1+e^-x[i]), within 4 units in the last place, for
+// large negative x too, where the result is subnormal and then 0. NaN stays
+// NaN. x and y have equal lengths and may be the same slice, but must not
+// overlap otherwise.
+func Sigmoid(x, y []float32) {
+	same("Sigmoid", len(x), len(y))
+	for len(x) > chunk {
+		sigmoid(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	sigmoid(x, y)
+}
+
+// Softmax replaces each row of the row-major matrix x, of rows times cols
+// elements, by e^(x-max) divided by its sum over the row. A row with a NaN, a
+// +Inf, or nothing but -Inf becomes all NaN.
+func Softmax(rows, cols int, x []float32) {
+	if rows < 0 || cols < 0 || len(x) != rows*cols {
+		panic(fmt.Sprintf("vec: Softmax: %d elements are not %d rows of %d columns", len(x), rows, cols))
+	}
+	if cols == 0 {
+		return
+	}
+	step := max(1, chunk/4/cols)
+	for rows > step {
+		softmax(step, cols, x[:step*cols])
+		x, rows = x[step*cols:], rows-step
+	}
+	softmax(rows, cols, x)
+}
+
+func same(name string, x, y int) {
+	if x != y {
+		lengths(name, x, y)
+	}
+}
+
+func lengths(name string, x, y int) {
+	panic(fmt.Sprintf("vec: %s: lengths differ: %d and %d", name, x, y))
+}
