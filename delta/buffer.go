@@ -1,0 +1,147 @@
+// Package delta accumulates updates before they leave a node: the rows that one split changed in
+// one partition, and the fixed order in which splits are summed.
+//
+// A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
+// Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits
+// whichever nodes they ran on. A row that a split did not touch is absent, not zero.
+package delta
+
+import (
+	"bellows/table"
+	"bellows/vec"
+)
+
+// Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
+// first. The zero Buffer is not ready: use NewBuffer.
+type Buffer struct {
+	rows, width int
+	counts      bool    // values are 32-bit counts
+	whole       bool    // every row is present, in order; ids and slot are unused
+	slot        []int32 // per row: 1 + its place in ids, 0 where absent; nil until a single row comes
+	ids         []uint32
+	values      []float32
+}
+
+// NewBuffer makes an empty buffer for a partition of that many rows of a table.
+func NewBuffer(s *table.Schema, rows int) *Buffer {
+	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32}
+}
+
+// Len is the number of rows present.
+func (b *Buffer) Len() int {
+	if b.whole {
+		return b.rows
+	}
+	return len(b.ids)
+}
+
+// Chunk is the content: the rows present (nil: all, in order) and their deltas, row after row.
+// Both stay the buffer's.
+func (b *Buffer) Chunk() (rows []uint32, values []float32) {
+	if b.whole {
+		return nil, b.values
+	}
+	return b.ids, b.values
+}
+
+// Reset makes the buffer empty and keeps its memory.
+func (b *Buffer) Reset() {
+	if b.slot != nil {
+		for _, r := range b.ids {
+			b.slot[r] = 0
+		}
+	}
+	b.ids, b.values, b.whole = b.ids[:0], b.values[:0], false
+}
+
+// Find is the delta of a row, or nil where it is absent.
+func (b *Buffer) Find(row int) []float32 {
+	if b.whole {
+		return b.values[row*b.width : (row+1)*b.width]
+	}
+	if len(b.ids) == 0 || b.slot[row] == 0 {
+		return nil
+	}
+	at := int(b.slot[row]-1) * b.width
+	return b.values[at : at+b.width]
+}
+
+// AddRow adds a delta to one row. The first delta of a row is taken as it is.
+func (b *Buffer) AddRow(row int, d []float32) {
+	if to := b.Find(row); to != nil {
+		b.add(d, to)
+		return
+	}
+	if b.slot == nil {
+		b.slot = make([]int32, b.rows)
+	}
+	b.ids = append(b.ids, uint32(row))
+	b.slot[row] = int32(len(b.ids))
+	b.values = append(b.values, d...)
+}
+
+// AddRange adds deltas to consecutive rows from first.
+func (b *Buffer) AddRange(first int, d []float32) {
+	switch {
+	case b.whole:
+		b.add(d, b.values[first*b.width:first*b.width+len(d)])
+	case len(d) == b.rows*b.width:
+		b.addWhole(d)
+	default:
+		for w := b.width; len(d) > 0; d = d[w:] {
+			b.AddRow(first, d[:w])
+			first++
+		}
+	}
+}
+
+// addWhole adds a delta for every row, after which every row is present. Addition commutes bit for
+// bit, so that the order of the two operands is free.
+func (b *Buffer) addWhole(d []float32) {
+	if len(b.ids) == 0 {
+		b.values, b.whole = append(b.values[:0], d...), true
+		return
+	}
+	ids, old := b.ids, b.values
+	b.values = append(make([]float32, 0, len(d)), d...)
+	for i, r := range ids {
+		b.slot[r] = 0
+		b.add(old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
+	}
+	b.ids, b.whole = ids[:0], true
+}
+
+// Merge adds another buffer of the same partition.
+func (b *Buffer) Merge(o *Buffer) { b.MergeChunk(o.Chunk()) }
+
+// MergeChunk adds the content of another buffer of the same partition.
+func (b *Buffer) MergeChunk(rows []uint32, values []float32) {
+	if rows == nil {
+		b.AddRange(0, values)
+		return
+	}
+	for i, r := range rows {
+		b.AddRow(int(r), values[i*b.width:(i+1)*b.width])
+	}
+}
+
+// Overlay adds to dst, which holds the rows [first, end) of the partition, what the buffer has of them.
+func (b *Buffer) Overlay(first, end int, dst []float32) {
+	if b.whole {
+		b.add(b.values[first*b.width:end*b.width], dst)
+		return
+	}
+	for r := first; r < end; r++ {
+		if d := b.Find(r); d != nil {
+			b.add(d, dst[(r-first)*b.width:(r-first+1)*b.width])
+		}
+	}
+}
+
+func (b *Buffer) add(x, y []float32) {
+	if b.counts {
+		vec.AddInt32(table.Counts(x), table.Counts(y))
+		return
+	}
+	vec.Add(x, y)
+}

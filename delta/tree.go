@@ -1,0 +1,79 @@
+package delta
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// Leaf is the subtree of one split.
+func Leaf(s bellows.SplitID) wire.Subtree { return wire.Subtree{Index: uint32(s)} }
+
+// Sibling is the subtree that shares a parent with t, and Parent that parent.
+func Sibling(t wire.Subtree) wire.Subtree { return wire.Subtree{Level: t.Level, Index: t.Index ^ 1} }
+
+// Parent is the subtree that t and its sibling make up.
+func Parent(t wire.Subtree) wire.Subtree {
+	return wire.Subtree{Level: t.Level + 1, Index: t.Index >> 1}
+}
+
+// Left is the subtree of the lower half of a parent's splits.
+func Left(t wire.Subtree) wire.Subtree { return wire.Subtree{Level: t.Level, Index: t.Index &^ 1} }
+
+// Empty reports whether no split of a job with that many splits is in the subtree.
+func Empty(t wire.Subtree, splits int) bool { return uint64(t.Index)<<t.Level >= uint64(splits) }
+
+// Sum adds disjoint chunks of one partition along the tree and returns a buffer with the result:
+// the same bits for the same splits, however they were grouped into subtrees on the way. The chunks'
+// order does not matter. take gives an empty buffer of the partition, give takes one back. The list
+// is sorted in place.
+func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) *Buffer {
+	if !planted.On(planted.SumByArrival) {
+		slices.SortFunc(chunks, func(a, b wire.Chunk) int {
+			return int(int64(a.Subtree.Index)<<a.Subtree.Level - int64(b.Subtree.Index)<<b.Subtree.Level)
+		})
+	} else {
+		return sumByArrival(chunks, take)
+	}
+	top := wire.Subtree{}
+	last := chunks[len(chunks)-1].Subtree
+	for uint64(top.Index+1)<<top.Level < uint64(last.Index+1)<<last.Level {
+		top = wire.Subtree{Level: top.Level + 1}
+	}
+	return sum(top, chunks, take, give)
+}
+
+// sum adds the chunks, all within subtree t and sorted by their first split.
+func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) *Buffer {
+	if len(chunks) == 1 {
+		b := take()
+		b.MergeChunk(chunks[0].Rows, chunks[0].Values)
+		return b
+	}
+	half := wire.Subtree{Level: t.Level - 1, Index: t.Index<<1 + 1}
+	mid := uint64(half.Index) << half.Level
+	n, _ := slices.BinarySearchFunc(chunks, mid, func(c wire.Chunk, at uint64) int {
+		return int(int64(c.Subtree.Index)<<c.Subtree.Level - int64(at))
+	})
+	switch n {
+	case 0:
+		return sum(half, chunks, take, give)
+	case len(chunks):
+		return sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks, take, give)
+	}
+	left := sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks[:n], take, give)
+	right := sum(half, chunks[n:], take, give)
+	left.Merge(right)
+	give(right)
+	return left
+}
+
+func sumByArrival(chunks []wire.Chunk, take func() *Buffer) *Buffer {
+	b := take()
+	for _, c := range chunks {
+		b.MergeChunk(c.Rows, c.Values)
+	}
+	return b
+}

@@ -1,0 +1,40 @@
+// Package planted names the protocol bugs that can be planted to show that the simulation finds
+// them (promises, "Mutation score"). In an ordinary build On is constantly false and costs nothing;
+// with the build tag "planted" a test turns one bug on at a time.
+//
+// A planted bug is one condition in the code that it breaks, and nothing more.
+package planted
+
+// Bug names one planted bug.
+type Bug uint8
+
+// The bugs, each by the line that it breaks.
+const (
+	None                Bug = iota
+	DuplicateDelivered      // session: a message that came before is delivered again
+	GapSkipped              // session: a message is delivered although one before it is missing
+	NoResend                // session: an unacknowledged message is never sent again
+	DoneAfterFirst          // client: done is sent when the first server holds its part, not all
+	StaleCache              // client: a cached block is served without a look at its version
+	OwnUpdatesForgotten     // client: reads do not see the split's own deltas
+	OwnUpdatesTwice         // client: own deltas are laid over rows that contain them
+	StalenessPlusOne        // gate: the bound is one clock too loose
+	VersionIgnored          // gate: a read does not wait for the commits known at its dispatch
+	OverlapAccepted         // gate: a unit that overlaps a committed one is accepted
+	GenerationUnchecked     // server: a part for another generation is accepted
+	AppliedWhenHeld         // server: a part is applied when it is held, before its commit
+	VisibleWhenRecorded     // server: BSP deltas become visible commit by commit
+	HeldAppliedAtEnd        // server: what is held and not recorded is applied at the end
+	CommitOverstated        // server: replies claim one commit more than was applied
+	LeaseShared             // server: an exclusive lease is granted beside another
+	SumByArrival            // server: deltas are summed in order of arrival, not along the tree
+	CapWithoutFloor         // server: above the cap even the lowest flush is refused
+	Bugs                    // the number of bugs, None included
+)
+
+var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resend", "done-after-first",
+	"stale-cache", "own-updates-forgotten", "own-updates-twice", "staleness-plus-one", "version-ignored",
+	"overlap-accepted", "generation-unchecked", "applied-when-held", "visible-when-recorded",
+	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival", "cap-without-floor"}
+
+func (b Bug) String() string { return names[b] }

@@ -1,0 +1,62 @@
+// Package route says who owns what: which lane holds each partition, at which generation, and which
+// node runs each split.
+//
+// A Route is made once for a job's tables and nodes (Spread) and is read-only until ownership moves.
+package route
+
+import (
+	"bellows"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Owner is the lane that holds a partition and the generation at which it does.
+type Owner struct {
+	Lane       wire.Address
+	Generation bellows.Generation
+}
+
+// Route is the ownership of all partitions and splits of a job.
+type Route struct {
+	cuts   []table.Cut
+	first  []int // per table: the number of its partition 0 among all partitions
+	owners []Owner
+	nodes  []bellows.NodeID // per split
+}
+
+// Spread gives partitions to lanes and splits to nodes evenly: consecutive partitions to
+// consecutive lanes, and consecutive splits to one node, so that a node's deltas make large aligned
+// subtrees. All generations are 1.
+func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bellows.NodeID) *Route {
+	r := &Route{}
+	for i := range tables {
+		c := tables[i].Cut()
+		r.cuts = append(r.cuts, c)
+		r.first = append(r.first, len(r.owners))
+		for p := range c.Len() {
+			r.owners = append(r.owners, Owner{lanes[p%len(lanes)], 1})
+		}
+	}
+	for s := range splits {
+		r.nodes = append(r.nodes, nodes[s*len(nodes)/splits])
+	}
+	return r
+}
+
+// Cut is the division of a table.
+func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }
+
+// Partitions is the number of partitions of all tables.
+func (r *Route) Partitions() int { return len(r.owners) }
+
+// Number is a partition's place among the partitions of all tables.
+func (r *Route) Number(p bellows.PartitionRef) int { return r.first[p.Table] + int(p.Partition) }
+
+// Owner is the holder of a partition.
+func (r *Route) Owner(p bellows.PartitionRef) Owner { return r.owners[r.Number(p)] }
+
+// Node is where a split is active.
+func (r *Route) Node(s bellows.SplitID) bellows.NodeID { return r.nodes[s] }
+
+// Splits is the number of splits.
+func (r *Route) Splits() int { return len(r.nodes) }

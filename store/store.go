@@ -1,0 +1,112 @@
+// Package store holds the rows of one partition: one contiguous slab of values, and one per slot of
+// the table's rule.
+//
+// The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
+// keep an image of it. The package does no locking and takes no decision: who may read or write, and
+// when, is the lane's business.
+package store
+
+import (
+	"bellows"
+	"bellows/rule"
+	"bellows/table"
+)
+
+// Partition is the state of one partition.
+type Partition struct {
+	first  bellows.RowID
+	rows   int
+	width  int
+	rule   rule.Rule
+	values []float32   // rows x width
+	slots  [][]float32 // per slot: rows x width
+	row    [][]float32 // scratch: one row of each slot
+}
+
+// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser.
+func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
+	r, err := rule.For(s)
+	if err != nil {
+		return nil, err
+	}
+	first, end := cut.Rows(p)
+	n := int(end - first)
+	t := &Partition{first: first, rows: n, width: s.Width, rule: r, values: make([]float32, n*s.Width)}
+	for i := range n {
+		s.Init.Fill(first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
+	}
+	for range r.Slots() {
+		t.slots = append(t.slots, make([]float32, n*s.Width))
+		t.row = append(t.row, nil)
+	}
+	return t, nil
+}
+
+// Rows is the number of rows.
+func (t *Partition) Rows() int { return t.rows }
+
+// Values is the slab itself, rows x width. Writing to it is an update in place.
+func (t *Partition) Values() []float32 { return t.values }
+
+// Read appends the named rows (nil: all), row after row.
+func (t *Partition) Read(rows []uint32, to []float32) []float32 {
+	if rows == nil {
+		return append(to, t.values...)
+	}
+	w := t.width
+	for _, r := range rows {
+		to = append(to, t.values[int(r)*w:(int(r)+1)*w]...)
+	}
+	return to
+}
+
+// Apply runs the table's rule on the named rows (nil: all) with a delta row for each.
+func (t *Partition) Apply(rows []uint32, deltas []float32) {
+	if rows == nil {
+		t.rule.Apply(t.values, t.slots, deltas)
+		return
+	}
+	w := t.width
+	for i, r := range rows {
+		at := int(r) * w
+		for s := range t.slots {
+			t.row[s] = t.slots[s][at : at+w]
+		}
+		t.rule.Apply(t.values[at:at+w], t.row, deltas[i*w:(i+1)*w])
+	}
+}
+
+// Image is a copy of a partition's state.
+type Image struct {
+	Values []float32
+	Slots  [][]float32
+}
+
+// Save copies the state into an image, reusing its memory where it fits.
+func (t *Partition) Save(to *Image) {
+	to.Values = append(to.Values[:0], t.values...)
+	if to.Slots == nil {
+		to.Slots = make([][]float32, len(t.slots))
+	}
+	for i := range t.slots {
+		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
+	}
+}
+
+// Load replaces the state by an image of the same shape.
+func (t *Partition) Load(from *Image) error {
+	if len(from.Values) != len(t.values) || len(from.Slots) != len(t.slots) {
+		return bellows.Errorf(bellows.BadData, "restore partition", "", "image holds %d values and %d slots; the partition has %d and %d",
+			len(from.Values), len(from.Slots), len(t.values), len(t.slots))
+	}
+	for i, s := range from.Slots {
+		if len(s) != len(t.slots[i]) {
+			return bellows.Errorf(bellows.BadData, "restore partition", "", "slot %d holds %d values, not %d", i, len(s), len(t.slots[i]))
+		}
+	}
+	copy(t.values, from.Values)
+	for i, s := range from.Slots {
+		copy(t.slots[i], s)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+// Package wire holds the messages between the roles of a job: clients, server lanes and the
+// controller. In one process they are handed over as they are; between processes the codec of this
+// package turns them into frames.
+//
+// A message is sent once, by pointer, and belongs to its receiver, which calls Free when it has done
+// with it; the sender looks at it no more. What a field borrows from elsewhere is said at the field.
+package wire
+
+import (
+	"fmt"
+
+	"bellows"
+)
+
+// Role is the part that an actor plays in a node.
+type Role uint8
+
+// The roles.
+const (
+	Client Role = iota
+	Lane
+	Controller
+)
+
+// Address names one actor of a job.
+type Address struct {
+	Node  bellows.NodeID
+	Role  Role
+	Index uint16 // which lane of the node; 0 for others
+}
+
+func (a Address) String() string {
+	switch a.Role {
+	case Client:
+		return fmt.Sprintf("node %d", a.Node)
+	case Lane:
+		return fmt.Sprintf("lane %d of node %d", a.Index, a.Node)
+	}
+	return "the controller"
+}
+
+// Message is what one actor tells another. The concrete types are the pointers declared here.
+type Message interface{ message() }
+
+// Envelope is a message under way.
+type Envelope struct {
+	From, To Address
+	Message  Message
+}
+
+// Outbox collects what a step wants sent. Messages of one outbox to one address arrive in order.
+type Outbox struct{ Envelopes []Envelope }
+
+// Send adds a message.
+func (o *Outbox) Send(from, to Address, m Message) {
+	o.Envelopes = append(o.Envelopes, Envelope{from, to, m})
+}

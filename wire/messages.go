@@ -1,0 +1,222 @@
+package wire
+
+import "bellows"
+
+// Need is what a read must see: every commit up to Commit, and all of clock Clock.
+type Need struct {
+	Commit bellows.CommitNumber
+	Clock  bellows.Clock
+}
+
+// Pair names a partition at a generation: what a sender believes its receiver to own.
+type Pair struct {
+	Ref        bellows.PartitionRef
+	Generation bellows.Generation
+}
+
+// Mode is how a lease holds a partition.
+type Mode uint8
+
+const (
+	Shared    Mode = iota // one committed version; commits wait
+	Exclusive             // everything else waits; updates are in place
+)
+
+// Pull asks a lane for rows of partitions of one table. It waits there until Need holds.
+type Pull struct {
+	Request uint64 // the client's number, echoed by Rows
+	Need    Need
+	Parts   []PullPart
+}
+
+// PullPart asks for rows of one partition.
+type PullPart struct {
+	Pair
+	Rows []uint32 // rows counted from the partition's first, ascending; nil: all
+}
+
+// Rows answers a Pull.
+type Rows struct {
+	Request uint64
+	Parts   []RowsPart
+}
+
+// RowsPart is the content of rows of one partition at one version.
+type RowsPart struct {
+	Ref      bellows.PartitionRef
+	Commit   bellows.CommitNumber // commits up to this are in, for a table without a barrier
+	Complete bellows.Clock        // clocks up to this are in, of every split
+	Rows     []uint32             // as asked
+	Values   []float32            // row after row; belongs to the receiver
+}
+
+// Acquire asks a lane for a lease on a whole partition.
+type Acquire struct {
+	Request uint64
+	Pair    Pair
+	Mode    Mode
+	Need    Need
+}
+
+// Granted gives a lease. Within one node Values is the partition's slab itself; between nodes a copy,
+// which an exclusive holder sends back in its flush.
+type Granted struct {
+	Request uint64
+	Ref     bellows.PartitionRef
+	Mode    Mode
+	Values  []float32
+}
+
+// Release ends a shared lease. An exclusive lease ends with the commit of its flush.
+type Release struct{ Ref bellows.PartitionRef }
+
+// Push carries the parts of a flush that one lane must hold. The chunks stay the client's memory and
+// unchanged until the lane says Committed.
+type Push struct {
+	Flush  bellows.FlushID
+	Clock  bellows.Clock
+	Pairs  []Pair // of the whole flush, over all lanes
+	Chunks []Chunk
+	Leases []LeaseEnd
+}
+
+// Chunk is a sum of deltas for rows of one partition: those of the splits of one aligned subtree of
+// the binary tree over split ids (architecture, "Determinism").
+type Chunk struct {
+	Pair
+	Subtree Subtree
+	Rows    []uint32 // rows counted from the partition's first; nil: all, in order
+	Values  []float32
+}
+
+// Subtree names the splits [Index<<Level, (Index+1)<<Level).
+type Subtree struct {
+	Level uint8
+	Index uint32
+}
+
+// LeaseEnd ends an exclusive lease as part of a flush.
+type LeaseEnd struct {
+	Pair
+	Values []float32 // the partition's new values; the slab itself within one node
+}
+
+// Held tells a client that all parts of a flush for this lane are held.
+type Held struct{ Flush bellows.FlushID }
+
+// Full tells a client that the lane cannot hold the flush now; Room, later, that it may send again.
+type Full struct{ Flush bellows.FlushID }
+
+// Room is the end of Full.
+type Room struct{ Flush bellows.FlushID }
+
+// Committed tells a client that a flush of its own is applied and visible at this lane.
+type Committed struct {
+	Flush  bellows.FlushID
+	Commit bellows.CommitNumber
+}
+
+// Refused tells a sender that a request cannot be served, ever.
+type Refused struct {
+	Flush  bellows.FlushID // of a Push or Done, else zero
+	Reason string
+}
+
+// Done tells the controller that every part of a flush is held.
+type Done struct {
+	Flush   bellows.FlushID
+	Clock   bellows.Clock
+	Pairs   []Pair
+	Results []Result
+}
+
+// Result is a finished unit and what its task signalled.
+type Result struct {
+	Unit   bellows.Unit
+	Values []float64
+}
+
+// Failed tells the controller that a task ended in an error.
+type Failed struct {
+	Unit   bellows.Unit
+	Reason string
+	Err    error // the cause, within one process
+}
+
+// Beat says that a client lives.
+type Beat struct{}
+
+// Record is the controller's numbered record of a flush: the only thing that makes it count.
+type Record struct {
+	Number bellows.CommitNumber
+	Flush  bellows.FlushID
+	Units  []bellows.Unit
+}
+
+// Records are consecutive records for a lane, in order.
+type Records struct {
+	List  []Record
+	units []bellows.Unit
+}
+
+// Append adds a record, copying its units.
+func (r *Records) Append(n bellows.CommitNumber, f bellows.FlushID, results []Result) {
+	at := len(r.units)
+	for i := range results {
+		r.units = append(r.units, results[i].Unit)
+	}
+	r.List = append(r.List, Record{n, f, r.units[at:len(r.units):len(r.units)]})
+}
+
+// Keep tells a lane to keep an image of its partitions as they are after exactly these commits.
+type Keep struct{ Commit bellows.CommitNumber }
+
+// Dispatch gives a client tasks that see every commit up to Commit.
+type Dispatch struct {
+	Commit bellows.CommitNumber
+	Tasks  []Task
+	args   []float64
+}
+
+// Task is one dispatched unit of work.
+type Task struct {
+	Unit bellows.Unit
+	Args []float64
+}
+
+// Append adds a task, copying its arguments.
+func (d *Dispatch) Append(u bellows.Unit, args []float64) {
+	at := len(d.args)
+	d.args = append(d.args, args...)
+	d.Tasks = append(d.Tasks, Task{u, d.args[at:len(d.args):len(d.args)]})
+}
+
+// End tells an actor that the job is over. What is not recorded up to Commit never counts.
+type End struct {
+	Commit bellows.CommitNumber
+	Reason string // empty: the job finished
+}
+
+// Closed is the last word of a lane or client: its counts for the audit.
+type Closed struct{ Counts Counts }
+
+// Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
+type Counts struct {
+	Sent      int64 // by a client, once per row and flush
+	Applied   int64 // by a lane, when they became part of the state
+	Dropped   int64 // by a lane, held but never recorded
+	Staleness [StalenessBins]int64
+}
+
+// StalenessBins is the number of bins of the measured staleness: 0 .. StalenessBins-2 clocks, and more.
+const StalenessBins = 16
+
+// Add adds other counts to these.
+func (c *Counts) Add(o *Counts) {
+	c.Sent += o.Sent
+	c.Applied += o.Applied
+	c.Dropped += o.Dropped
+	for i, n := range o.Staleness {
+		c.Staleness[i] += n
+	}
+}
