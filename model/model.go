@@ -1,13 +1,29 @@
 // Package model is what training leaves behind: named tensors, the ids that give their rows a
 // meaning, and how they were made. A model is numbers and text; no code is ever loaded from one.
 //
-// Save writes a run folder (model.safetensors, manifest.json, one id file per list) whole or not at
-// all; Open refuses a folder whose checksums do not agree, naming the file.
+// The caller's duties, in order:
+//
+//  1. Fill in a Model. Every tensor has a name, a shape, and values for exactly that shape.
+//  2. Save writes it into a folder, whole or not at all: a model that was there before stays
+//     until the new one is on the disk to its last byte.
+//  3. Open reads it back. Damaged, truncated, swapped and foreign files are refused by name.
+//
+// A folder holds model.safetensors (the tensors, in the format of that name), one text file per
+// list of ids, and manifest.json (everything else, with the size and SHA-256 of every file, and of
+// itself). Other files in the folder are left alone.
+//
+// The package refuses to repair: a folder that does not agree with its manifest is not a model. It
+// takes memory for a file only after its size on the disk agrees with what the file claims.
 package model
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
 
-// Tensor is one named array of a model, row-major. Exactly one of Floats and Counts is set.
+// Tensor is one named array of a model, row-major. Exactly one of Floats and Counts is set; a
+// tensor without values may leave both nil and is stored as floats.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -17,8 +33,19 @@ type Tensor struct {
 
 // IDs is a list of names that a tensor's dimension refers to: line i of File names index i.
 type IDs struct {
-	File  string // "users.txt", "items.txt", "labels.txt", "vocab.txt"
+	File  string // "users.txt", "items.txt", "labels.txt", "vocab.txt": lower case, digits and _
 	Names []string
+}
+
+// File is one file of a saved model as its manifest lists it.
+type File struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // 64 hexadecimal digits
+	// IDs is the number of names in the file. Quoted files hold each name as a Go string literal,
+	// because one of them has a line end in it. Both are zero for tensors.
+	IDs    int  `json:"ids,omitempty"`
+	Quoted bool `json:"quoted,omitempty"`
 }
 
 // Model is one trained model in memory.
@@ -29,8 +56,13 @@ type Model struct {
 	// Details is what only the application reads: scaling of inputs, kinds of labels. It is stored
 	// in the manifest as it is.
 	Details json.RawMessage
-	Tensors []Tensor
-	IDs     []IDs
+	// Versions says what made the model: "bellows", "go", "kernels". Open fills it in; Save writes
+	// what the caller puts there.
+	Versions map[string]string
+	Tensors  []Tensor
+	IDs      []IDs
+	// Files are the files that the model was read from. Open fills them in, Save ignores them.
+	Files []File
 }
 
 // Tensor is the tensor of that name, or nil.
@@ -51,4 +83,34 @@ func (m *Model) Names(file string) []string {
 		}
 	}
 	return nil
+}
+
+// validate reports the first reason why the model cannot be written.
+func (m *Model) validate() error {
+	if m.App == "" {
+		return fmt.Errorf("it names no application")
+	}
+	if len(m.Details) > 0 && !json.Valid(m.Details) {
+		return fmt.Errorf("its details are not JSON")
+	}
+	seen := map[string]bool{tensorsFile: true, manifestFile: true}
+	for _, ids := range m.IDs {
+		if !idFileName.MatchString(ids.File) || seen[ids.File] {
+			return fmt.Errorf("%q cannot be the name of an id file, or is there twice", ids.File)
+		}
+		seen[ids.File] = true
+	}
+	_, err := layout(m.Tensors)
+	return err
+}
+
+// finite is the metrics without those that are not numbers, which JSON cannot hold.
+func finite(metrics map[string]float64) map[string]float64 {
+	out := make(map[string]float64, len(metrics))
+	for name, v := range metrics {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out[name] = v
+		}
+	}
+	return out
 }

@@ -1,0 +1,305 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// The safetensors format (huggingface/safetensors, README "Format"): eight bytes with the length N
+// of the header, little-endian; N bytes of JSON, an object from each tensor's name to its dtype,
+// shape and data_offsets; then the data, row-major and little-endian, without holes.
+//
+// The limits bound what a header may ask for before any of it is believed.
+const (
+	headerBytesMax = 8 << 20
+	tensorsMax     = 1 << 12
+	dimensionsMax  = 8
+	nameBytesMax   = 1 << 10
+	valueBytes     = 4 // F32 and I32 alike
+	chunkBytes     = 1 << 18
+)
+
+// entry is one tensor's line of the header.
+type entry struct {
+	name    string
+	DType   string   `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"`
+}
+
+// layout is the header's entries for the tensors, in their order, checked.
+func layout(tensors []Tensor) ([]entry, error) {
+	if len(tensors) > tensorsMax {
+		return nil, fmt.Errorf("%d tensors, more than %d", len(tensors), tensorsMax)
+	}
+	entries := make([]entry, 0, len(tensors))
+	seen := map[string]bool{}
+	var at int64
+	for i := range tensors {
+		t := &tensors[i]
+		e := entry{name: t.Name, DType: "F32", Shape: t.Shape}
+		n := len(t.Floats)
+		if t.Counts != nil {
+			e.DType, n = "I32", len(t.Counts)
+		}
+		if e.Shape == nil {
+			e.Shape = []int{}
+		}
+		values, err := e.values()
+		switch {
+		case err != nil:
+			return nil, err
+		case seen[t.Name]:
+			return nil, fmt.Errorf("tensor %q is there twice", t.Name)
+		case t.Floats != nil && t.Counts != nil:
+			return nil, fmt.Errorf("tensor %q has floats and counts", t.Name)
+		case values != int64(n):
+			return nil, fmt.Errorf("tensor %q of shape %v has %d values, not %d", t.Name, t.Shape, n, values)
+		}
+		seen[t.Name] = true
+		e.Offsets = [2]int64{at, at + values*valueBytes}
+		at = e.Offsets[1]
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// values is the number of values that the entry's shape holds, with its name and shape checked.
+func (e *entry) values() (int64, error) {
+	if e.name == "" || len(e.name) > nameBytesMax || e.name == "__metadata__" {
+		return 0, fmt.Errorf("%.40q cannot be the name of a tensor", e.name)
+	}
+	if len(e.Shape) > dimensionsMax {
+		return 0, fmt.Errorf("tensor %q has %d dimensions, more than %d", e.name, len(e.Shape), dimensionsMax)
+	}
+	n := int64(1)
+	for _, d := range e.Shape {
+		if d < 0 || d > math.MaxInt32 || n > math.MaxInt64/valueBytes/max(1, int64(d)) {
+			return 0, fmt.Errorf("tensor %q has the impossible shape %v", e.name, e.Shape)
+		}
+		n *= int64(d)
+	}
+	return n, nil
+}
+
+// writeTensors writes the tensors in the safetensors format. The header is padded with spaces so
+// that the data starts at a multiple of eight bytes and can be mapped.
+func writeTensors(w io.Writer, tensors []Tensor) error {
+	entries, err := layout(tensors)
+	if err != nil {
+		return err
+	}
+	header := []byte{'{'}
+	for i, e := range entries {
+		name, err := json.Marshal(e.name)
+		if err != nil {
+			return err
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			header = append(header, ',')
+		}
+		header = append(append(append(header, name...), ':'), line...)
+	}
+	header = append(header, '}')
+	for len(header)%8 != 0 {
+		header = append(header, ' ')
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	buf := make([]byte, 0, chunkBytes)
+	for i := range tensors {
+		if err := writeValues(w, &tensors[i], buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeValues(w io.Writer, t *Tensor, buf []byte) error {
+	for part := range slices.Chunk(t.Floats, chunkBytes/valueBytes) {
+		buf = buf[:0]
+		for _, v := range part {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(t.Counts, chunkBytes/valueBytes) {
+		buf = buf[:0]
+		for _, v := range part {
+			buf = binary.LittleEndian.AppendUint32(buf, uint32(v))
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTensors reads a safetensors stream of size bytes. No memory is taken for data before the
+// offsets of all tensors cover exactly the bytes that are there.
+func readTensors(r io.Reader, size int64) ([]Tensor, error) {
+	var length [8]byte
+	if size < int64(len(length)) {
+		return nil, fmt.Errorf("%d bytes are too few for a header", size)
+	}
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, fmt.Errorf("the header's length: %w", err)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n > headerBytesMax || int64(n) > size-8 {
+		return nil, fmt.Errorf("a header of %d bytes in a file of %d", n, size)
+	}
+	header := make([]byte, n)
+	if _, err := io.ReadFull(r, header); err != nil {
+		return nil, fmt.Errorf("the header: %w", err)
+	}
+	entries, err := parseHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	if err := covers(entries, size-8-int64(n)); err != nil {
+		return nil, err
+	}
+	return readValues(r, entries)
+}
+
+// parseHeader reads the header token by token, since package json would let a name come twice.
+func parseHeader(header []byte) ([]entry, error) {
+	if len(header) == 0 || header[0] != '{' {
+		return nil, errors.New("the header does not start with {")
+	}
+	dec := json.NewDecoder(bytes.NewReader(header))
+	if _, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("the header is not JSON: %w", err)
+	}
+	var entries []entry
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("the header is not JSON: %w", err)
+		}
+		name, _ := key.(string)
+		if seen[name] {
+			return nil, fmt.Errorf("tensor %.40q is there twice", name)
+		}
+		seen[name] = true
+		if name == "__metadata__" {
+			var ignored map[string]string
+			if err := dec.Decode(&ignored); err != nil {
+				return nil, fmt.Errorf("__metadata__ is not text: %w", err)
+			}
+			continue
+		}
+		e, err := parseEntry(dec, name)
+		if err != nil {
+			return nil, err
+		}
+		if entries = append(entries, e); len(entries) > tensorsMax {
+			return nil, fmt.Errorf("more than %d tensors", tensorsMax)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("the header is not JSON: %w", err)
+	}
+	if rest := bytes.TrimRight(header[dec.InputOffset():], " "); len(rest) > 0 {
+		return nil, errors.New("the header goes on after its last }")
+	}
+	return entries, nil
+}
+
+// parseEntry reads one tensor's description, every field of which must be there.
+func parseEntry(dec *json.Decoder, name string) (entry, error) {
+	var fields struct {
+		DType   *string  `json:"dtype"`
+		Shape   *[]int   `json:"shape"`
+		Offsets *[]int64 `json:"data_offsets"`
+	}
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return entry{}, fmt.Errorf("tensor %.40q: %w", name, err)
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&fields); err != nil {
+		return entry{}, fmt.Errorf("tensor %.40q: %w", name, err)
+	}
+	if fields.DType == nil || fields.Shape == nil || fields.Offsets == nil || len(*fields.Offsets) != 2 {
+		return entry{}, fmt.Errorf("tensor %.40q lacks its dtype, shape or data_offsets", name)
+	}
+	e := entry{name: name, DType: *fields.DType, Shape: *fields.Shape, Offsets: [2]int64(*fields.Offsets)}
+	values, err := e.values()
+	switch {
+	case err != nil:
+		return e, err
+	case e.DType != "F32" && e.DType != "I32":
+		return e, fmt.Errorf("tensor %q has dtype %.20q; F32 and I32 are read", name, e.DType)
+	case e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != values*valueBytes:
+		return e, fmt.Errorf("tensor %q of shape %v has data_offsets %v", name, e.Shape, e.Offsets)
+	}
+	return e, nil
+}
+
+// covers sorts the entries by offset and reports the first overlap or hole in dataBytes of data.
+func covers(entries []entry, dataBytes int64) error {
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return slices.Compare(a.Offsets[:], b.Offsets[:])
+	})
+	var at int64
+	for _, e := range entries {
+		if e.Offsets[0] != at {
+			return fmt.Errorf("tensor %q starts at %d of the data, not at %d", e.name, e.Offsets[0], at)
+		}
+		at = e.Offsets[1]
+	}
+	if at != dataBytes {
+		return fmt.Errorf("the tensors take %d bytes, and the file has %d for them", at, dataBytes)
+	}
+	return nil
+}
+
+func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
+	tensors := make([]Tensor, 0, len(entries))
+	buf := make([]byte, chunkBytes)
+	for _, e := range entries {
+		t := Tensor{Name: e.name, Shape: e.Shape}
+		n := int((e.Offsets[1] - e.Offsets[0]) / valueBytes)
+		if e.DType == "I32" {
+			t.Counts = make([]int32, n)
+		} else {
+			t.Floats = make([]float32, n)
+		}
+		for done := 0; done < n; {
+			part := buf[:min(len(buf), (n-done)*valueBytes)]
+			if _, err := io.ReadFull(r, part); err != nil {
+				return nil, fmt.Errorf("the data of tensor %q: %w", e.name, err)
+			}
+			for i := 0; i < len(part); i, done = i+valueBytes, done+1 {
+				bits := binary.LittleEndian.Uint32(part[i:])
+				if t.Counts != nil {
+					t.Counts[done] = int32(bits)
+				} else {
+					t.Floats[done] = math.Float32frombits(bits)
+				}
+			}
+		}
+		tensors = append(tensors, t)
+	}
+	return tensors, nil
+}

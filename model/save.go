@@ -1,0 +1,208 @@
+package model
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bellows"
+)
+
+// nextSuffix marks files of a model that is being written. The rename of the new manifest to
+// manifest.json.next is the one moment at which the new model takes the place of the old: before
+// it, Open reads the old files; after it, Open reads each file under its marked name where that
+// exists. The renames that follow only tidy up, and the next Save finishes them if they were cut
+// short. (A rename per file without this step would leave, after a crash in the middle, neither
+// model readable.)
+const (
+	nextSuffix    = ".next"
+	partialSuffix = ".partial" // the new manifest before its rename
+)
+
+// disk is what Save does to a file system, so that tests can stop it at any step.
+type disk struct {
+	create  func(name string) (output, error)
+	rename  func(from, to string) error
+	remove  func(name string) error
+	syncDir func(dir string) error
+}
+
+type output interface {
+	io.WriteCloser
+	Sync() error
+}
+
+var realDisk = disk{
+	create:  func(name string) (output, error) { return os.Create(name) },
+	rename:  os.Rename,
+	remove:  os.Remove,
+	syncDir: syncDir,
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Save writes the model into dir, which it makes if need be. When Save fails, or the machine stops
+// in the middle, the model that dir held before is still there; when it returns nil the new one is
+// on the disk. Errors are of kind CannotWrite, or Bug for a model that contradicts itself.
+func Save(dir string, m *Model) error { return realDisk.save(dir, m) }
+
+func (d disk) save(dir string, m *Model) error {
+	if err := m.validate(); err != nil {
+		return bellows.Errorf(bellows.Bug, "save model", dir, "%w", err)
+	}
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = d.replace(dir, m)
+	}
+	if err != nil {
+		return &bellows.Error{Kind: bellows.CannotWrite, Op: "save model", Subject: dir, Err: err,
+			Hint: "free some space or choose another folder with --out; what was there before is untouched"}
+	}
+	return nil
+}
+
+// replace writes the new files beside the old ones, commits, and tidies up.
+func (d disk) replace(dir string, m *Model) error {
+	if err := d.finish(dir); err != nil {
+		return err
+	}
+	next := manifest{
+		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Versions: m.Versions,
+	}
+	tensors, err := d.write(filepath.Join(dir, tensorsFile+nextSuffix), func(w io.Writer) error {
+		return writeTensors(w, m.Tensors)
+	})
+	if err != nil {
+		return err
+	}
+	tensors.Name = tensorsFile
+	next.Files = append(next.Files, tensors)
+	for _, ids := range m.IDs {
+		quoted := needsQuotes(ids.Names)
+		f, err := d.write(filepath.Join(dir, ids.File+nextSuffix), func(w io.Writer) error {
+			return writeNames(w, ids.Names, quoted)
+		})
+		if err != nil {
+			return err
+		}
+		f.Name, f.IDs, f.Quoted = ids.File, len(ids.Names), quoted
+		next.Files = append(next.Files, f)
+	}
+	text, err := next.encode()
+	if err != nil {
+		return err
+	}
+	return d.commit(dir, text, d.left(dir, next.Files))
+}
+
+// write makes one file and reports its size and sum, with every byte on the disk.
+func (d disk) write(name string, content func(io.Writer) error) (File, error) {
+	out, err := d.create(name)
+	if err != nil {
+		return File{}, err
+	}
+	sum, size := sha256.New(), &counter{}
+	b := bufio.NewWriterSize(io.MultiWriter(out, sum, size), chunkBytes)
+	err = content(b)
+	for _, step := range []func() error{b.Flush, out.Sync} {
+		if err == nil {
+			err = step()
+		}
+	}
+	err = errors.Join(err, out.Close())
+	return File{Bytes: size.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// commit puts the manifest in force and gives the new files their names. The old model's id files
+// that the new one does not have go last.
+func (d disk) commit(dir string, manifest []byte, left []string) error {
+	partial := filepath.Join(dir, manifestFile+nextSuffix+partialSuffix)
+	_, err := d.write(partial, func(w io.Writer) error { _, err := w.Write(manifest); return err })
+	if err != nil {
+		return err
+	}
+	if err := d.syncDir(dir); err != nil {
+		return err
+	}
+	if err := d.rename(partial, filepath.Join(dir, manifestFile+nextSuffix)); err != nil {
+		return err
+	}
+	if err := d.syncDir(dir); err != nil {
+		return err
+	}
+	if err := d.finish(dir); err != nil {
+		return err
+	}
+	for _, name := range left {
+		if err := d.remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish gives the files of a committed model their names, the manifest last. Marked files without
+// a marked manifest were never committed and stay until they are written over.
+func (d disk) finish(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile+nextSuffix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m, err := parseManifest(text)
+	if err != nil {
+		return d.remove(filepath.Join(dir, manifestFile+nextSuffix))
+	}
+	for _, f := range append(m.Files, File{Name: manifestFile}) {
+		name := filepath.Join(dir, f.Name)
+		if err := d.rename(name+nextSuffix, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.syncDir(dir)
+}
+
+// left lists the id files of the model in dir that are not among the new ones.
+func (d disk) left(dir string, files []File) []string {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		return nil
+	}
+	old, err := parseManifest(text)
+	if err != nil {
+		return nil
+	}
+	stay := map[string]bool{}
+	for _, f := range files {
+		stay[f.Name] = true
+	}
+	var gone []string
+	for _, f := range old.Files {
+		if !stay[f.Name] {
+			gone = append(gone, f.Name)
+		}
+	}
+	return gone
+}
+
+// counter counts the bytes written to it.
+type counter struct{ n int64 }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return len(p), nil
+}
