@@ -39,6 +39,7 @@ var rooms = []room{
 	// Floor 0, words: imports nothing of ours.
 	{path: ".", floor: 0, sees: -1},
 	{path: "vec", floor: 0, sees: -1},
+	{path: "vec/limit", floor: 0, sees: -1},
 	{path: "planted", floor: 0, sees: -1},
 
 	// Floor 1, ports: an interface, its fake, its conformance suite.
@@ -60,6 +61,7 @@ var rooms = []room{
 	{path: "table", floor: 2, sees: 0},
 	{path: "rule", floor: 2, sees: 0},
 	{path: "store", floor: 2, sees: 0},
+	{path: "delta", floor: 2, sees: 0},
 	{path: "gate", floor: 2, sees: 0},
 	{path: "flow", floor: 2, sees: 0},
 	{path: "route", floor: 2, sees: 0},
@@ -115,7 +117,20 @@ type edge struct{ from, to, why string }
 
 // edges is every import between two rooms of one floor, and every other exception. One that the code no longer
 // uses is a failure too, so that the list stays true.
-var edges = []edge{}
+var edges = []edge{
+	// Siblings among the rules: schema below rule below store.
+	{"rule", "table", "a rule is checked against the table that it updates, and its state is slots of that table's rows"},
+	{"store", "table", "a store is the rows that a schema describes"},
+	{"store", "rule", "merging a delta runs the table's rule on the row"},
+	{"delta", "table", "a delta has the width and type of its table's rows"},
+	{"route", "table", "a route cuts tables into partitions"},
+
+	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.
+	{"delta", "wire", "a summed delta leaves as the chunk of a push"},
+	{"gate", "wire", "the gate parks messages and lets them go"},
+	{"route", "wire", "a route ends in the address of a lane"},
+	{"session", "wire", "a session numbers envelopes and puts them in order"},
+}
 
 // TestArchitecture reads the tree and prints one sentence for each breach of the rules.
 func TestArchitecture(t *testing.T) {
