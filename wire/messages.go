@@ -41,13 +41,26 @@ type Rows struct {
 	Parts   []RowsPart
 }
 
+// Extend adds an empty part, with the memory for values that an earlier use of the message left.
+func (m *Rows) Extend() *RowsPart {
+	n := len(m.Parts)
+	if n < cap(m.Parts) {
+		m.Parts = m.Parts[:n+1]
+	} else {
+		m.Parts = append(m.Parts, RowsPart{})
+	}
+	p := &m.Parts[n]
+	*p = RowsPart{Values: p.Values[:0]}
+	return p
+}
+
 // RowsPart is the content of rows of one partition at one version.
 type RowsPart struct {
 	Ref      bellows.PartitionRef
 	Commit   bellows.CommitNumber // commits up to this are in, for a table without a barrier
 	Complete bellows.Clock        // clocks up to this are in, of every split
 	Rows     []uint32             // as asked
-	Values   []float32            // row after row; belongs to the receiver
+	Values   []float32            // row after row
 }
 
 // Acquire asks a lane for a lease on a whole partition.
@@ -128,6 +141,14 @@ type Done struct {
 	Clock   bellows.Clock
 	Pairs   []Pair
 	Results []Result
+	numbers []float64
+}
+
+// Append adds a result, copying its values.
+func (d *Done) Append(u bellows.Unit, values []float64) {
+	at := len(d.numbers)
+	d.numbers = append(d.numbers, values...)
+	d.Results = append(d.Results, Result{u, d.numbers[at:len(d.numbers):len(d.numbers)]})
 }
 
 // Result is a finished unit and what its task signalled.

@@ -48,7 +48,6 @@ func Free(m Message) {
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)
 	case *Rows:
-		clear(m.Parts)
 		*m = Rows{Parts: m.Parts[:0]}
 		rows.p.Put(m)
 	case *Acquire:
@@ -68,7 +67,7 @@ func Free(m Message) {
 	case *Committed:
 		committeds.p.Put(m)
 	case *Done:
-		*m = Done{Pairs: m.Pairs[:0], Results: m.Results[:0]}
+		*m = Done{Pairs: m.Pairs[:0], Results: m.Results[:0], numbers: m.numbers[:0]}
 		dones.p.Put(m)
 	case *Records:
 		*m = Records{List: m.List[:0], units: m.units[:0]}

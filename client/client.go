@@ -1,0 +1,301 @@
+// Package client is a node's view of the tables: it runs what the controller dispatches, answers
+// reads from its cache or fetches them, and sends what finished tasks changed.
+//
+// A Client is a state machine. Its shell delivers messages with Deliver, starts the tasks that
+// Effects.Run names, wakes those in Effects.Wake, calls Finish for every task it ran, and Tick a few
+// times a second; a task calls Read and Lease before it looks at rows, and its own methods (View,
+// Gather, AddRange, AddRow) without the shell's lock, since they touch only what the task has pinned.
+//
+// Deltas of finished tasks gather per clock; a flush leaves when no unit of its clock is left on the
+// node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
+// told, and only the lanes' Committed makes them count. The client never acts on a commit that no
+// lane has told it.
+package client
+
+import (
+	"fmt"
+	"sync"
+
+	"bellows"
+	"bellows/delta"
+	"bellows/route"
+	"bellows/rule"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Config is what a client needs to know of its job.
+type Config struct {
+	Self       wire.Address
+	Controller wire.Address
+	Tables     []table.Schema
+	Route      *route.Route
+}
+
+// Effects are what a step wants done.
+type Effects struct {
+	wire.Outbox
+	Run     []*Task  // start these
+	Wake    []*Task  // what these waited for may be there: let them try again
+	Notices []string // sentences about long waits
+	Ended   *wire.End
+}
+
+// Reset empties the effects and keeps their memory.
+func (fx *Effects) Reset() {
+	clear(fx.Envelopes)
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Run: fx.Run[:0], Wake: fx.Wake[:0],
+		Notices: fx.Notices[:0]}
+}
+
+// Client is the state of one node's tables as its tasks see them.
+type Client struct {
+	cfg     Config
+	parts   []part // by route.Number
+	splits  []*split
+	lanes   []wire.Address // every lane that owns a partition
+	fetches []*fetch
+	gathers []*gather
+	flushes []*flush
+	pulls   []*wire.Pull // scratch: per lane, of the read being made
+	spare   spares
+
+	request   uint64
+	seq       uint64
+	executing int // tasks running and not waiting
+	full      int // parts of flushes that lanes had no room for
+	nowMillis int64
+	counts    wire.Counts
+	ended     *wire.End
+	barriers  bool // some table is BSP
+}
+
+// part is what the client knows of one partition.
+type part struct {
+	ref      bellows.PartitionRef
+	pair     wire.Pair
+	schema   *table.Schema
+	first    bellows.RowID
+	rows     int
+	lane     int // index in Client.lanes
+	barrier  bool
+	additive bool
+	block    *block
+	buffers  sync.Pool // empty *delta.Buffer
+}
+
+// split is one executor's place in the client.
+type split struct {
+	task      *Task
+	running   bool
+	queue     []queued
+	retained  []*bundle // own deltas that readers may not see in the tables yet
+	minCommit bellows.CommitNumber
+}
+
+type queued struct {
+	unit   bellows.Unit
+	commit bellows.CommitNumber
+	args   []float64
+}
+
+// New makes the client of a node.
+func New(cfg Config) *Client {
+	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
+	index := map[wire.Address]int{}
+	for i := range cfg.Tables {
+		s := &cfg.Tables[i]
+		r, _ := rule.For(s)
+		c.barriers = c.barriers || s.Consistency == table.BSP
+		cut := cfg.Route.Cut(bellows.TableID(i))
+		for n := range cut.Len() {
+			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
+			owner := cfg.Route.Owner(ref)
+			lane, known := index[owner.Lane]
+			if !known {
+				lane = len(c.lanes)
+				index[owner.Lane] = lane
+				c.lanes = append(c.lanes, owner.Lane)
+			}
+			first, end := cut.Rows(ref.Partition)
+			p := &c.parts[cfg.Route.Number(ref)]
+			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
+			p.first, p.rows, p.lane = first, int(end-first), lane
+			p.barrier, p.additive = s.Consistency == table.BSP, r.Additive()
+		}
+	}
+	c.pulls = make([]*wire.Pull, len(c.lanes))
+	for s := range c.splits {
+		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
+			c.splits[s] = &split{}
+			c.splits[s].task = newTask(c)
+		}
+	}
+	return c
+}
+
+// Deliver takes one message that has arrived.
+func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
+	if c.ended != nil {
+		return
+	}
+	switch m := e.Message.(type) {
+	case *wire.Dispatch:
+		for i := range m.Tasks {
+			c.enqueue(m.Tasks[i], m.Commit)
+		}
+		c.startQueued(fx)
+		wire.Free(m)
+	case *wire.Rows:
+		c.takeRows(m, fx)
+	case *wire.Granted:
+		c.takeGranted(m, fx)
+		wire.Free(m)
+	case *wire.Held:
+		c.takeHeld(m.Flush, fx)
+		wire.Free(m)
+	case *wire.Full:
+		c.full++
+	case *wire.Room:
+		c.full--
+		c.resend(m.Flush, e.From, fx)
+		c.startQueued(fx)
+	case *wire.Committed:
+		c.takeCommitted(m)
+		wire.Free(m)
+	case *wire.Refused:
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
+	case *wire.End:
+		c.end(m, fx)
+	}
+}
+
+func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
+	s := c.splits[t.Unit.Split]
+	n := len(s.queue)
+	if n < cap(s.queue) {
+		s.queue = s.queue[:n+1]
+	} else {
+		s.queue = append(s.queue, queued{})
+	}
+	q := &s.queue[n]
+	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
+	c.gatherOf(t.Unit.Clock).open++
+}
+
+// startQueued starts the next task of every split that is free, unless a lane has no room: then
+// nothing new is begun.
+func (c *Client) startQueued(fx *Effects) {
+	if c.full > 0 || c.ended != nil {
+		return
+	}
+	for _, s := range c.splits {
+		if s != nil && !s.running && len(s.queue) > 0 && len(s.retained) < retainedMax {
+			c.start(s, fx)
+		}
+	}
+}
+
+// retainedMax bounds how many flushes a split may be ahead of what its reads see: a pin has a bit for each.
+const retainedMax = 64
+
+func (c *Client) start(s *split, fx *Effects) {
+	q := s.queue[0]
+	copy(s.queue, s.queue[1:])
+	s.queue[len(s.queue)-1] = queued{args: q.args}
+	s.queue = s.queue[:len(s.queue)-1]
+	keep := s.retained[:0]
+	for _, b := range s.retained {
+		if b.commit == 0 {
+			keep = append(keep, b)
+			continue
+		}
+		s.minCommit = max(s.minCommit, b.commit)
+		b.drop(c)
+	}
+	s.retained = keep
+	t := s.task
+	t.own = s.retained
+	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
+	t.commit = max(q.commit, s.minCommit)
+	s.running = true
+	c.executing++
+	fx.Run = append(fx.Run, t)
+}
+
+// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
+// and the controller told.
+func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
+	if c.ended != nil {
+		return
+	}
+	s := c.splits[t.Unit.Split]
+	s.running = false
+	c.executing--
+	c.unpin(t, fx)
+	g := c.gatherOf(t.Unit.Clock)
+	g.open--
+	if err != nil {
+		t.discard()
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err})
+		return
+	}
+	if len(t.leases) > 0 {
+		one := c.spareGather(t.Unit.Clock)
+		c.collect(one, t, result)
+		c.flush(one, fx)
+	} else {
+		c.collect(g, t, result)
+	}
+	c.startQueued(fx)
+	c.flushReady(fx)
+}
+
+// Tick tells the client the time: it says that it lives, and names waits that last.
+func (c *Client) Tick(nowMillis int64, fx *Effects) {
+	c.nowMillis = nowMillis
+	if c.ended != nil {
+		return
+	}
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
+	for _, s := range c.splits {
+		if s == nil || !s.running || s.task.waits == 0 {
+			continue
+		}
+		t := s.task
+		if t.sinceMillis == 0 {
+			t.sinceMillis = nowMillis
+		} else if !t.noticed && nowMillis-t.sinceMillis > noticeMillis {
+			t.noticed = true
+			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %s since %.1f s", t.Unit, t.waiting(), float64(nowMillis-t.sinceMillis)/1000))
+		}
+	}
+}
+
+// noticeMillis is how long a wait may last before it is named.
+const noticeMillis = 2000
+
+func (c *Client) end(m *wire.End, fx *Effects) {
+	c.ended = m
+	fx.Ended = m
+	for _, s := range c.splits {
+		if s != nil && s.running && s.task.waits > 0 {
+			fx.Wake = append(fx.Wake, s.task)
+		}
+	}
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.counts})
+}
+
+// Ended is the controller's last word, or nil.
+func (c *Client) Ended() *wire.End { return c.ended }
+
+// Counts are the client's counts so far.
+func (c *Client) Counts() wire.Counts { return c.counts }
+
+// buffer is an empty buffer for deltas of the partition; safe for concurrent use.
+func (p *part) buffer() *delta.Buffer {
+	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
+		return b
+	}
+	return delta.NewBuffer(p.schema, p.rows)
+}

@@ -1,0 +1,361 @@
+package client
+
+import (
+	"bellows"
+	"bellows/delta"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// update is deltas for any partitions.
+type update struct {
+	buffers []*delta.Buffer // by route.Number; nil: none
+	touched []int
+}
+
+func (u *update) buffer(n int, c *Client) *delta.Buffer {
+	if u.buffers[n] == nil {
+		u.buffers[n] = c.parts[n].buffer()
+		u.touched = append(u.touched, n)
+	}
+	return u.buffers[n]
+}
+
+// reset gives the buffers back.
+func (u *update) reset(c *Client) {
+	for _, n := range u.touched {
+		u.buffers[n].Reset()
+		c.parts[n].buffers.Put(u.buffers[n])
+		u.buffers[n] = nil
+	}
+	u.touched = u.touched[:0]
+}
+
+// merge adds the deltas of o, which keeps them.
+func (u *update) merge(o *update, c *Client) {
+	for _, n := range o.touched {
+		u.buffer(n, c).Merge(o.buffers[n])
+	}
+}
+
+// bundle is an update that a flush sends and a split may still lay over its reads; both must have let
+// it go before its memory is used again.
+type bundle struct {
+	update update
+	users  int
+	commit bellows.CommitNumber // 0: not known to be committed
+}
+
+func (b *bundle) drop(c *Client) {
+	if b.users--; b.users == 0 {
+		b.update.reset(c)
+		b.commit = 0
+		c.spare.bundles = append(c.spare.bundles, b)
+	}
+}
+
+// gather is what finished tasks of one clock leave for the next flush.
+type gather struct {
+	clock   bellows.Clock
+	open    int // tasks of the clock that are dispatched here and not finished
+	done    *wire.Done // the results so far; nil: none
+	tree    []subtree // BSP deltas: sums of aligned groups of splits
+	members []*bundle // deltas of the other tables, a split each
+	leases  []held
+}
+
+type subtree struct {
+	at     wire.Subtree
+	bundle *bundle
+}
+
+// flush is a gather that has left, until every lane has committed it.
+type flush struct {
+	id        bellows.FlushID
+	clock     bellows.Clock
+	pushes    []lanePush
+	held      int
+	committed int
+	pairs     []wire.Pair
+	gather    *gather
+	sum       *bundle // the bounded deltas, where they are of several splits
+}
+
+type lanePush struct {
+	lane int
+	push *wire.Push // until it is held
+	rows int64
+}
+
+type spares struct {
+	bundles []*bundle
+	gathers []*gather
+	flushes []*flush
+	blocks  []*block
+	answers []*answer
+}
+
+func (c *Client) newBundle() *bundle {
+	if n := len(c.spare.bundles); n > 0 {
+		b := c.spare.bundles[n-1]
+		c.spare.bundles = c.spare.bundles[:n-1]
+		b.users = 1
+		return b
+	}
+	return &bundle{users: 1, update: update{buffers: make([]*delta.Buffer, len(c.parts))}}
+}
+
+func (c *Client) spareGather(clock bellows.Clock) *gather {
+	g := &gather{}
+	if n := len(c.spare.gathers); n > 0 {
+		g = c.spare.gathers[n-1]
+		c.spare.gathers = c.spare.gathers[:n-1]
+	}
+	*g = gather{clock: clock, tree: g.tree[:0], members: g.members[:0], leases: g.leases[:0]}
+	return g
+}
+
+func (c *Client) gatherOf(clock bellows.Clock) *gather {
+	for _, g := range c.gathers {
+		if g.clock == clock {
+			return g
+		}
+	}
+	g := c.spareGather(clock)
+	c.gathers = append(c.gathers, g)
+	return g
+}
+
+// collect moves a finished task's deltas, leases and result into a gather.
+func (c *Client) collect(g *gather, t *Task, result []float64) {
+	if g.done == nil {
+		g.done = wire.NewDone()
+	}
+	g.done.Append(t.Unit, result)
+	g.leases = append(g.leases, t.leases...)
+	t.leases = t.leases[:0]
+	if len(t.barrier.touched) > 0 || c.barriers {
+		b := c.newBundle()
+		b.update, t.barrier = t.barrier, b.update
+		g.plant(subtree{delta.Leaf(t.Unit.Split), b}, c)
+	}
+	if len(t.bounded.touched) > 0 {
+		b := c.newBundle()
+		b.update, t.bounded = t.bounded, b.update
+		g.members = append(g.members, b)
+		s := c.splits[t.Unit.Split]
+		s.retained = append(s.retained, b)
+		b.users++
+	}
+}
+
+// plant adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
+// are sums over aligned groups of splits.
+func (g *gather) plant(s subtree, c *Client) {
+	for merged := true; merged; {
+		merged = false
+		if delta.Empty(delta.Sibling(s.at), len(c.splits)) && uint64(s.at.Index) > 0 {
+			s.at, merged = delta.Parent(s.at), true
+			continue
+		}
+		for i, o := range g.tree {
+			if o.at != delta.Sibling(s.at) {
+				continue
+			}
+			left, right := s, o
+			if delta.Left(s.at) != s.at {
+				left, right = o, s
+			}
+			left.bundle.update.merge(&right.bundle.update, c)
+			right.bundle.drop(c)
+			g.tree[i] = g.tree[len(g.tree)-1]
+			g.tree = g.tree[:len(g.tree)-1]
+			s, merged = subtree{delta.Parent(s.at), left.bundle}, true
+			break
+		}
+	}
+	g.tree = append(g.tree, s)
+}
+
+// flushReady sends what has gathered of every clock that has no unit left here; and all of it where
+// nothing else can run.
+func (c *Client) flushReady(fx *Effects) {
+	rest := c.gathers[:0]
+	for _, g := range c.gathers {
+		switch {
+		case g.done != nil && (g.open == 0 || c.executing == 0):
+			open := g.open
+			c.flush(g, fx)
+			if open > 0 {
+				again := c.spareGather(g.clock)
+				again.open = open
+				rest = append(rest, again)
+			}
+		case g.open == 0:
+			c.spare.gathers = append(c.spare.gathers, g)
+		default:
+			rest = append(rest, g)
+		}
+	}
+	c.gathers = rest
+}
+
+// flush sends a gather: its parts to their lanes, to be held.
+func (c *Client) flush(g *gather, fx *Effects) {
+	c.seq++
+	f := c.newFlush()
+	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Seq: c.seq}, g.clock, g
+	for _, s := range g.tree {
+		c.addChunks(f, &s.bundle.update, s.at)
+	}
+	if u := c.boundedSum(f, g); u != nil {
+		c.addChunks(f, u, wire.Subtree{})
+	}
+	for _, l := range g.leases {
+		p := c.pushTo(f, l.number)
+		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.values})
+		p.rows += int64(c.parts[l.number].rows)
+	}
+	c.sendFlush(f, fx)
+}
+
+// boundedSum is the sum of the members' deltas, in the order in which they finished.
+func (c *Client) boundedSum(f *flush, g *gather) *update {
+	switch len(g.members) {
+	case 0:
+		return nil
+	case 1:
+		return &g.members[0].update
+	}
+	f.sum = c.newBundle()
+	for _, m := range g.members {
+		f.sum.update.merge(&m.update, c)
+	}
+	return &f.sum.update
+}
+
+func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
+	for _, n := range u.touched {
+		if u.buffers[n].Len() == 0 {
+			continue
+		}
+		p := c.pushTo(f, n)
+		rows, values := u.buffers[n].Chunk()
+		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Values: values})
+		p.rows += int64(u.buffers[n].Len())
+	}
+}
+
+// pushTo is the flush's push to the lane of a partition.
+func (c *Client) pushTo(f *flush, number int) *lanePush {
+	f.pairs = append(f.pairs, c.parts[number].pair)
+	lane := c.parts[number].lane
+	for i := range f.pushes {
+		if f.pushes[i].lane == lane {
+			return &f.pushes[i]
+		}
+	}
+	m := wire.NewPush()
+	m.Flush, m.Clock = f.id, f.clock
+	f.pushes = append(f.pushes, lanePush{lane: lane, push: m})
+	return &f.pushes[len(f.pushes)-1]
+}
+
+func (c *Client) sendFlush(f *flush, fx *Effects) {
+	c.flushes = append(c.flushes, f)
+	for i := range f.pushes {
+		p := &f.pushes[i]
+		c.counts.Sent += p.rows
+		p.push.Pairs = append(p.push.Pairs, f.pairs...)
+		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
+	}
+	if len(f.pushes) == 0 {
+		c.done(f, fx)
+		c.close(f)
+	}
+}
+
+// resend sends the part of a flush that a lane had no room for.
+func (c *Client) resend(id bellows.FlushID, lane wire.Address, fx *Effects) {
+	f := c.find(id)
+	for i := range f.pushes {
+		if p := &f.pushes[i]; c.lanes[p.lane] == lane {
+			fx.Send(c.cfg.Self, lane, p.push)
+		}
+	}
+}
+
+func (c *Client) find(id bellows.FlushID) *flush {
+	for _, f := range c.flushes {
+		if f.id == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// takeHeld counts a lane that holds its part; when all do, the controller is told.
+func (c *Client) takeHeld(id bellows.FlushID, fx *Effects) {
+	f := c.find(id)
+	if f == nil {
+		return
+	}
+	f.held++
+	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
+		c.done(f, fx)
+	}
+}
+
+func (c *Client) done(f *flush, fx *Effects) {
+	d := f.gather.done
+	f.gather.done = nil
+	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
+	fx.Send(c.cfg.Self, c.cfg.Controller, d)
+}
+
+// takeCommitted counts a lane where a flush of ours is visible. When it is everywhere, its memory is
+// free again.
+func (c *Client) takeCommitted(m *wire.Committed) {
+	f := c.find(m.Flush)
+	if f == nil {
+		return
+	}
+	for _, b := range f.gather.members {
+		b.commit = m.Commit
+	}
+	if f.committed++; f.committed == len(f.pushes) {
+		c.close(f)
+	}
+}
+
+func (c *Client) close(f *flush) {
+	g := f.gather
+	for _, s := range g.tree {
+		s.bundle.drop(c)
+	}
+	for _, b := range g.members {
+		b.drop(c)
+	}
+	if f.sum != nil {
+		f.sum.drop(c)
+	}
+	c.spare.gathers = append(c.spare.gathers, g)
+	for i, o := range c.flushes {
+		if o == f {
+			c.flushes = append(c.flushes[:i], c.flushes[i+1:]...)
+			break
+		}
+	}
+	clear(f.pushes)
+	*f = flush{pushes: f.pushes[:0], pairs: f.pairs[:0]}
+	c.spare.flushes = append(c.spare.flushes, f)
+}
+
+func (c *Client) newFlush() *flush {
+	if n := len(c.spare.flushes); n > 0 {
+		f := c.spare.flushes[n-1]
+		c.spare.flushes = c.spare.flushes[:n-1]
+		return f
+	}
+	return &flush{}
+}

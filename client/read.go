@@ -1,0 +1,373 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/delta"
+	"bellows/gate"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// block is a piece of the cache: rows of one partition at one version. It never changes once it is
+// made; a newer one takes its place.
+type block struct {
+	commit   bellows.CommitNumber
+	complete bellows.Clock
+	rows     []uint32 // ascending; nil: all
+	values   []float32
+	readers  int     // tasks that look at it, and the cache
+	source   *answer // whose memory values are; nil: its own
+}
+
+// answer is a Rows message whose memory blocks use.
+type answer struct {
+	rows   *wire.Rows
+	blocks int
+}
+
+// unpin lets go of a block; the last to do so gives its memory back.
+func (c *Client) unpinBlock(b *block) {
+	if b.readers--; b.readers > 0 {
+		return
+	}
+	if a := b.source; a != nil {
+		if a.blocks--; a.blocks == 0 {
+			wire.Free(a.rows)
+			c.spare.answers = append(c.spare.answers, a)
+		}
+	}
+	*b = block{}
+	c.spare.blocks = append(c.spare.blocks, b)
+}
+
+func (c *Client) newBlock() *block {
+	if n := len(c.spare.blocks); n > 0 {
+		b := c.spare.blocks[n-1]
+		c.spare.blocks = c.spare.blocks[:n-1]
+		return b
+	}
+	return &block{}
+}
+
+func (c *Client) newAnswer(m *wire.Rows) *answer {
+	a := &answer{}
+	if n := len(c.spare.answers); n > 0 {
+		a = c.spare.answers[n-1]
+		c.spare.answers = c.spare.answers[:n-1]
+	}
+	*a = answer{rows: m}
+	return a
+}
+
+// view is the rows [first, end) in place.
+func (b *block) view(first, end, width int) []float32 {
+	at := first
+	if b.rows != nil {
+		at, _ = slices.BinarySearch(b.rows, uint32(first))
+	}
+	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
+}
+
+// read copies the rows [first, end).
+func (b *block) read(first, end, width int, dst []float32) { copy(dst, b.view(first, end, width)) }
+
+// fetch is a question under way: rows of one partition, or a lease on it, and who waits for it.
+type fetch struct {
+	request uint64
+	number  int
+	need    wire.Need
+	rows    []uint32 // nil: all
+	lease   bool
+	waiters []*Task
+}
+
+func (c *Client) newFetch(number int) *fetch {
+	n := len(c.fetches)
+	if n < cap(c.fetches) {
+		c.fetches = c.fetches[:n+1]
+	} else {
+		c.fetches = append(c.fetches, nil)
+	}
+	if c.fetches[n] == nil {
+		c.fetches[n] = &fetch{}
+	}
+	f := c.fetches[n]
+	*f = fetch{number: number, waiters: f.waiters[:0]}
+	return f
+}
+
+func (c *Client) takeFetch(request uint64, number int) *fetch {
+	for _, f := range c.fetches {
+		if f.request == request && f.number == number {
+			return f
+		}
+	}
+	return nil
+}
+
+// freeFetch puts an answered question behind the open ones, where newFetch finds it.
+func (c *Client) freeFetch(f *fetch) {
+	i := slices.Index(c.fetches, f)
+	last := len(c.fetches) - 1
+	c.fetches[i], c.fetches[last] = c.fetches[last], f
+	c.fetches = c.fetches[:last]
+}
+
+// Read makes the rows [first, end) of a table readable for the task and reports whether they are; if
+// not, the task waits until it is woken and asks again. Rows come from the cache if what is there is
+// new enough for the task, else from their lanes, where the gate may park the read.
+func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
+	cut := c.cfg.Route.Cut(tab)
+	asked := asking{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
+	for p := cut.Find(first); first < end; p++ {
+		lo, hi := cut.Rows(p)
+		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
+		asked.want(n, want{first: int(first - lo), end: int(min(end, hi) - lo)})
+		first = hi
+	}
+	return asked.done(fx)
+}
+
+// ReadRows is Read for any rows, ascending.
+func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx *Effects) bool {
+	cut := c.cfg.Route.Cut(tab)
+	asked := asking{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
+	for len(rows) > 0 {
+		p := cut.Find(rows[0])
+		lo, hi := cut.Rows(p)
+		w := want{list: t.list[:0]}
+		for len(rows) > 0 && rows[0] < hi {
+			w.list = append(w.list, uint32(rows[0]-lo))
+			rows = rows[1:]
+		}
+		t.list = w.list
+		asked.want(c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p}), w)
+	}
+	return asked.done(fx)
+}
+
+// want names rows of one partition: a list, or consecutive ones.
+type want struct {
+	list       []uint32
+	first, end int
+}
+
+func (w want) len() int {
+	if w.list != nil {
+		return len(w.list)
+	}
+	return w.end - w.first
+}
+
+// in reports whether a set of rows (ascending; nil: all) contains the wanted ones.
+func (w want) in(rows []uint32) bool {
+	if rows == nil {
+		return true
+	}
+	if w.list == nil {
+		i, ok := slices.BinarySearch(rows, uint32(w.first))
+		last := i + w.end - w.first - 1
+		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
+	}
+	for _, r := range w.list {
+		i, ok := slices.BinarySearch(rows, r)
+		if !ok {
+			return false
+		}
+		rows = rows[i:]
+	}
+	return true
+}
+
+// asking is one read on its way through the partitions that it touches.
+type asking struct {
+	c       *Client
+	t       *Task
+	need    wire.Need
+	pulls   []*wire.Pull // per lane; nil until the read must ask a lane
+	answers int
+	last    int
+}
+
+// want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
+func (a *asking) want(n int, w want) {
+	c, t := a.c, a.t
+	if b := t.pins[n].block; b != nil && w.in(b.rows) {
+		return
+	}
+	p := &c.parts[n]
+	if b := p.block; b != nil && w.in(b.rows) &&
+		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
+		c.pin(t, n, b)
+		return
+	}
+	a.answers++
+	a.last = n
+	for _, f := range c.fetches {
+		if f.number == n && !f.lease && w.in(f.rows) && f.need.Commit >= a.need.Commit && f.need.Clock >= a.need.Clock {
+			f.waiters = append(f.waiters, t)
+			return
+		}
+	}
+	a.ask(n, w)
+}
+
+// ask adds a question about a partition to the pull for its lane. Where much of the partition is
+// wanted, all of it is fetched, since other tasks will want the rest.
+func (a *asking) ask(n int, w want) {
+	c, p := a.c, &a.c.parts[n]
+	if a.pulls == nil {
+		a.pulls = c.pulls
+	}
+	m := a.pulls[p.lane]
+	if m == nil {
+		c.request++
+		m = wire.NewPull()
+		m.Request, m.Need = c.request, a.need
+		a.pulls[p.lane] = m
+	}
+	f := c.newFetch(n)
+	f.request, f.need, f.waiters = m.Request, a.need, append(f.waiters, a.t)
+	if 4*w.len() < p.rows {
+		f.rows = slices.Clone(w.list)
+		for r := w.first; r < w.end; r++ {
+			f.rows = append(f.rows, uint32(r))
+		}
+	}
+	m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows})
+}
+
+// done sends the questions and reports whether there was none.
+func (a *asking) done(fx *Effects) bool {
+	if a.answers == 0 {
+		return true
+	}
+	for lane, m := range a.pulls {
+		if m != nil {
+			fx.Send(a.c.cfg.Self, a.c.lanes[lane], m)
+			a.pulls[lane] = nil
+		}
+	}
+	a.c.block(a.t, a.answers, a.last, fx)
+	return false
+}
+
+// takeRows puts answers into the cache and pins them for those who wait.
+func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
+	a := c.newAnswer(m)
+	a.blocks = 1 // this call
+	for i := range m.Parts {
+		r := &m.Parts[i]
+		n := c.cfg.Route.Number(r.Ref)
+		if f := c.takeFetch(m.Request, n); f != nil {
+			b := c.cache(&c.parts[n], r, f.need, a)
+			for _, t := range f.waiters {
+				c.pin(t, n, b)
+			}
+			c.unblock(f, fx)
+		}
+	}
+	if a.blocks--; a.blocks == 0 {
+		wire.Free(m)
+		c.spare.answers = append(c.spare.answers, a)
+	}
+}
+
+// cache makes the rows of an answer the partition's block, together with those of the block before
+// where that is still new enough for who asked.
+func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *block {
+	old := p.block
+	valid := old != nil && r.Rows != nil && gate.Admits(need, old.commit, old.complete)
+	if valid && old.rows == nil {
+		return old
+	}
+	b := c.newBlock()
+	b.commit, b.complete, b.rows, b.values, b.readers = r.Commit, r.Complete, r.Rows, r.Values, 1
+	if valid {
+		b.join(old, p.schema.Width)
+	} else {
+		b.source = a
+		a.blocks++
+	}
+	if old != nil {
+		c.unpinBlock(old)
+	}
+	p.block = b
+	return b
+}
+
+// join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
+// its block says does no harm.
+func (b *block) join(old *block, width int) {
+	rows := slices.Concat(old.rows, b.rows)
+	slices.Sort(rows)
+	rows = slices.Compact(rows)
+	values := make([]float32, 0, len(rows)*width)
+	for _, r := range rows {
+		from := b
+		if _, ok := slices.BinarySearch(b.rows, r); !ok {
+			from = old
+		}
+		values = append(values, from.view(int(r), int(r)+1, width)...)
+	}
+	b.commit, b.complete, b.rows, b.values = old.commit, old.complete, rows, values
+}
+
+// pin makes a block what the task sees of a partition, and measures how stale it is.
+func (c *Client) pin(t *Task, n int, b *block) {
+	at := &t.pins[n]
+	if at.block == nil {
+		t.pinned = append(t.pinned, n)
+	}
+	b.readers++
+	t.blocks = append(t.blocks, b)
+	*at = pin{block: b}
+	for i, own := range t.own {
+		if d := own.update.buffers[n]; d == nil || d.Len() == 0 {
+			continue
+		}
+		if own.commit == 0 || own.commit > b.commit || planted.On(planted.OwnUpdatesTwice) {
+			at.uncovered |= 1 << i
+		}
+	}
+	stale := max(0, int(t.Unit.Clock-1-b.complete))
+	c.counts.Staleness[min(stale, wire.StalenessBins-1)]++
+}
+
+// overlaid reports whether the task has deltas of its own to lay over a partition's rows.
+func (t *Task) overlaid(n int) bool {
+	p := &t.client.parts[n]
+	if !p.additive || planted.On(planted.OwnUpdatesForgotten) {
+		return false
+	}
+	if t.pins[n].uncovered != 0 {
+		return true
+	}
+	open := t.open(n)
+	return open != nil && open.Len() > 0
+}
+
+// open is what the task has added to a partition so far, or nil.
+func (t *Task) open(n int) *delta.Buffer {
+	if t.client.parts[n].barrier {
+		return t.barrier.buffers[n]
+	}
+	return t.bounded.buffers[n]
+}
+
+// overlay adds to dst, the rows [first, end) of a partition, the split's deltas that they lack.
+func (t *Task) overlay(n, first, end int, dst []float32) {
+	if !t.overlaid(n) {
+		return
+	}
+	for i, own := range t.own {
+		if t.pins[n].uncovered&(1<<i) != 0 {
+			own.update.buffers[n].Overlay(first, end, dst)
+		}
+	}
+	if open := t.open(n); open != nil {
+		open.Overlay(first, end, dst)
+	}
+}

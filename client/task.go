@@ -1,0 +1,256 @@
+package client
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/delta"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Task is one dispatched unit of work and what it has pinned. Its methods are for the goroutine that
+// runs it.
+type Task struct {
+	Unit bellows.Unit
+	Args []float64 // valid until the task ends
+
+	client  *Client
+	commit  bellows.CommitNumber // every commit up to this is seen
+	pins    []pin                // by route.Number
+	pinned  []int                // which pins are set
+	blocks  []*block             // every block that a view may point into
+	leases  []held               // exclusive
+	shared  []held
+	barrier update    // deltas for BSP tables
+	bounded update    // deltas for the others
+	own     []*bundle // the split's retained deltas when the task began
+	arena   []float32
+	list    []uint32 // scratch
+
+	waits       int // answers that it waits for
+	waitsFor    int // the partition it waits for, by route.Number
+	sinceMillis int64
+	noticed     bool
+}
+
+// pin is one partition's rows as the task sees them.
+type pin struct {
+	block     *block
+	uncovered uint64 // retained deltas of the split that the block lacks, by their place
+}
+
+// held is a lease that the task has.
+type held struct {
+	number int
+	values []float32
+}
+
+func newTask(c *Client) *Task {
+	n := c.cfg.Route.Partitions()
+	return &Task{client: c, pins: make([]pin, n), barrier: update{buffers: make([]*delta.Buffer, n)},
+		bounded: update{buffers: make([]*delta.Buffer, n)}}
+}
+
+// need is what the task's reads of a table must see.
+func (t *Task) need(s *table.Schema) wire.Need {
+	n := wire.Need{Clock: s.Consistency.Needs(t.Unit.Clock)}
+	if s.Consistency != table.BSP {
+		n.Commit = t.commit
+	}
+	return n
+}
+
+// waiting says what the task waits for.
+func (t *Task) waiting() string {
+	p := &t.client.parts[t.waitsFor]
+	n := t.need(p.schema)
+	s := fmt.Sprintf("%v at %v", p.ref, t.client.lanes[p.lane])
+	if n.Clock > bellows.NoClock {
+		s += fmt.Sprintf(", after clock %d of every split", n.Clock)
+	}
+	return fmt.Sprintf("table %s, %s, after commit %d", p.schema.Name, s, n.Commit)
+}
+
+// View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes).
+// Read must have said that they are there. The slice is read-only and valid until the task ends.
+func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
+	c := t.client
+	cut := c.cfg.Route.Cut(tab)
+	p := cut.Find(first)
+	lo, hi := cut.Rows(p)
+	n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
+	if end <= hi && !t.overlaid(n) {
+		return t.pins[n].block.view(int(first-lo), int(end-lo), c.parts[n].schema.Width)
+	}
+	dst := t.room(int(end-first) * c.cfg.Tables[tab].Width)
+	t.copyRows(tab, first, end, dst)
+	return dst
+}
+
+// copyRows writes the rows [first, end) as the task sees them to dst.
+func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []float32) {
+	c := t.client
+	w := c.cfg.Tables[tab].Width
+	cut := c.cfg.Route.Cut(tab)
+	for p := cut.Find(first); first < end; p++ {
+		lo, hi := cut.Rows(p)
+		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
+		a, b := int(first-lo), int(min(end, hi)-lo)
+		to := dst[:(b-a)*w]
+		t.pins[n].block.read(a, b, w, to)
+		t.overlay(n, a, b, to)
+		dst, first = dst[len(to):], hi
+	}
+}
+
+// Gather writes the named rows, one after the other, to dst, as View would show them.
+func (t *Task) Gather(tab bellows.TableID, rows []bellows.RowID, dst []float32) {
+	w := t.client.cfg.Tables[tab].Width
+	for i, r := range rows {
+		t.copyRows(tab, r, r+1, dst[i*w:(i+1)*w])
+	}
+}
+
+// room is memory of the task's for n values, valid until the task ends.
+func (t *Task) room(n int) []float32 {
+	at := len(t.arena)
+	if cap(t.arena)-at < n {
+		t.arena = make([]float32, 0, max(2*cap(t.arena), n))
+		at = 0
+	}
+	t.arena = t.arena[:at+n]
+	return t.arena[at : at+n : at+n]
+}
+
+// AddRange adds deltas to consecutive rows from first; len(deltas) is a multiple of the width.
+func (t *Task) AddRange(tab bellows.TableID, first bellows.RowID, deltas []float32) {
+	c := t.client
+	w := c.cfg.Tables[tab].Width
+	cut := c.cfg.Route.Cut(tab)
+	for p := cut.Find(first); len(deltas) > 0; p++ {
+		lo, hi := cut.Rows(p)
+		n := min(len(deltas), int(hi-first)*w)
+		t.buffer(c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})).AddRange(int(first-lo), deltas[:n])
+		deltas, first = deltas[n:], hi
+	}
+}
+
+// AddRow adds a delta to one row.
+func (t *Task) AddRow(tab bellows.TableID, row bellows.RowID, d []float32) {
+	cut := t.client.cfg.Route.Cut(tab)
+	p := cut.Find(row)
+	lo, _ := cut.Rows(p)
+	t.buffer(t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})).AddRow(int(row-lo), d)
+}
+
+// buffer is the task's deltas for a partition.
+func (t *Task) buffer(number int) *delta.Buffer {
+	u := &t.bounded
+	if t.client.parts[number].barrier {
+		u = &t.barrier
+	}
+	return u.buffer(number, t.client)
+}
+
+// Leased is the slab of a partition that the task holds a lease on, or nil.
+func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
+	n := t.client.cfg.Route.Number(ref)
+	for _, list := range [][]held{t.leases, t.shared} {
+		for _, l := range list {
+			if l.number == n {
+				return l.values
+			}
+		}
+	}
+	return nil
+}
+
+// Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
+// until it is woken and asks again. Leases are taken in ascending order of (table, partition), so
+// that no two tasks can wait for each other.
+func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
+	n := c.cfg.Route.Number(ref)
+	if t.Leased(ref) != nil {
+		return true, nil
+	}
+	for _, list := range [][]held{t.leases, t.shared} {
+		for _, l := range list {
+			if l.number > n {
+				return false, fmt.Errorf("%v: lease on %v asked after one on %v; take leases in ascending order of table and partition", t.Unit, ref, c.parts[l.number].ref)
+			}
+		}
+	}
+	p := &c.parts[n]
+	a := wire.NewAcquire()
+	c.request++
+	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: mode, Need: t.need(p.schema)}
+	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
+	f := c.newFetch(n)
+	f.request, f.lease, f.waiters = c.request, true, append(f.waiters, t)
+	c.block(t, 1, n, fx)
+	return false, nil
+}
+
+func (c *Client) takeGranted(m *wire.Granted, fx *Effects) {
+	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
+	if f == nil {
+		return
+	}
+	t := f.waiters[0]
+	h := held{f.number, m.Values}
+	if m.Mode == wire.Exclusive {
+		t.leases = append(t.leases, h)
+	} else {
+		t.shared = append(t.shared, h)
+	}
+	c.unblock(f, fx)
+}
+
+// block counts a task as waiting for answers about a partition. If nothing runs any more, what has
+// gathered leaves.
+func (c *Client) block(t *Task, answers, number int, fx *Effects) {
+	if t.waits == 0 {
+		c.executing--
+		t.sinceMillis, t.noticed = 0, false
+	}
+	t.waits += answers
+	t.waitsFor = number
+	c.flushReady(fx)
+}
+
+func (c *Client) unblock(f *fetch, fx *Effects) {
+	for _, t := range f.waiters {
+		if t.waits--; t.waits == 0 {
+			c.executing++
+			fx.Wake = append(fx.Wake, t)
+		}
+	}
+	c.freeFetch(f)
+}
+
+// unpin gives back what a finished task holds, except its exclusive leases: those end with its flush.
+func (c *Client) unpin(t *Task, fx *Effects) {
+	for _, n := range t.pinned {
+		t.pins[n] = pin{}
+	}
+	t.pinned = t.pinned[:0]
+	for _, b := range t.blocks {
+		c.unpinBlock(b)
+	}
+	t.blocks = t.blocks[:0]
+	for _, l := range t.shared {
+		r := wire.NewRelease()
+		r.Ref = c.parts[l.number].ref
+		fx.Send(c.cfg.Self, c.lanes[c.parts[l.number].lane], r)
+	}
+	t.shared = t.shared[:0]
+	t.arena = t.arena[:0]
+}
+
+// discard forgets what a failed task changed.
+func (t *Task) discard() {
+	t.barrier.reset(t.client)
+	t.bounded.reset(t.client)
+	t.leases = t.leases[:0]
+}

@@ -1,0 +1,363 @@
+// Package server is the serving half of a table: lanes that hold partitions, keep the parts of
+// flushes unseen until the controller records them, and answer reads that the gate admits.
+//
+// A Lane is a state machine. Its shell calls Step with whatever has arrived and carries out what the
+// outbox then holds; links from one sender are in order and lose nothing while both ends live. When
+// the job has ended, Partition gives the state. A lane starts no goroutine, reads no clock, and
+// never decides what counts: only a record does.
+package server
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/delta"
+	"bellows/gate"
+	"bellows/planted"
+	"bellows/route"
+	"bellows/rule"
+	"bellows/store"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Config is what a lane needs to know of its job.
+type Config struct {
+	Self       wire.Address
+	Controller wire.Address
+	Tables     []table.Schema
+	Route      *route.Route
+	Items      gate.Items
+	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
+	// below all held ones, by (clock, node), is taken. 0: no cap.
+	HeldBytesMax int
+}
+
+// Lane holds the partitions that the route gives to its address.
+type Lane struct {
+	cfg      Config
+	progress *gate.Progress
+	applied  bellows.CommitNumber // records up to this have been taken
+	barrier  bellows.CommitNumber // applied when the last clock became complete
+	owned    []*part
+	byNumber []*part // by route.Number; nil: not here
+
+	held      []*flush
+	heldBytes int
+	waiting   []waiter // flushes told Full, by rank
+	pulls     []parkedPull
+	spare     []*flush
+	counts    wire.Counts
+	ended     bool
+}
+
+// flush is what the lane has of one flush.
+type flush struct {
+	push   *wire.Push
+	from   wire.Address
+	bytes  int
+	number bellows.CommitNumber // 0: not recorded
+	open   int                  // chunks and lease ends not applied yet
+}
+
+type waiter struct {
+	flush bellows.FlushID
+	clock bellows.Clock
+	from  wire.Address
+}
+
+type parkedPull struct {
+	from wire.Address
+	pull *wire.Pull
+}
+
+// NewLane makes the partitions of the lane, filled by their initialisers.
+func NewLane(cfg Config) (*Lane, error) {
+	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
+		byNumber: make([]*part, cfg.Route.Partitions())}
+	for i := range cfg.Tables {
+		s := &cfg.Tables[i]
+		cut := cfg.Route.Cut(bellows.TableID(i))
+		for n := range cut.Len() {
+			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
+			owner := cfg.Route.Owner(ref)
+			if owner.Lane != cfg.Self {
+				continue
+			}
+			st, err := store.New(s, cut, ref.Partition)
+			if err != nil {
+				return nil, err
+			}
+			r, _ := rule.For(s)
+			p := &part{ref: ref, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
+				barrier: s.Consistency == table.BSP}
+			l.owned = append(l.owned, p)
+			l.byNumber[cfg.Route.Number(ref)] = p
+		}
+	}
+	return l, nil
+}
+
+// Step takes messages in the order in which they arrived and appends the answers to out.
+func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
+	for _, e := range batch {
+		l.take(e, out)
+	}
+	l.serve(out)
+}
+
+func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		l.takePush(e.From, m, out)
+	case *wire.Records:
+		for i := range m.List {
+			l.takeRecord(&m.List[i], out)
+		}
+		wire.Free(m)
+	case *wire.Pull:
+		l.takePull(e.From, m, out)
+	case *wire.Acquire:
+		l.takeAcquire(e.From, m, out)
+	case *wire.Release:
+		if p := l.byNumber[l.cfg.Route.Number(m.Ref)]; p != nil {
+			p.release(e.From, l, out)
+		}
+		wire.Free(m)
+	case *wire.Keep:
+		for _, p := range l.owned {
+			p.keep()
+		}
+	case *wire.End:
+		l.end(out)
+	}
+}
+
+// part returns the partition of a pair if this lane owns it at that generation.
+func (l *Lane) part(p wire.Pair) (*part, error) {
+	t := l.byNumber[l.cfg.Route.Number(p.Ref)]
+	if t == nil {
+		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
+	}
+	if t.generation != p.Generation && !planted.On(planted.GenerationUnchecked) {
+		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, t.generation, p.Generation)
+	}
+	return t, nil
+}
+
+// takePush holds the parts of a flush, or says that it cannot yet, or never.
+func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
+	if l.ended {
+		l.counts.Dropped += pushRows(m, l)
+		return
+	}
+	if err := l.checkPush(m); err != nil {
+		out.Send(l.cfg.Self, from, &wire.Refused{Flush: m.Flush, Reason: err.Error()})
+		return
+	}
+	bytes := pushBytes(m)
+	if !l.hasRoom(m.Flush, m.Clock, bytes) {
+		l.wait(waiter{m.Flush, m.Clock, from})
+		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
+		return
+	}
+	f := l.newFlush()
+	*f = flush{push: m, from: from, bytes: bytes, open: len(m.Chunks) + len(m.Leases)}
+	l.held = append(l.held, f)
+	l.heldBytes += bytes
+	if planted.On(planted.AppliedWhenHeld) {
+		for i := range m.Chunks {
+			c := &m.Chunks[i]
+			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
+		}
+	}
+	h := wire.NewHeld()
+	h.Flush = m.Flush
+	out.Send(l.cfg.Self, from, h)
+}
+
+func (l *Lane) checkPush(m *wire.Push) error {
+	for i := range m.Chunks {
+		if _, err := l.part(m.Chunks[i].Pair); err != nil {
+			return err
+		}
+	}
+	for i := range m.Leases {
+		if _, err := l.part(m.Leases[i].Pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pushBytes(m *wire.Push) int {
+	n := 0
+	for i := range m.Chunks {
+		n += 4 * (len(m.Chunks[i].Rows) + len(m.Chunks[i].Values))
+	}
+	return n
+}
+
+// pushRows counts the row deltas of a push: the rows of its chunks, and every row of an exclusive lease.
+func pushRows(m *wire.Push, l *Lane) int64 {
+	n := 0
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		n += len(c.Values) / l.cfg.Tables[c.Ref.Table].Width
+	}
+	for i := range m.Leases {
+		e := &m.Leases[i]
+		n += len(e.Values) / l.cfg.Tables[e.Ref.Table].Width
+	}
+	return int64(n)
+}
+
+// takeRecord makes one flush count. Its deltas become visible at once, or with their whole clock
+// where the table has a barrier.
+func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
+	if r.Number != l.applied+1 {
+		panic(fmt.Sprintf("server: record %d after %d", r.Number, l.applied)) // the link lost one
+	}
+	l.applied = r.Number
+	before := l.progress.Complete()
+	for _, u := range r.Units {
+		l.progress.Commit(u)
+	}
+	if f := l.unhold(r.Flush); f != nil {
+		f.number = r.Number
+		l.applyFlush(f, out)
+		l.admitWaiting(out)
+	}
+	if c := l.progress.Complete(); c > before {
+		l.barrier = r.Number
+		for _, p := range l.owned {
+			p.reach(c, l, out)
+		}
+	}
+}
+
+func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
+	if f.open == 0 {
+		l.closeFlush(f, out)
+		return
+	}
+	// The last application closes the flush, after which it may not be looked at.
+	m := f.push
+	leases := len(m.Leases)
+	for i, n := 0, len(m.Chunks); i < n; i++ {
+		c := &m.Chunks[i]
+		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
+		p.take(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
+	}
+	for i := range leases {
+		e := &m.Leases[i]
+		l.byNumber[l.cfg.Route.Number(e.Ref)].endExclusive(f, i, l, out)
+	}
+}
+
+// applied counts one chunk or lease end of a flush as part of the state.
+func (l *Lane) countApplied(f *flush, rows int, out *wire.Outbox) {
+	l.counts.Applied += int64(rows)
+	if f.open--; f.open == 0 {
+		l.closeFlush(f, out)
+	}
+}
+
+// closeFlush gives the chunks' memory back to the client.
+func (l *Lane) closeFlush(f *flush, out *wire.Outbox) {
+	c := wire.NewCommitted()
+	c.Flush, c.Commit = f.push.Flush, f.number
+	out.Send(l.cfg.Self, f.from, c)
+	wire.Free(f.push)
+	*f = flush{}
+	l.spare = append(l.spare, f)
+}
+
+func (l *Lane) newFlush() *flush {
+	if n := len(l.spare); n > 0 {
+		f := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return f
+	}
+	return new(flush)
+}
+
+func (l *Lane) unhold(id bellows.FlushID) *flush {
+	for i, f := range l.held {
+		if f.push.Flush == id {
+			l.held = append(l.held[:i], l.held[i+1:]...)
+			l.heldBytes -= f.bytes
+			return f
+		}
+	}
+	return nil
+}
+
+// end closes the lane: what is held and not recorded never counts, nor what waits for a clock that
+// will not complete.
+func (l *Lane) end(out *wire.Outbox) {
+	if l.ended {
+		return
+	}
+	l.ended = true
+	for _, f := range l.held {
+		if planted.On(planted.HeldAppliedAtEnd) {
+			l.applyFlush(f, out)
+			continue
+		}
+		l.counts.Dropped += pushRows(f.push, l)
+	}
+	l.held = nil
+	for _, p := range l.owned {
+		l.counts.Dropped += p.drop()
+	}
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: l.counts})
+}
+
+// Progress is how far the job has come by the records taken.
+func (l *Lane) Progress() *gate.Progress { return l.progress }
+
+// Applied is the number of the last record taken.
+func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
+
+// Partition is the state of a partition that the lane owns: the kept image where there is one and
+// kept is asked for, else the live values. It fails for a partition whose exclusive lease never
+// ended: its values are neither before nor after.
+func (l *Lane) Partition(ref bellows.PartitionRef, kept bool) (store.Image, error) {
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	switch {
+	case p == nil:
+		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
+	case kept && p.kept:
+		return p.image, nil
+	case p.dirty:
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+			"a task died inside its exclusive lease")
+	}
+	var im store.Image
+	p.store.Save(&im)
+	return im, nil
+}
+
+// Load replaces the state of a partition before the job starts, and Resume the clocks.
+func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
+	return l.byNumber[l.cfg.Route.Number(ref)].store.Load(im)
+}
+
+// Resume continues after the clocks that a saved run had completed.
+func (l *Lane) Resume(complete []bellows.Clock) error { return l.progress.Restore(complete) }
+
+// buffer makes an empty buffer for sums over a partition.
+func (p *part) buffer() *delta.Buffer {
+	if n := len(p.buffers); n > 0 {
+		b := p.buffers[n-1]
+		p.buffers = p.buffers[:n-1]
+		return b
+	}
+	return delta.NewBuffer(p.schema, p.store.Rows())
+}
+
+func (p *part) giveBuffer(b *delta.Buffer) {
+	b.Reset()
+	p.buffers = append(p.buffers, b)
+}

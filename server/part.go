@@ -1,0 +1,247 @@
+package server
+
+import (
+	"bellows"
+	"bellows/delta"
+	"bellows/gate"
+	"bellows/planted"
+	"bellows/store"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// part is one partition at its lane: state, leases, and what waits to be applied.
+type part struct {
+	ref        bellows.PartitionRef
+	generation bellows.Generation
+	schema     *table.Schema
+	store      *store.Partition
+	additive   bool
+	barrier    bool // BSP: the deltas of a clock become visible together
+
+	later    []entry // barrier: recorded, of clocks that are not complete
+	deferred []entry // recorded while a lease kept them out
+	reached  bellows.Clock
+	lag      wire.Need // while deferred is not empty: what is visible
+
+	holders   int // leases out
+	exclusive bool
+	holder    wire.Address // of the exclusive lease
+	remote    bool         // the exclusive holder works on a copy
+	queue     []request
+
+	image   store.Image
+	kept    bool
+	dirty   bool
+	sums    []wire.Chunk
+	buffers []*delta.Buffer
+}
+
+// entry is one chunk of a recorded flush; chunk -1 stands for a whole clock reached.
+type entry struct {
+	flush *flush
+	chunk int
+	clock bellows.Clock
+}
+
+type request struct {
+	from    wire.Address
+	acquire *wire.Acquire
+}
+
+// visible is what a read of the partition sees now.
+func (p *part) visible(l *Lane) wire.Need {
+	if len(p.deferred) > 0 {
+		return p.lag
+	}
+	if p.barrier {
+		return wire.Need{Commit: l.barrier, Clock: l.progress.Complete()}
+	}
+	return wire.Need{Commit: l.applied, Clock: l.progress.Complete()}
+}
+
+// take accepts a chunk of a recorded flush.
+func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
+	switch {
+	case p.barrier && !planted.On(planted.VisibleWhenRecorded):
+		p.later = append(p.later, e)
+	case p.holders > 0 || len(p.deferred) > 0:
+		p.postpone(e, l)
+	default:
+		p.apply(e, l, out)
+	}
+}
+
+// postpone puts an entry behind the leases that are out. What is visible stays as it was before
+// this record.
+func (p *part) postpone(e entry, l *Lane) {
+	if len(p.deferred) == 0 {
+		p.lag = wire.Need{Commit: l.applied - 1, Clock: p.reached}
+	}
+	p.deferred = append(p.deferred, e)
+}
+
+// reach makes the clocks up to c visible.
+func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	if p.barrier && (p.holders > 0 || len(p.deferred) > 0) {
+		p.postpone(entry{chunk: -1, clock: c}, l)
+		p.reached = c
+		return
+	}
+	p.reached = c
+	if p.barrier {
+		p.applyClocks(c, l, out)
+	}
+}
+
+// applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
+// the tree and given to the rule once.
+func (p *part) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	for len(p.later) > 0 {
+		clock := p.later[0].clock
+		for _, e := range p.later[1:] {
+			clock = min(clock, e.clock)
+		}
+		if clock > c {
+			return
+		}
+		p.applyClock(clock, l, out)
+	}
+}
+
+func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
+	p.sums = p.sums[:0]
+	for _, e := range p.later {
+		if e.clock == clock {
+			p.sums = append(p.sums, e.flush.push.Chunks[e.chunk])
+		}
+	}
+	if len(p.sums) == 1 {
+		p.store.Apply(p.sums[0].Rows, p.sums[0].Values)
+	} else {
+		sum := delta.Sum(p.sums, p.buffer, p.giveBuffer)
+		p.store.Apply(sum.Chunk())
+		p.giveBuffer(sum)
+	}
+	rest := p.later[:0]
+	for _, e := range p.later {
+		if e.clock != clock {
+			rest = append(rest, e)
+			continue
+		}
+		l.countApplied(e.flush, len(e.flush.push.Chunks[e.chunk].Values)/p.schema.Width, out)
+	}
+	p.later = rest
+}
+
+func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
+	if e.chunk < 0 {
+		p.applyClocks(e.clock, l, out)
+		return
+	}
+	c := &e.flush.push.Chunks[e.chunk]
+	p.store.Apply(c.Rows, c.Values)
+	l.countApplied(e.flush, len(c.Values)/p.schema.Width, out)
+}
+
+// catchUp applies what leases had kept out.
+func (p *part) catchUp(l *Lane, out *wire.Outbox) {
+	for _, e := range p.deferred {
+		p.apply(e, l, out)
+	}
+	p.deferred = p.deferred[:0]
+}
+
+// takeAcquire queues a request for a lease.
+func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
+	p, err := l.part(m.Pair)
+	if err != nil {
+		out.Send(l.cfg.Self, from, &wire.Refused{Reason: err.Error()})
+		return
+	}
+	p.queue = append(p.queue, request{from, m})
+}
+
+// grant serves the queue of leases, in order: a request that must wait makes those behind it wait,
+// except where the gate alone holds it back.
+func (p *part) grant(l *Lane, out *wire.Outbox) {
+	rest := p.queue[:0]
+	blocked := false
+	for _, r := range p.queue {
+		v := p.visible(l)
+		switch {
+		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock):
+			rest = append(rest, r)
+		case blocked || !p.free(r.acquire.Mode):
+			blocked = true
+			rest = append(rest, r)
+		default:
+			p.hand(r, l, out)
+		}
+	}
+	p.queue = rest
+}
+
+func (p *part) free(m wire.Mode) bool {
+	if len(p.deferred) > 0 {
+		return false
+	}
+	if planted.On(planted.LeaseShared) {
+		return true
+	}
+	return p.holders == 0 || (m == wire.Shared && !p.exclusive)
+}
+
+func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
+	p.holders++
+	p.exclusive = r.acquire.Mode == wire.Exclusive
+	p.remote = r.from.Node != l.cfg.Self.Node
+	p.holder = r.from
+	g := wire.NewGranted()
+	g.Request, g.Ref, g.Mode, g.Values = r.acquire.Request, p.ref, r.acquire.Mode, p.store.Values()
+	if p.remote {
+		g.Values = p.store.Read(nil, nil)
+	}
+	out.Send(l.cfg.Self, r.from, g)
+	wire.Free(r.acquire)
+}
+
+// release ends a shared lease.
+func (p *part) release(_ wire.Address, l *Lane, out *wire.Outbox) {
+	if p.holders--; p.holders == 0 {
+		p.catchUp(l, out)
+	}
+}
+
+// endExclusive ends an exclusive lease with the commit of its flush.
+func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
+	if p.remote {
+		copy(p.store.Values(), f.push.Leases[lease].Values)
+	}
+	p.holders--
+	p.exclusive = p.exclusive && p.holders > 0
+	l.countApplied(f, p.store.Rows(), out)
+	if p.holders == 0 {
+		p.catchUp(l, out)
+	}
+}
+
+func (p *part) keep() {
+	p.store.Save(&p.image)
+	p.kept = true
+}
+
+// drop forgets what never became visible, and returns how many row deltas that were.
+func (p *part) drop() int64 {
+	n := 0
+	for _, list := range [][]entry{p.later, p.deferred} {
+		for _, e := range list {
+			if e.chunk >= 0 {
+				n += len(e.flush.push.Chunks[e.chunk].Values) / p.schema.Width
+			}
+		}
+	}
+	p.later, p.deferred = nil, nil
+	p.dirty = p.dirty || (p.exclusive && !p.remote)
+	return int64(n)
+}

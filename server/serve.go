@@ -1,0 +1,116 @@
+package server
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/gate"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// takePull parks a read; serve answers it when it may be.
+func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
+	for i := range m.Parts {
+		if _, err := l.part(m.Parts[i].Pair); err != nil {
+			out.Send(l.cfg.Self, from, &wire.Refused{Reason: err.Error()})
+			return
+		}
+	}
+	l.pulls = append(l.pulls, parkedPull{from, m})
+}
+
+// serve answers every parked read and grants every lease whose time has come.
+func (l *Lane) serve(out *wire.Outbox) {
+	for _, p := range l.owned {
+		if len(p.queue) > 0 {
+			p.grant(l, out)
+		}
+	}
+	rest := l.pulls[:0]
+	for _, r := range l.pulls {
+		if l.readable(r.pull) {
+			l.answer(r, out)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	clear(l.pulls[len(rest):])
+	l.pulls = rest
+}
+
+func (l *Lane) readable(m *wire.Pull) bool {
+	for i := range m.Parts {
+		p := l.byNumber[l.cfg.Route.Number(m.Parts[i].Ref)]
+		v := p.visible(l)
+		if p.exclusive || !gate.Admits(m.Need, v.Commit, v.Clock) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
+	a := wire.NewRows()
+	a.Request = r.pull.Request
+	for i := range r.pull.Parts {
+		q := &r.pull.Parts[i]
+		p := l.byNumber[l.cfg.Route.Number(q.Ref)]
+		v := p.visible(l)
+		if planted.On(planted.CommitOverstated) {
+			v.Commit++
+			v.Clock++
+		}
+		to := a.Extend()
+		to.Ref, to.Commit, to.Complete, to.Rows = q.Ref, v.Commit, v.Clock, q.Rows
+		to.Values = p.store.Read(q.Rows, to.Values)
+	}
+	out.Send(l.cfg.Self, r.from, a)
+	wire.Free(r.pull)
+}
+
+// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"). The lowest flush by (clock,
+// node) is always taken, everywhere, so that no two flushes can wait for each other.
+func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) bool {
+	if l.cfg.HeldBytesMax == 0 || len(l.held) == 0 || l.heldBytes+bytes <= l.cfg.HeldBytesMax {
+		return true
+	}
+	if planted.On(planted.CapWithoutFloor) {
+		return false
+	}
+	for _, h := range l.held {
+		if rank(waiter{h.push.Flush, h.push.Clock, h.from}, waiter{f, c, h.from}) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func rank(a, b waiter) int {
+	switch {
+	case a.clock != b.clock:
+		return int(a.clock) - int(b.clock)
+	case a.flush.Client != b.flush.Client:
+		return int(a.flush.Client) - int(b.flush.Client)
+	}
+	return int(int64(a.flush.Seq) - int64(b.flush.Seq))
+}
+
+func (l *Lane) wait(w waiter) {
+	i, _ := slices.BinarySearchFunc(l.waiting, w, rank)
+	l.waiting = slices.Insert(l.waiting, i, w)
+}
+
+// admitWaiting tells the lowest waiting flush to come again. One at a time is enough: its own record
+// admits the next.
+func (l *Lane) admitWaiting(out *wire.Outbox) {
+	if len(l.waiting) == 0 {
+		return
+	}
+	w := l.waiting[0]
+	if !l.hasRoom(w.flush, w.clock, 0) {
+		return
+	}
+	l.waiting = l.waiting[1:]
+	out.Send(l.cfg.Self, w.from, &wire.Room{Flush: w.flush})
+}
