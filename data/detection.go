@@ -15,12 +15,14 @@ type Detection struct {
 	Label     string // the label's column, when it has a name
 	Files     int
 	Rows      int
-	Users     int // ratings
-	Items     int // ratings
-	Features  int // examples
-	Classes   int // distinct labels when all are whole numbers and few, else 0
-	Dropped   int64
-	FromCache bool // columns came from stored splits
+	Users     int   // ratings
+	Items     int   // ratings
+	Features  int   // examples
+	Classes   int   // distinct labels when all are whole numbers and few, else 0
+	Dropped   int64 // sparse entries beyond Options.Features
+
+	FromCache    bool   // columns came from stored splits
+	CacheProblem string // why the columns could not be stored, else ""
 }
 
 // String is the sentence for the screen, such as

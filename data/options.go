@@ -29,13 +29,19 @@ type Options struct {
 	// row of another width is an error.
 	Features int
 
+	// Unlabelled allows rows without a label, as in files to predict: ratings
+	// of two fields, tables with exactly Features columns, images without
+	// labels. Their labels are 0.
+	Unlabelled bool
+
 	Splits  int       // number of parts; 0 is 1
 	Cache   string    // folder for parsed columns; "" stores nothing
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
 	Limits  Limits
 
-	names []string // feature names a header must have, see Like
+	names      []string // feature names a header must have, see Like
+	blockBytes int      // text parsed at a time; 0 is the constant, tests use less
 }
 
 // Limits bound what an input may ask for. Zero values mean the defaults.

@@ -1,102 +1,329 @@
 package data
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"os"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
 	"strconv"
-	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Read reads the inputs, in order, as one set of the given kind. An input is a
-// path, a glob (its files sorted by name) or "-" for standard input. Bad data
-// is an *Error; a cancelled context ends the read with its error.
+// path, a file:// URI, a glob (its files sorted by name) or "-" for standard
+// input; gzip and zstd are found by their first bytes. Bad data is an *Error,
+// the first one in the order of the input; a cancelled context ends the read
+// with the context's error.
 func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, error) {
-	s := &Set{Kind: kind}
-	users, items := map[string]int32{}, map[string]int32{}
-	if kind == Ratings {
-		s.Ratings = &RatingSet{}
-	} else {
-		s.Examples = &ExampleSet{Offset: []int64{0}, IndexBase: 1}
+	if err := opt.complete(kind); err != nil {
+		return nil, err
 	}
-	for _, path := range inputs {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, &Error{File: path, What: "cannot be opened: " + err.Error(), Err: err}
-		}
-		lines := bufio.NewScanner(f)
-		for n := 1; lines.Scan() && err == nil && ctx.Err() == nil; n++ {
-			fields := strings.Fields(lines.Text())
-			if kind == Ratings {
-				err = s.addRating(fields, users, items)
-			} else {
-				err = s.addExample(fields)
-			}
-			if err != nil {
-				err = &Error{File: path, Line: n, What: err.Error(), Err: err}
-			}
-		}
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	if s.Examples != nil {
-		s.Detected = Detection{Format: "LIBSVM", IndexBase: 1, Rows: s.Rows(), Features: s.Examples.Features}
-	} else {
-		s.Detected = Detection{Format: "triples", Rows: s.Rows(), Users: len(users), Items: len(items)}
-	}
-	return s, ctx.Err()
-}
-
-func (s *Set) addRating(fields []string, users, items map[string]int32) error {
-	if len(fields) < 3 {
-		return strconv.ErrSyntax
-	}
-	y, err := strconv.ParseFloat(fields[2], 32)
-	r := s.Ratings
-	r.User = append(r.User, intern(fields[0], users, &r.Users))
-	r.Item = append(r.Item, intern(fields[1], items, &r.Items))
-	r.Rating = append(r.Rating, float32(y))
-	return err
-}
-
-func intern(id string, known map[string]int32, ids *[]string) int32 {
-	at, ok := known[id]
-	if !ok {
-		at = int32(len(*ids))
-		known[id] = at
-		*ids = append(*ids, id)
-	}
-	return at
-}
-
-func (s *Set) addExample(fields []string) error {
-	if len(fields) == 0 {
-		return nil
-	}
-	e := s.Examples
-	y, err := strconv.ParseFloat(fields[0], 32)
+	ins, err := expand(inputs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.Label = append(e.Label, float32(y))
-	for _, field := range fields[1:] {
-		index, value, _ := strings.Cut(field, ":")
-		i, err := strconv.ParseUint(index, 10, 31)
-		if err != nil {
+	slot := newSlot(ins, kind, &opt)
+	if set, ok := slot.open(); ok {
+		return set, nil
+	}
+	set, err := parseInputs(ctx, ins, kind, &opt)
+	if err != nil {
+		return nil, err
+	}
+	set.Detected.CacheProblem = slot.store(set, ins, max(1, opt.Splits))
+	set.cut(max(1, opt.Splits))
+	return set, nil
+}
+
+// complete fills in defaults and refuses options that mean nothing.
+func (o *Options) complete(kind Kind) error {
+	o.Limits = o.Limits.withDefaults()
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.blockBytes <= 0 {
+		o.blockBytes = blockBytes
+	}
+	if kind != Ratings && kind != Examples {
+		return fmt.Errorf("data: %d is no kind of data", kind)
+	}
+	if _, ok := formatShown[o.Format]; !ok && o.Format != "" {
+		return &Error{File: "format " + strconv.Quote(o.Format), What: "is not known", How: "use libsvm, libfm, csv, tsv, triples or idx"}
+	}
+	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
+		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
+	}
+	if o.Separator != "" {
+		if _, err := separatorOf(o.Separator); err != nil {
 			return err
 		}
-		v, err := strconv.ParseFloat(value, 32)
-		if err != nil {
-			return err
-		}
-		e.Index = append(e.Index, int32(i)-1)
-		e.Value = append(e.Value, float32(v))
-		e.Features = max(e.Features, int(i))
 	}
-	e.Offset = append(e.Offset, int64(len(e.Index)))
 	return nil
 }
 
-func joinSplits(s *Set) *Set { return s.splits[0] }
+// parseInputs reads all inputs by parsing them.
+func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Set, error) {
+	head, err := openStream(ins[0], opt)
+	if err != nil {
+		return nil, err
+	}
+	if head.isIDX() && opt.Format == "" || opt.Format == "idx" || opt.Format == "" && formatOf(ins[0].name) == "idx" {
+		return readIDX(ctx, ins, head, kind, opt)
+	}
+	r := newReader(kind, ins, opt)
+	r.start()
+	r.text(ctx, head)
+	r.stop()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := r.firstError(); err != nil {
+		return nil, err
+	}
+	return r.assemble()
+}
+
+// reader reads text inputs: one goroutine, the caller's, cuts them into
+// blocks, workers parse the blocks. Blocks are handed out in order, and the
+// first failure stops the handing out, so every block before a failed one is
+// parsed and the first error in the order of the input is always known.
+type reader struct {
+	kind    Kind
+	ins     []input
+	opt     *Options
+	plan    *plan
+	workers []*worker
+	pieces  []*piece
+	jobs    chan job
+	free    chan []byte
+	wg      sync.WaitGroup
+	failed  atomic.Bool
+	rows    atomic.Int64
+}
+
+// job is one block to parse.
+type job struct {
+	text    []byte // whole lines
+	buf     []byte // the buffer that text lies in
+	piece   *piece
+	block   int32
+	skipped int // lines of the block before text
+}
+
+// worker is what one parsing goroutine keeps between blocks.
+type worker struct {
+	users, items interner
+	scratch      piece
+	parser       lineParser
+}
+
+func newReader(kind Kind, ins []input, opt *Options) *reader {
+	r := &reader{kind: kind, ins: ins, opt: opt,
+		jobs: make(chan job, opt.Workers), free: make(chan []byte, 2*opt.Workers+2)}
+	for range cap(r.free) {
+		r.free <- nil
+	}
+	for range opt.Workers {
+		r.workers = append(r.workers, &worker{})
+	}
+	return r
+}
+
+// start starts the workers; stop ends them when their blocks are parsed.
+func (r *reader) start() {
+	for n, w := range r.workers {
+		r.wg.Go(func() {
+			for j := range r.jobs {
+				j.piece.worker = n
+				w.parse(r, &j)
+				r.free <- j.buf
+			}
+		})
+	}
+}
+
+func (r *reader) stop() {
+	close(r.jobs)
+	r.wg.Wait()
+}
+
+// parse parses one block into its piece.
+func (w *worker) parse(r *reader, j *job) {
+	if w.parser == nil {
+		w.parser = r.plan.parser(r.opt, w)
+	}
+	if t, ok := w.parser.(*tripleLines); ok {
+		t.block = j.block
+	}
+	w.scratch.reset()
+	if f := w.parser.parse(j.text, &w.scratch); f != nil {
+		j.piece.err = locate(j.text, f)
+		j.piece.err.Line += j.skipped
+		r.failed.Store(true)
+		return
+	}
+	j.piece.keep(&w.scratch)
+	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
+	if r.rows.Add(int64(len(j.piece.label))) > r.opt.Limits.Rows {
+		r.failed.Store(true)
+	}
+}
+
+// text hands out the blocks of all inputs; the first is open already.
+func (r *reader) text(ctx context.Context, head *stream) {
+	for n, in := range r.ins {
+		s := head
+		if n > 0 {
+			var err error
+			if s, err = openStream(in, r.opt); err != nil {
+				r.fail(n, err)
+				return
+			}
+		}
+		err := r.file(ctx, n, s)
+		s.close()
+		if err != nil {
+			r.fail(n, err)
+			return
+		}
+		if r.failed.Load() || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// fail records an error in the place of the next block.
+func (r *reader) fail(source int, err error) {
+	e, ok := err.(*Error)
+	if !ok {
+		e = &Error{File: r.ins[source].shown(), What: err.Error(), Err: err}
+	}
+	r.pieces = append(r.pieces, &piece{source: source, err: e})
+	r.failed.Store(true)
+}
+
+// file hands out the blocks of one input.
+func (r *reader) file(ctx context.Context, n int, s *stream) error {
+	lines := &lineBlocks{s: s, lineMax: r.opt.Limits.LineBytes}
+	for first := true; ctx.Err() == nil && !r.failed.Load(); first = false {
+		buf := <-r.free
+		if buf == nil {
+			buf = make([]byte, 0, r.opt.blockBytes)
+		}
+		buf, err := lines.next(buf)
+		if err != nil {
+			return err
+		}
+		j := job{text: buf, buf: buf, piece: &piece{source: n}, block: int32(len(r.pieces))}
+		if first {
+			if err := r.begin(n, &j); err != nil {
+				return err
+			}
+		}
+		if len(buf) == 0 {
+			r.free <- buf
+			return nil
+		}
+		r.pieces = append(r.pieces, j.piece)
+		r.jobs <- j
+	}
+	return nil
+}
+
+// byteOrderMark may begin a UTF-8 text.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// begin makes the plan of an input from its first block and takes what comes
+// before the first record off it.
+func (r *reader) begin(n int, j *job) error {
+	j.text = bytes.TrimPrefix(j.text, byteOrderMark)
+	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
+	start, line := d.firstRecord(j.text)
+	if line == nil {
+		return &Error{File: r.ins[n].shown(), What: "the file is empty", How: "name a file with data, or leave it out"}
+	}
+	var next *plan
+	var f *fault
+	if r.plan == nil {
+		next, f = d.plan(line)
+		r.plan = next
+	} else if next, f = d.further(r.plan, line); f == nil {
+		f = r.plan.agree(next, r.ins[0].shown())
+	}
+	if f != nil {
+		f.at += start
+		e := locate(j.text, f)
+		e.File = r.ins[n].shown()
+		return e
+	}
+	if next.header {
+		end := lineEnd(j.text, start)
+		j.skipped = bytes.Count(j.text[:end], []byte("\n"))
+		j.text = j.text[end:]
+	}
+	return nil
+}
+
+// firstRecord finds the first line that is not blank, nor, where the format
+// can be LIBSVM, a comment. line is nil when there is none.
+func (d *detector) firstRecord(text []byte) (start int, line []byte) {
+	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.name) == "" || d.format(nil) == "libsvm" || d.format(nil) == "libfm")
+	for start < len(text) {
+		end := lineEnd(text, start)
+		line := bytes.TrimSuffix(text[start:end-1], []byte("\r"))
+		if trimmed := bytes.TrimLeft(line, " \t\r"); len(trimmed) > 0 && (trimmed[0] != '#' || !comments) {
+			return start, line
+		}
+		start = end
+	}
+	return 0, nil
+}
+
+// firstError is the first defect in the order of the input.
+func (r *reader) firstError() error {
+	lines, source, rows := 0, 0, int64(0)
+	for _, p := range r.pieces {
+		if p.source != source {
+			lines, source = 0, p.source
+		}
+		if p.err != nil {
+			if p.err.Line > 0 {
+				p.err.Line += lines
+			}
+			if p.err.File == "" {
+				p.err.File = r.ins[source].shown()
+			}
+			return p.err
+		}
+		lines += p.lines
+		if rows += int64(len(p.label)); rows > r.opt.Limits.Rows {
+			return &Error{File: r.ins[source].shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
+		}
+	}
+	if rows == 0 {
+		return &Error{File: r.ins[0].shown(), What: "there are no rows", How: "name a file with data below its header"}
+	}
+	return nil
+}
+
+// isIDX reports whether the stream begins like an IDX file.
+func (s *stream) isIDX() bool {
+	h := s.head
+	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && idxTypes[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
+}
+
+// fillHead reads the first bytes of the decompressed stream.
+func (s *stream) fillHead() error {
+	head := make([]byte, 8)
+	n, err := readFull(s, head)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	s.head = head[:n]
+	s.r = io.MultiReader(bytes.NewReader(slices.Clone(s.head)), s.r)
+	s.out -= int64(n)
+	return nil
+}

@@ -178,15 +178,19 @@ func (e *ExampleSet) View(lo, hi int) *ExampleSet {
 // Classes returns the distinct labels, ascending, when all of them are whole
 // numbers and there are at most limit of them; else nil.
 func (e *ExampleSet) Classes(limit int) []float32 {
+	var small [256]bool // labels 0 to 255 need no hashing
 	seen := make(map[float32]struct{})
 	last := float32(math.NaN())
 	for _, y := range e.Label {
-		if y == last {
+		if y == last || y >= 0 && y < 256 && small[uint8(y)] && y == float32(uint8(y)) {
 			continue
 		}
 		last = y
 		if y != float32(math.Trunc(float64(y))) {
 			return nil
+		}
+		if y >= 0 && y < 256 {
+			small[uint8(y)] = true
 		}
 		seen[y] = struct{}{}
 		if len(seen) > limit {

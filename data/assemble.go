@@ -1,0 +1,252 @@
+package data
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// classesMax bounds the distinct whole labels that are called classes.
+const classesMax = 4096
+
+// assemble joins the pieces, in order, into the columns of a set.
+func (r *reader) assemble() (*Set, error) {
+	rows := 0
+	starts := make([]int, len(r.pieces)) // first row of each piece
+	for n, p := range r.pieces {
+		starts[n] = rows
+		rows += len(p.label)
+	}
+	set := &Set{Kind: r.kind, Detected: Detection{
+		Format: formatShown[r.plan.format], Header: r.plan.header, Files: len(r.ins), Rows: rows,
+	}}
+	if r.plan.separator != "" {
+		set.Detected.Separator = separatorName(r.plan.separator)
+	}
+	if r.kind == Ratings {
+		set.Ratings = r.ratings(rows, starts)
+		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
+		return set, nil
+	}
+	set.Examples = &ExampleSet{Label: make([]float32, rows)}
+	if r.plan.columns > 0 {
+		r.dense(set.Examples, rows, starts)
+		if r.plan.label >= 0 && r.plan.names != nil {
+			set.Detected.Label = r.plan.names[r.plan.label]
+		}
+	} else {
+		r.sparse(set, rows, starts)
+	}
+	if set.Examples.Features == 0 {
+		return nil, &Error{File: r.ins[0].shown(), What: "there are labels but no features", How: "give each row at least one feature"}
+	}
+	set.Detected.describe(set.Examples)
+	return set, nil
+}
+
+// describe fills in what the columns say.
+func (d *Detection) describe(e *ExampleSet) {
+	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.Classes(classesMax))
+}
+
+// eachPiece runs f for every piece on all workers.
+func (r *reader) eachPiece(f func(n int, p *piece)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(r.opt.Workers, len(r.pieces)) {
+		wg.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(r.pieces) {
+					return
+				}
+				f(n, r.pieces[n])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// ratings joins triples; each piece is released when it is copied.
+func (r *reader) ratings(rows int, starts []int) *RatingSet {
+	owner := make([]int, len(r.pieces))
+	for n, p := range r.pieces {
+		owner[n] = p.worker
+	}
+	users, items := make([]*interner, len(r.workers)), make([]*interner, len(r.workers))
+	for n, w := range r.workers {
+		users[n], items[n] = &w.users, &w.items
+	}
+	out := &RatingSet{User: make([]int32, rows), Item: make([]int32, rows), Rating: make([]float32, rows)}
+	var userTables, itemTables [][]int32
+	out.Users, userTables = mergeIDs(users, owner)
+	out.Items, itemTables = mergeIDs(items, owner)
+	r.eachPiece(func(n int, p *piece) {
+		at := starts[n]
+		copy(out.Rating[at:], p.label)
+		translate(out.User[at:], p.user, userTables[p.worker])
+		translate(out.Item[at:], p.item, itemTables[p.worker])
+		*p = piece{}
+	})
+	return out
+}
+
+func translate(to, from, table []int32) {
+	for i, id := range from {
+		to[i] = table[id]
+	}
+}
+
+// dense joins tables.
+func (r *reader) dense(e *ExampleSet, rows int, starts []int) {
+	e.Features = r.plan.columns
+	if r.plan.label >= 0 {
+		e.Features--
+	}
+	e.FeatureNames = r.plan.features()
+	e.Dense = make([]float32, rows*e.Features)
+	r.eachPiece(func(n int, p *piece) {
+		copy(e.Label[starts[n]:], p.label)
+		copy(e.Dense[starts[n]*e.Features:], p.value)
+		*p = piece{}
+	})
+}
+
+// sparse joins LIBSVM rows: it settles the base and the width, and leaves out
+// entries beyond a given width.
+func (r *reader) sparse(set *Set, rows int, starts []int) {
+	e := set.Examples
+	low, high := int32(1), int32(-1)
+	for _, p := range r.pieces {
+		if len(p.index) > 0 {
+			low, high = min(low, p.low), max(high, p.high)
+		}
+	}
+	e.IndexBase = r.base(low)
+	e.Features = int(high) + 1 - e.IndexBase
+	if high < 0 {
+		e.Features = 0
+	}
+	if limit := r.opt.Features; limit > 0 {
+		if e.Features > limit {
+			set.Detected.Dropped = r.drop(int32(limit + e.IndexBase))
+		}
+		e.Features = limit
+	}
+	r.compressed(e, rows, starts)
+}
+
+// base is the index that the first feature has in the input.
+func (r *reader) base(low int32) int {
+	switch {
+	case r.opt.IndexBase != "":
+		return int(r.opt.IndexBase[0] - '0')
+	case r.plan.format == "libfm":
+		return 0
+	}
+	return int(low)
+}
+
+// compressed copies the pieces into rows of compressed sparse form.
+func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
+	entries := int64(0)
+	firsts := make([]int64, len(r.pieces)) // first entry of each piece
+	for n, p := range r.pieces {
+		firsts[n] = entries
+		entries += int64(len(p.index))
+	}
+	e.Offset = make([]int64, rows+1)
+	e.Index, e.Value = make([]int32, entries), make([]float32, entries)
+	base := int32(e.IndexBase)
+	r.eachPiece(func(n int, p *piece) {
+		copy(e.Label[starts[n]:], p.label)
+		offset := e.Offset[starts[n]+1:]
+		for i, end := range p.ends {
+			offset[i] = firsts[n] + end
+		}
+		copy(e.Value[firsts[n]:], p.value)
+		index := e.Index[firsts[n]:]
+		for i, x := range p.index {
+			index[i] = x - base
+		}
+		*p = piece{}
+	})
+}
+
+// drop leaves out the entries with an index of limit or more, and counts them.
+func (r *reader) drop(limit int32) int64 {
+	var dropped atomic.Int64
+	r.eachPiece(func(_ int, p *piece) {
+		kept, from := 0, int64(0)
+		for row, end := range p.ends {
+			for at := from; at < end; at++ {
+				if p.index[at] < limit {
+					p.index[kept], p.value[kept] = p.index[at], p.value[at]
+					kept++
+				}
+			}
+			from = end
+			p.ends[row] = int64(kept)
+		}
+		dropped.Add(int64(len(p.index) - kept))
+		p.index, p.value = p.index[:kept], p.value[:kept]
+	})
+	return dropped.Load()
+}
+
+// cut makes n splits of a set with whole columns; 1 leaves it whole.
+func (s *Set) cut(n int) {
+	if n <= 1 {
+		return
+	}
+	whole := *s
+	rows := s.Rows()
+	for i := range n {
+		lo, hi := rows*i/n, rows*(i+1)/n
+		part := &Set{Kind: s.Kind, Detected: s.Detected}
+		if s.Ratings != nil {
+			part.Ratings = s.Ratings.View(lo, hi)
+		} else {
+			part.Examples = s.Examples.View(lo, hi)
+		}
+		s.splits = append(s.splits, part)
+	}
+	s.joined = &whole
+	s.Ratings, s.Examples = nil, nil
+}
+
+// joinSplits copies the splits of a set into whole columns.
+func joinSplits(s *Set) *Set {
+	whole := &Set{Kind: s.Kind, Detected: s.Detected}
+	if s.Kind == Ratings {
+		out := &RatingSet{Users: s.splits[0].Ratings.Users, Items: s.splits[0].Ratings.Items}
+		for _, part := range s.splits {
+			out.User = append(out.User, part.Ratings.User...)
+			out.Item = append(out.Item, part.Ratings.Item...)
+			out.Rating = append(out.Rating, part.Ratings.Rating...)
+		}
+		whole.Ratings = out
+		return whole
+	}
+	first := s.splits[0].Examples
+	out := &ExampleSet{Features: first.Features, FeatureNames: first.FeatureNames, IndexBase: first.IndexBase}
+	if first.Sparse() {
+		out.Offset = []int64{0}
+	}
+	for _, part := range s.splits {
+		e := part.Examples
+		out.Label = append(out.Label, e.Label...)
+		if !e.Sparse() {
+			out.Dense = append(out.Dense, e.Dense...)
+			continue
+		}
+		from, base := e.Offset[0], int64(len(out.Index))
+		for _, end := range e.Offset[1:] {
+			out.Offset = append(out.Offset, base+end-from)
+		}
+		last := e.Offset[len(e.Offset)-1]
+		out.Index = append(out.Index, e.Index[from:last]...)
+		out.Value = append(out.Value, e.Value[from:last]...)
+	}
+	whole.Examples = out
+	return whole
+}

@@ -1,0 +1,206 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// csvLines parses rows of numbers with a fixed number of columns.
+type csvLines struct {
+	separator byte // ' ' stands for runs of blanks
+	columns   int
+	label     int      // position of the label, -1 when there is none
+	names     []string // of all columns; nil without a header
+}
+
+func (l *csvLines) parse(text []byte, p *piece) *fault {
+	for i := 0; i < len(text); {
+		i = skipBlanks(text, i, l.separator)
+		if next, ok := blankEnd(text, i); ok {
+			i = next
+			continue
+		}
+		next, f := l.row(text, i, p)
+		if f != nil {
+			return f
+		}
+		i = next
+	}
+	return nil
+}
+
+// skipBlanks skips blanks that are not separators.
+func skipBlanks(text []byte, i int, separator byte) int {
+	for text[i] == ' ' || text[i] == '\t' && separator != '\t' {
+		i++
+	}
+	return i
+}
+
+// blankEnd reports whether the line ends at i.
+func blankEnd(text []byte, i int) (next int, ok bool) {
+	if text[i] == '\n' {
+		return i + 1, true
+	}
+	if text[i] == '\r' && text[i+1] == '\n' {
+		return i + 2, true
+	}
+	return 0, false
+}
+
+// crlf reports whether a carriage return and a newline stand at i.
+func crlf(text []byte, i int) bool { return text[i] == '\r' && text[i+1] == '\n' }
+
+// row parses the line that starts at i and returns the position behind it.
+func (l *csvLines) row(text []byte, i int, p *piece) (int, *fault) {
+	start, separator, last := i, l.separator, l.columns-1
+	label := float32(0)
+	for column := 0; ; column++ {
+		if text[i] == ' ' {
+			i = skipBlanks(text, i, separator)
+		}
+		value, end := number(text, i)
+		if end < 0 || text[end] != separator && text[end] != '\n' && !crlf(text, end) {
+			var f *fault
+			if value, end, f = l.slowField(text, i, column); f != nil {
+				return 0, f
+			}
+		}
+		if column == l.label {
+			label = value
+		} else {
+			p.value = append(p.value, value)
+		}
+		i = end
+		if separator == ' ' {
+			i = skipBlanks(text, i, separator)
+		}
+		if crlf(text, i) {
+			i++
+		}
+		if text[i] == '\n' {
+			if column != last {
+				return 0, l.fewFields(text, start, i, column+1)
+			}
+			p.label = append(p.label, label)
+			return i + 1, nil
+		}
+		if column == last {
+			return 0, l.extraField(text, i)
+		}
+		if separator != ' ' {
+			i++
+		}
+	}
+}
+
+// slowField parses a field that is quoted, padded, far from ordinary, or bad.
+// end is the position of the separator or newline behind it.
+func (l *csvLines) slowField(text []byte, at, column int) (value float32, end int, f *fault) {
+	field, end, f := cutField(text, at, string(l.separator))
+	if f != nil {
+		return 0, 0, f
+	}
+	start := at
+	if text[at] == '"' {
+		start++
+	}
+	if value, err := slowNumber(field); err == nil {
+		return value, end, nil
+	}
+	return 0, 0, badNumber(start, field, l.subject(column), "")
+}
+
+// subject names a column in messages.
+func (l *csvLines) subject(column int) string {
+	what := "value"
+	if column == l.label {
+		what = "label"
+	}
+	if column < len(l.names) && l.names[column] != "" {
+		return fmt.Sprintf("%s of column %s", what, quoted([]byte(l.names[column])))
+	}
+	return fmt.Sprintf("%s of column %d", what, column+1)
+}
+
+func (l *csvLines) fewFields(text []byte, start, end, found int) *fault {
+	if end > start && text[end-1] == '\r' {
+		end--
+	}
+	return &fault{at: end, width: 1,
+		what: fmt.Sprintf("the row has %s, the first row has %d", plural(found, "field"), l.columns),
+		how:  "give every row the same columns; an empty value is not a number either"}
+}
+
+func (l *csvLines) extraField(text []byte, at int) *fault {
+	end := at
+	for text[end] != '\n' && text[end] != '\r' {
+		end++
+	}
+	return &fault{at: at, width: end - at,
+		what: fmt.Sprintf("the row has more fields than the first row, which has %d", l.columns),
+		how:  "give every row the same columns; quote a value that contains the separator"}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// cutField returns the field that starts at i, without quotes and blanks
+// around it, and the position of the separator or newline behind it. A
+// separator of " " stands for runs of blanks.
+func cutField(text []byte, i int, separator string) (field []byte, end int, f *fault) {
+	if text[i] == '"' {
+		return cutQuoted(text, i, separator)
+	}
+	end = i
+	for text[end] != '\n' && !separates(text, end, separator) {
+		end++
+	}
+	field = bytes.TrimRight(text[i:end], " \r\t")
+	return field, end, nil
+}
+
+// separates reports whether a separator stands at i.
+func separates(text []byte, i int, separator string) bool {
+	switch {
+	case separator == " ":
+		return text[i] == ' ' || text[i] == '\t'
+	case len(separator) == 1:
+		return text[i] == separator[0]
+	}
+	return bytes.HasPrefix(text[i:], []byte(separator))
+}
+
+// cutQuoted is cutField for a field in quotes, inside which "" is a quote.
+func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f *fault) {
+	i := at + 1
+	for {
+		switch {
+		case text[i] == '\n':
+			return nil, 0, &fault{at: at, width: i - at, what: "the quote is never closed",
+				how: "close it in the same line; quoted line breaks are not supported"}
+		case text[i] != '"':
+			field = append(field, text[i])
+			i++
+			continue
+		case text[i+1] == '"':
+			field = append(field, '"')
+			i += 2
+			continue
+		}
+		break
+	}
+	end = i + 1
+	for text[end] != '\n' && !separates(text, end, separator) {
+		if c := text[end]; c != ' ' && c != '\r' && c != '\t' {
+			return nil, 0, &fault{at: end, width: 1, what: "text follows a closing quote",
+				how: `write a quote inside quotes twice: "a ""b"" c"`}
+		}
+		end++
+	}
+	return field, end, nil
+}

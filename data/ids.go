@@ -1,0 +1,98 @@
+package data
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// smallIDs bounds the whole numbers that are found by position, not by hash.
+const smallIDs = 1 << 22
+
+// interner numbers ids by first appearance. Ids are text: "7" and "07" differ.
+type interner struct {
+	small []int32          // 1 + number of the id that is this decimal, 0 when unseen
+	other map[string]int32 // ids that are not decimals below smallIDs
+	ids   []string
+	first []int32 // block of each id's first appearance, ascending
+}
+
+// number returns the number of an id that is the canonical decimal n <
+// smallIDs, or -1 when it is new.
+func (in *interner) number(n int) int32 {
+	if n < len(in.small) {
+		return in.small[n] - 1
+	}
+	return -1
+}
+
+// addNumber gives the next number to the decimal n, written as id.
+func (in *interner) addNumber(n int, id []byte, block int32) int32 {
+	for n >= len(in.small) {
+		in.small = append(in.small, make([]int32, max(1024, len(in.small)))...)
+	}
+	at := in.add(string(id), block)
+	in.small[n] = at + 1
+	return at
+}
+
+// text returns the number of any other id, giving it the next one when it is
+// new; ok is false when a new id is not printable UTF-8.
+func (in *interner) text(id []byte, block int32) (at int32, ok bool) {
+	if at, ok := in.other[string(id)]; ok {
+		return at, true
+	}
+	if !printableID(id) {
+		return 0, false
+	}
+	if in.other == nil {
+		in.other = make(map[string]int32)
+	}
+	key := string(id)
+	at = in.add(key, block)
+	in.other[key] = at
+	return at, true
+}
+
+func (in *interner) add(id string, block int32) int32 {
+	in.ids = append(in.ids, id)
+	in.first = append(in.first, block)
+	return int32(len(in.ids) - 1)
+}
+
+func printableID(id []byte) bool {
+	for len(id) > 0 {
+		r, size := utf8.DecodeRune(id)
+		if r == utf8.RuneError && size <= 1 || unicode.IsControl(r) {
+			return false
+		}
+		id = id[size:]
+	}
+	return true
+}
+
+// mergeIDs numbers the ids of several workers by first appearance in the whole
+// input. owner[b] is the worker of block b. Every worker took its blocks in
+// ascending order, so its ids are sorted by block, and within a block by
+// appearance: walking the blocks in order meets every new id where the input
+// has it. tables[w] maps a worker's numbers to the merged ones.
+func mergeIDs(workers []*interner, owner []int) (ids []string, tables [][]int32) {
+	tables = make([][]int32, len(workers))
+	for w, in := range workers {
+		tables[w] = make([]int32, 0, len(in.ids))
+	}
+	known := make(map[string]int32)
+	for block, w := range owner {
+		in := workers[w]
+		for at := len(tables[w]); at < len(in.ids) && in.first[at] == int32(block); at++ {
+			id := in.ids[at]
+			global, ok := known[id]
+			if !ok {
+				global = int32(len(ids))
+				known[id] = global
+				ids = append(ids, id)
+			}
+			tables[w] = append(tables[w], global)
+		}
+	}
+	return ids, tables
+}
