@@ -1,0 +1,344 @@
+// Package coord is the controller of one job: it runs the application's driver, dispatches its tasks,
+// numbers the flushes that clients report done, and ends the job.
+//
+// A Controller is a state machine. Its shell calls Start once, Step with the messages that arrive,
+// Tick a few times a second, and Interrupt when the user wants out; it carries out what Effects hold.
+// A flush counts when, and only when, the controller has given it a number. Whatever goes wrong ends
+// the job with a sentence: the controller never waits for something that cannot come.
+package coord
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/gate"
+	"bellows/lease"
+	"bellows/route"
+	"bellows/wire"
+)
+
+// Config is what a controller needs to know of its job.
+type Config struct {
+	Self    wire.Address
+	Lanes   []wire.Address
+	Clients []wire.Address
+	Route   *route.Route
+	Items   gate.Items
+	Driver  Driver
+	// LeaseMillis is how long a client may be silent before it is declared gone; 0 in one process,
+	// where none can be.
+	LeaseMillis int64
+}
+
+// Effects are what a step wants done.
+type Effects struct {
+	wire.Outbox
+	Epochs  []Epoch
+	Outcome *Outcome // set once, when the job is over and everybody has closed
+}
+
+// Reset empties the effects and keeps their memory.
+func (fx *Effects) Reset() {
+	clear(fx.Envelopes)
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0]}
+}
+
+// Outcome is how a job ended.
+type Outcome struct {
+	Reason      string // empty: the driver finished
+	Err         error  // the cause of a failure, where there is one
+	Interrupted bool   // by the user, at a point from which State continues
+	Commits     bellows.CommitNumber
+	Counts      wire.Counts
+	State       State
+}
+
+// State is what a controller must know to continue a job elsewhere, besides the tables.
+type State struct {
+	Complete []bellows.Clock // per split, the last clock it completed
+	Queue    []wire.Task     // dispatched by the driver and not begun
+	Driver   []float64
+}
+
+// Controller is the state of one job.
+type Controller struct {
+	cfg        Config
+	dispatcher Dispatcher
+	progress   *gate.Progress
+	leases     *lease.Table
+	number     bellows.CommitNumber
+	next       []bellows.Clock // per split: the clock that its next task gets
+	records    []*wire.Records // per lane, of this step
+	dispatches []*wire.Dispatch
+	tasks      int // dispatched and not committed
+	training   int // of these, with items to visit
+	horizon    bellows.Clock
+	queue      []wire.Task
+	finishing  bool
+	draining   bool
+	keep       bool
+	ending     *Outcome
+	open       int // actors that have not said Closed
+	endMillis  int64
+	nowMillis  int64
+	fx         *Effects
+}
+
+// New makes the controller of a job.
+func New(cfg Config) *Controller {
+	n := cfg.Route.Splits()
+	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
+		records: make([]*wire.Records, len(cfg.Lanes)), dispatches: make([]*wire.Dispatch, len(cfg.Clients)),
+		horizon: bellows.NoClock}
+	c.dispatcher.c = c
+	if cfg.LeaseMillis > 0 {
+		c.leases = lease.NewTable(cfg.LeaseMillis)
+		for _, a := range cfg.Clients {
+			c.leases.Add(a.Node, 0)
+		}
+	}
+	return c
+}
+
+// Resume continues a job from a saved state instead of its beginning; call it before Start.
+func (c *Controller) Resume(s State) error {
+	if err := c.progress.Restore(s.Complete); err != nil {
+		return err
+	}
+	for i, clock := range s.Complete {
+		c.next[i] = clock + 1
+	}
+	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
+		return err
+	}
+	c.queue = s.Queue
+	return nil
+}
+
+// Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left.
+func (c *Controller) Start(fx *Effects) {
+	c.fx = fx
+	if c.queue == nil {
+		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
+	} else {
+		queue := c.queue
+		c.queue = nil
+		for _, t := range queue {
+			c.dispatcher.DispatchTask(t.Unit.Split, t.Args...)
+		}
+	}
+	c.conclude()
+}
+
+// Step takes messages in the order in which they arrived.
+func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
+	c.fx = fx
+	for _, e := range batch {
+		switch m := e.Message.(type) {
+		case *wire.Done:
+			if c.ending == nil {
+				c.commit(e.From, m)
+			}
+			wire.Free(m)
+		case *wire.Failed:
+			c.fail(e.From, m)
+		case *wire.Beat:
+			if c.leases != nil {
+				c.leases.Beat(e.From.Node, c.nowMillis)
+			}
+		case *wire.Closed:
+			c.takeClosed(m)
+		}
+	}
+	c.conclude()
+}
+
+// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job:
+// its units were run twice, or against an owner of the past.
+func (c *Controller) commit(from wire.Address, m *wire.Done) {
+	for i := range m.Results {
+		if err := c.progress.Check(m.Results[i].Unit); err != nil {
+			c.end(&Outcome{Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
+			return
+		}
+	}
+	for _, p := range m.Pairs {
+		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation {
+			c.end(&Outcome{Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
+			return
+		}
+	}
+	c.number++
+	for i := range c.records {
+		if c.records[i] == nil {
+			c.records[i] = wire.NewRecords()
+		}
+		c.records[i].Append(c.number, m.Flush, m.Results)
+	}
+	for i := range m.Results {
+		r := &m.Results[i]
+		c.progress.Commit(r.Unit)
+		c.tasks--
+		if r.Unit.Items.Len() > 0 {
+			c.training--
+		}
+		c.cfg.Driver.HandleTaskCompletion(Completion{r.Unit, c.number, r.Values}, &c.dispatcher)
+	}
+}
+
+func (c *Controller) fail(from wire.Address, m *wire.Failed) {
+	if c.ending != nil {
+		return
+	}
+	c.end(&Outcome{Reason: fmt.Sprintf("%v on %v failed: %s", m.Unit, from, m.Reason), Err: m.Err})
+}
+
+// conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
+// sees whether the job is over.
+func (c *Controller) conclude() {
+	for i, r := range c.records {
+		if r != nil {
+			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
+			c.records[i] = nil
+		}
+	}
+	if c.keep {
+		c.keep = false
+		for _, l := range c.cfg.Lanes {
+			c.fx.Send(c.cfg.Self, l, &wire.Keep{Commit: c.number})
+		}
+	}
+	for i, d := range c.dispatches {
+		if d != nil {
+			d.Commit = c.number
+			c.fx.Send(c.cfg.Self, c.cfg.Clients[i], d)
+			c.dispatches[i] = nil
+		}
+	}
+	if c.ending == nil && c.tasks == 0 {
+		c.rest()
+	}
+}
+
+// rest decides what it means that no task is out.
+func (c *Controller) rest() {
+	switch {
+	case len(c.queue) > 0:
+		c.end(&Outcome{Interrupted: true, Reason: "interrupted"})
+	case c.finishing:
+		c.end(&Outcome{})
+	default:
+		c.end(&Outcome{Reason: "the driver dispatched no task and did not finish"})
+	}
+}
+
+// end closes the job: everybody is told the last commit that counts, and answers with its counts.
+func (c *Controller) end(o *Outcome) {
+	o.Commits = c.number
+	o.State.Driver = c.cfg.Driver.Save()
+	o.State.Queue = c.queue
+	for s := range c.next {
+		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
+	}
+	c.ending, c.endMillis = o, c.nowMillis
+	for i, r := range c.records {
+		if r != nil {
+			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
+			c.records[i] = nil
+		}
+	}
+	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
+		for _, a := range list {
+			c.open++
+			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason})
+		}
+	}
+}
+
+func (c *Controller) takeClosed(m *wire.Closed) {
+	if c.ending == nil {
+		return
+	}
+	c.ending.Counts.Add(&m.Counts)
+	if c.open--; c.open == 0 {
+		c.fx.Outcome = c.ending
+	}
+}
+
+// Tick tells the controller the time: a client silent for a lease ends the job, and who does not
+// answer the end within a lease is not waited for.
+func (c *Controller) Tick(nowMillis int64, fx *Effects) {
+	c.fx, c.nowMillis = fx, nowMillis
+	if c.leases == nil {
+		return
+	}
+	if c.ending != nil {
+		if c.open > 0 && nowMillis-c.endMillis > c.cfg.LeaseMillis {
+			c.open = 0
+			fx.Outcome = c.ending
+		}
+		return
+	}
+	if n, silent, found := c.leases.Expired(nowMillis); found {
+		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)})
+	}
+}
+
+// Interrupt winds the job down to a point from which it can continue: clocks that have begun are
+// finished, later tasks are left in the queue.
+func (c *Controller) Interrupt(fx *Effects) {
+	c.fx = fx
+	if c.ending == nil {
+		c.draining = true
+	}
+}
+
+// Training reports whether a task that visits items is out: what counts as training time.
+func (c *Controller) Training() bool { return c.training > 0 }
+
+// Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
+type Dispatcher struct{ c *Controller }
+
+// DispatchTask dispatches the next clock of a split to its executor. The task sees everything that is
+// committed now. Several tasks of one split run in the order of dispatch.
+func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
+	c := d.c
+	u := bellows.Unit{Split: executor, Clock: c.next[executor]}
+	u.Items = c.cfg.Items(executor, u.Clock)
+	if c.draining && u.Clock > c.horizon {
+		c.queue = append(c.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
+		return
+	}
+	c.next[executor]++
+	c.horizon = max(c.horizon, u.Clock)
+	c.tasks++
+	if u.Items.Len() > 0 {
+		c.training++
+	}
+	node := c.cfg.Route.Node(executor)
+	for i, a := range c.cfg.Clients {
+		if a.Node != node {
+			continue
+		}
+		if c.dispatches[i] == nil {
+			c.dispatches[i] = wire.NewDispatch()
+		}
+		c.dispatches[i].Append(u, args)
+	}
+}
+
+// Report publishes an epoch's figures.
+func (d *Dispatcher) Report(e Epoch) { d.c.fx.Epochs = append(d.c.fx.Epochs, e) }
+
+// Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
+// may be called only when no task is out.
+func (d *Dispatcher) Keep() {
+	if d.c.tasks > 0 {
+		panic("coord: Keep while tasks are out")
+	}
+	d.c.keep = true
+}
+
+// Finish says that no more tasks will come: the job ends when the last one out has been committed.
+func (d *Dispatcher) Finish() { d.c.finishing = true }
