@@ -1,0 +1,104 @@
+package node
+
+import (
+	"sync"
+
+	"bellows/wire"
+)
+
+// bus carries messages between the actors of one process. An actor has a lock and a queue: whoever
+// drains the bus runs the actors that have mail, so that no message waits for a scheduler. Messages
+// from one sender to one receiver arrive in order if the sender enqueues them in order.
+type bus struct {
+	actors map[wire.Address]*actor
+	mu     sync.Mutex
+	ready  []*actor // have mail and are run by nobody, in order
+	head   int
+	outs   sync.Pool
+}
+
+// actor is one state machine's mailbox.
+type actor struct {
+	mu    sync.Mutex
+	inbox []wire.Envelope
+	spare []wire.Envelope
+	busy  bool // in ready, or being run
+	step  func(batch []wire.Envelope, out *wire.Outbox)
+}
+
+func newBus() *bus {
+	b := &bus{actors: map[wire.Address]*actor{}}
+	b.outs.New = func() any { return new(wire.Outbox) }
+	return b
+}
+
+// add makes an actor known. All actors are added before the first message.
+func (b *bus) add(a wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) {
+	b.actors[a] = &actor{step: step}
+}
+
+// Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the
+// lock that orders its steps.
+func (b *bus) Enqueue(out *wire.Outbox) {
+	for _, e := range out.Envelopes {
+		a := b.actors[e.To]
+		a.mu.Lock()
+		a.inbox = append(a.inbox, e)
+		wake := !a.busy
+		a.busy = true
+		a.mu.Unlock()
+		if wake {
+			b.mu.Lock()
+			b.ready = append(b.ready, a)
+			b.mu.Unlock()
+		}
+	}
+}
+
+// Drain runs actors that have mail until nobody does. A sender calls it without any lock.
+func (b *bus) Drain() {
+	out := b.outs.Get().(*wire.Outbox)
+	for a := b.next(); a != nil; a = b.next() {
+		b.run(a, out)
+	}
+	b.outs.Put(out)
+}
+
+func (b *bus) next() *actor {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.head == len(b.ready) {
+		return nil
+	}
+	a := b.ready[b.head]
+	if b.head++; b.head == len(b.ready) {
+		b.ready, b.head = b.ready[:0], 0
+	}
+	return a
+}
+
+// run steps an actor once with all its mail. Its answers are enqueued before it is free, so that
+// they cannot be overtaken by those of a later step.
+func (b *bus) run(a *actor, out *wire.Outbox) {
+	a.mu.Lock()
+	batch := a.inbox
+	a.inbox, a.spare = a.spare[:0], nil
+	a.mu.Unlock()
+
+	a.step(batch, out)
+	b.Enqueue(out)
+	clear(out.Envelopes)
+	out.Envelopes = out.Envelopes[:0]
+	clear(batch)
+
+	a.mu.Lock()
+	a.spare = batch[:0]
+	a.busy = len(a.inbox) > 0
+	again := a.busy
+	a.mu.Unlock()
+	if again {
+		b.mu.Lock()
+		b.ready = append(b.ready, a)
+		b.mu.Unlock()
+	}
+}

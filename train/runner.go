@@ -1,0 +1,201 @@
+package train
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"bellows"
+	"bellows/client"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step
+// hands it the messages that arrive, and what tasks cause to be sent goes out through post, on the
+// goroutine of the task.
+type Runner struct {
+	mu        sync.Mutex // guards client
+	client    *client.Client
+	tables    []table.Schema
+	bus       Bus
+	notice    func(string)
+	tasks     []*Task // per split
+	executors []Executor
+	slots     slots
+	effects   sync.Pool
+	ended     chan struct{}
+	endOnce   sync.Once
+}
+
+// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps, only
+// queues them; Drain, called without it, may run whoever they are for.
+type Bus interface {
+	Enqueue(out *wire.Outbox)
+	Drain()
+}
+
+// NewRunner makes the runner of a client and the executors of the splits that are active on its node.
+// notice takes sentences about waits that last.
+func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount int, bus Bus,
+	notice func(string)) (*Runner, error) {
+	r := &Runner{client: c, tables: job.Tables, bus: bus, notice: notice, tasks: make([]*Task, job.Splits),
+		executors: make([]Executor, job.Splits), ended: make(chan struct{})}
+	r.effects.New = func() any { return new(client.Effects) }
+	r.slots.free = slotCount
+	r.slots.run = r.run
+	for _, s := range active {
+		e, err := job.NewExecutor(s)
+		if err != nil {
+			return nil, err
+		}
+		r.executors[s] = e
+		r.tasks[s] = &Task{runner: r, ready: make(chan struct{}, 1)}
+	}
+	return r, nil
+}
+
+// Step takes messages for the client. What it sends is enqueued.
+func (r *Runner) Step(batch []wire.Envelope) {
+	fx := r.lock()
+	for _, e := range batch {
+		r.client.Deliver(e, fx)
+	}
+	r.unlock(fx)
+}
+
+// Tick tells the client the time, in milliseconds of any clock that only goes forward.
+func (r *Runner) Tick(nowMillis int64) {
+	fx := r.lock()
+	r.client.Tick(nowMillis, fx)
+	r.unlock(fx)
+	r.bus.Drain()
+}
+
+func (r *Runner) lock() *client.Effects {
+	fx := r.effects.Get().(*client.Effects)
+	r.mu.Lock()
+	return fx
+}
+
+// unlock leaves the client and carries out its effects; messages are enqueued before others may step
+// the client, so that they keep their order.
+func (r *Runner) unlock(fx *client.Effects) {
+	r.bus.Enqueue(&fx.Outbox)
+	r.mu.Unlock()
+	if fx.Ended != nil {
+		r.endOnce.Do(func() { close(r.ended) })
+	}
+	for _, t := range fx.Run {
+		task := r.tasks[t.Unit.Split]
+		task.core = t
+		r.slots.ready(task, false)
+	}
+	for _, t := range fx.Wake {
+		r.slots.ready(r.tasks[t.Unit.Split], true)
+	}
+	for _, n := range fx.Notices {
+		r.notice(n)
+	}
+	fx.Reset()
+	r.effects.Put(fx)
+}
+
+func (r *Runner) read(t *Task, tab Table, first, end bellows.RowID) bool {
+	fx := r.lock()
+	r.checkEnded(fx)
+	ok := r.client.Read(t.core, tab, first, end, fx)
+	r.unlock(fx)
+	r.drainUnless(ok)
+	return ok
+}
+
+func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
+	fx := r.lock()
+	r.checkEnded(fx)
+	ok := r.client.ReadRows(t.core, tab, rows, fx)
+	r.unlock(fx)
+	r.drainUnless(ok)
+	return ok
+}
+
+func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
+	fx := r.lock()
+	r.checkEnded(fx)
+	ok, err := r.client.Lease(t.core, ref, mode, fx)
+	r.unlock(fx)
+	r.drainUnless(ok)
+	if err != nil {
+		panic(err)
+	}
+	return ok
+}
+
+// drainUnless delivers what a call sent, if it sent anything.
+func (r *Runner) drainUnless(answered bool) {
+	if !answered {
+		r.bus.Drain()
+	}
+}
+
+// checkEnded unwinds the task if the job has ended.
+func (r *Runner) checkEnded(fx *client.Effects) {
+	if r.client.Ended() != nil {
+		r.unlock(fx)
+		panic(unwound{})
+	}
+}
+
+// wait gives the task's compute slot away until the task is woken and has one again (Litz §4).
+func (r *Runner) wait(t *Task) {
+	select {
+	case <-t.ready: // the answer came while the question was sent; the slot was never given up
+		r.slots.keep()
+		return
+	default:
+	}
+	r.slots.park()
+	<-t.ready
+}
+
+// run runs one task to its end.
+func (r *Runner) run(t *Task) {
+	t.result = t.result[:0]
+	select {
+	case <-r.ended:
+		return
+	default:
+	}
+	err := r.call(t)
+	if err == errUnwound {
+		return
+	}
+	fx := r.lock()
+	r.client.Finish(t.core, t.result, err, fx)
+	r.unlock(fx)
+	r.bus.Drain()
+}
+
+var errUnwound = fmt.Errorf("unwound")
+
+// call runs an executor; a panic of the application is an error that ends the job, not the process.
+func (r *Runner) call(t *Task) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case unwound:
+			err = errUnwound
+		case error:
+			err = fmt.Errorf("%w\n%s", p, debug.Stack())
+		default:
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	return r.executors[t.Split()].RunTask(t)
+}
+
+// Close waits until no task runs any more. The job must have ended.
+func (r *Runner) Close() {
+	<-r.ended
+	r.slots.close()
+}

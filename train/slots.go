@@ -1,0 +1,138 @@
+package train
+
+import "sync"
+
+// slots is a fixed number of places to compute and the tasks that want one. A goroutine that runs
+// tasks ("runner" in the docs) holds a slot from the moment it begins a task until it parks in a wait
+// or finds nothing more to do.
+type slots struct {
+	mu     sync.Mutex
+	free   int
+	queue  []turn // in order; woken tasks first
+	head   int
+	woken  []turn
+	idle   []chan *Task // goroutines without work
+	live   sync.WaitGroup
+	closed bool
+	run    func(*Task)
+}
+
+// turn is a task that wants a slot: to begin, or to go on after a wait.
+type turn struct {
+	task   *Task
+	resume bool
+}
+
+// ready gives a task a slot, or a place in the queue.
+func (s *slots) ready(t *Task, resume bool) {
+	s.mu.Lock()
+	if s.free == 0 {
+		s.push(turn{t, resume})
+		s.mu.Unlock()
+		return
+	}
+	s.free--
+	s.begin(turn{t, resume})
+}
+
+// begin lets a turn have a slot that is already counted as taken. It unlocks.
+func (s *slots) begin(n turn) {
+	if n.resume {
+		s.mu.Unlock()
+		n.task.ready <- struct{}{}
+		return
+	}
+	if len(s.idle) > 0 {
+		ch := s.idle[len(s.idle)-1]
+		s.idle = s.idle[:len(s.idle)-1]
+		s.mu.Unlock()
+		ch <- n.task
+		return
+	}
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.live.Add(1)
+	s.mu.Unlock()
+	go s.loop(n.task)
+}
+
+func (s *slots) push(n turn) {
+	if n.resume {
+		s.woken = append(s.woken, n)
+		return
+	}
+	s.queue = append(s.queue, n)
+}
+
+func (s *slots) pop() (turn, bool) {
+	if len(s.woken) > 0 {
+		n := s.woken[0]
+		s.woken = append(s.woken[:0], s.woken[1:]...)
+		return n, true
+	}
+	if s.head == len(s.queue) {
+		return turn{}, false
+	}
+	n := s.queue[s.head]
+	if s.head++; s.head == len(s.queue) {
+		s.queue, s.head = s.queue[:0], 0
+	}
+	return n, true
+}
+
+// park gives the caller's slot to the next in the queue.
+func (s *slots) park() {
+	s.mu.Lock()
+	if n, ok := s.pop(); ok {
+		s.begin(n)
+		return
+	}
+	s.free++
+	s.mu.Unlock()
+}
+
+// keep is park and its end at once: a task was woken before it parked, so that a second slot was
+// taken for it, which goes to the next in the queue.
+func (s *slots) keep() { s.park() }
+
+// loop runs tasks on one goroutine: one after the other while there are any, then idle.
+func (s *slots) loop(t *Task) {
+	defer s.live.Done()
+	mine := make(chan *Task, 1)
+	for t != nil {
+		s.run(t)
+		s.mu.Lock()
+		n, ok := s.pop()
+		switch {
+		case ok && !n.resume:
+			s.mu.Unlock()
+			t = n.task
+			continue
+		case ok:
+			s.idle = append(s.idle, mine)
+			s.begin(n)
+		case s.closed:
+			s.mu.Unlock()
+			return
+		default:
+			s.free++
+			s.idle = append(s.idle, mine)
+			s.mu.Unlock()
+		}
+		t = <-mine
+	}
+}
+
+// close ends the idle goroutines and waits for the others.
+func (s *slots) close() {
+	s.mu.Lock()
+	s.closed = true
+	for _, ch := range s.idle {
+		close(ch)
+	}
+	s.idle = nil
+	s.mu.Unlock()
+	s.live.Wait()
+}

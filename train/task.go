@@ -1,0 +1,127 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/client"
+	"bellows/wire"
+)
+
+// Mode is how Lease holds a partition.
+type Mode = wire.Mode
+
+// The modes of a lease.
+const (
+	Shared    = wire.Shared    // one committed version, read-only; commits wait
+	Exclusive = wire.Exclusive // updated in place; the task's end is the commit
+)
+
+// Task is one unit of work as its executor sees it. It is for the goroutine that RunTask is called
+// on, and only until RunTask returns.
+type Task struct {
+	runner *Runner
+	core   *client.Task
+	result []float64
+	ready  chan struct{} // one token: try again
+	order  []bellows.RowID
+	place  []int32
+	block  []float32
+}
+
+// unwound is what stops a task whose job has ended.
+type unwound struct{}
+
+// Split is the split that the task works on.
+func (t *Task) Split() bellows.SplitID { return t.core.Unit.Split }
+
+// Clock is the split's clock.
+func (t *Task) Clock() bellows.Clock { return t.core.Unit.Clock }
+
+// Items are the items to visit.
+func (t *Task) Items() bellows.Range { return t.core.Unit.Items }
+
+// Args are what the driver gave, valid until the task ends.
+func (t *Task) Args() []float64 { return t.core.Args }
+
+// PullRange returns the rows [first, end) of a table, row after row: a read-only view, valid until
+// the task ends. It shows every commit that the task must see, and the split's own deltas made before.
+func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
+	t.checkRows(tab, first, end)
+	for !t.runner.read(t, tab, first, end) {
+		t.runner.wait(t)
+	}
+	return t.core.View(tab, first, end)
+}
+
+// Pull writes the named rows, in the order given, to dst: len(rows) x width values.
+func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
+	if len(rows) == 0 {
+		return
+	}
+	sorted := rows
+	if !slices.IsSorted(rows) {
+		t.order = append(t.order[:0], rows...)
+		slices.Sort(t.order)
+		sorted = slices.Compact(t.order)
+	}
+	t.checkRows(tab, sorted[0], sorted[len(sorted)-1]+1)
+	for !t.runner.readRows(t, tab, sorted) {
+		t.runner.wait(t)
+	}
+	t.core.Gather(tab, rows, dst)
+}
+
+// PushRange adds deltas to consecutive rows from first; len(deltas) is a multiple of the table's
+// width. The deltas are copied. They count from the task's commit on; the split's own reads see them
+// at once where the table's rule is additive.
+func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
+	w := t.runner.tables[tab].Width
+	if len(deltas)%w != 0 {
+		panic(fmt.Sprintf("train: %d deltas for rows of %d", len(deltas), w))
+	}
+	t.checkRows(tab, first, first+bellows.RowID(len(deltas)/w))
+	t.core.AddRange(tab, first, deltas)
+}
+
+// Push adds a delta row to each of the named rows.
+func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
+	w := t.runner.tables[tab].Width
+	if len(deltas) != len(rows)*w {
+		panic(fmt.Sprintf("train: %d deltas for %d rows of %d", len(deltas), len(rows), w))
+	}
+	for i, r := range rows {
+		t.checkRows(tab, r, r+1)
+		t.core.AddRow(tab, r, deltas[i*w:(i+1)*w])
+	}
+}
+
+// PSGet is one row of a table (Litz, Table 1): PullRange for a single row.
+func (t *Task) PSGet(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
+
+// PSUpdate adds a delta to one row of a table (Litz, Table 1).
+func (t *Task) PSUpdate(tab Table, row bellows.RowID, delta []float32) {
+	t.PushRange(tab, row, delta)
+}
+
+// Lease gives the slab of one partition, its rows one after the other, until the task ends. With
+// Exclusive nobody else sees the partition meanwhile, updates are in place, and the task's end is
+// their commit; with Shared the slab is read-only. Leases are taken in ascending order of table and
+// partition, and a task that holds an exclusive one should not wait for reads.
+func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
+	ref := bellows.PartitionRef{Table: tab, Partition: p}
+	for !t.runner.lease(t, ref, mode) {
+		t.runner.wait(t)
+	}
+	return t.core.Leased(ref)
+}
+
+// SignalTaskCompletion sets the numbers that the driver is told when the task has been committed.
+func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.result[:0], result...) }
+
+func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
+	if int(tab) >= len(t.runner.tables) || first > end || int(end) > t.runner.tables[tab].Rows {
+		panic(fmt.Sprintf("train: rows [%d,%d) of table %d do not exist", first, end, tab))
+	}
+}
