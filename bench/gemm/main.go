@@ -1,0 +1,139 @@
+// Command gemm holds the matrix products of package vec against OpenBLAS, both on one thread.
+//
+// It needs gcc and Debian's libopenblas-dev: a small C program, embedded here, is compiled into a temporary folder and
+// runs as a child. Without them it prints our figures alone.
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"bellows/bench/internal/pair"
+	"bellows/vec"
+)
+
+//go:embed peer/openblas.c
+var peerSource []byte
+
+// turn is how long one turn of a product lasts, at least.
+const turn = 20 * time.Millisecond
+
+func main() {
+	options := pair.Flags()
+	pair.Exit(options.Parse())
+	options.Header(os.Stdout, "gemm: set "+vec.Kernels()+" against OpenBLAS, one thread, m x n x k, c = a·b")
+	table := pair.NewTable(os.Stdout, options.JSON)
+	defer table.Close()
+	peer, err := openBLAS()
+	if err != nil {
+		table.Note("no peer: %v", err)
+	} else {
+		defer peer.Close()
+	}
+	for _, g := range groups(options.Full) {
+		table.Section(g.title)
+		for _, s := range g.shapes {
+			for _, form := range forms {
+				pair.Exit(race(table, options.Turns, peer, form, s, g.target))
+			}
+		}
+	}
+}
+
+// shape is c's rows and columns and the length of the sums.
+type shape struct{ m, n, k int }
+
+func (s shape) flop() float64 { return 2 * float64(s.m) * float64(s.n) * float64(s.k) }
+
+type group struct {
+	title  string
+	target float64
+	shapes []shape
+}
+
+func groups(full bool) []group {
+	narrow := []shape{{64, 10, 784}, {128, 10, 784}, {10, 784, 128}}
+	wide := []shape{{32, 32, 32}, {64, 64, 64}, {64, 512, 784}, {512, 512, 512}}
+	if full {
+		narrow = append(narrow, shape{256, 10, 784}, shape{10, 784, 256}, shape{64, 10, 512}, shape{128, 26, 16}, shape{128, 16, 26},
+			shape{1024, 8, 64}, shape{1, 512, 784}, shape{1, 784, 512})
+		wide = append(wide, shape{128, 128, 128}, shape{128, 512, 784}, shape{784, 512, 128}, shape{33, 47, 129}, shape{256, 1024, 1024},
+			shape{1024, 1024, 1024}, shape{2048, 2048, 2048})
+	}
+	return []group{
+		{"one side under 32: at least OpenBLAS's speed", 1, narrow},
+		{"all sides 32 and more: at least 0.8 of OpenBLAS", 0.8, wide},
+	}
+}
+
+// gemm is a product as package vec has it.
+type gemm = func(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int)
+
+// form is one of the three layouts; T marks the operand that lies transposed.
+type form struct {
+	name   string
+	ours   gemm
+	ta, tb bool
+}
+
+var forms = []form{{"NN", vec.GemmNN, false, false}, {"NT", vec.GemmNT, false, true}, {"TN", vec.GemmTN, true, false}}
+
+func race(table *pair.Table, turns int, peer *pair.Child, f form, s shape, target float64) error {
+	a, b, c := random(s.m*s.k), random(s.k*s.n), make([]float32, s.m*s.n)
+	lda, ldb := s.k, s.n
+	if f.ta {
+		lda = s.m
+	}
+	if f.tb {
+		ldb = s.k
+	}
+	sides := []pair.Side{{Name: "vec", Run: pair.Repeat(turn, s.flop(), func() {
+		f.ours(s.m, s.n, s.k, 1, a, lda, b, ldb, 0, c, s.n)
+	})}}
+	if peer != nil {
+		calls := max(1, int(turn.Seconds()*80e9/s.flop()))
+		sides = append(sides, peer.Side(fmt.Sprintf("%s %d %d %d %d", f.name, s.m, s.n, s.k, calls)))
+	}
+	all, err := pair.Interleave(turns, sides...)
+	if err != nil {
+		return err
+	}
+	row := pair.Row{Figure: fmt.Sprintf("%s %dx%dx%d", f.name, s.m, s.n, s.k), Unit: "flop/s", Clock: pair.CPU, Ours: all[0], Target: target}
+	if peer != nil {
+		row.Peer = all[1]
+	}
+	table.Add(row)
+	return nil
+}
+
+// openBLAS compiles and starts the peer. The folder is removed as soon as the child runs.
+func openBLAS() (*pair.Child, error) {
+	dir, err := os.MkdirTemp("", "bellows-gemm-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	source, program := filepath.Join(dir, "peer.c"), filepath.Join(dir, "peer")
+	if err := os.WriteFile(source, peerSource, 0o600); err != nil {
+		return nil, err
+	}
+	if out, err := exec.Command("gcc", "-O2", "-o", program, source, "-lopenblas").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compiling the OpenBLAS program: %w; install gcc and libopenblas-dev\n%s", err, out)
+	}
+	return pair.Start("OpenBLAS", program)
+}
+
+// random is n numbers between -0.5 and 0.5, fixed by n.
+func random(n int) []float32 {
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = r.Float32() - 0.5
+	}
+	return x
+}

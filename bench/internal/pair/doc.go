@@ -1,0 +1,17 @@
+// Package pair measures two sides of a comparison in one run, turn by turn (A B A B ...), so that a claim is a ratio
+// and not a figure from another day.
+//
+// The caller's duties, in order:
+//
+//  1. Describe what runs: Flags for the common flags, Header for the machine.
+//  2. Make a Side for each contender. Its Run does one turn: enough work to last some tens of milliseconds (Repeat
+//     finds how much). A contender in another process is a Child that answers one line for each line it is asked.
+//  3. Compare the sides and add the row to a Table, which prints it at once.
+//  4. Close the table, which says how many rows missed their target.
+//
+// Both clocks are taken of every turn: wall time, and CPU time of the process by getrusage. On a machine that others use
+// too, CPU time is the one to believe for work on one thread; work on several threads is judged by wall time.
+//
+// The package refuses to print a ratio between figures that were not measured in the same run: a recorded figure is
+// marked as recorded and stands without a ratio.
+package pair

@@ -1,0 +1,213 @@
+package pair
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Row is one figure: ours, what it is held against, and what we want of it.
+type Row struct {
+	Figure string // what was measured, with sizes
+	Unit   string // of work per second, such as "flop/s"; of the cost when Cost is set, such as "s"
+	Cost   bool   // show seconds per unit of work instead of work per second
+	Clock  Clock  // the clock that the figures and the verdict go by
+	Ours   Series
+	// Peer is measured in the same run. Without turns there is no ratio.
+	Peer Series
+	// Recorded is a figure of the peer from another day, shown as such when Peer has no turns; 0 is none.
+	Recorded float64
+	Target   float64 // the least ratio that we want; 0 is none
+}
+
+// Fact is a row that is no race: a count, a size or an accuracy, held against a bound.
+type Fact struct {
+	Figure string
+	Unit   string
+	Ours   float64
+	Peer   string  // whose figure Against is: "limit", "LIBMF", "recorded scikit-learn"
+	Bound  float64 // 0 with an empty Peer is none
+	Least  bool    // Ours is to be at least Bound, not at most
+	Exact  bool    // print all digits that matter instead of three
+}
+
+// Table prints rows as they are measured and counts those that miss their target.
+type Table struct {
+	out         io.Writer
+	asJSON      bool
+	rows, below int
+	titled      bool
+}
+
+// NewTable writes a table to out, or one JSON object a row.
+func NewTable(out io.Writer, asJSON bool) *Table { return &Table{out: out, asJSON: asJSON} }
+
+// Section prints a title line; JSON output has none.
+func (t *Table) Section(title string) {
+	if !t.asJSON {
+		fmt.Fprintf(t.out, "\n%s\n", title)
+		t.titled = false
+	}
+}
+
+// Note prints a sentence; JSON output has it as an object.
+func (t *Table) Note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if t.asJSON {
+		t.object(map[string]any{"note": text})
+		return
+	}
+	fmt.Fprintf(t.out, "  %s\n", text)
+}
+
+// Add prints a row.
+func (t *Table) Add(r Row) {
+	t.rows++
+	ours, peer := r.figures(r.Ours), r.figures(r.Peer)
+	ratio := Spread{}
+	measured := len(r.Peer.Turns) > 0
+	if measured {
+		ratio = Ratio(r.Ours, r.Peer, r.Clock)
+	}
+	missed := measured && r.Target > 0 && ratio.Median < r.Target
+	if missed {
+		t.below++
+	}
+	if t.asJSON {
+		t.object(r.object(ours, peer, ratio, measured, missed))
+		return
+	}
+	peerText, ratioText := r.peerText(peer), "-"
+	if measured {
+		other := Wall
+		if r.Clock == Wall {
+			other = CPU
+		}
+		ratioText = fmt.Sprintf("%.3f %s (%.3f %s)", ratio.Median, r.Clock, Ratio(r.Ours, r.Peer, other).Median, other)
+	}
+	t.line(r.Figure, spreadText(ours)+" "+r.Unit, peerText, ratioText, targetText(r.Target, measured), missed)
+}
+
+func (r Row) figures(s Series) Spread {
+	if r.Cost {
+		return s.Costs(r.Clock)
+	}
+	return s.Rates(r.Clock)
+}
+
+func (r Row) peerText(peer Spread) string {
+	switch {
+	case len(r.Peer.Turns) > 0:
+		return r.Peer.Name + " " + spreadText(peer)
+	case r.Recorded > 0:
+		return "recorded " + r.Peer.Name + " " + SI(r.Recorded)
+	}
+	return "-"
+}
+
+func (r Row) object(ours, peer, ratio Spread, measured, missed bool) map[string]any {
+	o := map[string]any{"figure": r.Figure, "unit": r.Unit, "clock": r.Clock.String(), "ours": ours}
+	switch {
+	case measured:
+		o["peer"], o["peer_name"], o["ratio"] = peer, r.Peer.Name, ratio
+		if r.Target > 0 {
+			o["target"], o["below"] = r.Target, missed
+		}
+	case r.Recorded > 0:
+		o["recorded"], o["peer_name"] = r.Recorded, r.Peer.Name
+	}
+	return o
+}
+
+// AddFact prints a fact.
+func (t *Table) AddFact(f Fact) {
+	t.rows++
+	bounded := f.Peer != ""
+	missed := bounded && (f.Least && f.Ours < f.Bound || !f.Least && f.Ours > f.Bound)
+	if missed {
+		t.below++
+	}
+	if t.asJSON {
+		o := map[string]any{"figure": f.Figure, "unit": f.Unit, "ours": f.Ours}
+		if bounded {
+			o["peer_name"], o["bound"], o["below"] = f.Peer, f.Bound, missed
+		}
+		t.object(o)
+		return
+	}
+	number := SI
+	if f.Exact {
+		number = func(x float64) string { return fmt.Sprintf("%.4f", x) }
+	}
+	peer, target := "-", "-"
+	if bounded {
+		peer, target = f.Peer+" "+number(f.Bound), "at most"
+		if f.Least {
+			target = "at least"
+		}
+	}
+	t.line(f.Figure, number(f.Ours)+" "+f.Unit, peer, "", target, missed)
+}
+
+// Close prints how many rows missed their target.
+func (t *Table) Close() {
+	if t.asJSON {
+		t.object(map[string]any{"rows": t.rows, "below": t.below})
+		return
+	}
+	fmt.Fprintf(t.out, "\n%d figures, %d below target\n", t.rows, t.below)
+}
+
+func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
+	const form = "%-38s  %-32s  %-36s  %-26s  %s"
+	if !t.titled {
+		t.titled = true
+		fmt.Fprintf(t.out, form+"\n", "figure", "ours: median (least-most)", "peer or limit", "ratio", "target")
+	}
+	if missed {
+		target += "  below"
+	}
+	fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf(form, figure, ours, peer, ratio, target), " "))
+}
+
+func (t *Table) object(o map[string]any) {
+	// A map of numbers and strings always encodes, and a closed output shows itself at the next flush.
+	text, err := json.Marshal(o)
+	if err != nil {
+		text = []byte(`{"error":"a figure is not a number"}`)
+	}
+	fmt.Fprintf(t.out, "%s\n", text)
+}
+
+func targetText(target float64, measured bool) string {
+	if target == 0 || !measured {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g", target)
+}
+
+func spreadText(s Spread) string {
+	if s.Min == s.Max {
+		return SI(s.Median)
+	}
+	return fmt.Sprintf("%s (%s-%s)", SI(s.Median), SI(s.Min), SI(s.Max))
+}
+
+// SI writes a figure with three digits and a prefix: 32.8M, 1.65m.
+func SI(x float64) string {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Sprint(x)
+	}
+	prefixes := []string{"n", "u", "m", "", "k", "M", "G", "T"}
+	at := 3
+	for math.Abs(x) >= 999.5 && at < len(prefixes)-1 {
+		x, at = x/1000, at+1
+	}
+	for math.Abs(x) < 0.9995 && at > 0 {
+		x, at = x*1000, at-1
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(x)*1.0005))))
+	return fmt.Sprintf("%.*f%s", digits, x, prefixes[at])
+}

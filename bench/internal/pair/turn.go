@@ -1,0 +1,173 @@
+package pair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Turn is one turn of one side: the work done, and the time that it took by both clocks.
+type Turn struct {
+	Work float64 // in the unit of the row: flop, bytes, ratings, samples
+	Wall time.Duration
+	CPU  time.Duration // of all threads together
+}
+
+// Clock names one of the two times of a turn.
+type Clock uint8
+
+// The clocks. Wall is for work on several threads, CPU for work on one.
+const (
+	Wall Clock = iota
+	CPU
+)
+
+func (c Clock) String() string {
+	if c == CPU {
+		return "cpu"
+	}
+	return "wall"
+}
+
+// Seconds is the time of the turn by a clock, in seconds.
+func (t Turn) Seconds(c Clock) float64 {
+	if c == CPU {
+		return t.CPU.Seconds()
+	}
+	return t.Wall.Seconds()
+}
+
+// Side is one contender.
+type Side struct {
+	Name string
+	// Run does one turn. Measure makes it from a function that reports its work alone.
+	Run func() (Turn, error)
+}
+
+// Series is the turns of one side, in order.
+type Series struct {
+	Name  string
+	Turns []Turn
+}
+
+// Interleave gives each side one turn that does not count and then the given number of turns, one side after the
+// other. The first error ends it.
+func Interleave(turns int, sides ...Side) ([]Series, error) {
+	all := make([]Series, len(sides))
+	for turn := range turns + 1 {
+		for i, side := range sides {
+			t, err := side.Run()
+			if err != nil {
+				return nil, fmt.Errorf("pair: turn %d of %s: %w", turn, side.Name, err)
+			}
+			all[i].Name = side.Name
+			if turn > 0 {
+				all[i].Turns = append(all[i].Turns, t)
+			}
+		}
+	}
+	return all, nil
+}
+
+// Measure makes a Run of a function that does one turn and returns its work. The times are those of this process.
+func Measure(do func() (work float64, err error)) func() (Turn, error) {
+	return func() (Turn, error) {
+		cpu, wall := cpuTime(), time.Now()
+		work, err := do()
+		return Turn{Work: work, Wall: time.Since(wall), CPU: cpuTime() - cpu}, err
+	}
+}
+
+// Repeat makes a Run that calls do so often that a turn lasts about the given time; work is that of one call. How often
+// is found once, here.
+func Repeat(turn time.Duration, work float64, do func()) func() (Turn, error) {
+	calls := 1
+	for {
+		took := timeCalls(calls, do)
+		if took >= turn/4 {
+			calls = max(1, int(float64(calls)*float64(turn)/float64(took)))
+			break
+		}
+		calls *= 2
+	}
+	return Measure(func() (float64, error) {
+		for range calls {
+			do()
+		}
+		return work * float64(calls), nil
+	})
+}
+
+func timeCalls(calls int, do func()) time.Duration {
+	start := time.Now()
+	for range calls {
+		do()
+	}
+	return time.Since(start)
+}
+
+// cpuTime is the user and system time of this process so far, all threads together.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Spread is the median, least and largest of some figures.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"least"`
+	Max    float64 `json:"most"`
+}
+
+// SpreadOf sorts a copy of the figures. None gives zeros.
+func SpreadOf(figures []float64) Spread {
+	if len(figures) == 0 {
+		return Spread{}
+	}
+	s := slices.Sorted(slices.Values(figures))
+	mid := s[len(s)/2]
+	if len(s)%2 == 0 {
+		mid = (mid + s[len(s)/2-1]) / 2
+	}
+	return Spread{Median: mid, Min: s[0], Max: s[len(s)-1]}
+}
+
+// Rates is work per second by a clock.
+func (s Series) Rates(c Clock) Spread {
+	return s.spread(func(t Turn) float64 { return t.Work / t.Seconds(c) })
+}
+
+// Costs is seconds per unit of work by a clock.
+func (s Series) Costs(c Clock) Spread {
+	return s.spread(func(t Turn) float64 { return t.Seconds(c) / t.Work })
+}
+
+func (s Series) spread(f func(Turn) float64) Spread {
+	figures := make([]float64, len(s.Turns))
+	for i, t := range s.Turns {
+		figures[i] = f(t)
+	}
+	return SpreadOf(figures)
+}
+
+// Ratio is the speed of ours over that of the peer, turn by turn: above 1 ours is faster, whatever the unit. Comparing
+// neighbours in time, it is steadier than a ratio of medians when the machine slows down halfway.
+func Ratio(ours, peer Series, c Clock) Spread {
+	n := min(len(ours.Turns), len(peer.Turns))
+	figures := make([]float64, 0, n)
+	for i := range n {
+		a, b := ours.Turns[i], peer.Turns[i]
+		figures = append(figures, a.Work/a.Seconds(c)/(b.Work/b.Seconds(c)))
+	}
+	return SpreadOf(figures)
+}
+
+// Fastest is the side with the highest median rate by a clock.
+func Fastest(sides []Series, c Clock) Series {
+	return slices.MaxFunc(sides, func(a, b Series) int { return cmp.Compare(a.Rates(c).Median, b.Rates(c).Median) })
+}

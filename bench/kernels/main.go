@@ -1,0 +1,193 @@
+// Command kernels holds the kernels of package vec against the machine: the streaming ones against loops that only load
+// and store the same bytes, exp, log and sigmoid against package math.
+//
+// It needs no peer and no data.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"bellows/bench/internal/pair"
+	"bellows/vec"
+	"bellows/vec/limit"
+)
+
+// turn is how long one turn of a kernel lasts.
+const turn = 20 * time.Millisecond
+
+// sink keeps results alive, so that no call is removed.
+var sink float32
+
+func main() {
+	options := pair.Flags()
+	set := flag.String("kernels", "", "kernel set to pin (default the best of this CPU)")
+	pair.Exit(options.Parse())
+	if *set != "" {
+		pair.Exit(vec.Use(*set))
+	}
+	options.Header(os.Stdout, "kernels: set "+vec.Kernels()+" against the limits of the machine, one thread")
+	table := pair.NewTable(os.Stdout, options.JSON)
+	defer table.Close()
+	sizes := []size{{"L2", 512 << 10, 0.9}}
+	if options.Full {
+		sizes = []size{{"L1", 16 << 10, 0}, {"L2", 512 << 10, 0.9}, {"memory", 128 << 20, 0}}
+	}
+	for _, s := range sizes {
+		pair.Exit(streams(table, options.Turns, s))
+	}
+	pair.Exit(functions(table, options.Turns))
+	pair.Exit(factors(table, options))
+}
+
+// size is a working set: all vectors of a kernel together.
+type size struct {
+	name   string
+	bytes  int
+	target float64
+}
+
+// stream is a kernel that should be as fast as its bytes can be moved.
+type stream struct {
+	name    string
+	vectors int     // operands, each a share of the working set
+	moved   float64 // bytes loaded and stored for an element
+	limit   string
+	ours    func(x, y []float32)
+	bound   func(x, y []float32)
+}
+
+var streamKernels = []stream{
+	{"axpy", 2, 12, "load 2, store 1", func(x, y []float32) { vec.Axpy(1e-9, x, y) }, limit.UpdateFrom},
+	{"add", 2, 12, "load 2, store 1", vec.Add, limit.UpdateFrom},
+	{"scale", 1, 8, "load, store", func(x, _ []float32) { vec.Scale(1, x) }, func(x, _ []float32) { limit.Update(x) }},
+	{"dot", 2, 8, "load 2", func(x, y []float32) { sink = vec.Dot(x, y) }, limit.ReadTwo},
+	{"sum of squares", 1, 4, "load", func(x, _ []float32) { sink = vec.SumSquares(x) }, func(x, _ []float32) { limit.Read(x) }},
+	{"abs-max", 1, 4, "load", func(x, _ []float32) { sink = vec.AbsMax(x) }, func(x, _ []float32) { limit.Read(x) }},
+}
+
+func streams(table *pair.Table, turns int, s size) error {
+	table.Section(fmt.Sprintf("loads plus stores, working set of %d KiB: %s", s.bytes>>10, s.name))
+	for _, k := range streamKernels {
+		n := s.bytes / 4 / k.vectors
+		x, y := random(n, 1), random(n, 2)
+		row := pair.Row{Figure: k.name, Unit: "B/s", Clock: pair.CPU, Target: s.target}
+		work := k.moved * float64(n)
+		err := race(table, turns, row, work,
+			pair.Side{Name: k.name}, func() { k.ours(x, y) },
+			pair.Side{Name: k.limit}, func() { k.bound(x, y) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// race fills in both sides of a row, interleaved, and adds it.
+func race(table *pair.Table, turns int, row pair.Row, work float64, ours pair.Side, do func(), peer pair.Side, other func()) error {
+	ours.Run, peer.Run = pair.Repeat(turn, work, do), pair.Repeat(turn, work, other)
+	both, err := pair.Interleave(turns, ours, peer)
+	if err != nil {
+		return err
+	}
+	row.Ours, row.Peer = both[0], both[1]
+	table.Add(row)
+	return nil
+}
+
+// function is an elementwise function and how package math computes it.
+type function struct {
+	name string
+	ours func(x, y []float32)
+	math func(float64) float64
+}
+
+var elementwise = []function{
+	{"exp", vec.Exp, math.Exp},
+	{"log", vec.Log, math.Log},
+	{"sigmoid", vec.Sigmoid, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }},
+}
+
+func functions(table *pair.Table, turns int) error {
+	const n = 4096
+	table.Section("elementwise functions against package math, 4,096 elements")
+	for _, f := range elementwise {
+		x, y := random(n, 3), make([]float32, n)
+		for i := range x {
+			x[i] = 8*x[i] + 8.5 // positive, so that log does real work
+		}
+		row := pair.Row{Figure: f.name, Unit: "elements/s", Clock: pair.CPU, Target: 10}
+		err := race(table, turns, row, n,
+			pair.Side{Name: f.name}, func() { f.ours(x, y) },
+			pair.Side{Name: "math"}, func() {
+				for i, v := range x {
+					y[i] = float32(f.math(float64(v)))
+				}
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// factors races a block of ratings in random order against the same ratings sorted into blocks that fit the cache: how
+// much the order is worth.
+func factors(table *pair.Table, options *pair.Options) error {
+	const users, items, block = 100_000, 20_000, 256
+	table.Section("matrix-factorisation step, 100,000 users x 20,000 items, blocks of 256 x 256 against random order (ratio: what blocking gains)")
+	ranks := []int{32}
+	if options.Full {
+		ranks = []int{32, 64, 128}
+	}
+	for _, rank := range ranks {
+		f := &vec.Factors{Rank: rank, Stride: rank, P: random(users*rank, 4), Q: random(items*rank, 5), Step: 1e-4, L2: 0.1}
+		r := rand.New(rand.NewPCG(6, 7))
+		const n = 1 << 18
+		spread := ratings(n, func() (int, int) { return r.IntN(users), r.IntN(items) })
+		tile, u0, i0 := 0, 0, 0
+		tiled := ratings(n, func() (int, int) {
+			if tile%4096 == 0 {
+				u0, i0 = r.IntN(users-block), r.IntN(items-block)
+			}
+			tile++
+			return u0 + r.IntN(block), i0 + r.IntN(block)
+		})
+		row := pair.Row{Figure: fmt.Sprintf("rank %d", rank), Unit: "ratings/s", Clock: pair.CPU}
+		err := race(table, options.Turns, row, n,
+			pair.Side{Name: "blocked"}, func() { vec.FactorBlock(f, tiled.user, tiled.item, tiled.rating) },
+			pair.Side{Name: "random"}, func() { vec.FactorBlock(f, spread.user, spread.item, spread.rating) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type triples struct {
+	user, item []int32
+	rating     []float32
+}
+
+func ratings(n int, at func() (user, item int)) triples {
+	t := triples{make([]int32, n), make([]int32, n), random(n, 8)}
+	for j := range n {
+		u, i := at()
+		t.user[j], t.item[j] = int32(u), int32(i)
+	}
+	return t
+}
+
+// random is n numbers between -1 and 1, fixed by the seed.
+func random(n int, seed uint64) []float32 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 2*r.Float32() - 1
+	}
+	return x
+}
