@@ -1,0 +1,98 @@
+package mf
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// worker is what the executors of both schedules share. All of it is scratch: the model is rows of
+// tables, and the order of visits is the plan's.
+type worker struct {
+	plan    *plan
+	share   *share
+	factors vec.Factors
+}
+
+func newWorker(p *plan, split bellows.SplitID) worker {
+	return worker{plan: p, share: &p.shares[split],
+		factors: vec.Factors{Rank: p.rank, Stride: p.width, BiasStride: p.width, BiasL2: biasL2}}
+}
+
+// descend visits ratings once, updating both slabs in place. It returns the sum of the squared
+// errors, each from before its step.
+func (w *worker) descend(c columns, users, items []float32, args []float64) float64 {
+	if len(c.rating) == 0 {
+		return 0
+	}
+	f := &w.factors
+	f.P, f.Q = users, items
+	if w.plan.biases {
+		f.UserBias, f.ItemBias = users[f.Rank:], items[f.Rank:]
+	}
+	f.Step, f.L2 = float32(args[0]), float32(args[1])
+	return vec.FactorBlock(f, c.user, c.item, c.rating)
+}
+
+// scoreAll scores the split's held-out and test ratings: those of one part of the items after the
+// other, then those of unseen items.
+func (w *worker) scoreAll(t *train.Task, itemsOf func(t *train.Task, part int) []float32) {
+	users := t.Lease(usersTable, bellows.PartitionID(t.Split()), train.Shared)
+	var held, tested float64
+	for g := range w.plan.splits + 1 {
+		h, s := w.share.held.of(g), w.share.test.of(g)
+		if len(h.rating)+len(s.rating) == 0 {
+			continue
+		}
+		var items []float32
+		if g < w.plan.splits {
+			items = itemsOf(t, g)
+		}
+		held += w.plan.score(h, users, items)
+		tested += w.plan.score(s, users, items)
+	}
+	t.SignalTaskCompletion(held, tested)
+}
+
+// strataExecutor runs the tasks of schedule=strata.
+type strataExecutor struct{ worker }
+
+// RunTask visits the ratings between the split's users and one part of the items, in place.
+func (e *strataExecutor) RunTask(t *train.Task) error {
+	p := e.plan
+	phase := p.phase(t.Clock())
+	if phase == p.clocks {
+		e.scoreAll(t, sharedItems)
+		return nil
+	}
+	split := int(t.Split())
+	part := (split + phase) % p.splits
+	users := t.Lease(usersTable, bellows.PartitionID(split), train.Exclusive)
+	items := t.Lease(itemsTable, bellows.PartitionID(part), train.Exclusive)
+	args := t.Args()
+	if args[2] != 0 && phase == 0 {
+		// In clock 0 every part of both tables is held by exactly one task.
+		p.refill(usersTable, &p.users, split, users)
+		p.refill(itemsTable, &p.items, part, items)
+	}
+	visits := t.Items()
+	t.SignalTaskCompletion(e.descend(e.share.slice(visits.Begin, visits.End), users, items, args))
+	return nil
+}
+
+func sharedItems(t *train.Task, part int) []float32 {
+	return t.Lease(itemsTable, bellows.PartitionID(part), train.Shared)
+}
+
+// refill gives the rows of a part their first values again.
+func (p *plan) refill(tab train.Table, a *axis, part int, slab []float32) {
+	init := p.inits[tab]
+	for r := range a.rows(part) {
+		init.Fill(a.bounds[part]+bellows.RowID(r), slab[r*p.width:(r+1)*p.width])
+	}
+}
+
+// finite says whether a sum of errors is a number.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,199 @@
+package mf
+
+import (
+	"bufio"
+	"io"
+	"math"
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// Names of the model's tensors and id files.
+const (
+	userFactors = "user_factors" // [users, rank]
+	itemFactors = "item_factors" // [items, rank]
+	userBias    = "user_bias"    // [users]
+	itemBias    = "item_bias"    // [items]
+	meanRating  = "mean"         // [1]
+	usersFile   = "users.txt"
+	itemsFile   = "items.txt"
+)
+
+// model turns the tables' values into tensors: rows in the order of the data's ids, on the scale
+// of the ratings. A user or an item without a training rating has zeros, so that it is predicted
+// from what is known.
+func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][]float32) (*model.Model, error) {
+	uf, ub := p.unpack(&p.users, tables[usersTable])
+	qf, qb := p.unpack(&p.items, tables[itemsTable])
+	for _, values := range [][]float32{uf, ub, qf, qb} {
+		if !(vec.AbsMax(values) < math.MaxFloat32) {
+			err := bellows.Errorf(bellows.BadData, "make model", "mf", "training diverged: some factors are not finite")
+			err.Hint = "look for wild ratings in the data, or set a smaller lr"
+			return nil, err
+		}
+	}
+	return &model.Model{
+		App: "mf", Settings: settings,
+		Tensors: []model.Tensor{
+			{Name: userFactors, Shape: []int{len(set.Users), p.rank}, Floats: uf},
+			{Name: itemFactors, Shape: []int{len(set.Items), p.rank}, Floats: qf},
+			{Name: userBias, Shape: []int{len(set.Users)}, Floats: ub},
+			{Name: itemBias, Shape: []int{len(set.Items)}, Floats: qb},
+			{Name: meanRating, Shape: []int{1}, Floats: []float32{float32(p.scale.mean)}},
+		},
+		IDs: []model.IDs{{File: usersFile, Names: set.Users}, {File: itemsFile, Names: set.Items}},
+	}, nil
+}
+
+// unpack copies a table's rows to factors and biases in the order of the ids. The product of two
+// rows carries the ratings' deviation, so each row carries its root.
+func (p *plan) unpack(a *axis, slab []float32) (factors, biases []float32) {
+	factors, biases = make([]float32, len(a.row)*p.rank), make([]float32, len(a.row))
+	root := float32(math.Sqrt(p.scale.deviation))
+	for id, row := range a.row {
+		if a.count[id] == 0 {
+			continue
+		}
+		from := slab[int(row)*p.width:][:p.width]
+		to := factors[id*p.rank:][:p.rank]
+		copy(to, from)
+		vec.Scale(root, to)
+		if p.biases {
+			biases[id] = float32(p.scale.deviation) * from[p.rank]
+		}
+	}
+	return factors, biases
+}
+
+// predictor answers for one model.
+type predictor struct {
+	rank   int
+	mean   float32
+	known  data.RatingSet // its ids alone
+	uf, qf []float32      // factors of users and of items
+	ub, qb []float32      // their biases
+}
+
+// Open checks that the model's tensors and ids fit each other.
+func (App) Open(m *model.Model) (app.Predictor, error) {
+	if m.App != "mf" {
+		return nil, unfit("it was made by %q", m.App)
+	}
+	users, items := m.Names(usersFile), m.Names(itemsFile)
+	uf := m.Tensor(userFactors)
+	if uf == nil || len(uf.Shape) != 2 || uf.Shape[1] < 1 {
+		return nil, unfit("tensor %s is missing or no matrix", userFactors)
+	}
+	rank := uf.Shape[1]
+	o := opener{m: m}
+	d := &predictor{rank: rank, known: data.RatingSet{Users: users, Items: items}}
+	d.uf = o.floats(userFactors, len(users), rank)
+	d.qf = o.floats(itemFactors, len(items), rank)
+	d.ub = o.floats(userBias, len(users))
+	d.qb = o.floats(itemBias, len(items))
+	if mean := o.floats(meanRating, 1); o.err == nil {
+		d.mean = mean[0]
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return d, nil
+}
+
+func unfit(format string, args ...any) error {
+	err := bellows.Errorf(bellows.BadData, "open model", "mf", format, args...)
+	err.Hint = "train it again, or restore the folder from a copy"
+	return err
+}
+
+// opener takes tensors out of a model and keeps the first thing that is wrong.
+type opener struct {
+	m   *model.Model
+	err error
+}
+
+// floats is the tensor of that name if it has exactly that shape and finite values.
+func (o *opener) floats(name string, shape ...int) []float32 {
+	if o.err != nil {
+		return nil
+	}
+	t := o.m.Tensor(name)
+	if t == nil {
+		o.err = unfit("tensor %s is missing", name)
+		return nil
+	}
+	size := 1
+	same := len(t.Shape) == len(shape)
+	for i, n := range shape {
+		size *= n
+		same = same && t.Shape[i] == n
+	}
+	if !same || len(t.Floats) != size {
+		o.err = unfit("tensor %s has shape %v with %d values; the ids and factors need %v", name, t.Shape, len(t.Floats), shape)
+		return nil
+	}
+	if !(vec.AbsMax(t.Floats) <= math.MaxFloat32) {
+		o.err = unfit("tensor %s holds values that are not finite", name)
+		return nil
+	}
+	return t.Floats
+}
+
+// Read says that the model reads ratings.
+func (*predictor) Read() (data.Kind, data.Options) { return data.Ratings, data.Options{} }
+
+// rating predicts for a user and an item, -1 where the model does not know them.
+func (d *predictor) rating(user, item int32) float32 {
+	r := d.mean
+	if user >= 0 {
+		r += d.ub[user]
+	}
+	if item >= 0 {
+		r += d.qb[item]
+	}
+	if user >= 0 && item >= 0 {
+		p, q := int(user)*d.rank, int(item)*d.rank
+		r += vec.Dot(d.uf[p:p+d.rank], d.qf[q:q+d.rank])
+	}
+	return r
+}
+
+// Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
+// or item included.
+func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
+	r, err := ratings(set)
+	if err != nil {
+		return nil, err
+	}
+	user, item := r.IndicesIn(&d.known)
+	var sum float64
+	for j, want := range r.Rating {
+		e := float64(want) - float64(d.rating(user[j], item[j]))
+		sum += e * e
+	}
+	return []train.Metric{{Name: "rmse", Value: rms(sum, len(r.Rating))}}, nil
+}
+
+// Predict writes one prediction per line, in the order of the data.
+func (d *predictor) Predict(set *data.Set, out io.Writer) error {
+	r, err := ratings(set)
+	if err != nil {
+		return err
+	}
+	user, item := r.IndicesIn(&d.known)
+	w := bufio.NewWriter(out)
+	var line []byte
+	for j := range user {
+		line = strconv.AppendFloat(line[:0], float64(d.rating(user[j], item[j])), 'g', 7, 32)
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,207 @@
+package mf
+
+import (
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/data"
+	"bellows/table"
+)
+
+// The tables of a job. A row is the factors, then the bias, then padding to whole cache lines: one
+// lease covers all that is known of a user.
+const (
+	usersTable = 0
+	itemsTable = 1
+)
+
+// plan is all that a run fixes before it starts: settings, order of visits, what is scored.
+// Drivers and executors read it and never write.
+type plan struct {
+	config
+	recipe
+	scale        scale
+	users, items axis
+	shares       []share // by split
+	width        int     // values of a row
+	trained      int64   // ratings visited in an epoch
+	held, tested int     // ratings scored
+	inits        [2]table.Init
+}
+
+// scale turns ratings into standard units and back.
+type scale struct{ mean, deviation float64 }
+
+func (s scale) standard(rating float32) float32 {
+	return float32((float64(rating) - s.mean) / s.deviation)
+}
+
+// newScale is the mean and deviation of the rows' ratings; where all are equal, deviation 1.
+func newScale(rating []float32, rows []int32) scale {
+	var sum, squares float64
+	for _, r := range rows {
+		sum += float64(rating[r])
+	}
+	mean := sum / float64(len(rows))
+	for _, r := range rows {
+		d := float64(rating[r]) - mean
+		squares += d * d
+	}
+	deviation := math.Sqrt(squares / float64(len(rows)))
+	if deviation <= 1e-6*math.Abs(mean) || deviation < 1e-30 {
+		deviation = 1
+	}
+	return scale{mean, deviation}
+}
+
+// Percent of the ratings that are held out: for the table, or for early stopping alone.
+const (
+	heldPercent         = 10
+	heldPercentWithTest = 5
+)
+
+// newPlan lays out the data.
+func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
+	percent := heldPercent
+	if test != nil {
+		percent = heldPercentWithTest
+	}
+	train, held := heldOut(c.seed, set.Rows(), percent)
+	if len(train) == 0 {
+		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
+	}
+	p := &plan{config: c, scale: newScale(set.Rating, train), trained: int64(len(train)), held: len(held)}
+	if err := p.chooseSplits(len(train), len(set.Users), len(set.Items)); err != nil {
+		return nil, err
+	}
+	p.width = rowWidth(c.rank, c.biases)
+	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, mix(c.seed, 1))
+	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.splits, mix(c.seed, 2))
+	p.recipe = newRecipe(c, len(train), p.users.rated(), p.items.rated())
+	p.shares = make([]share, p.splits)
+	if p.schedule == strata {
+		p.cutStrata(set, train)
+	} else {
+		p.cutClocks(set, train)
+	}
+	p.group(heldProbes(set, held), func(s *share) *probes { return &s.held })
+	p.group(testProbes(test, set), func(s *share) *probes { return &s.test })
+	if test != nil {
+		p.tested = test.Rows()
+	}
+	return p, nil
+}
+
+// taskRatings is the size of a task that Splits aim at: 100 to 200 µs, so that the price of a
+// task is small beside it.
+const (
+	taskRatings   = 6000
+	splitsAutoMax = 256
+	splitsAutoMin = 4
+)
+
+// chooseSplits fixes splits and clocks. The number of compute slots plays no part: it may change.
+func (p *plan) chooseSplits(ratings, users, items int) error {
+	most := min(users, items)
+	if p.splits > most {
+		return bellows.Errorf(bellows.Config, "set mf", fmt.Sprintf("splits=%d", p.splits),
+			"more than the data can be cut into: %d users, %d items", users, items)
+	}
+	clocks := p.clocks
+	if clocks == 0 && p.schedule == ssp {
+		clocks = sspClocks
+	}
+	if p.splits == 0 && p.schedule == strata {
+		p.splits = int(math.Sqrt(float64(ratings) / taskRatings))
+	} else if p.splits == 0 {
+		p.splits = ratings / (taskRatings * clocks)
+	}
+	p.splits = min(max(p.splits, splitsAutoMin), splitsAutoMax, most)
+	p.clocks = clocks
+	if p.schedule == strata {
+		p.clocks = p.splits
+	}
+	return nil
+}
+
+// rowWidth is factors and bias, padded to whole cache lines.
+func rowWidth(rank int, biases bool) int {
+	const line = 16
+	n := rank
+	if biases {
+		n++
+	}
+	return (n + line - 1) / line * line
+}
+
+// countsOf is the number of chosen rows by id.
+func countsOf(ids, rows []int32, n int) []int32 {
+	c := make([]int32, n)
+	for _, r := range rows {
+		c[ids[r]]++
+	}
+	return c
+}
+
+func heldProbes(set *data.RatingSet, rows []int32) []probe {
+	list := make([]probe, len(rows))
+	for i, r := range rows {
+		list[i] = probe{set.User[r], set.Item[r], set.Rating[r]}
+	}
+	return list
+}
+
+func testProbes(test, train *data.RatingSet) []probe {
+	if test == nil {
+		return nil
+	}
+	user, item := test.IndicesIn(train)
+	list := make([]probe, len(user))
+	for i := range list {
+		list[i] = probe{user[i], item[i], test.Rating[i]}
+	}
+	return list
+}
+
+// tables declares the model's state.
+func (p *plan) tables() []table.Schema {
+	consistency := table.Async
+	if p.schedule == ssp && p.staleness >= 0 {
+		consistency = table.SSP(p.staleness)
+	}
+	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
+		return table.Schema{
+			Name: name, Rows: len(a.row), Width: p.width, Bounds: a.bounds, Consistency: c,
+			Init: table.Init{Kind: table.Normal, Seed: mix(p.seed, stream), High: deviation0},
+		}
+	}
+	return []table.Schema{
+		usersTable: schema("users", &p.users, 3, table.Async),
+		itemsTable: schema("items", &p.items, 4, consistency),
+	}
+}
+
+// clocksPerEpoch counts the clock that scores.
+func (p *plan) clocksPerEpoch() int { return p.clocks + 1 }
+
+// phase is the clock within its epoch; p.clocks is the one that scores.
+func (p *plan) phase(c bellows.Clock) int { return int(c) % p.clocksPerEpoch() }
+
+// itemsOf is the job's Items: which visits a split makes in a clock.
+func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
+	s, phase := &p.shares[split], p.phase(c)
+	if phase == p.clocks {
+		return bellows.Range{}
+	}
+	return bellows.Range{Begin: s.begin(phase), End: s.ends[phase]}
+}
+
+// headline says in words what the table's first line adds to the data.
+func (p *plan) headline() string {
+	s := fmt.Sprintf("rank %d", p.rank)
+	if p.tested == 0 {
+		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, heldPercent, p.seed)
+	}
+	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, heldPercentWithTest, p.seed)
+}

@@ -1,0 +1,92 @@
+package mf
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/table"
+	"bellows/train"
+)
+
+// NewRun makes a training job from ratings. It copies what it needs: the sets may be closed
+// afterwards, but for their ids.
+func (App) NewRun(in app.Input) (*app.Run, error) {
+	c, values, err := configure(&in)
+	if err != nil {
+		return nil, err
+	}
+	set, err := ratings(in.Data)
+	if err != nil {
+		return nil, err
+	}
+	var test *data.RatingSet
+	if in.Test != nil {
+		if test, err = ratings(in.Test); err != nil {
+			return nil, err
+		}
+	}
+	p, err := newPlan(c, set, test)
+	if err != nil {
+		return nil, err
+	}
+	p.settle(values)
+	run := &app.Run{
+		Job: p.job(), Settings: values.All(), Headline: p.headline(), Items: p.trained, Objective: "train_rmse",
+		Baseline: p.baseline(set, test),
+		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), tables) },
+	}
+	return run, nil
+}
+
+// ratings is the set's columns.
+func ratings(set *data.Set) (*data.RatingSet, error) {
+	r := set.Join().Ratings
+	if r == nil || r.Rows() == 0 {
+		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "the data holds no ratings")
+	}
+	return r, nil
+}
+
+func (p *plan) job() train.Job {
+	tables := p.tables()
+	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
+	return train.Job{
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newDriver(p),
+		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
+			if p.schedule == ssp {
+				return newSSPExecutor(p, split), nil
+			}
+			return &strataExecutor{newWorker(p, split)}, nil
+		},
+	}
+}
+
+// baseline is the error on the scored ratings of predicting the mean of the training ratings; nil
+// without any.
+func (p *plan) baseline(set, test *data.RatingSet) *train.Metric {
+	var sum float64
+	n := 0
+	add := func(rating float32) {
+		d := float64(rating) - p.scale.mean
+		sum += d * d
+		n++
+	}
+	if test != nil {
+		for _, r := range test.Rating {
+			add(r)
+		}
+	} else {
+		for r := range set.Rows() {
+			if data.HeldOut(p.seed, int64(r), heldPercent) {
+				add(set.Rating[r])
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(sum / float64(n))}
+}

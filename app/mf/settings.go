@@ -1,0 +1,141 @@
+package mf
+
+import (
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+)
+
+// App is matrix factorisation. The zero value is ready.
+type App struct{}
+
+// Schedules of training.
+const (
+	strata = "strata"
+	ssp    = "ssp"
+)
+
+// Describe lists the settings, with the reasons of their defaults.
+func (App) Describe() app.Description {
+	return app.Description{
+		Name: "mf", Title: "matrix factorisation", Unit: "ratings",
+		Data:    data.Ratings,
+		Metrics: []string{"train_rmse", "test_rmse"},
+		Settings: []app.Setting{
+			{Name: "rank", Default: "32", Reason: "factors of a user and of an item; more cost time in proportion and seldom predict better"},
+			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02, which then falls with the visits to a row"},
+			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
+			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
+			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
+			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of a few thousand ratings"},
+			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is splits under strata, 10 under ssp"},
+			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
+			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
+		},
+	}
+}
+
+// config is every setting of a run, checked.
+type config struct {
+	rank      int
+	biases    bool
+	schedule  string
+	splits    int // 0: chosen from the data
+	clocks    int // 0: chosen
+	step      float64
+	l2        float64
+	ownL2     bool // l2 was given and stays as it is
+	earlyStop bool
+	patience  int
+	epochs    int // at most
+	staleness int // of the items under ssp; -1 is async
+	seed      uint64
+	goal      *app.Goal
+}
+
+// limits of settings, and the epochs of a run that names no number: early stopping ends most runs
+// between 30 and 70 epochs, and the steps are so small after 80 that little changes.
+const (
+	rankMax       = 4096
+	splitsMax     = 4096
+	clocksMax     = 10000
+	epochsDefault = 80
+	stepDefault   = 0.02
+	sspClocks     = 10
+)
+
+// configure checks what was given and fills in the rest.
+func configure(in *app.Input) (config, app.Values, error) {
+	v, err := app.Resolve(App{}.Describe(), in.Settings)
+	if err != nil {
+		return config{}, v, err
+	}
+	c := config{
+		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"),
+		schedule: v.Choice("schedule", strata, ssp), patience: v.Int("patience", 1, 1000),
+		step: stepDefault, earlyStop: in.Epochs == 0, epochs: in.Epochs, seed: in.Seed, goal: in.Goal,
+	}
+	if in.Epochs == 0 {
+		c.epochs = epochsDefault
+	}
+	c.readChosen(v)
+	c.readStaleness(in, v)
+	if err := v.Err(); err != nil {
+		return config{}, v, err
+	}
+	return c, v, checkGoal(in)
+}
+
+// readChosen reads the settings that may be auto.
+func (c *config) readChosen(v app.Values) {
+	if !v.IsAuto("lr") {
+		c.step = v.Float("lr", 1e-6, 1)
+	}
+	if !v.IsAuto("l2") {
+		c.l2, c.ownL2 = v.Float("l2", 0, 1), true
+	}
+	if !v.IsAuto("splits") {
+		c.splits = v.Int("splits", 1, splitsMax)
+	}
+	if !v.IsAuto("clocks") {
+		c.clocks = v.Int("clocks", 1, clocksMax)
+		if c.schedule == strata && c.clocks != c.splits {
+			v.Refuse("clocks", "schedule=strata visits every part of the items once, so clocks is the number of splits; leave it out, or choose schedule=ssp")
+		}
+	}
+	if !v.IsAuto("early_stop") {
+		c.earlyStop = v.Bool("early_stop")
+	}
+}
+
+func (c *config) readStaleness(in *app.Input, v app.Values) {
+	if in.Staleness == nil {
+		return
+	}
+	c.staleness = *in.Staleness
+	if c.schedule == strata && c.staleness != 0 {
+		v.Refuse("schedule", "leases read nothing stale, so a staleness has no meaning; leave it out, or choose schedule=ssp")
+	}
+}
+
+func checkGoal(in *app.Input) error {
+	if in.Goal == nil {
+		return nil
+	}
+	for _, m := range (App{}).Describe().Metrics {
+		if in.Goal.Metric == m {
+			return nil
+		}
+	}
+	return bellows.Errorf(bellows.Usage, "train mf until", in.Goal.Metric, "no metric of this application; it has train_rmse and test_rmse")
+}
+
+// settle records what the run chose. An l2 that follows the noise has no one value and stays auto.
+func (c *config) settle(v app.Values) {
+	v.Settle("lr", strconv.FormatFloat(c.step, 'g', -1, 64))
+	v.Settle("splits", strconv.Itoa(c.splits))
+	v.Settle("clocks", strconv.Itoa(c.clocks))
+	v.Settle("early_stop", strconv.FormatBool(c.earlyStop))
+}
