@@ -94,6 +94,8 @@ var refusals = []struct {
 	{"floors", "a leaf that sees more than its port", "transport/tcp/more.go", "package tcp\n\nimport _ \"bellows/table\"\n", "transport/tcp may not import table"},
 	{"floors", "import of a benchmark", "node/n.go", "package node\n\nimport _ \"bellows/bench/axpy\"\n", "node may not import bench/axpy: it stands aside"},
 	{"floors", "import of an unknown package", "node/n.go", "package node\n\nimport _ \"bellows/nowhere\"\n", "node may not import nowhere: it has no floor"},
+	{"floors", "a package and what is internal to it", "data/internal/lines/l.go", "// Package lines is read by data.\npackage lines\n\nimport _ \"bellows/table\"\n", ""},
+	{"floors", "an internal package that looks up", "table/internal/rows/r.go", "// Package rows is of table.\npackage rows\n\nimport _ \"bellows/train\"\n", "table/internal/rows may not import train: floor 4 is above floor 2"},
 	{"stale edge", "an edge that nobody uses", "store/store.go", "// Package store holds rows.\npackage store\n", "the edge store to table is not used"},
 	{"ceilings", "60 exported names", "shape/s.go", exports(exportedMax), ""},
 	{"ceilings", "61 exported names", "shape/s.go", exports(exportedMax + 1), "package shape exports 61 names"},

@@ -156,9 +156,11 @@ func (tr *tree) add(fsys fs.FS, name string, byDir map[string]*pack) error {
 	return nil
 }
 
-// find returns the entry for dir: its own line first, else that of the closest folder above with "/...".
+// find returns the entry for dir: its own line first, else that of the closest folder above with "/...". What is
+// internal to a package lives in that package's room.
 func (h house) find(dir string) (room, bool) {
 	best, found := room{}, false
+	dir, _, _ = strings.Cut(dir, "/internal/")
 	for _, r := range h.rooms {
 		if r.path == dir {
 			return r, true
@@ -233,6 +235,8 @@ func (tr *tree) refusal(p *pack, to string, test bool) string {
 	switch {
 	case !known:
 		return "it has no floor in rooms"
+	case strings.Contains(to, "/internal/"):
+		return "" // the compiler lets in only those it belongs to
 	case target.floor == aside:
 		return "it stands aside and nothing imports it"
 	case target.floor > p.room.floor:

@@ -23,7 +23,8 @@ const (
 	funcMax     = 100  // lines from "func" to the closing brace, tests included
 )
 
-// room is one package, or with a path that ends in "/..." every package below a folder.
+// room is one package, or with a path that ends in "/..." every package below a folder. A package below a folder
+// called internal lives in the room of the package around it, which alone can import it, and needs no entry.
 type room struct {
 	path  string
 	floor int
@@ -89,10 +90,13 @@ var rooms = []room{
 	{path: "data", floor: 4, sees: 3},
 	{path: "train", floor: 4, sees: 3},
 	{path: "model", floor: 4, sees: 3},
+	{path: "run", floor: 4, sees: 3},
+	{path: "demo", floor: 4, sees: 3},
 
-	// Floor 5, apps: they see the rules and the training floor (the programming model, the examples that data gives
-	// them, the model that they hand over), never an actor.
-	{path: "app/...", floor: 5, sees: 2, also: []string{"train", "data", "model"}},
+	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
+	// examples that data gives them, the model that they hand over), never an actor.
+	{path: "app", floor: 5, sees: 2, also: []string{"train", "data", "model"}},
+	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "train", "data", "model"}},
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},
@@ -124,6 +128,9 @@ var edges = []edge{
 	{"store", "rule", "merging a delta runs the table's rule on the row"},
 	{"delta", "table", "a delta has the width and type of its table's rows"},
 	{"route", "table", "a route cuts tables into partitions"},
+
+	// Training.
+	{"demo", "data", "a demonstration is a data set made from a seed"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.
 	{"delta", "wire", "a summed delta leaves as the chunk of a push"},

@@ -20,7 +20,7 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	fenced     = regexp.MustCompile("(?ms)^```.*?^```")
 	quoted     = regexp.MustCompile("`([^`\n]+)`")
-	treePath   = regexp.MustCompile(`^\.?[a-zA-Z0-9_-]+(/[a-zA-Z0-9_.-]+)*(\.(go|md|svg|yml|conf)|/)$`)
+	treePath   = regexp.MustCompile(`^(\.?[a-zA-Z0-9_-]+/[a-zA-Z0-9_./-]*(/|\.[a-z]+)|\.?[a-z0-9_-]+/|[a-zA-Z0-9_]+\.go)$`)
 	choreCall  = regexp.MustCompile(`\./dev ([a-z][a-z-]*)`)
 	choreLine  = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9-]*)  `)
 	slugDrop   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
