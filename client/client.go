@@ -241,7 +241,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 		return
 	}
 	if len(t.leases) > 0 {
-		one := c.spareGather(t.Unit.Clock)
+		one := c.newGather(t.Unit.Clock)
 		c.collect(one, t, result)
 		c.flush(one, fx)
 	} else {

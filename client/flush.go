@@ -50,17 +50,17 @@ func (b *bundle) drop(c *Client) {
 	if b.users--; b.users == 0 {
 		b.update.reset(c)
 		b.commit = 0
-		c.spare.bundles = append(c.spare.bundles, b)
+		c.spare.bundles.put(b)
 	}
 }
 
 // gather is what finished tasks of one clock leave for the next flush.
 type gather struct {
 	clock   bellows.Clock
-	open    int // tasks of the clock that are dispatched here and not finished
+	open    int        // tasks of the clock that are dispatched here and not finished
 	done    *wire.Done // the results so far; nil: none
-	tree    []subtree // BSP deltas: sums of aligned groups of splits
-	members []*bundle // deltas of the other tables, a split each
+	tree    []subtree  // BSP deltas: sums of aligned groups of splits
+	members []*bundle  // deltas of the other tables, a split each
 	leases  []held
 }
 
@@ -87,30 +87,17 @@ type lanePush struct {
 	rows int64
 }
 
-type spares struct {
-	bundles []*bundle
-	gathers []*gather
-	flushes []*flush
-	blocks  []*block
-	answers []*answer
-}
-
 func (c *Client) newBundle() *bundle {
-	if n := len(c.spare.bundles); n > 0 {
-		b := c.spare.bundles[n-1]
-		c.spare.bundles = c.spare.bundles[:n-1]
-		b.users = 1
-		return b
+	b := c.spare.bundles.take()
+	if b.update.buffers == nil {
+		b.update.buffers = make([]*delta.Buffer, len(c.parts))
 	}
-	return &bundle{users: 1, update: update{buffers: make([]*delta.Buffer, len(c.parts))}}
+	b.users = 1
+	return b
 }
 
-func (c *Client) spareGather(clock bellows.Clock) *gather {
-	g := &gather{}
-	if n := len(c.spare.gathers); n > 0 {
-		g = c.spare.gathers[n-1]
-		c.spare.gathers = c.spare.gathers[:n-1]
-	}
+func (c *Client) newGather(clock bellows.Clock) *gather {
+	g := c.spare.gathers.take()
 	*g = gather{clock: clock, tree: g.tree[:0], members: g.members[:0], leases: g.leases[:0]}
 	return g
 }
@@ -121,7 +108,7 @@ func (c *Client) gatherOf(clock bellows.Clock) *gather {
 			return g
 		}
 	}
-	g := c.spareGather(clock)
+	g := c.newGather(clock)
 	c.gathers = append(c.gathers, g)
 	return g
 }
@@ -187,12 +174,12 @@ func (c *Client) flushReady(fx *Effects) {
 			open := g.open
 			c.flush(g, fx)
 			if open > 0 {
-				again := c.spareGather(g.clock)
+				again := c.newGather(g.clock)
 				again.open = open
 				rest = append(rest, again)
 			}
 		case g.open == 0:
-			c.spare.gathers = append(c.spare.gathers, g)
+			c.spare.gathers.put(g)
 		default:
 			rest = append(rest, g)
 		}
@@ -203,7 +190,7 @@ func (c *Client) flushReady(fx *Effects) {
 // flush sends a gather: its parts to their lanes, to be held.
 func (c *Client) flush(g *gather, fx *Effects) {
 	c.seq++
-	f := c.newFlush()
+	f := c.spare.flushes.take()
 	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Seq: c.seq}, g.clock, g
 	for _, s := range g.tree {
 		c.addChunks(f, &s.bundle.update, s.at)
@@ -339,7 +326,7 @@ func (c *Client) close(f *flush) {
 	if f.sum != nil {
 		f.sum.drop(c)
 	}
-	c.spare.gathers = append(c.spare.gathers, g)
+	c.spare.gathers.put(g)
 	for i, o := range c.flushes {
 		if o == f {
 			c.flushes = append(c.flushes[:i], c.flushes[i+1:]...)
@@ -348,14 +335,5 @@ func (c *Client) close(f *flush) {
 	}
 	clear(f.pushes)
 	*f = flush{pushes: f.pushes[:0], pairs: f.pairs[:0]}
-	c.spare.flushes = append(c.spare.flushes, f)
-}
-
-func (c *Client) newFlush() *flush {
-	if n := len(c.spare.flushes); n > 0 {
-		f := c.spare.flushes[n-1]
-		c.spare.flushes = c.spare.flushes[:n-1]
-		return f
-	}
-	return &flush{}
+	c.spare.flushes.put(f)
 }

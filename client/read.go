@@ -35,30 +35,11 @@ func (c *Client) unpinBlock(b *block) {
 	if a := b.source; a != nil {
 		if a.blocks--; a.blocks == 0 {
 			wire.Free(a.rows)
-			c.spare.answers = append(c.spare.answers, a)
+			c.spare.answers.put(a)
 		}
 	}
 	*b = block{}
-	c.spare.blocks = append(c.spare.blocks, b)
-}
-
-func (c *Client) newBlock() *block {
-	if n := len(c.spare.blocks); n > 0 {
-		b := c.spare.blocks[n-1]
-		c.spare.blocks = c.spare.blocks[:n-1]
-		return b
-	}
-	return &block{}
-}
-
-func (c *Client) newAnswer(m *wire.Rows) *answer {
-	a := &answer{}
-	if n := len(c.spare.answers); n > 0 {
-		a = c.spare.answers[n-1]
-		c.spare.answers = c.spare.answers[:n-1]
-	}
-	*a = answer{rows: m}
-	return a
+	c.spare.blocks.put(b)
 }
 
 // view is the rows [first, end) in place.
@@ -256,8 +237,8 @@ func (a *asking) done(fx *Effects) bool {
 
 // takeRows puts answers into the cache and pins them for those who wait.
 func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
-	a := c.newAnswer(m)
-	a.blocks = 1 // this call
+	a := c.spare.answers.take()
+	*a = answer{rows: m, blocks: 1} // this call
 	for i := range m.Parts {
 		r := &m.Parts[i]
 		n := c.cfg.Route.Number(r.Ref)
@@ -271,7 +252,7 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 	}
 	if a.blocks--; a.blocks == 0 {
 		wire.Free(m)
-		c.spare.answers = append(c.spare.answers, a)
+		c.spare.answers.put(a)
 	}
 }
 
@@ -283,7 +264,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *bl
 	if valid && old.rows == nil {
 		return old
 	}
-	b := c.newBlock()
+	b := c.spare.blocks.take()
 	b.commit, b.complete, b.rows, b.values, b.readers = r.Commit, r.Complete, r.Rows, r.Values, 1
 	if valid {
 		b.join(old, p.schema.Width)

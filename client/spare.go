@@ -1,0 +1,26 @@
+package client
+
+// spare keeps objects for their next use.
+type spare[T any] []*T
+
+// take gives an object as it was put, or a new one.
+func (s *spare[T]) take() *T {
+	n := len(*s)
+	if n == 0 {
+		return new(T)
+	}
+	x := (*s)[n-1]
+	*s = (*s)[:n-1]
+	return x
+}
+
+func (s *spare[T]) put(x *T) { *s = append(*s, x) }
+
+// spares are the client's.
+type spares struct {
+	bundles spare[bundle]
+	gathers spare[gather]
+	flushes spare[flush]
+	blocks  spare[block]
+	answers spare[answer]
+}
