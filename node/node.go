@@ -35,6 +35,7 @@ type Options struct {
 // Image is a job at rest: what Train returns when it is interrupted, and continues from.
 type Image struct {
 	Tables [][]store.Image // per table and partition
+	Kept   [][]store.Image // what the driver last kept, or nil
 	State  coord.State
 }
 
@@ -160,16 +161,16 @@ func (p *process) resume(im *Image) error {
 	if len(im.Tables) != len(p.job.Tables) {
 		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(im.Tables), len(p.job.Tables))
 	}
-	for t := range im.Tables {
-		if n := p.route.Cut(bellows.TableID(t)).Len(); len(im.Tables[t]) != n {
-			return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one %d", len(im.Tables[t]), n)
+	if err := p.each(func(t, i int, ref bellows.PartitionRef) error {
+		if i >= len(im.Tables[t]) {
+			return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one more", len(im.Tables[t]))
 		}
-		for i := range im.Tables[t] {
-			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}
-			if err := p.lane(ref).Load(ref, &im.Tables[t][i]); err != nil {
-				return err
-			}
+		if im.Kept != nil {
+			p.lane(ref).LoadKept(ref, &im.Kept[t][i])
 		}
+		return p.lane(ref).Load(ref, &im.Tables[t][i])
+	}); err != nil {
+		return err
 	}
 	for _, l := range p.lanes {
 		if err := l.Resume(im.State.Complete); err != nil {
@@ -177,6 +178,18 @@ func (p *process) resume(im *Image) error {
 		}
 	}
 	return p.controller.Resume(im.State)
+}
+
+// each calls f for every partition of every table, in order, until it fails.
+func (p *process) each(f func(t, i int, ref bellows.PartitionRef) error) error {
+	for t := range p.job.Tables {
+		for i := range p.route.Cut(bellows.TableID(t)).Len() {
+			if err := f(t, i, bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (p *process) lane(ref bellows.PartitionRef) *server.Lane {
@@ -268,14 +281,20 @@ func (p *process) result(o *coord.Outcome) (*Result, error) {
 		}
 		r.Image = im
 	}
-	for t := range p.job.Tables {
-		values, err := p.values(bellows.TableID(t))
-		if err != nil {
-			return r, err
+	r.Tables = make([][]float32, len(p.job.Tables))
+	err := p.each(func(t, _ int, ref bellows.PartitionRef) error {
+		im := p.lane(ref).Kept(ref)
+		if im == nil {
+			live, err := p.lane(ref).Partition(ref)
+			if err != nil {
+				return err
+			}
+			im = &live
 		}
-		r.Tables = append(r.Tables, values)
-	}
-	return r, nil
+		r.Tables[t] = append(r.Tables[t], im.Values...)
+		return nil
+	})
+	return r, err
 }
 
 func kindOf(err error) bellows.Kind {
@@ -285,31 +304,20 @@ func kindOf(err error) bellows.Kind {
 	return bellows.KindOf(err)
 }
 
-func (p *process) values(t bellows.TableID) ([]float32, error) {
-	s := &p.job.Tables[t]
-	values := make([]float32, 0, s.Rows*s.Width)
-	for i := range p.route.Cut(t).Len() {
-		ref := bellows.PartitionRef{Table: t, Partition: bellows.PartitionID(i)}
-		im, err := p.lane(ref).Partition(ref, true)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, im.Values...)
-	}
-	return values, nil
-}
-
+// image collects what a run that was interrupted needs to go on.
 func (p *process) image(o *coord.Outcome) (*Image, error) {
-	im := &Image{State: o.State, Tables: make([][]store.Image, len(p.job.Tables))}
-	for t := range p.job.Tables {
-		for i := range p.route.Cut(bellows.TableID(t)).Len() {
-			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}
-			part, err := p.lane(ref).Partition(ref, false)
-			if err != nil {
-				return nil, err
+	n := len(p.job.Tables)
+	im := &Image{State: o.State, Tables: make([][]store.Image, n)}
+	err := p.each(func(t, _ int, ref bellows.PartitionRef) error {
+		part, err := p.lane(ref).Partition(ref)
+		im.Tables[t] = append(im.Tables[t], part)
+		if kept := p.lane(ref).Kept(ref); kept != nil {
+			if im.Kept == nil {
+				im.Kept = make([][]store.Image, n)
 			}
-			im.Tables[t] = append(im.Tables[t], part)
+			im.Kept[t] = append(im.Kept[t], *kept)
 		}
-	}
-	return im, nil
+		return err
+	})
+	return im, err
 }

@@ -320,16 +320,13 @@ func (l *Lane) Progress() *gate.Progress { return l.progress }
 // Applied is the number of the last record taken.
 func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
 
-// Partition is the state of a partition that the lane owns: the kept image where there is one and
-// kept is asked for, else the live values. It fails for a partition whose exclusive lease never
-// ended: its values are neither before nor after.
-func (l *Lane) Partition(ref bellows.PartitionRef, kept bool) (store.Image, error) {
+// Partition is the state of a partition that the lane owns. It fails for one whose exclusive lease
+// never ended: its values are neither before nor after.
+func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	switch {
 	case p == nil:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
-	case kept && p.kept:
-		return p.image, nil
 	case p.dirty:
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"a task died inside its exclusive lease")
@@ -337,6 +334,20 @@ func (l *Lane) Partition(ref bellows.PartitionRef, kept bool) (store.Image, erro
 	var im store.Image
 	p.store.Save(&im)
 	return im, nil
+}
+
+// Kept is the image of a partition that the last Keep made, or nil.
+func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
+	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept {
+		return &p.image
+	}
+	return nil
+}
+
+// LoadKept gives a partition the kept image of a saved run.
+func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p.image, p.kept = *im, true
 }
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks.
