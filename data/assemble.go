@@ -3,7 +3,18 @@ package data
 import (
 	"sync"
 	"sync/atomic"
+
+	"bellows/data/internal/lines"
 )
+
+// piece is what one block holds and where it belongs.
+type piece struct {
+	lines.Piece
+	worker int    // who parsed it
+	source int    // which input it is from
+	lines  int    // newlines in the block, header lines included
+	err    *Error // first defect, with its line counted from the block's start
+}
 
 // classesMax bounds the distinct whole labels that are called classes.
 const classesMax = 4096
@@ -14,13 +25,13 @@ func (r *reader) assemble() (*Set, error) {
 	starts := make([]int, len(r.pieces)) // first row of each piece
 	for n, p := range r.pieces {
 		starts[n] = rows
-		rows += len(p.label)
+		rows += len(p.Label)
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
 		Format: formatShown[r.plan.format], Header: r.plan.header, Files: len(r.ins), Rows: rows,
 	}}
 	if r.plan.separator != "" {
-		set.Detected.Separator = separatorName(r.plan.separator)
+		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
 	}
 	if r.kind == Ratings {
 		set.Ratings = r.ratings(rows, starts)
@@ -72,19 +83,19 @@ func (r *reader) ratings(rows int, starts []int) *RatingSet {
 	for n, p := range r.pieces {
 		owner[n] = p.worker
 	}
-	users, items := make([]*interner, len(r.workers)), make([]*interner, len(r.workers))
+	users, items := make([]*lines.IDs, len(r.workers)), make([]*lines.IDs, len(r.workers))
 	for n, w := range r.workers {
 		users[n], items[n] = &w.users, &w.items
 	}
 	out := &RatingSet{User: make([]int32, rows), Item: make([]int32, rows), Rating: make([]float32, rows)}
 	var userTables, itemTables [][]int32
-	out.Users, userTables = mergeIDs(users, owner)
-	out.Items, itemTables = mergeIDs(items, owner)
+	out.Users, userTables = lines.MergeIDs(users, owner)
+	out.Items, itemTables = lines.MergeIDs(items, owner)
 	r.eachPiece(func(n int, p *piece) {
 		at := starts[n]
-		copy(out.Rating[at:], p.label)
-		translate(out.User[at:], p.user, userTables[p.worker])
-		translate(out.Item[at:], p.item, itemTables[p.worker])
+		copy(out.Rating[at:], p.Label)
+		translate(out.User[at:], p.User, userTables[p.worker])
+		translate(out.Item[at:], p.Item, itemTables[p.worker])
 		*p = piece{}
 	})
 	return out
@@ -105,8 +116,8 @@ func (r *reader) dense(e *ExampleSet, rows int, starts []int) {
 	e.FeatureNames = r.plan.features()
 	e.Dense = make([]float32, rows*e.Features)
 	r.eachPiece(func(n int, p *piece) {
-		copy(e.Label[starts[n]:], p.label)
-		copy(e.Dense[starts[n]*e.Features:], p.value)
+		copy(e.Label[starts[n]:], p.Label)
+		copy(e.Dense[starts[n]*e.Features:], p.Value)
 		*p = piece{}
 	})
 }
@@ -117,8 +128,8 @@ func (r *reader) sparse(set *Set, rows int, starts []int) {
 	e := set.Examples
 	low, high := int32(1), int32(-1)
 	for _, p := range r.pieces {
-		if len(p.index) > 0 {
-			low, high = min(low, p.low), max(high, p.high)
+		if len(p.Index) > 0 {
+			low, high = min(low, p.Low), max(high, p.High)
 		}
 	}
 	e.IndexBase = r.base(low)
@@ -152,20 +163,20 @@ func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
 	firsts := make([]int64, len(r.pieces)) // first entry of each piece
 	for n, p := range r.pieces {
 		firsts[n] = entries
-		entries += int64(len(p.index))
+		entries += int64(len(p.Index))
 	}
 	e.Offset = make([]int64, rows+1)
 	e.Index, e.Value = make([]int32, entries), make([]float32, entries)
 	base := int32(e.IndexBase)
 	r.eachPiece(func(n int, p *piece) {
-		copy(e.Label[starts[n]:], p.label)
+		copy(e.Label[starts[n]:], p.Label)
 		offset := e.Offset[starts[n]+1:]
-		for i, end := range p.ends {
+		for i, end := range p.Ends {
 			offset[i] = firsts[n] + end
 		}
-		copy(e.Value[firsts[n]:], p.value)
+		copy(e.Value[firsts[n]:], p.Value)
 		index := e.Index[firsts[n]:]
-		for i, x := range p.index {
+		for i, x := range p.Index {
 			index[i] = x - base
 		}
 		*p = piece{}
@@ -177,18 +188,18 @@ func (r *reader) drop(limit int32) int64 {
 	var dropped atomic.Int64
 	r.eachPiece(func(_ int, p *piece) {
 		kept, from := 0, int64(0)
-		for row, end := range p.ends {
+		for row, end := range p.Ends {
 			for at := from; at < end; at++ {
-				if p.index[at] < limit {
-					p.index[kept], p.value[kept] = p.index[at], p.value[at]
+				if p.Index[at] < limit {
+					p.Index[kept], p.Value[kept] = p.Index[at], p.Value[at]
 					kept++
 				}
 			}
 			from = end
-			p.ends[row] = int64(kept)
+			p.Ends[row] = int64(kept)
 		}
-		dropped.Add(int64(len(p.index) - kept))
-		p.index, p.value = p.index[:kept], p.value[:kept]
+		dropped.Add(int64(len(p.Index) - kept))
+		p.Index, p.Value = p.Index[:kept], p.Value[:kept]
 	})
 	return dropped.Load()
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"bellows/data/internal/lines"
 )
 
 // blockBytes is how much text one worker parses at a time: small enough for
@@ -68,9 +70,9 @@ func readFull(r io.Reader, p []byte) (int, error) {
 }
 
 func (l *lineBlocks) tooLong(line []byte) error {
-	e := locate(line, &fault{
-		what: fmt.Sprintf("the line is longer than %d bytes", l.lineMax),
-		how:  "end each row with a newline; is this a text file?",
+	e := locate(line, &lines.Fault{
+		What: fmt.Sprintf("the line is longer than %d bytes", l.lineMax),
+		How:  "end each row with a newline; is this a text file?",
 	})
 	e.File = l.s.in.shown()
 	return e

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bellows/data/internal/lines"
 )
 
 // plan is how the lines of an input are to be read. The first file makes it;
@@ -47,31 +49,17 @@ func formatOf(name string) string {
 	return ""
 }
 
-// separators in the order in which a first line is tried.
-var separators = []struct{ text, name string }{
-	{"\t", "tab"}, {"::", "::"}, {",", "comma"}, {";", "semicolon"}, {" ", "space"},
-}
-
-func separatorName(text string) string {
-	for _, s := range separators {
-		if s.text == text {
-			return s.name
-		}
-	}
-	return strconv.Quote(text)
-}
-
 // separatorOf resolves the option.
 func separatorOf(option string) (string, error) {
-	for _, s := range separators {
-		if option == s.name || option == s.text {
-			return s.text, nil
+	for _, s := range lines.Separators {
+		if option == s.Name || option == s.Text {
+			return s.Text, nil
 		}
 	}
 	if option == `\t` {
 		return "\t", nil
 	}
-	if len(option) == 1 && option[0] > ' ' && option[0] < 0x7f && !strings.Contains(`"+-.`, option) && !isDigits([]byte(option)) {
+	if len(option) == 1 && option[0] > ' ' && option[0] < 0x7f && !strings.Contains(`"+-.`, option) && !lines.IsDigits([]byte(option)) {
 		return option, nil
 	}
 	return "", &Error{File: "separator " + strconv.Quote(option), What: "cannot separate fields",
@@ -86,37 +74,37 @@ type detector struct {
 }
 
 // plan looks at the first line (without its newline).
-func (d *detector) plan(line []byte) (*plan, *fault) {
+func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
-		return nil, &fault{at: at, width: 1, what: "the text holds a NUL byte", how: "this is not a text file in UTF-8; name its format if it is IDX"}
+		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; name its format if it is IDX"}
 	}
 	p := &plan{format: d.format(line), label: -1}
 	if d.kind == Ratings && p.format != "idx" {
 		if p.format == "libsvm" || p.format == "libfm" {
-			return nil, &fault{width: len(line), what: "LIBSVM lines hold examples, not ratings", how: "write lines of user, item, rating; or train an app for examples"}
+			return nil, &lines.Fault{Width: len(line), What: "LIBSVM lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
 		}
 		p.format = "triples"
 	}
 	switch p.format {
 	case "triples":
 		if d.kind != Ratings {
-			return nil, &fault{width: len(line), what: "triples hold ratings, not examples", how: "name another format, or train an app for ratings"}
+			return nil, &lines.Fault{Width: len(line), What: "triples hold ratings, not examples", How: "name another format, or train an app for ratings"}
 		}
 		return p, d.triples(p, line)
 	case "csv", "tsv":
 		return p, d.table(p, line)
 	case "idx":
-		return nil, &fault{width: 1, what: "this is not an IDX file: it does not begin with two zero bytes", how: "name its true format"}
+		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
 	case "":
-		return nil, &fault{width: len(line), what: "the format is not recognised",
-			how: "name it: libsvm (label index:value ...), csv, tsv or idx"}
+		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
+			How: "name it: libsvm (label index:value ...), csv, tsv or idx"}
 	}
 	return p, nil
 }
 
 // further makes the plan of a file behind the first one: its label stands
 // where the first file has it, whether or not it repeats the header.
-func (d *detector) further(first *plan, line []byte) (*plan, *fault) {
+func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	opt := *d.opt
 	if first.label >= 0 && (first.format == "csv" || first.format == "tsv") {
 		opt.Label = strconv.Itoa(first.label + 1)
@@ -138,13 +126,13 @@ func (d *detector) format(line []byte) string {
 	switch {
 	case d.kind == Ratings:
 		return "triples"
-	case len(fields) > 1 && isEntry(fields[1]) && isNumber(fields[0]):
+	case len(fields) > 1 && isEntry(fields[1]) && lines.IsNumber(fields[0]):
 		return "libsvm"
 	case bytes.IndexByte(line, '\t') >= 0:
 		return "tsv"
 	case d.opt.Separator != "", bytes.ContainsAny(line, ",;"), len(fields) > 1:
 		return "csv"
-	case len(fields) == 1 && isNumber(fields[0]):
+	case len(fields) == 1 && lines.IsNumber(fields[0]):
 		return "libsvm" // a row of zeros
 	}
 	return ""
@@ -153,12 +141,12 @@ func (d *detector) format(line []byte) string {
 // isEntry reports whether a field looks like index:value.
 func isEntry(field []byte) bool {
 	index, _, found := bytes.Cut(field, []byte(":"))
-	return found && isDigits(index)
+	return found && lines.IsDigits(index)
 }
 
 // split cuts the first line into fields by the separator of the plan, which
 // it chooses first when no option does.
-func (d *detector) split(p *plan, line []byte) ([][]byte, *fault) {
+func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
 		p.separator, _ = separatorOf(d.opt.Separator)
@@ -166,34 +154,18 @@ func (d *detector) split(p *plan, line []byte) ([][]byte, *fault) {
 		p.separator = "\t"
 	default:
 		p.separator = " "
-		for _, s := range separators {
-			if bytes.Contains(line, []byte(s.text)) && (s.text != "::" || p.format == "triples") {
-				p.separator = s.text
+		for _, s := range lines.Separators {
+			if bytes.Contains(line, []byte(s.Text)) && (s.Text != "::" || p.format == "triples") {
+				p.separator = s.Text
 				break
 			}
 		}
 	}
-	text := append(slices.Clone(line), '\n')
-	var fields [][]byte
-	for i := 0; ; {
-		i = skipBlanks(text, i, p.separator[0])
-		if p.separator == " " && len(fields) > 0 && (text[i] == '\n' || crlf(text, i)) {
-			return fields, nil
-		}
-		field, end, f := cutField(text, i, p.separator)
-		if f != nil {
-			return nil, f
-		}
-		fields = append(fields, field)
-		if text[end] == '\n' {
-			return fields, nil
-		}
-		i = end + len(p.separator)
-	}
+	return lines.Split(line, p.separator)
 }
 
 // triples completes the plan of a ratings file.
-func (d *detector) triples(p *plan, line []byte) *fault {
+func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 	fields, f := d.split(p, line)
 	if f != nil {
 		return f
@@ -204,41 +176,41 @@ func (d *detector) triples(p *plan, line []byte) *fault {
 		least = 2
 	}
 	if p.columns < least || p.columns > 4 {
-		return &fault{at: 0, width: len(line), what: fmt.Sprintf("the first line has %s, separated by %s", plural(p.columns, "field"), separatorName(p.separator)),
-			how: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks"}
+		return &lines.Fault{At: 0, Width: len(line), What: fmt.Sprintf("the first line has %s, separated by %s", lines.Plural(p.columns, "field"), lines.SeparatorName(p.separator)),
+			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks"}
 	}
 	if p.columns == 2 {
 		p.header = d.opt.Header == HeaderYes
 		return nil
 	}
 	p.label = 2
-	return d.header(p, line, fields, "rating")
+	return d.header(p, fields, "rating")
 }
 
 // table completes the plan of a CSV or TSV file.
-func (d *detector) table(p *plan, line []byte) *fault {
+func (d *detector) table(p *plan, line []byte) *lines.Fault {
 	fields, f := d.split(p, line)
 	if f != nil {
 		return f
 	}
 	if len(p.separator) > 1 {
-		return &fault{width: len(line), what: "a table cannot be separated by " + p.separator, how: "use one character"}
+		return &lines.Fault{Width: len(line), What: "a table cannot be separated by " + p.separator, How: "use one character"}
 	}
 	p.columns = len(fields)
 	if p.columns > d.opt.Limits.Features {
-		return &fault{width: 1, what: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), how: "raise the limit on features"}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "raise the limit on features"}
 	}
 	if f := d.labelColumn(p, line, fields); f != nil {
 		return f
 	}
-	if err := d.header(p, line, fields, "label"); err != nil {
+	if err := d.header(p, fields, "label"); err != nil {
 		return err
 	}
 	return d.width(p, line)
 }
 
 // labelColumn finds the label by the option's name or number.
-func (d *detector) labelColumn(p *plan, line []byte, fields [][]byte) *fault {
+func (d *detector) labelColumn(p *plan, line []byte, fields []lines.Field) *lines.Fault {
 	p.label = 0
 	if d.opt.Unlabelled && d.opt.Features == len(fields) {
 		p.label = -1
@@ -248,25 +220,25 @@ func (d *detector) labelColumn(p *plan, line []byte, fields [][]byte) *fault {
 		return nil
 	}
 	for i, field := range fields {
-		if string(field) == d.opt.Label && d.opt.Header != HeaderNo && !isNumber(field) {
+		if string(field.Text) == d.opt.Label && d.opt.Header != HeaderNo && !lines.IsNumber(field.Text) {
 			p.label, p.header = i, true
 			return nil
 		}
 	}
 	n, err := strconv.Atoi(d.opt.Label)
 	if err != nil {
-		return &fault{width: len(line), what: fmt.Sprintf("no column is named %s", quoted([]byte(d.opt.Label))),
-			how: "the first line has: " + listed(fields) + "; a column may also be given by number, from 1"}
+		return &lines.Fault{Width: len(line), What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(d.opt.Label))),
+			How: "the first line has: " + listed(fields) + "; a column may also be given by number, from 1"}
 	}
 	if n < 1 || n > len(fields) {
-		return &fault{width: len(line), what: fmt.Sprintf("there is no column %d", n), how: fmt.Sprintf("the first line has %s", plural(len(fields), "column"))}
+		return &lines.Fault{Width: len(line), What: fmt.Sprintf("there is no column %d", n), How: fmt.Sprintf("the first line has %s", lines.Plural(len(fields), "column"))}
 	}
 	p.label = n - 1
 	return nil
 }
 
 // listed is the first few names of a header.
-func listed(fields [][]byte) string {
+func listed(fields []lines.Field) string {
 	var b strings.Builder
 	for i, field := range fields {
 		if i == 8 {
@@ -276,24 +248,24 @@ func listed(fields [][]byte) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(strings.Trim(quoted(field), `"`))
+		b.WriteString(strings.Trim(lines.Quoted(field.Text), `"`))
 	}
 	return b.String()
 }
 
 // header decides whether the first line names the columns. A label that only
 // looks like a number gone wrong is refused: a header would lose that row.
-func (d *detector) header(p *plan, line []byte, fields [][]byte, noun string) *fault {
+func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fault {
 	switch d.opt.Header {
 	case HeaderYes:
 		p.header = true
 	case HeaderAuto:
-		at := max(0, p.label)
-		word := fields[at]
-		if !p.header && !isNumber(word) {
-			if _, err := slowNumber(word); len(word) == 0 || err != errNotNumber || bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
-				f := badNumber(fieldStart(line, p.separator, at), word, noun, "")
-				f.how += "; if this line names the columns, say that there is a header"
+		field := fields[max(0, p.label)]
+		word := field.Text
+		if !p.header && !lines.IsNumber(word) {
+			if _, err := lines.Number(word); len(word) == 0 || err != lines.ErrNotNumber || bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
+				f := lines.BadNumber(field.At, word, noun, "")
+				f.How += "; if this line names the columns, say that there is a header"
 				return f
 			}
 			p.header = true
@@ -301,35 +273,24 @@ func (d *detector) header(p *plan, line []byte, fields [][]byte, noun string) *f
 	}
 	if p.header {
 		for _, field := range fields {
-			p.names = append(p.names, strings.ToValidUTF8(string(field), "�"))
+			p.names = append(p.names, strings.ToValidUTF8(string(field.Text), "�"))
 		}
 	}
 	return nil
 }
 
-// fieldStart is the position of field n of a line that split could cut.
-func fieldStart(line []byte, separator string, n int) int {
-	text := append(slices.Clone(line), '\n')
-	i := skipBlanks(text, 0, separator[0])
-	for range n {
-		_, end, _ := cutField(text, i, separator)
-		i = skipBlanks(text, end+len(separator), separator[0])
-	}
-	return i
-}
-
 // width compares the columns with those of the training set.
-func (d *detector) width(p *plan, line []byte) *fault {
+func (d *detector) width(p *plan, line []byte) *lines.Fault {
 	features := p.columns - 1
 	if p.label < 0 {
 		features = p.columns
 	}
 	if d.opt.Features > 0 && features != d.opt.Features {
-		return &fault{width: len(line), what: fmt.Sprintf("the first row has %s, the model has %d", plural(features, "feature"), d.opt.Features),
-			how: "give the same columns as in training, the label among them"}
+		return &lines.Fault{Width: len(line), What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(features, "feature"), d.opt.Features),
+			How: "give the same columns as in training, the label among them"}
 	}
 	if names := p.features(); names != nil && d.opt.names != nil && !slices.Equal(names, d.opt.names) {
-		return &fault{width: len(line), what: "the columns are named otherwise, or ordered otherwise, than in training", how: "training had: " + strings.Join(d.opt.names[:min(8, len(d.opt.names))], ", ")}
+		return &lines.Fault{Width: len(line), What: "the columns are named otherwise, or ordered otherwise, than in training", How: "training had: " + strings.Join(d.opt.names[:min(8, len(d.opt.names))], ", ")}
 	}
 	return nil
 }
@@ -346,36 +307,36 @@ func (p *plan) features() []string {
 }
 
 // agree compares the plan of a further file with that of the first.
-func (p *plan) agree(next *plan, first string) *fault {
+func (p *plan) agree(next *plan, first string) *lines.Fault {
 	how := "read files of different kinds in separate runs"
 	switch {
 	case p.format != next.format:
-		return &fault{width: 1, what: fmt.Sprintf("the file is %s, %s is %s", formatShown[next.format], first, formatShown[p.format]), how: how}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the file is %s, %s is %s", formatShown[next.format], first, formatShown[p.format]), How: how}
 	case p.separator != next.separator:
-		return &fault{width: 1, what: fmt.Sprintf("fields are separated by %s, in %s by %s", separatorName(next.separator), first, separatorName(p.separator)), how: how}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("fields are separated by %s, in %s by %s", lines.SeparatorName(next.separator), first, lines.SeparatorName(p.separator)), How: how}
 	case p.columns != next.columns:
-		return &fault{width: 1, what: fmt.Sprintf("lines have %s, in %s %d", plural(next.columns, "field"), first, p.columns), how: how}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("lines have %s, in %s %d", lines.Plural(next.columns, "field"), first, p.columns), How: how}
 	case p.label != next.label:
-		return &fault{width: 1, what: fmt.Sprintf("the label is column %d, in %s column %d", next.label+1, first, p.label+1), how: how}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the label is column %d, in %s column %d", next.label+1, first, p.label+1), How: how}
 	case next.header && p.header && !slices.Equal(p.names, next.names):
-		return &fault{width: 1, what: "the header differs from that of " + first, how: how}
+		return &lines.Fault{Width: 1, What: "the header differs from that of " + first, How: how}
 	case next.header && !p.header:
-		return &fault{width: 1, what: "the file has a header, " + first + " has none", how: how}
+		return &lines.Fault{Width: 1, What: "the file has a header, " + first + " has none", How: how}
 	}
 	return nil
 }
 
 // parser makes the parser of one worker.
-func (p *plan) parser(opt *Options, w *worker) lineParser {
+func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	switch p.format {
 	case "csv", "tsv":
-		return &csvLines{separator: p.separator[0], columns: p.columns, label: p.label, names: p.names}
+		return &lines.Table{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
 	case "triples":
-		return &tripleLines{separator: p.separator, fields: p.columns, users: &w.users, items: &w.items}
+		return &lines.Triples{Separator: p.separator, Fields: p.columns, Users: &w.users, Items: &w.items}
 	}
-	l := &libsvmLines{indexMax: opt.Limits.Features - 1}
+	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1}
 	if opt.IndexBase == "1" {
-		l.least, l.indexMax = 1, opt.Limits.Features
+		l.Least, l.IndexMax = 1, opt.Limits.Features
 	}
 	return l
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"bellows/data/internal/lines"
 )
 
 // Read reads the inputs, in order, as one set of the given kind. An input is a
@@ -115,9 +117,9 @@ type job struct {
 
 // worker is what one parsing goroutine keeps between blocks.
 type worker struct {
-	users, items interner
-	scratch      piece
-	parser       lineParser
+	users, items lines.IDs
+	scratch      lines.Piece
+	parser       lines.Parser
 }
 
 func newReader(kind Kind, ins []input, opt *Options) *reader {
@@ -155,19 +157,19 @@ func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
 		w.parser = r.plan.parser(r.opt, w)
 	}
-	if t, ok := w.parser.(*tripleLines); ok {
-		t.block = j.block
+	if t, ok := w.parser.(*lines.Triples); ok {
+		t.Block = j.block
 	}
-	w.scratch.reset()
-	if f := w.parser.parse(j.text, &w.scratch); f != nil {
+	w.scratch.Reset()
+	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
 		j.piece.err = locate(j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
 		return
 	}
-	j.piece.keep(&w.scratch)
+	j.piece.Piece = w.scratch.Clone()
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
-	if r.rows.Add(int64(len(j.piece.label))) > r.opt.Limits.Rows {
+	if r.rows.Add(int64(len(j.piece.Label))) > r.opt.Limits.Rows {
 		r.failed.Store(true)
 	}
 }
@@ -207,13 +209,13 @@ func (r *reader) fail(source int, err error) {
 
 // file hands out the blocks of one input.
 func (r *reader) file(ctx context.Context, n int, s *stream) error {
-	lines := &lineBlocks{s: s, lineMax: r.opt.Limits.LineBytes}
+	blocks := &lineBlocks{s: s, lineMax: r.opt.Limits.LineBytes}
 	for first := true; ctx.Err() == nil && !r.failed.Load(); first = false {
 		buf := <-r.free
 		if buf == nil {
 			buf = make([]byte, 0, r.opt.blockBytes)
 		}
-		buf, err := lines.next(buf)
+		buf, err := blocks.next(buf)
 		if err != nil {
 			return err
 		}
@@ -246,7 +248,7 @@ func (r *reader) begin(n int, j *job) error {
 		return &Error{File: r.ins[n].shown(), What: "the file is empty", How: "name a file with data, or leave it out"}
 	}
 	var next *plan
-	var f *fault
+	var f *lines.Fault
 	if r.plan == nil {
 		next, f = d.plan(line)
 		r.plan = next
@@ -254,13 +256,13 @@ func (r *reader) begin(n int, j *job) error {
 		f = r.plan.agree(next, r.ins[0].shown())
 	}
 	if f != nil {
-		f.at += start
+		f.At += start
 		e := locate(j.text, f)
 		e.File = r.ins[n].shown()
 		return e
 	}
 	if next.header {
-		end := lineEnd(j.text, start)
+		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
 		j.skipped = bytes.Count(j.text[:end], []byte("\n"))
 		j.text = j.text[end:]
 	}
@@ -272,7 +274,7 @@ func (r *reader) begin(n int, j *job) error {
 func (d *detector) firstRecord(text []byte) (start int, line []byte) {
 	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.name) == "" || d.format(nil) == "libsvm" || d.format(nil) == "libfm")
 	for start < len(text) {
-		end := lineEnd(text, start)
+		end := start + bytes.IndexByte(text[start:], '\n') + 1
 		line := bytes.TrimSuffix(text[start:end-1], []byte("\r"))
 		if trimmed := bytes.TrimLeft(line, " \t\r"); len(trimmed) > 0 && (trimmed[0] != '#' || !comments) {
 			return start, line
@@ -284,22 +286,22 @@ func (d *detector) firstRecord(text []byte) (start int, line []byte) {
 
 // firstError is the first defect in the order of the input.
 func (r *reader) firstError() error {
-	lines, source, rows := 0, 0, int64(0)
+	before, source, rows := 0, 0, int64(0)
 	for _, p := range r.pieces {
 		if p.source != source {
-			lines, source = 0, p.source
+			before, source = 0, p.source
 		}
 		if p.err != nil {
 			if p.err.Line > 0 {
-				p.err.Line += lines
+				p.err.Line += before
 			}
 			if p.err.File == "" {
 				p.err.File = r.ins[source].shown()
 			}
 			return p.err
 		}
-		lines += p.lines
-		if rows += int64(len(p.label)); rows > r.opt.Limits.Rows {
+		before += p.lines
+		if rows += int64(len(p.Label)); rows > r.opt.Limits.Rows {
 			return &Error{File: r.ins[source].shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
 		}
 	}

@@ -1,21 +1,22 @@
-package data
+package lines
 
 import (
 	"bytes"
 	"fmt"
 )
 
-// csvLines parses rows of numbers with a fixed number of columns.
-type csvLines struct {
-	separator byte // ' ' stands for runs of blanks
-	columns   int
-	label     int      // position of the label, -1 when there is none
-	names     []string // of all columns; nil without a header
+// Table parses rows of numbers with a fixed number of columns.
+type Table struct {
+	Separator byte // ' ' stands for runs of blanks
+	Columns   int
+	Label     int      // position of the label, -1 when there is none
+	Names     []string // of all columns; nil without a header
 }
 
-func (l *csvLines) parse(text []byte, p *piece) *fault {
+// Parse appends the rows of a block.
+func (l *Table) Parse(text []byte, p *Piece) *Fault {
 	for i := 0; i < len(text); {
-		i = skipBlanks(text, i, l.separator)
+		i = skipBlanks(text, i, l.Separator)
 		if next, ok := blankEnd(text, i); ok {
 			i = next
 			continue
@@ -52,24 +53,24 @@ func blankEnd(text []byte, i int) (next int, ok bool) {
 func crlf(text []byte, i int) bool { return text[i] == '\r' && text[i+1] == '\n' }
 
 // row parses the line that starts at i and returns the position behind it.
-func (l *csvLines) row(text []byte, i int, p *piece) (int, *fault) {
-	start, separator, last := i, l.separator, l.columns-1
+func (l *Table) row(text []byte, i int, p *Piece) (int, *Fault) {
+	start, separator, last := i, l.Separator, l.Columns-1
 	label := float32(0)
 	for column := 0; ; column++ {
 		if text[i] == ' ' {
 			i = skipBlanks(text, i, separator)
 		}
-		value, end := number(text, i)
+		value, end := ordinary(text, i)
 		if end < 0 || text[end] != separator && text[end] != '\n' && !crlf(text, end) {
-			var f *fault
+			var f *Fault
 			if value, end, f = l.slowField(text, i, column); f != nil {
 				return 0, f
 			}
 		}
-		if column == l.label {
+		if column == l.Label {
 			label = value
 		} else {
-			p.value = append(p.value, value)
+			p.Value = append(p.Value, value)
 		}
 		i = end
 		if separator == ' ' {
@@ -82,7 +83,7 @@ func (l *csvLines) row(text []byte, i int, p *piece) (int, *fault) {
 			if column != last {
 				return 0, l.fewFields(text, start, i, column+1)
 			}
-			p.label = append(p.label, label)
+			p.Label = append(p.Label, label)
 			return i + 1, nil
 		}
 		if column == last {
@@ -96,8 +97,8 @@ func (l *csvLines) row(text []byte, i int, p *piece) (int, *fault) {
 
 // slowField parses a field that is quoted, padded, far from ordinary, or bad.
 // end is the position of the separator or newline behind it.
-func (l *csvLines) slowField(text []byte, at, column int) (value float32, end int, f *fault) {
-	field, end, f := cutField(text, at, string(l.separator))
+func (l *Table) slowField(text []byte, at, column int) (value float32, end int, f *Fault) {
+	field, end, f := cutField(text, at, string(l.Separator))
 	if f != nil {
 		return 0, 0, f
 	}
@@ -105,54 +106,47 @@ func (l *csvLines) slowField(text []byte, at, column int) (value float32, end in
 	if text[at] == '"' {
 		start++
 	}
-	if value, err := slowNumber(field); err == nil {
+	if value, err := Number(field); err == nil {
 		return value, end, nil
 	}
-	return 0, 0, badNumber(start, field, l.subject(column), "")
+	return 0, 0, BadNumber(start, field, l.subject(column), "")
 }
 
 // subject names a column in messages.
-func (l *csvLines) subject(column int) string {
+func (l *Table) subject(column int) string {
 	what := "value"
-	if column == l.label {
+	if column == l.Label {
 		what = "label"
 	}
-	if column < len(l.names) && l.names[column] != "" {
-		return fmt.Sprintf("%s of column %s", what, quoted([]byte(l.names[column])))
+	if column < len(l.Names) && l.Names[column] != "" {
+		return fmt.Sprintf("%s of column %s", what, Quoted([]byte(l.Names[column])))
 	}
 	return fmt.Sprintf("%s of column %d", what, column+1)
 }
 
-func (l *csvLines) fewFields(text []byte, start, end, found int) *fault {
+func (l *Table) fewFields(text []byte, start, end, found int) *Fault {
 	if end > start && text[end-1] == '\r' {
 		end--
 	}
-	return &fault{at: end, width: 1,
-		what: fmt.Sprintf("the row has %s, the first row has %d", plural(found, "field"), l.columns),
-		how:  "give every row the same columns; an empty value is not a number either"}
+	return &Fault{At: end, Width: 1,
+		What: fmt.Sprintf("the row has %s, the first row has %d", Plural(found, "field"), l.Columns),
+		How:  "give every row the same columns; an empty value is not a number either"}
 }
 
-func (l *csvLines) extraField(text []byte, at int) *fault {
+func (l *Table) extraField(text []byte, at int) *Fault {
 	end := at
 	for text[end] != '\n' && text[end] != '\r' {
 		end++
 	}
-	return &fault{at: at, width: end - at,
-		what: fmt.Sprintf("the row has more fields than the first row, which has %d", l.columns),
-		how:  "give every row the same columns; quote a value that contains the separator"}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return &Fault{At: at, Width: end - at,
+		What: fmt.Sprintf("the row has more fields than the first row, which has %d", l.Columns),
+		How:  "give every row the same columns; quote a value that contains the separator"}
 }
 
 // cutField returns the field that starts at i, without quotes and blanks
 // around it, and the position of the separator or newline behind it. A
 // separator of " " stands for runs of blanks.
-func cutField(text []byte, i int, separator string) (field []byte, end int, f *fault) {
+func cutField(text []byte, i int, separator string) (field []byte, end int, f *Fault) {
 	if text[i] == '"' {
 		return cutQuoted(text, i, separator)
 	}
@@ -176,13 +170,13 @@ func separates(text []byte, i int, separator string) bool {
 }
 
 // cutQuoted is cutField for a field in quotes, inside which "" is a quote.
-func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f *fault) {
+func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f *Fault) {
 	i := at + 1
 	for {
 		switch {
 		case text[i] == '\n':
-			return nil, 0, &fault{at: at, width: i - at, what: "the quote is never closed",
-				how: "close it in the same line; quoted line breaks are not supported"}
+			return nil, 0, &Fault{At: at, Width: i - at, What: "the quote is never closed",
+				How: "close it in the same line; quoted line breaks are not supported"}
 		case text[i] != '"':
 			field = append(field, text[i])
 			i++
@@ -197,8 +191,8 @@ func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f 
 	end = i + 1
 	for text[end] != '\n' && !separates(text, end, separator) {
 		if c := text[end]; c != ' ' && c != '\r' && c != '\t' {
-			return nil, 0, &fault{at: end, width: 1, what: "text follows a closing quote",
-				how: `write a quote inside quotes twice: "a ""b"" c"`}
+			return nil, 0, &Fault{At: end, Width: 1, What: "text follows a closing quote",
+				How: `write a quote inside quotes twice: "a ""b"" c"`}
 		}
 		end++
 	}

@@ -1,4 +1,4 @@
-package data
+package lines
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ var powers = [...]float64{
 // digitsMax is how many decimal digits always fit in a uint64.
 const digitsMax = 19
 
-// number parses the decimal that starts at text[i] and returns it, rounded
+// ordinary parses the decimal that starts at text[i] and returns it, rounded
 // exactly to float32, and the position after it. end is -1 when the number is
 // not an ordinary one (no digits, too many, a far exponent, close to the
-// middle between two float32); slowNumber decides those. text must hold a
+// middle between two float32); Number decides those. text must hold a
 // byte that cannot continue a number, such as the final newline, behind i.
 //
 // An ordinary number is at most 19 digits m and a power of ten e within 22.
@@ -28,7 +28,7 @@ const digitsMax = 19
 // Rounding y to float32 gives the rounding of v unless a midpoint of two
 // float32 lies between y and v; a midpoint has the lower 29 bits 1<<28, so
 // whoever keeps a distance of 4 units from that pattern is safe.
-func number(text []byte, i int) (value float32, end int) {
+func ordinary(text []byte, i int) (value float32, end int) {
 	negative := text[i] == '-'
 	if negative || text[i] == '+' {
 		i++
@@ -108,16 +108,16 @@ func addExponent(text []byte, i, exponent int) (sum, end int) {
 	return exponent + e, i
 }
 
-// Why a field is not a number.
+// Why a field is not a number. ErrNotNumber is a field without any.
 var (
-	errNotNumber = errors.New("is not a number")
+	ErrNotNumber = errors.New("is not a number")
 	errNotFinite = errors.New("is not finite")
 	errTooLarge  = errors.New("does not fit a 32-bit float")
 )
 
-// slowNumber parses a whole field with strconv, which is exact for any length.
+// Number parses a whole field with strconv, which is exact for any length.
 // Hexadecimal, underscores, NaN and infinities are refused.
-func slowNumber(field []byte) (float32, error) {
+func Number(field []byte) (float32, error) {
 	word := bytes.ToLower(bytes.TrimLeft(field, "+-"))
 	switch string(word) {
 	case "nan", "inf", "infinity", "-nan", "1.#inf", "1.#ind":
@@ -125,7 +125,7 @@ func slowNumber(field []byte) (float32, error) {
 	}
 	for _, c := range word {
 		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != '-' && c != '+' {
-			return 0, errNotNumber
+			return 0, ErrNotNumber
 		}
 	}
 	v, err := strconv.ParseFloat(string(field), 32)
@@ -133,13 +133,13 @@ func slowNumber(field []byte) (float32, error) {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, errTooLarge
 	case err != nil:
-		return 0, errNotNumber
+		return 0, ErrNotNumber
 	}
 	return float32(v), nil
 }
 
-// isNumber reports whether a whole field is a finite number.
-func isNumber(field []byte) bool {
-	_, err := slowNumber(field)
+// IsNumber reports whether a whole field is a finite number.
+func IsNumber(field []byte) bool {
+	_, err := Number(field)
 	return err == nil
 }

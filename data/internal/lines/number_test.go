@@ -1,4 +1,4 @@
-package data
+package lines
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 // parse runs the fast path and, as every caller does, the slow one behind it.
 func parse(field string) (v float32, fast bool, err error) {
 	text := append([]byte(field), '\n')
-	if v, end := number(text, 0); end == len(field) {
+	if v, end := ordinary(text, 0); end == len(field) {
 		return v, true, nil
 	}
-	v, err = slowNumber([]byte(field))
+	v, err = Number([]byte(field))
 	return v, false, err
 }
 
@@ -87,10 +87,10 @@ func TestNumberEdges(t *testing.T) {
 		checkNumber(t, field)
 	}
 	for field, want := range map[string]error{
-		"": errNotNumber, ".": errNotNumber, "-": errNotNumber, "+-1": errNotNumber, "1e": errNotNumber, "1e+": errNotNumber,
-		"0x10": errNotNumber, "0x1p-2": errNotNumber, "1_000": errNotNumber, "0,5": errNotNumber, "1 2": errNotNumber,
+		"": ErrNotNumber, ".": ErrNotNumber, "-": ErrNotNumber, "+-1": ErrNotNumber, "1e": ErrNotNumber, "1e+": ErrNotNumber,
+		"0x10": ErrNotNumber, "0x1p-2": ErrNotNumber, "1_000": ErrNotNumber, "0,5": ErrNotNumber, "1 2": ErrNotNumber,
 		"nan": errNotFinite, "-NaN": errNotFinite, "inf": errNotFinite, "+Inf": errNotFinite, "Infinity": errNotFinite,
-		"4e38": errTooLarge, "--1": errNotNumber, "1.2.3": errNotNumber, "٣": errNotNumber,
+		"4e38": errTooLarge, "--1": ErrNotNumber, "1.2.3": ErrNotNumber, "٣": ErrNotNumber,
 	} {
 		if _, _, err := parse(field); err != want {
 			t.Errorf("%q: got %v, want %v", field, err, want)
@@ -104,7 +104,7 @@ func BenchmarkNumber(b *testing.B) {
 			text := append([]byte(field), '\n')
 			b.SetBytes(int64(len(field)))
 			for b.Loop() {
-				if _, end := number(text, 0); end < 0 {
+				if _, end := ordinary(text, 0); end < 0 {
 					b.Fatal("slow path")
 				}
 			}

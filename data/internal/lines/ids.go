@@ -1,4 +1,4 @@
-package data
+package lines
 
 import (
 	"unicode"
@@ -8,8 +8,8 @@ import (
 // smallIDs bounds the whole numbers that are found by position, not by hash.
 const smallIDs = 1 << 22
 
-// interner numbers ids by first appearance. Ids are text: "7" and "07" differ.
-type interner struct {
+// IDs numbers ids by first appearance. Ids are text: "7" and "07" differ.
+type IDs struct {
 	small []int32          // 1 + number of the id that is this decimal, 0 when unseen
 	other map[string]int32 // ids that are not decimals below smallIDs
 	ids   []string
@@ -18,7 +18,7 @@ type interner struct {
 
 // number returns the number of an id that is the canonical decimal n <
 // smallIDs, or -1 when it is new.
-func (in *interner) number(n int) int32 {
+func (in *IDs) number(n int) int32 {
 	if n < len(in.small) {
 		return in.small[n] - 1
 	}
@@ -26,7 +26,7 @@ func (in *interner) number(n int) int32 {
 }
 
 // addNumber gives the next number to the decimal n, written as id.
-func (in *interner) addNumber(n int, id []byte, block int32) int32 {
+func (in *IDs) addNumber(n int, id []byte, block int32) int32 {
 	for n >= len(in.small) {
 		in.small = append(in.small, make([]int32, max(1024, len(in.small)))...)
 	}
@@ -37,7 +37,7 @@ func (in *interner) addNumber(n int, id []byte, block int32) int32 {
 
 // text returns the number of any other id, giving it the next one when it is
 // new; ok is false when a new id is not printable UTF-8.
-func (in *interner) text(id []byte, block int32) (at int32, ok bool) {
+func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 	if at, ok := in.other[string(id)]; ok {
 		return at, true
 	}
@@ -53,7 +53,7 @@ func (in *interner) text(id []byte, block int32) (at int32, ok bool) {
 	return at, true
 }
 
-func (in *interner) add(id string, block int32) int32 {
+func (in *IDs) add(id string, block int32) int32 {
 	in.ids = append(in.ids, id)
 	in.first = append(in.first, block)
 	return int32(len(in.ids) - 1)
@@ -70,12 +70,12 @@ func printableID(id []byte) bool {
 	return true
 }
 
-// mergeIDs numbers the ids of several workers by first appearance in the whole
+// MergeIDs numbers the ids of several workers by first appearance in the whole
 // input. owner[b] is the worker of block b. Every worker took its blocks in
 // ascending order, so its ids are sorted by block, and within a block by
 // appearance: walking the blocks in order meets every new id where the input
 // has it. tables[w] maps a worker's numbers to the merged ones.
-func mergeIDs(workers []*interner, owner []int) (ids []string, tables [][]int32) {
+func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	tables = make([][]int32, len(workers))
 	for w, in := range workers {
 		tables[w] = make([]int32, 0, len(in.ids))

@@ -2,44 +2,35 @@ package data
 
 import (
 	"bytes"
-	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-)
 
-// fault is a defect inside a block of text, before anybody knows the line.
-type fault struct {
-	at    int // byte position in the block
-	width int // bytes to mark
-	what  string
-	how   string
-}
+	"bellows/data/internal/lines"
+)
 
 // Bounds of an excerpt, in characters.
 const (
 	excerptMax    = 72
 	excerptBefore = 36
-	quotedMax     = 32
 )
 
 // locate turns a fault into an Error with line and column counted from the
 // start of the block, and an excerpt that does not refer to the block.
-func locate(text []byte, f *fault) *Error {
-	f.at = min(f.at, len(text))
-	start := bytes.LastIndexByte(text[:f.at], '\n') + 1
+func locate(text []byte, f *lines.Fault) *Error {
+	f.At = min(f.At, len(text))
+	start := bytes.LastIndexByte(text[:f.At], '\n') + 1
 	line := text[start:]
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
 	}
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	at := min(f.at-start, len(line))
-	width := min(f.width, len(line)-at)
+	at := min(f.At-start, len(line))
+	width := min(f.Width, len(line)-at)
 	e := &Error{
 		Line: 1 + bytes.Count(text[:start], []byte("\n")),
-		What: f.what,
-		How:  f.how,
+		What: f.What,
+		How:  f.How,
 	}
 	e.excerpt(line, at, width)
 	return e
@@ -95,45 +86,4 @@ func printable(line []byte, limit int) (text string, cut bool) {
 		b.WriteRune(r)
 	}
 	return b.String(), false
-}
-
-// quoted is a field as a message shows it.
-func quoted(field []byte) string {
-	if len(field) > quotedMax {
-		end := quotedMax
-		for end > 0 && !utf8.RuneStart(field[end]) {
-			end--
-		}
-		return strconv.Quote(string(field[:end])) + "…"
-	}
-	return strconv.Quote(string(field))
-}
-
-// badNumber is the fault of a field that should be a number. subject names
-// what it is, prefix what stands before the number in the remedy.
-func badNumber(at int, field []byte, subject, prefix string) *fault {
-	f := &fault{at: at, width: len(field)}
-	if len(field) == 0 {
-		f.width = 1
-		f.what = subject + " is missing"
-		f.how = "fill it in; missing values are not guessed"
-		return f
-	}
-	_, err := slowNumber(field)
-	if err == nil {
-		err = errNotNumber
-	}
-	f.what = fmt.Sprintf("%s %s %s", subject, quoted(field), err)
-	dotted := bytes.Replace(field, []byte(","), []byte("."), 1)
-	switch {
-	case err == errNotFinite:
-		f.how = "replace it by a number or leave the row out; missing values are not filled in"
-	case err == errTooLarge:
-		f.how = "scale the column: the largest magnitude is 3.4e38"
-	case !bytes.Equal(dotted, field) && isNumber(dotted):
-		f.how = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
-	default:
-		f.how = "write a decimal number such as 0.5 or 1e-3"
-	}
-	return f
 }

@@ -1,0 +1,192 @@
+package lines
+
+import (
+	"fmt"
+	"math"
+)
+
+// LIBSVM parses "label index:value index:value ... # comment" lines.
+// Indices must ascend within a line and are kept as written: the base is known
+// when the whole input was seen. A line with a label alone is a row of zeros.
+type LIBSVM struct {
+	Least    int // smallest index allowed: the base, 0 while it is open
+	IndexMax int // largest index allowed
+}
+
+// Parse appends the rows of a block.
+func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch c {
+		case '\n', ' ', '\t', '\r':
+			i++
+			continue
+		case '#':
+			i = lineEnd(text, i)
+			continue
+		}
+		label, end := ordinary(text, i)
+		if end < 0 || text[end] > ' ' {
+			field := token(text, i)
+			y, err := Number(field)
+			if err != nil {
+				return badLabel(i, field)
+			}
+			label, end = y, i+len(field)
+		}
+		next, f := l.features(text, end, p)
+		if f != nil {
+			return f
+		}
+		i = next
+		p.Label = append(p.Label, label)
+		p.Ends = append(p.Ends, int64(len(p.Index)))
+	}
+	return nil
+}
+
+// features parses the rest of a line, from behind its label, and returns the
+// position behind the newline.
+func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
+	previous := l.Least - 1
+	low, high := p.Low, p.High
+	for {
+		for text[i] == ' ' || text[i] == '\t' {
+			i++
+		}
+		first := i
+		index := 0
+		for {
+			d := text[i] - '0'
+			if d > 9 {
+				break
+			}
+			index = index*10 + int(d)
+			i++
+		}
+		if text[i] != ':' || i == first || i-first > 10 {
+			if next, ok := rowEnd(text, first); ok {
+				p.Low, p.High = low, high
+				return next, nil
+			}
+			return 0, l.badEntry(text, first)
+		}
+		if index <= previous || index > l.IndexMax {
+			return 0, l.badIndex(text[first:i], first, index, previous)
+		}
+		previous = index
+		value, end := ordinary(text, i+1)
+		if end < 0 || text[end] > ' ' {
+			field := token(text, i+1)
+			v, err := Number(field)
+			if err != nil {
+				return 0, BadNumber(i+1, field, "feature value", string(text[first:i+1]))
+			}
+			value, end = v, i+1+len(field)
+		}
+		i = end
+		low, high = min(low, int32(index)), max(high, int32(index))
+		p.Index = append(p.Index, int32(index))
+		p.Value = append(p.Value, value)
+	}
+}
+
+// rowEnd reports whether the line ends at i, by a newline or a comment.
+func rowEnd(text []byte, i int) (next int, ok bool) {
+	switch {
+	case text[i] == '\n':
+		return i + 1, true
+	case text[i] == '\r' && text[i+1] == '\n':
+		return i + 2, true
+	case text[i] == '#':
+		return lineEnd(text, i), true
+	}
+	return 0, false
+}
+
+// lineEnd is the position behind the newline that ends the line of i.
+func lineEnd(text []byte, i int) int {
+	for text[i] != '\n' {
+		i++
+	}
+	return i + 1
+}
+
+// token is the field that starts at i, up to a blank or the end of the line.
+func token(text []byte, i int) []byte {
+	end := i
+	for text[end] > ' ' || text[end] < '\t' || text[end] > '\r' && text[end] < ' ' {
+		end++
+	}
+	return text[i:end]
+}
+
+func badLabel(at int, field []byte) *Fault {
+	f := BadNumber(at, field, "label", "")
+	for i, c := range field {
+		if c == ':' && IsNumber(field[:i]) {
+			f.How = "each line starts with its label, then index:value"
+		}
+	}
+	return f
+}
+
+func (l *LIBSVM) badEntry(text []byte, at int) *Fault {
+	field := token(text, at)
+	f := &Fault{At: at, Width: max(1, len(field))}
+	colon := 0
+	for colon < len(field) && field[colon] != ':' {
+		colon++
+	}
+	switch {
+	case colon == len(field):
+		f.What = fmt.Sprintf("feature %s has no colon", Quoted(field))
+		f.How = "write index:value, such as 3:0.5; a feature that is 0 may be left out"
+	case colon == 0:
+		f.What = fmt.Sprintf("feature %s has no index", Quoted(field))
+		f.How = "write index:value, such as 3:0.5"
+	case string(field[:colon]) == "qid":
+		f.Width = colon
+		f.What = "query ids are for ranking, which is not supported"
+		f.How = "remove the qid: fields"
+	case field[0] == '-':
+		f.Width = colon
+		f.What = fmt.Sprintf("feature index %s is negative", field[:colon])
+		f.How = "indices count from 0 or 1"
+	case colon > 10 && IsDigits(field[:colon]):
+		return l.badIndex(field[:colon], at, math.MaxInt, 0)
+	default:
+		f.Width = colon
+		f.What = fmt.Sprintf("feature index %s is not a whole number", Quoted(field[:colon]))
+		f.How = "number the features from 1; names belong into a CSV header"
+	}
+	return f
+}
+
+func IsDigits(field []byte) bool {
+	for _, c := range field {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(field) > 0
+}
+
+func (l *LIBSVM) badIndex(field []byte, at, index, previous int) *Fault {
+	f := &Fault{At: at, Width: len(field)}
+	switch {
+	case index > l.IndexMax:
+		f.What = fmt.Sprintf("feature index %s is larger than %d", field[:min(24, len(field))], l.IndexMax)
+		f.How = "number the features without gaps, or raise the limit on features"
+	case index < l.Least:
+		f.What = fmt.Sprintf("feature index %d in a file whose indices count from %d", index, l.Least)
+		f.How = "count from the same base in training and test files, or name the base"
+	case index == previous:
+		f.What = fmt.Sprintf("feature index %d occurs twice in a line", index)
+		f.How = "keep one value a feature"
+	default:
+		f.What = fmt.Sprintf("feature index %d comes after %d", index, previous)
+		f.How = "sort the features of each line by index"
+	}
+	return f
+}

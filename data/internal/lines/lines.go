@@ -1,0 +1,128 @@
+// Package lines parses blocks of text lines into columns: LIBSVM, tables of
+// numbers, and triples of user, item and rating.
+//
+// The caller's duties, in order:
+//
+//  1. Make one Parser for each goroutine: LIBSVM, Table or Triples, filled in
+//     with what the first record settled.
+//  2. Call Parse with blocks of whole lines; the last byte of a block must be
+//     a newline, which all loops here stop at. Triples also wants Block set,
+//     ascending.
+//  3. On a Fault, turn its position into line and column; the piece is spoilt.
+//  4. For Triples, merge the ids of all workers with MergeIDs.
+//
+// The package refuses fields that are almost right: no value is guessed, no
+// line is skipped unless it is blank (or, in LIBSVM, a comment).
+package lines
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Parser parses blocks of whole lines; one belongs to one goroutine. It
+// appends to p and stops at the first defect.
+type Parser interface {
+	Parse(text []byte, p *Piece) *Fault
+}
+
+// Fault is a defect inside a block of text, before anybody knows the line.
+type Fault struct {
+	At    int // byte position in the block
+	Width int // bytes to mark
+	What  string
+	How   string
+}
+
+// Separators are the common ones, in the order in which a first line is tried.
+// " " stands for runs of blanks.
+var Separators = []struct{ Text, Name string }{
+	{"\t", "tab"}, {"::", "::"}, {",", "comma"}, {";", "semicolon"}, {" ", "space"},
+}
+
+// SeparatorName is how a separator is called on screen.
+func SeparatorName(text string) string {
+	for _, s := range Separators {
+		if s.Text == text {
+			return s.Name
+		}
+	}
+	return strconv.Quote(text)
+}
+
+// Field is a part of a line, without quotes and blanks around it.
+type Field struct {
+	At   int // byte position in the line
+	Text []byte
+}
+
+// Split cuts one line, which has no newline, into fields.
+func Split(line []byte, separator string) ([]Field, *Fault) {
+	text := append(slices.Clone(line), '\n')
+	var fields []Field
+	for i := 0; ; {
+		i = skipBlanks(text, i, separator[0])
+		if separator == " " && len(fields) > 0 && (text[i] == '\n' || crlf(text, i)) {
+			return fields, nil
+		}
+		field, end, f := cutField(text, i, separator)
+		if f != nil {
+			return nil, f
+		}
+		fields = append(fields, Field{At: i, Text: field})
+		if text[end] == '\n' {
+			return fields, nil
+		}
+		i = end + len(separator)
+	}
+}
+
+// quotedMax bounds a field in a message, in bytes.
+const quotedMax = 32
+
+// Quoted is a field as a message shows it.
+func Quoted(field []byte) string {
+	if len(field) > quotedMax {
+		return strconv.Quote(string(bytes.ToValidUTF8(field[:quotedMax], nil))) + "…"
+	}
+	return strconv.Quote(string(field))
+}
+
+// Plural is a count with its noun.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// BadNumber is the fault of a field that should be a number. subject names
+// what it is, prefix what stands before the number in the remedy.
+func BadNumber(at int, field []byte, subject, prefix string) *Fault {
+	f := &Fault{At: at, Width: len(field)}
+	if len(field) == 0 {
+		f.Width = 1
+		f.What = subject + " is missing"
+		f.How = "fill it in; missing values are not guessed"
+		return f
+	}
+	_, err := Number(field)
+	if err == nil {
+		err = ErrNotNumber
+	}
+	f.What = fmt.Sprintf("%s %s %s", subject, Quoted(field), err)
+	dotted := bytes.Replace(field, []byte(","), []byte("."), 1)
+	switch {
+	case err == errNotFinite:
+		f.How = "replace it by a number or leave the row out; missing values are not filled in"
+	case err == errTooLarge:
+		f.How = "scale the column: the largest magnitude is 3.4e38"
+	case !bytes.Equal(dotted, field) && IsNumber(dotted):
+		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
+	default:
+		f.How = "write a decimal number such as 0.5 or 1e-3"
+	}
+	return f
+}

@@ -1,0 +1,39 @@
+package lines
+
+import "math"
+
+// Piece is what one block of text holds, in the order of its lines.
+type Piece struct {
+	Label []float32 // label or rating, one a row
+	Value []float32 // sparse values, or the cells of a table row by row
+	Index []int32   // sparse: as written
+	Ends  []int64   // sparse: entries up to the end of each row
+	User  []int32   // ratings: numbers of the worker's own ids
+	Item  []int32
+	Low   int32 // sparse: smallest and largest index
+	High  int32
+}
+
+// Reset empties the piece and keeps its memory.
+func (p *Piece) Reset() {
+	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
+	p.User, p.Item = p.User[:0], p.Item[:0]
+	p.Low, p.High = math.MaxInt32, -1
+}
+
+// Clone is a copy without spare capacity.
+func (p *Piece) Clone() Piece {
+	return Piece{
+		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),
+		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High,
+	}
+}
+
+func exact[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	out := make([]T, len(s))
+	copy(out, s)
+	return out
+}

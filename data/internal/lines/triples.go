@@ -1,0 +1,236 @@
+package lines
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Triples parses "user item rating [timestamp]" lines, or "user item"
+// lines when the rating may be absent.
+type Triples struct {
+	Separator string // "\t", ",", ";", "::", ..., or " " for runs of blanks
+	Fields    int    // 2, 3 or 4
+	Users     *IDs
+	Items     *IDs
+	Block     int32 // number of the block being parsed
+}
+
+// Parse appends the ratings of a block.
+func (l *Triples) Parse(text []byte, p *Piece) *Fault {
+	stop := l.Separator[0]
+	for i := 0; i < len(text); {
+		if text[i] <= ' ' {
+			if next, ok := l.blankLine(text, i); ok {
+				i = next
+				continue
+			}
+		}
+		user, next, f := l.id(text, i, stop, l.Users, "user")
+		if f != nil {
+			return f
+		}
+		if text[next] == '\n' {
+			return l.fewFields(text, next, 1)
+		}
+		item, next, f := l.id(text, l.behind(text, next), stop, l.Items, "item")
+		if f != nil {
+			return f
+		}
+		rating := float32(0)
+		if l.Fields > 2 {
+			if rating, next, f = l.rating(text, next); f != nil {
+				return f
+			}
+		}
+		if next, f = l.rest(text, next); f != nil {
+			return f
+		}
+		p.User, p.Item = append(p.User, user), append(p.Item, item)
+		p.Label = append(p.Label, rating)
+		i = next
+	}
+	return nil
+}
+
+func (l *Triples) blankLine(text []byte, i int) (next int, ok bool) {
+	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' {
+		i++
+	}
+	return i + 1, text[i] == '\n'
+}
+
+// behind is the start of the field behind the separator at i.
+func (l *Triples) behind(text []byte, i int) int {
+	if l.Separator == " " {
+		return skipBlanks(text, i, ' ')
+	}
+	return i + len(l.Separator)
+}
+
+// id parses an id field and returns its number and the position of the
+// separator or newline behind it. Whole numbers take the fast way.
+func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at int32, end int, f *Fault) {
+	if stop == ' ' && text[i] == ' ' {
+		i = skipBlanks(text, i, ' ')
+	}
+	n := 0
+	for end = i; ; end++ {
+		d := text[end] - '0'
+		if d > 9 {
+			break
+		}
+		n = n*10 + int(d)
+	}
+	if text[end] == stop && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
+		(len(l.Separator) == 1 || separates(text, end, l.Separator)) {
+		if at = ids.number(n); at < 0 {
+			at = ids.addNumber(n, text[i:end], l.Block)
+		}
+		return at, end, nil
+	}
+	return l.textID(text, i, ids, noun)
+}
+
+// textID is id for everything but short whole numbers.
+func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, end int, f *Fault) {
+	field, end, f := cutField(text, i, l.Separator)
+	if f != nil {
+		return 0, 0, f
+	}
+	if len(field) == 0 {
+		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing",
+			How: "each line is user, item, rating and perhaps a timestamp"}
+	}
+	if n, ok := smallID(field); ok {
+		if at = ids.number(n); at < 0 {
+			at = ids.addNumber(n, field, l.Block)
+		}
+		return at, end, nil
+	}
+	at, ok := ids.text(field, l.Block)
+	if !ok {
+		return 0, 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("%s id %s is not printable text", noun, Quoted(field)),
+			How: "ids are UTF-8 without control characters; is this a text file?"}
+	}
+	return at, end, nil
+}
+
+// smallID reports whether an id is a canonical decimal below smallIDs, so that
+// it has one number whether it was quoted or not.
+func smallID(field []byte) (n int, ok bool) {
+	if len(field) > 7 || len(field) > 1 && field[0] == '0' || !IsDigits(field) {
+		return 0, false
+	}
+	for _, c := range field {
+		n = n*10 + int(c-'0')
+	}
+	return n, n < smallIDs
+}
+
+// rating parses the third field, behind the separator at i.
+func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) {
+	if text[i] == '\n' {
+		return 0, 0, l.fewFields(text, i, 2)
+	}
+	i = l.behind(text, i)
+	if value, end = ordinary(text, i); end >= 0 && (text[end] == '\n' || text[end] == l.Separator[0] || crlf(text, end)) {
+		return value, end, nil
+	}
+	if l.Separator != " " {
+		i = skipBlanks(text, i, l.Separator[0])
+	}
+	field, end, f := cutField(text, i, l.Separator)
+	if f != nil {
+		return 0, 0, f
+	}
+	value, err := Number(field)
+	if err != nil {
+		at := i
+		if text[i] == '"' {
+			at++
+		}
+		return 0, 0, BadNumber(at, field, "rating", "")
+	}
+	return value, end, nil
+}
+
+// rest checks what stands between the last parsed field and the end of the
+// line, and returns the position behind it.
+func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
+	if l.Fields == 4 {
+		if i = l.trail(text, i); text[i] == '\n' {
+			return 0, l.fewFields(text, i, 3)
+		}
+		start := l.behind(text, i)
+		end := start
+		for isTime[text[end]] {
+			end++
+		}
+		if end == start || text[end] != '\n' && !separates(text, end, l.Separator) {
+			if end, f = l.slowTime(text, start); f != nil {
+				return 0, f
+			}
+		}
+		i = end
+	}
+	if text[i] == '\n' {
+		return i + 1, nil
+	}
+	if i = l.trail(text, i); text[i] == '\n' {
+		return i + 1, nil
+	}
+	if i+len(l.Separator) <= len(text) && !separates(text, i, l.Separator) {
+		return 0, &Fault{At: i, Width: 1, What: "text follows a field", How: "separate the fields by " + SeparatorName(l.Separator)}
+	}
+	return 0, &Fault{At: i, Width: max(1, lineEnd(text, i)-1-i),
+		What: fmt.Sprintf("the line has more than %d fields", l.Fields),
+		How:  "give every line the fields of the first: user, item, rating and perhaps a timestamp"}
+}
+
+// trail skips blanks in front of the line's end, and nothing else.
+func (l *Triples) trail(text []byte, i int) int {
+	j := i
+	for text[j] == ' ' || text[j] == '\t' || text[j] == '\r' {
+		j++
+	}
+	if text[j] == '\n' && (l.Separator != "\t" || bytes.IndexByte(text[i:j], '\t') < 0) {
+		return j
+	}
+	return i
+}
+
+// isTime marks the characters of Unix and ISO 8601 times.
+var isTime = func() (set [256]bool) {
+	for _, c := range []byte("0123456789-+.:TZez") {
+		set[c] = true
+	}
+	return set
+}()
+
+// slowTime checks a timestamp that is quoted, padded, or bad.
+func (l *Triples) slowTime(text []byte, i int) (end int, f *Fault) {
+	field, end, f := cutField(text, i, l.Separator)
+	if f != nil {
+		return 0, f
+	}
+	if len(field) == 0 {
+		return 0, &Fault{At: i, Width: 1, What: "timestamp is missing", How: "give every line the fields of the first, or remove the fourth column"}
+	}
+	for _, c := range field {
+		if !isTime[c] && c != ' ' {
+			return 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("timestamp %s is not a time", Quoted(field)),
+				How: "the fourth field is Unix seconds or an ISO 8601 time; remove other columns"}
+		}
+	}
+	return end, nil
+}
+
+func (l *Triples) fewFields(text []byte, end, found int) *Fault {
+	if end > 0 && text[end-1] == '\r' {
+		end--
+	}
+	return &Fault{At: end, Width: 1,
+		What: fmt.Sprintf("the line has %s, not %d", Plural(found, "field"), l.Fields),
+		How: fmt.Sprintf("each line is user, item, rating and perhaps a timestamp, separated by %s, with as many fields as the first",
+			SeparatorName(l.Separator))}
+}
