@@ -116,6 +116,7 @@ var refusals = []struct {
 	{"docs", "a comment on the group", "table/f.go", "package table\n\n// Kinds of rows.\nconst (\n\tA = 1\n\tB = 2\n)\n", ""},
 	{"pure", "a goroutine in a rule", "table/f.go", "package table\n\nfunc run() { go run() }\n", "table/f.go:3: package table on floor 2 starts a goroutine"},
 	{"pure", "a goroutine in a port", "transport/f.go", "package transport\n\nfunc run() { go run() }\n", "package transport on floor 1 starts a goroutine"},
+	{"pure", "a goroutine by a group", "table/f.go", "package table\n\nimport \"sync\"\n\nfunc run(wg *sync.WaitGroup) { wg.Go(func() {}) }\n", "table/f.go:5: package table on floor 2 starts a goroutine"},
 	{"pure", "the clock", "table/f.go", "package table\n\nimport \"time\"\n\nvar now = time.Now\n", "table/f.go:5: package table on floor 2 calls time.Now"},
 	{"pure", "the clock by another name", "table/f.go", "package table\n\nimport clock \"time\"\n\nfunc f(t clock.Time) { clock.Since(t) }\n", "calls time.Since"},
 	{"pure", "a duration is no clock", "table/f.go", "package table\n\nimport \"time\"\n\nvar limit = 2 * time.Second\n", ""},

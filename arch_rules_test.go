@@ -462,8 +462,8 @@ func (tr *tree) impurities(p *pack, f *source) (out []string) {
 		}
 	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if g, ok := n.(*ast.GoStmt); ok {
-			out = append(out, fmt.Sprintf("%s: package %s on floor %d starts a goroutine: step functions are called, they do not run.", tr.at(g), p.dir, p.room.floor))
+		if _, ok := n.(*ast.GoStmt); ok || startsByGroup(n) {
+			out = append(out, fmt.Sprintf("%s: package %s on floor %d starts a goroutine: step functions are called, they do not run.", tr.at(n), p.dir, p.room.floor))
 		}
 		if name := f.call(n, "time"); slices.Contains(clockCalls, name) {
 			out = append(out, fmt.Sprintf("%s: package %s on floor %d calls time.%s: take the time as an argument.", tr.at(n), p.dir, p.room.floor, name))
@@ -471,6 +471,16 @@ func (tr *tree) impurities(p *pack, f *source) (out []string) {
 		return true
 	})
 	return out
+}
+
+// startsByGroup says whether n is a call such as wg.Go(func() { ... }).
+func startsByGroup(n ast.Node) bool {
+	c, ok := n.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := c.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Go" && len(c.Args) == 1
 }
 
 // call returns the name that n selects from the imported package, or nothing.

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"go/ast"
 	"io"
 	"io/fs"
 	"os"
@@ -21,8 +22,8 @@ var (
 	fenced     = regexp.MustCompile("(?ms)^```.*?^```")
 	quoted     = regexp.MustCompile("`([^`\n]+)`")
 	treePath   = regexp.MustCompile(`^(\.?[a-zA-Z0-9_-]+/[a-zA-Z0-9_./-]*(/|\.[a-z]+)|\.?[a-z0-9_-]+/|[a-zA-Z0-9_]+\.go)$`)
-	choreCall  = regexp.MustCompile(`\./dev ([a-z][a-z-]*)`)
-	choreLine  = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9-]*)  `)
+	choreCall  = regexp.MustCompile(`\./dev ([a-z][a-z0-9-]*)`)
+	choreLine  = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9-]*) `)
 	slugDrop   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -69,7 +70,9 @@ func pageBreaches(tree fs.FS, name string) (out []string) {
 		}
 	}
 	for _, m := range quoted.FindAllStringSubmatch(prose, -1) {
-		if treePath.MatchString(m[1]) && !exists(tree, m[1]) && !exists(tree, path.Join(path.Dir(name), m[1])) {
+		top, _, _ := strings.Cut(m[1], "/")
+		made := strings.Contains(read(tree, ".gitignore"), "\n/"+top+"/\n")
+		if treePath.MatchString(m[1]) && !made && !exists(tree, m[1]) && !exists(tree, path.Join(path.Dir(name), m[1])) {
 			out = append(out, fmt.Sprintf("%s: names %s, which is not in the tree.", name, m[1]))
 		}
 	}
@@ -167,7 +170,8 @@ func TestDocsRefuse(t *testing.T) {
 		"dev":                      "  test             everything\n",
 		"README.md":                "# Top\n\n[docs](docs/README.md) `./dev test` `docs/a.md` ![p](docs/p.svg)\n",
 		"docs/README.md":           "# Docs\n\n[a](a.md) [b](a.md#two-words-here) [up](../README.md#top)\n",
-		"docs/a.md":                "# A\n\n## Two words, here\n\n```\n[not a link](nowhere)\n```\n",
+		".gitignore":               "# made\n/runs/\n",
+		"docs/a.md":                "# A `runs/`\n\n## Two words, here\n\n```\n[not a link](nowhere)\n```\n",
 		"docs/p.svg":               svg,
 		"docs/decisions/README.md": "# Decisions\n",
 	}
@@ -192,6 +196,77 @@ func TestDocsRefuse(t *testing.T) {
 		files[c.file] = &fstest.MapFile{Data: []byte(c.text)}
 		if got := docBreaches(t, files); !mentions(got, c.want) {
 			t.Errorf("%s: want a sentence with %q, got %q", c.file, c.want, got)
+		}
+	}
+}
+
+const goroutinePage = "docs/2-goroutines-and-locks.md"
+
+// TestGoroutinesAndLocksAreListed wants each file that starts a goroutine or declares a lock on the page about them,
+// and nothing there that does neither.
+func TestGoroutinesAndLocksAreListed(t *testing.T) {
+	t.Parallel()
+	for _, breach := range concurrencyBreaches(t, os.DirFS(".")) {
+		t.Error(breach)
+	}
+}
+
+func concurrencyBreaches(t *testing.T, fsys fs.FS) (out []string) {
+	t.Helper()
+	tr, err := load(fsys, house{rooms, edges})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(read(fsys, goroutinePage)) {
+		if m := quoted.FindStringSubmatch(line); m != nil && strings.HasPrefix(line, "|") && strings.HasSuffix(m[1], ".go") {
+			listed[m[1]] = true
+		}
+	}
+	for _, p := range tr.packs {
+		for _, f := range p.files {
+			concurrent := !f.test && concurrency(f)
+			if concurrent && p.room.floor != aside && !p.room.fake && !listed[f.name] {
+				out = append(out, fmt.Sprintf("%s starts a goroutine or declares a lock: give it a line in %s.", f.name, goroutinePage))
+			}
+			if !concurrent && listed[f.name] {
+				out = append(out, fmt.Sprintf("%s: lists %s, which starts no goroutine and declares no lock.", goroutinePage, f.name))
+			}
+		}
+	}
+	return out
+}
+
+// concurrency says whether a file starts a goroutine or coroutine, or names a lock.
+func concurrency(f *source) (found bool) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		_, starts := n.(*ast.GoStmt)
+		lock := slices.Contains([]string{"Mutex", "RWMutex", "Cond"}, f.call(n, "sync"))
+		pull := slices.Contains([]string{"Pull", "Pull2"}, f.call(n, "iter"))
+		found = found || starts || lock || pull || startsByGroup(n)
+		return !found
+	})
+	return found
+}
+
+// TestConcurrencyIsRefused plants what the page does not list, and lists what is not there.
+func TestConcurrencyIsRefused(t *testing.T) {
+	t.Parallel()
+	const page = "| name | in |\n|---|---|\n| one | `server/a.go` |\n"
+	for _, c := range []struct{ text, page, want string }{
+		{"func f() { go f() }\n", page, ""},
+		{"import \"sync\"\n\nvar mu sync.Mutex\n", page, ""},
+		{"func f() { go f() }\n", "", "server/a.go starts a goroutine or declares a lock"},
+		{"import \"sync\"\n\ntype lane struct{ mu sync.Mutex }\n", "", "server/a.go starts a goroutine or declares a lock"},
+		{"import \"sync\"\n\nfunc f(wg *sync.WaitGroup) { wg.Go(func() {}) }\n", "", "server/a.go starts a goroutine or declares a lock"},
+		{"func f() {}\n", page, "lists server/a.go, which starts no goroutine"},
+	} {
+		files := sound()
+		files["server/a.go"], files[goroutinePage] = "package server\n\n"+c.text, c.page
+		files["server/server.go"] = "// Package server is lanes.\npackage server\n"
+		got := concurrencyBreaches(t, mapFS(files))
+		if c.want == "" && len(got) > 0 || c.want != "" && !mentions(got, c.want) {
+			t.Errorf("%s: want %q, got %q", c.text, c.want, got)
 		}
 	}
 }
