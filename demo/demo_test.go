@@ -1,0 +1,119 @@
+package demo
+
+import (
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"bellows/data"
+)
+
+// sum is a hash of the values, which must be the same on every machine.
+func sum(columns ...[]float32) uint64 {
+	h := fnv.New64a()
+	for _, c := range columns {
+		for _, v := range c {
+			b := math.Float32bits(v)
+			h.Write([]byte{byte(b), byte(b >> 8), byte(b >> 16), byte(b >> 24)})
+		}
+	}
+	return h.Sum64()
+}
+
+func TestRatings(t *testing.T) {
+	t.Parallel()
+	set, err := Make(data.Ratings, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := set.Detected.String(), "100 000 ratings, 943 × 1 682, generated"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	r := set.Ratings
+	seen, next := map[[2]int32]bool{}, [2]int32{}
+	var mean, square float64
+	for i := range r.Rows() {
+		pair := [2]int32{r.User[i], r.Item[i]}
+		if seen[pair] {
+			t.Fatalf("pair %v is there twice", pair)
+		}
+		seen[pair] = true
+		for k, id := range pair {
+			if id > next[k] {
+				t.Fatalf("id %d came before %d: ids are numbered by first appearance", id, next[k])
+			}
+			if id == next[k] {
+				next[k]++
+			}
+		}
+		v := float64(r.Rating[i])
+		if v < 1 || v > 5 || v != math.Trunc(v) {
+			t.Fatalf("rating %v", v)
+		}
+		mean += v / ratings
+		square += v * v / ratings
+	}
+	if next != [2]int32{users, items} {
+		t.Errorf("%d users and %d items occur", next[0], next[1])
+	}
+	if deviation := math.Sqrt(square - mean*mean); mean < 3 || mean > 4 || deviation < 0.9 || deviation > 1.3 {
+		t.Errorf("mean %.3f, deviation %.3f", mean, deviation)
+	}
+	if got := sum(r.Rating); got != goldenRatings {
+		t.Errorf("the ratings of seed 1 have the hash %#x, not %#x", got, uint64(goldenRatings))
+	}
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	set, err := Make(data.Examples, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := set.Detected.String(), "20 000 rows × 64 features, 10 classes, generated"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	e := set.Examples
+	if n := len(e.Classes(classes)); n != classes || len(e.Dense) != rows*features {
+		t.Errorf("%d classes, %d values", n, len(e.Dense))
+	}
+	count := map[float32]int{}
+	for _, y := range e.Label {
+		count[y]++
+	}
+	for y, n := range count {
+		if n < rows/classes/3 {
+			t.Errorf("class %v has %d rows", y, n)
+		}
+	}
+	if got := sum(e.Label, e.Dense); got != goldenExamples {
+		t.Errorf("the examples of seed 1 have the hash %#x, not %#x", got, uint64(goldenExamples))
+	}
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []data.Kind{data.Ratings, data.Examples} {
+		values := func(seed uint64) uint64 {
+			set, err := Make(kind, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == data.Ratings {
+				return sum(set.Ratings.Rating)
+			}
+			return sum(set.Examples.Label)
+		}
+		if values(1) == values(2) || values(1) != values(1) {
+			t.Errorf("%v: a seed does not decide the set", kind)
+		}
+	}
+	if _, err := Make(0, 1); err == nil {
+		t.Error("a demo of nothing was made")
+	}
+}
+
+const (
+	goldenRatings  = 0x17a68e4698259a48
+	goldenExamples = 0x59418df9f1538aa2
+)
