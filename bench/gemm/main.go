@@ -25,7 +25,7 @@ const turn = 20 * time.Millisecond
 
 func main() {
 	options := pair.Flags()
-	pair.Exit(options.Parse())
+	pair.Exit(options.Parse(5, 11))
 	options.Header(os.Stdout, "gemm: set "+vec.Kernels()+" against OpenBLAS, one thread, m x n x k, c = a·b")
 	table := pair.NewTable(os.Stdout, options.JSON)
 	defer table.Close()

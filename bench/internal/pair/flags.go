@@ -22,20 +22,20 @@ func Flags() *Options {
 	o := &Options{}
 	flag.BoolVar(&o.Full, "full", false, "all sizes and more turns: minutes instead of seconds")
 	flag.BoolVar(&o.JSON, "json", false, "print one JSON object a row")
-	flag.IntVar(&o.Turns, "turns", 0, "turns of each side in a comparison (default 5, with --full 11)")
+	flag.IntVar(&o.Turns, "turns", 0, "turns of each side in a comparison (default: fewer in the quick form)")
 	return o
 }
 
-// Parse reads the command line. It refuses arguments that are not flags, so that a mistyped flag does not go unseen.
-func (o *Options) Parse() error {
+// Parse reads the command line, given the turns that each form has by default. It refuses arguments that are not flags, so that a mistyped flag does not go unseen.
+func (o *Options) Parse(quick, full int) error {
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("argument %q is not a flag: every setting here is one, see --help", flag.Arg(0))
 	}
 	if o.Turns == 0 {
-		o.Turns = 5
+		o.Turns = quick
 		if o.Full {
-			o.Turns = 11
+			o.Turns = full
 		}
 	}
 	if o.Turns < 1 {

@@ -81,13 +81,19 @@ func (t *Table) Add(r Row) {
 	}
 	peerText, ratioText := r.peerText(peer), "-"
 	if measured {
-		other := Wall
-		if r.Clock == Wall {
-			other = CPU
-		}
-		ratioText = fmt.Sprintf("%.3f %s (%.3f %s)", ratio.Median, r.Clock, Ratio(r.Ours, r.Peer, other).Median, other)
+		ratioText = r.ratioText(ratio)
 	}
 	t.line(r.Figure, spreadText(ours)+" "+r.Unit, peerText, ratioText, targetText(r.Target, measured), missed)
+}
+
+// ratioText is the ratio by the row's clock, and by the other one where both sides have it.
+func (r Row) ratioText(ratio Spread) string {
+	text := fmt.Sprintf("%.3f %s", ratio.Median, r.Clock)
+	other := CPU - r.Clock
+	if by := Ratio(r.Ours, r.Peer, other).Median; by > 0 && !math.IsInf(by, 0) {
+		text += fmt.Sprintf(" (%.3f %s)", by, other)
+	}
+	return text
 }
 
 func (r Row) figures(s Series) Spread {

@@ -74,9 +74,9 @@ func Interleave(turns int, sides ...Side) ([]Series, error) {
 // Measure makes a Run of a function that does one turn and returns its work. The times are those of this process.
 func Measure(do func() (work float64, err error)) func() (Turn, error) {
 	return func() (Turn, error) {
-		cpu, wall := cpuTime(), time.Now()
+		cpu, wall := CPUTime(), time.Now()
 		work, err := do()
-		return Turn{Work: work, Wall: time.Since(wall), CPU: cpuTime() - cpu}, err
+		return Turn{Work: work, Wall: time.Since(wall), CPU: CPUTime() - cpu}, err
 	}
 }
 
@@ -108,8 +108,8 @@ func timeCalls(calls int, do func()) time.Duration {
 	return time.Since(start)
 }
 
-// cpuTime is the user and system time of this process so far, all threads together.
-func cpuTime() time.Duration {
+// CPUTime is the user and system time of this process so far, all threads together.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

@@ -1,0 +1,145 @@
+package sets
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+)
+
+// Ratings makes a pair of rating files from a seed: products of eight hidden factors with noise, on users and items of
+// uneven popularity. One rating in ten is in the test file.
+func (s *Shelf) Ratings(users, items, ratings int) (Pair, error) {
+	const hidden = 8
+	r := rand.New(rand.NewPCG(11, 12))
+	p, q := normal(r, users*hidden, 0.6), normal(r, items*hidden, 0.6)
+	line := func(w *bufio.Writer) {
+		// The square makes the first ids several times as popular as the last.
+		u, i := int(float64(users)*square(r)), int(float64(items)*square(r))
+		v := 3 + 0.8*r.NormFloat64()
+		for k := range hidden {
+			v += p[u*hidden+k] * q[i*hidden+k]
+		}
+		fmt.Fprintf(w, "%d\t%d\t%.1f\n", u, i, min(5, max(1, v)))
+	}
+	name := "generated-" + strconv.Itoa(ratings)
+	train, err := s.write(name+".train.tsv", func(w *bufio.Writer) {
+		for range ratings {
+			line(w)
+		}
+	})
+	if err != nil {
+		return Pair{}, err
+	}
+	test, err := s.write(name+".test.tsv", func(w *bufio.Writer) {
+		for range ratings / 10 {
+			line(w)
+		}
+	})
+	return Pair{Name: name, Train: train, Test: test,
+		Origin: fmt.Sprintf("%s: no --data, so %d x %d ratings made from a seed", name, users, items)}, err
+}
+
+// Images makes a pair of IDX files with their labels from a seed: ten classes, each a blurred pattern with noise.
+func (s *Shelf) Images(train, test, side int) (Pair, error) {
+	const classes = 10
+	r := rand.New(rand.NewPCG(13, 14))
+	pattern := normal(r, classes*side*side, 40)
+	for i, v := range pattern {
+		pattern[i] = max(0, v)
+	}
+	file := func(stem string, n int) (string, error) {
+		label := make([]byte, n)
+		for i := range label {
+			label[i] = byte(r.IntN(classes))
+		}
+		if _, err := s.write(stem+"-labels-idx1-ubyte", func(w *bufio.Writer) {
+			idx(w, n)
+			w.Write(label)
+		}); err != nil {
+			return "", err
+		}
+		return s.write(stem+"-images-idx3-ubyte", func(w *bufio.Writer) {
+			idx(w, n, side, side)
+			for _, c := range label {
+				for _, v := range pattern[int(c)*side*side : (int(c)+1)*side*side] {
+					w.WriteByte(byte(min(255, max(0, v+60*r.NormFloat64()))))
+				}
+			}
+		})
+	}
+	p := Pair{Name: "generated-images", Origin: fmt.Sprintf("generated-images: no --data, so %d images made from a seed", train)}
+	var err error
+	if p.Train, err = file("train", train); err != nil {
+		return p, err
+	}
+	p.Test, err = file("t10k", test)
+	return p, err
+}
+
+// idx writes the header of an IDX file of unsigned bytes.
+func idx(w *bufio.Writer, dims ...int) {
+	w.Write([]byte{0, 0, 8, byte(len(dims))})
+	for _, d := range dims {
+		binary.Write(w, binary.BigEndian, uint32(d))
+	}
+}
+
+// Documents makes a pair of LIBSVM files from a seed: bags of words in twenty classes, each class with its own words
+// among many common ones, rows of length 1 as tf-idf has them.
+func (s *Shelf) Documents(train, test, features int) (Pair, error) {
+	const classes, words = 20, 60
+	r := rand.New(rand.NewPCG(15, 16))
+	file := func(name string, n int) (string, error) {
+		return s.write(name, func(w *bufio.Writer) {
+			for range n {
+				document(w, r, r.IntN(classes), classes, words, features)
+			}
+		})
+	}
+	p := Pair{Name: "generated-documents", Origin: fmt.Sprintf("generated-documents: no --data, so %d documents made from a seed", train)}
+	var err error
+	if p.Train, err = file("documents.train.libsvm", train); err != nil {
+		return p, err
+	}
+	p.Test, err = file("documents.test.libsvm", test)
+	return p, err
+}
+
+// document writes one row. A word in eight belongs to the class.
+func document(w *bufio.Writer, r *rand.Rand, class, classes, words, features int) {
+	count := map[int]float64{}
+	for range words {
+		f := int(float64(features) * square(r))
+		if r.IntN(8) == 0 {
+			f = f/classes*classes + class
+		}
+		count[min(f, features-1)]++
+	}
+	var sum float64
+	for _, c := range count {
+		sum += c * c
+	}
+	fmt.Fprint(w, class)
+	for f := range features {
+		if c, ok := count[f]; ok {
+			fmt.Fprintf(w, " %d:%.4f", f+1, c/math.Sqrt(sum))
+		}
+	}
+	w.WriteByte('\n')
+}
+
+func square(r *rand.Rand) float64 {
+	x := r.Float64()
+	return x * x
+}
+
+func normal(r *rand.Rand, n int, deviation float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = deviation * r.NormFloat64()
+	}
+	return x
+}

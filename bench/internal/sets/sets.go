@@ -1,0 +1,124 @@
+// Package sets finds the data of a benchmark in a folder that the user names, or makes some from a seed.
+//
+// The caller's duties, in order: open a Shelf with the folder (or an empty string), ask it for a set by name, print the
+// set's Origin, and close the Shelf, which removes what it wrote.
+//
+// The package refuses to mix: a set that the folder lacks is an error, never a generated stand-in.
+package sets
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bellows/data"
+)
+
+// Shelf is where sets come from, and a folder for files that peers read.
+type Shelf struct {
+	dir     string // empty: sets are generated
+	scratch string
+}
+
+// Open makes a shelf over a folder and all below it.
+func Open(dir string) (*Shelf, error) {
+	if dir != "" {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("sets: --data: %w", err)
+		}
+	}
+	scratch, err := os.MkdirTemp("", "bellows-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("sets: %w", err)
+	}
+	return &Shelf{dir: dir, scratch: scratch}, nil
+}
+
+// Generated reports whether sets are made from a seed, for want of a folder.
+func (s *Shelf) Generated() bool { return s.dir == "" }
+
+// Close removes the files that were written.
+func (s *Shelf) Close() { os.RemoveAll(s.scratch) }
+
+// Pair is a training file and its test file.
+type Pair struct {
+	Name        string
+	Train, Test string // paths
+	Origin      string // a sentence for the output
+}
+
+// Find is the pair of a name: the first files in the folder that match name.train.* and name.test.*.
+func (s *Shelf) Find(name string) (Pair, error) {
+	train, err := s.file(name + ".train.*")
+	if err != nil {
+		return Pair{}, err
+	}
+	test, err := s.file(name + ".test.*")
+	return Pair{Name: name, Train: train, Test: test, Origin: name + ": " + train}, err
+}
+
+// Digits is the pair of MNIST's image files, by their usual names.
+func (s *Shelf) Digits() (Pair, error) {
+	train, err := s.file("train-images*idx3-ubyte*")
+	if err != nil {
+		return Pair{}, err
+	}
+	test, err := s.file("t10k-images*idx3-ubyte*")
+	return Pair{Name: "mnist", Train: train, Test: test, Origin: "mnist: " + train}, err
+}
+
+func (s *Shelf) file(pattern string) (string, error) {
+	found := ""
+	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || found != "" {
+			return err
+		}
+		if ok, err := filepath.Match(pattern, entry.Name()); !ok || err != nil {
+			return err
+		}
+		found = path
+		return nil
+	})
+	if err == nil && found == "" {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return "", fmt.Errorf("sets: %s below %s: %w", pattern, s.dir, err)
+	}
+	return found, nil
+}
+
+// Read reads both files of a pair.
+func (p Pair) Read(kind data.Kind) (train, test *data.Set, err error) {
+	train, err = data.Read(context.Background(), []string{p.Train}, kind, data.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	test, err = data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.Like(train))
+	return train, test, err
+}
+
+// Path is a place for a file of this name in the shelf's own folder.
+func (s *Shelf) Path(name string) string { return filepath.Join(s.scratch, name) }
+
+// write makes a file in the shelf's own folder.
+func (s *Shelf) write(name string, fill func(w *bufio.Writer)) (string, error) {
+	path := s.Path(name)
+	f, err := os.Create(path)
+	if err != nil {
+		return "", fmt.Errorf("sets: %w", err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	fill(w)
+	if err := w.Flush(); err != nil {
+		f.Close()
+		return "", fmt.Errorf("sets: write %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return "", fmt.Errorf("sets: write %s: %w", path, err)
+	}
+	return path, nil
+}

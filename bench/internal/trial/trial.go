@@ -1,0 +1,178 @@
+// Package trial runs an application on a set as the command line would, embedded in this process, and counts what a
+// benchmark wants to know: items, tasks, allocations, both clocks.
+//
+// The caller's duties: fill in a Setup, call Train for one run or Side for turns of a comparison.
+//
+// The package refuses to measure what comes before the first epochs: a Side counts from the end of one epoch to the end
+// of another, so that reading, laying out and warming up are outside, and says nothing of their cost.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"bellows/app"
+	"bellows/bench/internal/pair"
+	"bellows/data"
+	"bellows/node"
+	"bellows/train"
+)
+
+// Setup is one way to train.
+type Setup struct {
+	App      app.Application
+	Data     *data.Set
+	Test     *data.Set // nil: none
+	Epochs   int       // 0: the application's choice
+	Slots    int       // compute slots
+	Goal     *app.Goal
+	Settings map[string]string
+}
+
+// mark is where a run stood at the end of an epoch.
+type mark struct {
+	items        int64
+	wall         time.Time
+	trained, cpu time.Duration
+	tasks        int
+	mallocs      uint64
+}
+
+// Outcome is what a run came to.
+type Outcome struct {
+	Epochs   []train.Epoch // as reported, in order
+	Trained  time.Duration // while tasks that visit items were out
+	Total    time.Duration // of the training job, scoring and all
+	Settings map[string]string
+	Audit    node.Audit
+	marks    []mark
+	finished func() (app.Predictor, error)
+}
+
+// counter is a driver that counts completed tasks.
+type counter struct {
+	train.Driver
+	tasks int
+}
+
+func (c *counter) HandleTaskCompletion(done train.Completion, to *train.Dispatcher) {
+	c.tasks++
+	c.Driver.HandleTaskCompletion(done, to)
+}
+
+// Train runs the setup to its end.
+func (s Setup) Train() (*Outcome, error) {
+	run, err := s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: 1, Epochs: s.Epochs, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings})
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Settings: run.Settings}
+	count := &counter{Driver: run.Job.Driver}
+	run.Job.Driver = count
+	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, trained time.Duration) {
+		out.Epochs = append(out.Epochs, e)
+		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: trained, cpu: pair.CPUTime(), tasks: count.tasks, mallocs: mallocs()})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if a := result.Audit; a.Sent != a.Applied || a.Dropped != 0 {
+		return nil, fmt.Errorf("trial: the audit does not agree: %d sent, %d applied, %d dropped", a.Sent, a.Applied, a.Dropped)
+	}
+	out.Trained, out.Total, out.Audit = result.Trained, result.Total, result.Audit
+	out.finished = func() (app.Predictor, error) {
+		m, err := run.Model(result.Tables)
+		if err != nil {
+			return nil, err
+		}
+		return s.App.Open(m)
+	}
+	return out, nil
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// Score is a metric of the model that the run kept, on labelled data.
+func (o *Outcome) Score(set *data.Set, metric string) (float64, error) {
+	p, err := o.finished()
+	if err != nil {
+		return 0, err
+	}
+	metrics, err := p.Evaluate(set)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range metrics {
+		if m.Name == metric || strings.TrimPrefix(m.Name, "test_") == metric {
+			return m.Value, nil
+		}
+	}
+	return 0, fmt.Errorf("trial: the model has no metric %q among %v", metric, metrics)
+}
+
+// span is the marks of the epochs from and to, counted from 1.
+func (o *Outcome) span(from, to int) (a, b mark, err error) {
+	if from < 1 || to <= from || to > len(o.marks) {
+		return a, b, fmt.Errorf("trial: epochs %d to %d of a run of %d", from, to, len(o.marks))
+	}
+	return o.marks[from-1], o.marks[to-1], nil
+}
+
+// Whole is the epochs after from up to to, as one turn: all that the job does, scoring and all.
+func (o *Outcome) Whole(from, to int) (pair.Turn, error) {
+	a, b, err := o.span(from, to)
+	return pair.Turn{Work: float64(b.items - a.items), Wall: b.wall.Sub(a.wall), CPU: b.cpu - a.cpu}, err
+}
+
+// Visiting is Whole without the scoring between epochs, by wall time; CPU time cannot be told apart.
+func (o *Outcome) Visiting(from, to int) (pair.Turn, error) {
+	a, b, err := o.span(from, to)
+	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}, err
+}
+
+// PerTask is the allocations for a task between the ends of two epochs.
+func (o *Outcome) PerTask(from, to int) (mallocs float64, tasks int, err error) {
+	a, b, err := o.span(from, to)
+	if err != nil {
+		return 0, 0, err
+	}
+	tasks = b.tasks - a.tasks
+	return float64(b.mallocs-a.mallocs) / float64(tasks), tasks, nil
+}
+
+// Reached is the time of training when a metric first was at least as good as the value, and whether it ever was.
+func (o *Outcome) Reached(metric string, value float64, least bool) (trained time.Duration, ok bool) {
+	for i, e := range o.Epochs {
+		for _, m := range e.Metrics {
+			if m.Name == metric && (least && m.Value >= value || !least && m.Value <= value) {
+				return o.marks[i].trained, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// Warm is the epochs that a Side runs before it counts.
+const Warm = 2
+
+// Sides makes two views of the same runs of a setup: each turn of the first trains Warm + epochs epochs and is the span
+// Whole; the second gives the span Visiting of the run that the first has just made.
+func (s Setup) Sides(name string, epochs int) (whole, visiting pair.Side) {
+	s.Epochs = Warm + epochs
+	var last *Outcome
+	whole = pair.Side{Name: name, Run: func() (t pair.Turn, err error) {
+		if last, err = s.Train(); err != nil {
+			return t, err
+		}
+		return last.Whole(Warm, Warm+epochs)
+	}}
+	visiting = pair.Side{Name: name, Run: func() (pair.Turn, error) { return last.Visiting(Warm, Warm+epochs) }}
+	return whole, visiting
+}
