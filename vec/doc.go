@@ -32,4 +32,7 @@
 // each function states. Nothing is flushed to zero; subnormal numbers are kept.
 package vec
 
-//go:generate sh -c "cd gen && go run ."
+//go:generate go run -C gen . -part vector -pkg vec -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go
+//go:generate go run -C gen . -part factor -pkg vec -out ../factor_amd64.s -stubs ../factor_stubs_amd64.go
+//go:generate go run -C gen . -part gemm -pkg vec -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go
+//go:generate go run -C gen . -part limit -pkg limit -out ../limit/limit_amd64.s -stubs ../limit/limit_stubs_amd64.go

@@ -1,19 +1,116 @@
 package vec
 
-// detect returns the best kernel set of this CPU: no assembly for it yet.
-func detect() level { return levelGo }
+import "golang.org/x/sys/cpu"
 
-func axpy(alpha float32, x, y []float32)  { goAxpy(alpha, x, y) }
-func add(x, y []float32)                  { goAdd(x, y) }
-func addInt32(x, y []int32)               { goAddInt32(x, y) }
-func scale(alpha float32, x []float32)    { goScale(alpha, x) }
-func dot(x, y []float32) float32          { return goDot(x, y) }
-func sumSquares(x []float32) float32      { return goSumSquares(x) }
-func absMax(x []float32) float32          { return goAbsMax(x) }
-func exp(x, y []float32)                  { goExp(x, y) }
-func log(x, y []float32)                  { goLog(x, y) }
-func sigmoid(x, y []float32)              { goSigmoid(x, y) }
-func softmax(rows, cols int, x []float32) { goSoftmax(rows, cols, x) }
+// detect returns the best kernel set of this CPU and operating system.
+func detect() level {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2:
+		return levelGo
+	case !x.HasAVX512F || !x.HasAVX512VL:
+		return levelAVX2
+	}
+	return levelAVX512
+}
+
+// The functions below choose by a branch that is always predicted. A table of
+// function values would make every slice escape to the heap.
+
+func axpy(alpha float32, x, y []float32) {
+	if active() == levelGo {
+		goAxpy(alpha, x, y)
+	} else if len(x) > 0 {
+		axpyAVX2(len(x), alpha, &x[0], &y[0])
+	}
+}
+
+func add(x, y []float32) {
+	if active() == levelGo {
+		goAdd(x, y)
+	} else if len(x) > 0 {
+		addAVX2(len(x), &x[0], &y[0])
+	}
+}
+
+func addInt32(x, y []int32) {
+	if active() == levelGo {
+		goAddInt32(x, y)
+	} else if len(x) > 0 {
+		addInt32AVX2(len(x), &x[0], &y[0])
+	}
+}
+
+func scale(alpha float32, x []float32) {
+	if active() == levelGo {
+		goScale(alpha, x)
+	} else if len(x) > 0 {
+		scaleAVX2(len(x), alpha, &x[0])
+	}
+}
+
+func dot(x, y []float32) float32 {
+	switch {
+	case active() == levelGo:
+		return goDot(x, y)
+	case len(x) == 0:
+		return 0
+	}
+	return dotAVX2(len(x), &x[0], &y[0])
+}
+
+func sumSquares(x []float32) float32 {
+	switch {
+	case active() == levelGo:
+		return goSumSquares(x)
+	case len(x) == 0:
+		return 0
+	}
+	return sumSquaresAVX2(len(x), &x[0])
+}
+
+func absMax(x []float32) float32 {
+	switch {
+	case active() == levelGo:
+		return goAbsMax(x)
+	case len(x) == 0:
+		return 0
+	}
+	return absMaxAVX2(len(x), &x[0])
+}
+
+func exp(x, y []float32) {
+	if active() == levelGo {
+		goExp(x, y)
+	} else if len(x) > 0 {
+		expAVX2(len(x), &x[0], &y[0])
+	}
+}
+
+func log(x, y []float32) {
+	if active() == levelGo {
+		goLog(x, y)
+	} else if len(x) > 0 {
+		logAVX2(len(x), &x[0], &y[0])
+	}
+}
+
+func sigmoid(x, y []float32) {
+	if active() == levelGo {
+		goSigmoid(x, y)
+	} else if len(x) > 0 {
+		sigmoidAVX2(len(x), &x[0], &y[0])
+	}
+}
+
+// softmax has cols > 0.
+func softmax(rows, cols int, x []float32) {
+	if active() == levelGo {
+		goSoftmax(rows, cols, x)
+	} else if rows > 0 {
+		softmaxAVX2(rows, cols, &x[0])
+	}
+}
 
 func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
 	return goFactorStep(rating, step, decay, p, q)

@@ -80,8 +80,8 @@ func AbsMax(x []float32) float32 {
 	return max(top, absMax(x))
 }
 
-// Exp sets y[i] to e to the power x[i], within 2 units in the last place
-// (3 where the result is subnormal). Exp(-Inf) is 0, overflow is +Inf, NaN
+// Exp sets y[i] to e to the power x[i], within 1.1 units in the last
+// place, where the result is subnormal too. Exp(-Inf) is 0, overflow is +Inf, NaN
 // stays NaN. x and y have equal lengths and may be the same slice, but must not
 // overlap otherwise.
 func Exp(x, y []float32) {
@@ -93,8 +93,8 @@ func Exp(x, y []float32) {
 	exp(x, y)
 }
 
-// Log sets y[i] to the natural logarithm of x[i], within 2 units in the last
-// place. Log(±0) is -Inf, Log(x<0) is NaN, Log(+Inf) is +Inf, NaN stays NaN.
+// Log sets y[i] to the natural logarithm of x[i], within 1 unit in the last place.
+// Log(±0) is -Inf, Log(x<0) is NaN, Log(+Inf) is +Inf, NaN stays NaN.
 // x and y have equal lengths and may be the same slice, but must not overlap
 // otherwise.
 func Log(x, y []float32) {
@@ -106,7 +106,7 @@ func Log(x, y []float32) {
 	log(x, y)
 }
 
-// Sigmoid sets y[i] to 1/(1+e^-x[i]), within 4 units in the last place, for
+// Sigmoid sets y[i] to 1/(1+e^-x[i]), within 2.5 units in the last place, for
 // large negative x too, where the result is subnormal and then 0. NaN stays
 // NaN. x and y have equal lengths and may be the same slice, but must not
 // overlap otherwise.

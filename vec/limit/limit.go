@@ -1,5 +1,7 @@
 package limit
 
+import "runtime"
+
 // Read loads every element of x.
 func Read(x []float32) { read(x) }
 
@@ -19,15 +21,12 @@ func UpdateFrom(x, y []float32) {
 	updateFrom(x, y)
 }
 
-// sink keeps the compiler from dropping loads whose result nobody uses.
-var sink float32
-
 func goRead(x []float32) {
 	var s float32
 	for _, v := range x {
 		s += v
 	}
-	sink = s
+	runtime.KeepAlive(s) // or the compiler drops the loads
 }
 
 func goReadTwo(x, y []float32) {
@@ -36,7 +35,7 @@ func goReadTwo(x, y []float32) {
 	for i, v := range x {
 		s += v + y[i]
 	}
-	sink = s
+	runtime.KeepAlive(s) // or the compiler drops the loads
 }
 
 func goUpdate(x []float32) {
@@ -52,5 +51,5 @@ func goUpdateFrom(x, y []float32) {
 		s += v
 		y[i] *= 1
 	}
-	sink = s
+	runtime.KeepAlive(s) // or the compiler drops the loads
 }

@@ -1,0 +1,30 @@
+// Command gen writes the amd64 assembly of package vec with avo.
+//
+// Run it by "go generate" in the vec folder. It is a module of its own so that
+// the project does not depend on avo. What it writes is committed.
+package main
+
+import (
+	"flag"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	part := flag.String("part", "vector", "which kernels to write: vector, factor, gemm or limit")
+	flag.Parse()
+	build.ConstraintExpr("amd64")
+	switch *part {
+	case "vector":
+		vectorKernels()
+	case "factor":
+		factorKernels()
+	case "gemm":
+		gemmKernels()
+	case "limit":
+		limitKernels()
+	default:
+		panic("gen: no part named " + *part)
+	}
+	build.Generate()
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func vectorKernels() {
+	axpyKernel()
+	addKernel("addAVX2", "func(n int, x, y *float32)", func(a, b reg.VecVirtual) { VADDPS(a, b, b) })
+	addKernel("addInt32AVX2", "func(n int, x, y *int32)", func(a, b reg.VecVirtual) { VPADDD(a, b, b) })
+	scaleKernel()
+	dotKernel()
+	sumSquaresKernel()
+	absMaxKernel()
+	mapKernel("expAVX2", "Exp, y = e^x.", expLanes)
+	mapKernel("logAVX2", "Log, y = ln x.", logLanes)
+	mapKernel("sigmoidAVX2", "Sigmoid, y = 1/(1+e^-x).", sigmoidLanes)
+	softmaxKernel()
+}
+
+func axpyKernel() {
+	TEXT("axpyAVX2", NOSPLIT, "func(n int, alpha float32, x, y *float32)")
+	Pragma("noescape")
+	Doc("axpyAVX2 is y += alpha*x for n elements.")
+	n, alpha := load64("n"), broadcast("alpha")
+	x, y := load64("x"), load64("y")
+	elements("axpy", n, 4, []stream{x, y}, func(l lanes) {
+		a, b := l.load(x), l.load(y)
+		VFMADD231PS(a, alpha, b)
+		l.store(b, y)
+	})
+	finish()
+}
+
+func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " is y += x for n elements.")
+	n, x, y := load64("n"), load64("x"), load64("y")
+	elements("add", n, 4, []stream{x, y}, func(l lanes) {
+		a, b := l.load(x), l.load(y)
+		op(a, b)
+		l.store(b, y)
+	})
+	finish()
+}
+
+func scaleKernel() {
+	TEXT("scaleAVX2", NOSPLIT, "func(n int, alpha float32, x *float32)")
+	Pragma("noescape")
+	Doc("scaleAVX2 is x *= alpha for n elements.")
+	n, alpha, x := load64("n"), broadcast("alpha"), load64("x")
+	elements("scale", n, 4, []stream{x}, func(l lanes) {
+		a := l.load(x)
+		VMULPS(a, alpha, a)
+		l.store(a, x)
+	})
+	finish()
+}
+
+func dotKernel() {
+	TEXT("dotAVX2", NOSPLIT, "func(n int, x, y *float32) float32")
+	Pragma("noescape")
+	Doc("dotAVX2 is the sum of x*y over n elements.")
+	n, x, y := load64("n"), load64("x"), load64("y")
+	acc := zeros(8)
+	elements("dot", n, 8, []stream{x, y}, func(l lanes) {
+		a, b := l.load(x), l.load(y)
+		VFMADD231PS(a, b, acc[l.index])
+	})
+	finishWith(fold(acc, sum))
+}
+
+func sumSquaresKernel() {
+	TEXT("sumSquaresAVX2", NOSPLIT, "func(n int, x *float32) float32")
+	Pragma("noescape")
+	Doc("sumSquaresAVX2 is the sum of x*x over n elements.")
+	n, x := load64("n"), load64("x")
+	acc := zeros(8)
+	elements("sumSquares", n, 8, []stream{x}, func(l lanes) {
+		a := l.load(x)
+		VFMADD231PS(a, a, acc[l.index])
+	})
+	finishWith(fold(acc, sum))
+}
+
+// absMaxKernel compares the bits as integers: non-negative floats are in the
+// same order, and NaN is above Inf, so that it wins.
+func absMaxKernel() {
+	TEXT("absMaxAVX2", NOSPLIT, "func(n int, x *float32) float32")
+	Pragma("noescape")
+	Doc("absMaxAVX2 is the largest |x| of n elements, NaN if there is one.")
+	n, x := load64("n"), load64("x")
+	acc, magnitude := zeros(8), YMM()
+	VMOVUPS(all(0x7fffffff), magnitude)
+	elements("absMax", n, 8, []stream{x}, func(l lanes) {
+		a := l.load(x)
+		VPAND(a, magnitude, a)
+		VPMAXSD(a, acc[l.index], acc[l.index])
+	})
+	finishWith(fold(acc, func(a, b reg.VecVirtual) { VPMAXSD(a, b, b) }))
+}
+
+func mapKernel(name, doc string, f func(x reg.VecVirtual) reg.VecVirtual) {
+	TEXT(name, NOSPLIT, "func(n int, x, y *float32)")
+	Pragma("noescape")
+	Doc(name + " is " + doc)
+	n, x, y := load64("n"), load64("x"), load64("y")
+	elements("map", n, 1, []stream{x, y}, func(l lanes) { l.store(f(l.load(x)), y) })
+	finish()
+}
+
+// softmaxKernel makes three passes over each row: largest element, exponentials
+// and their sum, division.
+func softmaxKernel() {
+	TEXT("softmaxAVX2", NOSPLIT, "func(rows, cols int, x *float32)")
+	Pragma("noescape")
+	Doc("softmaxAVX2 is Softmax for rows > 0 and cols > 0.")
+	rows, x := load64("rows"), load64("x")
+	n, s := GP64(), GP64()
+	start := func() {
+		Load(Param("cols"), n)
+		MOVQ(x, s)
+	}
+
+	Label("row")
+	start()
+	top, lowest := YMM(), YMM()
+	VMOVUPS(all(0xff800000), lowest)
+	VMOVAPS(lowest, top)
+	elements("top", n, 1, []stream{s}, func(l lanes) {
+		a := l.load(s)
+		if l.mask != nil {
+			VBLENDVPS(l.mask, a, lowest, a)
+		}
+		VMAXPS(a, top, top)
+	})
+	topX := fold([]reg.VecVirtual{top}, func(a, b reg.VecVirtual) { VMAXPS(a, b, b) })
+	VBROADCASTSS(topX, top)
+
+	start()
+	total := zeros(1)
+	elements("exp", n, 1, []stream{s}, func(l lanes) {
+		a := l.load(s)
+		VSUBPS(top, a, a)
+		e := expLanes(a)
+		if l.mask != nil {
+			VANDPS(l.mask, e, e)
+		}
+		VADDPS(e, total[0], total[0])
+		l.store(e, s)
+	})
+	totalX := fold(total, sum)
+	VBROADCASTSS(totalX, total[0])
+
+	start()
+	elements("divide", n, 1, []stream{s}, func(l lanes) {
+		a := l.load(s)
+		VDIVPS(total[0], a, a)
+		l.store(a, s)
+	})
+	Load(Param("cols"), n)
+	LEAQ(Mem{Base: x, Index: n, Scale: 4}, x)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	finish()
+}
+
+func finish() {
+	VZEROUPPER()
+	RET()
+}
+
+func finishWith(x reg.VecVirtual) {
+	VZEROUPPER()
+	Store(x, ReturnIndex(0))
+	RET()
+}
