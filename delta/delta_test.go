@@ -1,0 +1,192 @@
+package delta_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/delta"
+	"bellows/table"
+	"bellows/wire"
+)
+
+var schema = &table.Schema{Name: "w", Rows: 9, Width: 2}
+
+// TestBufferAgainstMap drives a buffer with random calls and compares it with a map of rows.
+func TestBufferAgainstMap(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		b, model := delta.NewBuffer(schema, 9), map[int][2]float32{}
+		for range 40 {
+			first, n := random.IntN(9), 1
+			switch random.IntN(6) {
+			case 0:
+				first, n = 0, 9
+			case 1:
+				n = 1 + random.IntN(9-first)
+			case 2:
+				if random.IntN(4) == 0 {
+					b.Reset()
+					clear(model)
+				}
+				continue
+			}
+			d := make([]float32, 2*n)
+			for i := range d {
+				d[i] = float32(random.NormFloat64())
+			}
+			b.AddRange(first, d)
+			for r := range n {
+				v := model[first+r]
+				model[first+r] = [2]float32{v[0] + d[2*r], v[1] + d[2*r+1]}
+			}
+		}
+		check(t, seed, b, model)
+	}
+}
+
+func check(t *testing.T, seed uint64, b *delta.Buffer, model map[int][2]float32) {
+	t.Helper()
+	if b.Len() != len(model) {
+		t.Fatalf("seed %d: %d rows, want %d", seed, b.Len(), len(model))
+	}
+	rows, values := b.Chunk()
+	for i := range b.Len() {
+		r := i
+		if rows != nil {
+			r = int(rows[i])
+		}
+		if got := [2]float32(values[2*i : 2*i+2]); got != model[r] {
+			t.Fatalf("seed %d: row %d is %v, want %v", seed, r, got, model[r])
+		}
+	}
+	over := make([]float32, 10)
+	b.Overlay(3, 8, over)
+	for r := 3; r < 8; r++ {
+		if got := [2]float32(over[2*(r-3) : 2*(r-3)+2]); got != model[r] {
+			t.Fatalf("seed %d: row %d overlays %v, want %v", seed, r, got, model[r])
+		}
+	}
+}
+
+func TestAFirstDeltaKeepsItsSign(t *testing.T) {
+	b := delta.NewBuffer(schema, 9)
+	zero := float32(math.Copysign(0, -1))
+	b.AddRow(4, []float32{zero, 1})
+	if v := b.Find(4); !math.Signbit(float64(v[0])) {
+		t.Error("-0 became +0: an absent row is not a row of zeros")
+	}
+	if b.Find(3) != nil {
+		t.Error("an absent row was found")
+	}
+}
+
+// leaves makes one chunk per split with values whose sum depends on the order of addition, some rows
+// missing.
+func leaves(random *rand.Rand, splits int) []wire.Chunk {
+	var all []wire.Chunk
+	for s := range splits {
+		c := wire.Chunk{Subtree: delta.Leaf(bellows.SplitID(s)), Rows: []uint32{}}
+		for r := range uint32(9) {
+			if random.IntN(3) > 0 {
+				c.Rows = append(c.Rows, r)
+				for range 2 {
+					c.Values = append(c.Values, float32(random.NormFloat64()*math.Pow(10, float64(random.IntN(9)-4))))
+				}
+			}
+		}
+		if len(c.Rows) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func take() *delta.Buffer { return delta.NewBuffer(schema, 9) }
+func give(*delta.Buffer)  {}
+
+// reference adds row by row along the tree, with the plainest recursion.
+func reference(chunks []wire.Chunk, level uint8, index uint32, row int) (sum [2]float32, present bool) {
+	if level == 0 {
+		for _, c := range chunks {
+			if i := slices.Index(c.Rows, uint32(row)); c.Subtree.Index == index && i >= 0 {
+				return [2]float32(c.Values[2*i : 2*i+2]), true
+			}
+		}
+		return sum, false
+	}
+	l, hasL := reference(chunks, level-1, 2*index, row)
+	r, hasR := reference(chunks, level-1, 2*index+1, row)
+	switch {
+	case hasL && hasR:
+		return [2]float32{l[0] + r[0], l[1] + r[1]}, true
+	case hasL:
+		return l, true
+	}
+	return r, hasR
+}
+
+// TestSumDoesNotDependOnGrouping merges random aligned siblings on the way, in any order, and wants
+// the same bits as the tree over single splits.
+func TestSumDoesNotDependOnGrouping(t *testing.T) {
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		splits := 1 + random.IntN(13)
+		chunks := leaves(random, splits)
+		if len(chunks) == 0 {
+			continue
+		}
+		original := slices.Clone(chunks)
+		for range random.IntN(8) {
+			chunks = mergeSomeSiblings(random, chunks)
+		}
+		random.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
+		sum := delta.Sum(chunks, take, give)
+		for r := range 9 {
+			want, present := reference(original, 4, 0, r)
+			got := sum.Find(r)
+			if present != (got != nil) || (present && [2]float32(got) != want) {
+				t.Fatalf("seed %d: row %d is %v, want %v (%v)", seed, r, got, want, present)
+			}
+		}
+	}
+}
+
+func mergeSomeSiblings(random *rand.Rand, chunks []wire.Chunk) []wire.Chunk {
+	i := random.IntN(len(chunks))
+	for j := range chunks {
+		if chunks[j].Subtree != delta.Sibling(chunks[i].Subtree) {
+			continue
+		}
+		b := take()
+		b.MergeChunk(chunks[i].Rows, chunks[i].Values)
+		b.MergeChunk(chunks[j].Rows, chunks[j].Values)
+		rows, values := b.Chunk()
+		merged := wire.Chunk{Subtree: delta.Parent(chunks[i].Subtree), Rows: rows, Values: values}
+		rest := slices.DeleteFunc(slices.Clone(chunks), func(c wire.Chunk) bool {
+			return c.Subtree == chunks[i].Subtree || c.Subtree == chunks[j].Subtree
+		})
+		return append(rest, merged)
+	}
+	return chunks
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	b, row := delta.NewBuffer(schema, 9), []float32{1, 2}
+	whole := make([]float32, 18)
+	fill := func() {
+		b.AddRow(3, row)
+		b.AddRow(5, row)
+		b.AddRow(3, row)
+		b.Reset()
+		b.AddRange(0, whole)
+		b.AddRow(2, row)
+		b.Reset()
+	}
+	fill()
+	if n := testing.AllocsPerRun(100, fill); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
