@@ -143,3 +143,18 @@ func normal(r *rand.Rand, n int, deviation float64) []float64 {
 	}
 	return x
 }
+
+// Numbers makes a CSV file of a label and some columns of numbers from a seed; it has no test file.
+func (s *Shelf) Numbers(rows, columns int) (Pair, error) {
+	r := rand.New(rand.NewPCG(17, 18))
+	path, err := s.write("numbers.train.csv", func(w *bufio.Writer) {
+		for range rows {
+			fmt.Fprintf(w, "%d", r.IntN(2))
+			for range columns {
+				fmt.Fprintf(w, ",%.4f", r.NormFloat64())
+			}
+			w.WriteByte('\n')
+		}
+	})
+	return Pair{Name: "numbers", Train: path, Origin: fmt.Sprintf("numbers: %d rows made from a seed", rows)}, err
+}
