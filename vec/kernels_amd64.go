@@ -112,14 +112,6 @@ func softmax(rows, cols int, x []float32) {
 	}
 }
 
-func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
-	return goFactorStep(rating, step, decay, p, q)
-}
-
-func factorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
-	return goFactorBlock(f, users, items, user, item, rating)
-}
-
 func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	goGemm(m, n, k, alpha, a, lda, 1, b, ldb, 1, beta, c, ldc)
 }

@@ -1,0 +1,57 @@
+package vec
+
+func factorStep(rating, step, decay float32, p, q, nextP, nextQ []float32) float32 {
+	if active() == levelGo {
+		return goFactorStep(rating, step, decay, p, q)
+	}
+	if len(p) == 0 {
+		return rating
+	}
+	fetchP, fetchQ := &p[0], &q[0]
+	if len(nextP) > 0 {
+		fetchP = &nextP[0]
+	}
+	if len(nextQ) > 0 {
+		fetchQ = &nextQ[0]
+	}
+	return factorStepAVX2(len(p), rating, step, decay, &p[0], &q[0], fetchP, fetchQ)
+}
+
+// factorBlock applies the ratings, of which there is at least one; user and
+// item go on beyond them, for the rows to fetch. It returns how many it
+// applied: fewer than all if an index is out of range.
+func factorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	if active() == levelGo {
+		return goFactorBlock(f, users, items, user, item, rating)
+	}
+	if users == 0 || items == 0 {
+		return 0, 0
+	}
+	// The kernel reads an index as unsigned: a negative one is above any limit.
+	users, items = min(users, 1<<31), min(items, 1<<31)
+	if f.UserBias != nil {
+		return biasedBlock(f, users, items, user, item, rating)
+	}
+	kernel := factorBlockAVX2
+	switch f.Rank {
+	case 16:
+		kernel = factorBlock16AVX2
+	case 32:
+		kernel = factorBlock32AVX2
+	}
+	return kernel(len(rating), len(user), &user[0], &item[0], &rating[0], users, items,
+		&f.P[0], &f.Q[0], f.Rank, 4*f.Stride, f.Mean, f.Step, 1-float32(f.Step*f.L2))
+}
+
+func biasedBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	kernel := factorBlockBiasedAVX2
+	switch f.Rank {
+	case 16:
+		kernel = factorBlockBiased16AVX2
+	case 32:
+		kernel = factorBlockBiased32AVX2
+	}
+	return kernel(len(rating), len(user), &user[0], &item[0], &rating[0], users, items,
+		&f.P[0], &f.Q[0], f.Rank, 4*f.Stride, f.Mean, f.Step, 1-float32(f.Step*f.L2),
+		&f.UserBias[0], &f.ItemBias[0], 4*f.BiasStride, 1-float32(f.Step*f.BiasL2))
+}
