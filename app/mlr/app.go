@@ -1,0 +1,122 @@
+package mlr
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/table"
+	"bellows/train"
+)
+
+// name is the application's word on the command line and in the manifest.
+const name = "mlr"
+
+// New is the application, for the list of the command line.
+func New() app.Application { return application{} }
+
+type application struct{}
+
+// Describe implements app.Application.
+func (application) Describe() app.Description {
+	return app.Description{
+		Name: name, Title: "softmax regression", Unit: "rows", Data: data.Examples,
+		Settings: settings,
+		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
+	}
+}
+
+// NewRun implements app.Application. Training metrics are those of the rows as they were visited,
+// so of weights that were still moving.
+func (application) NewRun(in app.Input) (*app.Run, error) {
+	if in.Data == nil || in.Data.Kind != data.Examples {
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be labelled examples")
+	}
+	c, err := newConfig(in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProblem(in, c)
+	if err != nil {
+		return nil, err
+	}
+	d := newDriver(p)
+	return &app.Run{
+		Job: train.Job{
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d,
+			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
+		},
+		Settings:  p.settled(),
+		Headline:  p.headline(in),
+		Items:     int64(len(p.rows)),
+		Baseline:  p.majority(),
+		Objective: "train_logloss",
+		Model: func(tables [][]float32) (*model.Model, error) {
+			return newModel(p, tables, d.course.alpha/float64(len(p.rows)))
+		},
+	}, nil
+}
+
+// adagradReach makes the first steps of rule adagrad, which are of one size in every weight, no larger
+// than suits rows of the mean length.
+const adagradReach = 0.5
+
+// The tables of a job, in their order.
+const (
+	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class; last row: bias
+	velocityTable                    // the momentum of each weight; not there under a server's rule
+)
+
+func (p *problem) tables() []table.Schema {
+	weights := table.Schema{Name: "weights", Rows: p.features + 1, Width: p.width, Consistency: p.consistency}
+	switch p.rule {
+	case ruleSGD:
+		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.stepAt(1 << 20))}
+	case ruleAdaGrad:
+		weights.Rule = table.Rule{Name: "adagrad", Step: float32(p.lr * adagradReach / math.Sqrt(p.size)), Epsilon: 1e-6}
+	default:
+		velocity := weights
+		velocity.Name = "velocity"
+		return []table.Schema{weights, velocity}
+	}
+	return []table.Schema{weights}
+}
+
+func (p *problem) settled() map[string]string {
+	p.values.Settle("splits", strconv.Itoa(p.splits))
+	p.values.Settle("clocks", strconv.Itoa(p.clocks))
+	p.values.Settle("batch", strconv.Itoa(p.batch))
+	p.values.Settle("early_stop", strconv.FormatBool(p.earlyStop))
+	return p.values.All()
+}
+
+func (p *problem) headline(in app.Input) string {
+	form := "dense"
+	if !p.dense {
+		form = "sparse"
+	}
+	held := fmt.Sprintf("%d %% held out (seed %d)", heldAlone, in.Seed)
+	switch {
+	case in.Test != nil && len(p.held) > 0:
+		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", heldBesideTest, in.Seed)
+	case in.Test != nil:
+		held = "nothing held out"
+	}
+	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, held)
+}
+
+// majority is the accuracy of always naming the training rows' commonest class.
+func (p *problem) majority() *train.Metric {
+	count := make([]int, p.width)
+	best := 0
+	for _, r := range p.rows {
+		c := p.class[r]
+		count[c]++
+		best = max(best, count[c])
+	}
+	return &train.Metric{Name: "majority class", Value: float64(best) / float64(len(p.rows))}
+}

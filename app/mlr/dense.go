@@ -1,0 +1,94 @@
+package mlr
+
+import (
+	"bellows/vec"
+)
+
+// denseUnit is rows scaled and laid out for the matrix kernels: x is rows times features.
+type denseUnit struct {
+	x     []float32
+	class []int32
+}
+
+// buildDense measures the curvature and keeps the scaled rows of all units, if they are not too many.
+func (p *problem) buildDense() {
+	sample := p.rows[:min(len(p.rows), curvatureRows)]
+	var u denseUnit
+	p.fill(&u, p.src, sample, p.class)
+	p.top = min(p.size, max(1, curvature(u.x, p.features)))
+	if int64(len(p.rows))*int64(p.features)*4 > keptBytes {
+		return
+	}
+	p.denseUnits = make([]denseUnit, p.splits*p.clocks)
+	forEach(len(p.denseUnits), func(i int) {
+		p.fill(&p.denseUnits[i], p.src, p.unitRows(i/p.clocks, i%p.clocks), p.class)
+	})
+}
+
+// fill scales the rows into the unit, reusing its memory.
+func (p *problem) fill(u *denseUnit, s source, rows, class []int32) {
+	f := p.features
+	if need := len(rows) * f; cap(u.x) < need {
+		u.x = make([]float32, need)
+	}
+	u.x, u.class = u.x[:len(rows)*f], u.class[:0]
+	for i, r := range rows {
+		dst := u.x[i*f : (i+1)*f]
+		p.scale.apply(s.dense(int(r), dst), dst)
+		u.class = append(u.class, class[r])
+	}
+}
+
+// denseUnit is what the split visits in a clock; scratch holds it where units are not kept.
+func (p *problem) denseUnit(split, at int, scratch *denseUnit) *denseUnit {
+	if len(p.denseUnits) > 0 {
+		return &p.denseUnits[split*p.clocks+at]
+	}
+	p.fill(scratch, p.src, p.unitRows(split, at), p.class)
+	return scratch
+}
+
+// logits sets z to the scores of rows lo to hi-1: x W + b.
+func (u *denseUnit) logits(w []float32, width, lo, hi int, z []float32) {
+	f := len(w)/width - 1
+	for i := range hi - lo {
+		copy(z[i*width:(i+1)*width], w[f*width:])
+	}
+	vec.GemmNN(hi-lo, width, f, 1, u.x[lo*f:hi*f], f, w, width, 1, z, width)
+}
+
+// walk takes local steps over the unit's rows, changing w. The batches are near equal; the first
+// one visited is start.
+func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start int) {
+	width, n := s.width, len(u.class)
+	f := len(w)/width - 1
+	batches := (n + batch - 1) / batch
+	for i := range batches {
+		b := (start + i) % batches
+		lo, hi := share(n, b, batches), share(n, b+1, batches)
+		z := s.z[:(hi-lo)*width]
+		u.logits(w, width, lo, hi, z)
+		s.tally.residuals(z, u.class[lo:hi])
+		rate := float32(step / float64(hi-lo))
+		vec.GemmTN(f, width, hi-lo, -rate, u.x[lo*f:hi*f], f, z, width, float32(1-step*l2), w, width)
+		for ; len(z) > 0; z = z[width:] {
+			vec.Axpy(-rate, z[:width], w[f*width:])
+		}
+	}
+}
+
+// gradient adds rate times the sum of the rows' gradients at w to g.
+func (u *denseUnit) gradient(w, g []float32, s *scratch, rate float32) {
+	width, n := s.width, len(u.class)
+	f := len(w)/width - 1
+	for lo := 0; lo < n; lo += batchMost {
+		hi := min(n, lo+batchMost)
+		z := s.z[:(hi-lo)*width]
+		u.logits(w, width, lo, hi, z)
+		s.tally.residuals(z, u.class[lo:hi])
+		vec.GemmTN(f, width, hi-lo, rate, u.x[lo*f:hi*f], f, z, width, 1, g, width)
+		for ; len(z) > 0; z = z[width:] {
+			vec.Axpy(rate, z[:width], g[f*width:])
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// Package mlr is softmax regression, also called multinomial logistic regression: rows of features
+// with a label out of two or more classes.
+//
+// The model of a row x is P(class c | x) = softmax(W x + b)_c. Training minimises the mean log-loss
+// plus l2/2 times the squared weights, over features that are scaled first (see scaling.go).
+//
+// The caller's duties, in order:
+//
+//  1. New().Describe for help; NewRun with examples of any labels. It scales the training rows,
+//     deals them to splits in an order that the seed fixes, and lays each clock's rows out for the
+//     kernels.
+//  2. Train Run.Job. In a clock every split walks from the common weights over its own rows by
+//     mini-batches, on a copy, and pushes its way divided by the number of splits (local steps,
+//     averaged); the clocks' common steps carry momentum. With rule=sgd or rule=adagrad a split
+//     pushes the gradient at the common weights instead, and the table's rule makes the step.
+//  3. Run.Model makes the model; Open makes a Predictor of it.
+//
+// The step starts at what the curvature of the data allows and is halved when an epoch gains too
+// little. Unless l2 is given it follows the evidence (MacKay 1992, "Bayesian interpolation",
+// eq. 4.8), so that it needs no held-out rows; those choose the epoch that is kept.
+//
+// Under BSP the result is the same bit for bit for any number of compute slots: all sums run in the
+// order of splits and clocks, and random choices are functions of (seed, split, clock).
+//
+// The package refuses to guess: it takes no regression targets for classes (more than 4,096
+// distinct labels), trains nothing on a single class, and opens no model whose shapes disagree.
+package mlr

@@ -1,0 +1,203 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// The arguments of a training task, and the results of both kinds of task. A training task's results
+// go on with the classes' spreads.
+const (
+	argStep = iota
+	argL2
+	argMomentum
+	argCount
+)
+
+const (
+	gotLoss = iota
+	gotCorrect
+	gotSpread
+)
+
+const (
+	gotHeldLoss = iota
+	gotHeldCorrect
+	gotTestLoss
+	gotTestCorrect
+	gotSquares
+	gotScore // how many
+)
+
+// executor runs the tasks of one split. All that it holds is scratch.
+type executor struct {
+	scratch
+	p      *problem
+	unit   denseUnit // where units are not kept
+	w      []float32 // sparse: the unit's weights as pulled
+	m      []float32 // sparse: the unit's velocities; then what is pushed to them
+	result []float64
+}
+
+// scratch is what walking over a unit needs.
+type scratch struct {
+	width int
+	z     []float32 // scores of a batch
+	local []float32 // the copy of the weights that walks, then its way
+	tally tally
+}
+
+func newExecutor(p *problem) *executor {
+	batch := max(batchMost, p.batch)
+	return &executor{p: p, scratch: scratch{
+		width: p.width, z: make([]float32, batch*p.width),
+		tally: tally{spread: make([]float64, p.width)},
+	}}
+}
+
+func row(i int) bellows.RowID { return bellows.RowID(i) }
+
+// end is the number of rows of the tables.
+func (e *executor) end() bellows.RowID { return row(e.p.features + 1) }
+
+// reserve is scratch of n values, grown where needed.
+func (e *executor) reserve(s *[]float32, n int) []float32 {
+	if cap(*s) < n {
+		*s = make([]float32, n)
+	}
+	return (*s)[:n]
+}
+
+// RunTask implements train.Executor.
+func (e *executor) RunTask(t *train.Task) error {
+	at := int(t.Clock()) % (e.p.clocks + 1)
+	split := int(t.Split())
+	if at == e.p.clocks {
+		s := &e.p.scored[split]
+		heldLoss, heldCorrect := e.score(t, &s[0])
+		testLoss, testCorrect := e.score(t, &s[1])
+		t.SignalTaskCompletion(heldLoss, heldCorrect, testLoss, testCorrect, e.squares(t, split))
+		return nil
+	}
+	e.tally.reset()
+	switch {
+	case e.p.dense && e.p.rule == ruleAverage:
+		e.walkDense(t, split, at)
+	case e.p.dense:
+		e.gradientDense(t, split, at)
+	case e.p.rule == ruleAverage:
+		e.walkSparse(t, split, at)
+	default:
+		e.gradientSparse(t, split, at)
+	}
+	e.result = append(e.result[:0], e.tally.loss, e.tally.correct)
+	e.result = append(e.result, e.tally.spread...)
+	t.SignalTaskCompletion(e.result...)
+	return nil
+}
+
+// walkDense takes local steps and pushes their sum over the number of splits, together with the
+// split's part of the momentum.
+func (e *executor) walkDense(t *train.Task, split, at int) {
+	args := t.Args()
+	w := t.PullRange(weightsTable, 0, e.end())
+	m := t.PullRange(velocityTable, 0, e.end())
+	u := e.p.denseUnit(split, at, &e.unit)
+	local := e.reserve(&e.local, len(w))
+	copy(local, w)
+	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
+
+	part := 1 / float32(e.p.splits)
+	vec.Axpy(-1, w, local)
+	vec.Scale(part, local)
+	change := e.reserve(&e.m, len(w))
+	copy(change, local)
+	vec.Axpy(part*float32(args[argMomentum]-1), m, change)
+	vec.Axpy(part*float32(args[argMomentum]), m, local)
+	t.PushRange(weightsTable, 0, local)
+	t.PushRange(velocityTable, 0, change)
+}
+
+// walkSparse is walkDense on the rows that the unit uses. The split that leads a row pushes all of
+// the row's momentum, and the shrinking by l2 for the clocks since its last use.
+func (e *executor) walkSparse(t *train.Task, split, at int) {
+	args := t.Args()
+	u := &e.p.sparseUnits[split*e.p.clocks+at]
+	n := len(u.rows) * e.width
+	w, m, local := e.reserve(&e.w, n), e.reserve(&e.m, n), e.reserve(&e.local, n)
+	t.Pull(weightsTable, u.rows, w)
+	t.Pull(velocityTable, u.rows, m)
+	copy(local, w)
+	u.walk(local, &e.scratch, args[argStep], e.p.batch, e.start(t))
+
+	part := 1 / float32(e.p.splits)
+	beta := float32(args[argMomentum])
+	pull := args[argStep] * args[argL2] * float64(len(u.class)) / float64(e.p.batch)
+	for k, gap := range u.gap {
+		lo, hi := k*e.width, (k+1)*e.width
+		shrink := float32(0)
+		if k < len(u.gap)-1 {
+			shrink = float32(-math.Expm1(-pull * float64(gap)))
+		}
+		finish(local[lo:hi], w[lo:hi], m[lo:hi], part, shrink, beta, gap > 0)
+	}
+	t.Push(weightsTable, u.rows, local)
+	t.Push(velocityTable, u.rows, m)
+}
+
+// finish turns a row's walked weights into what is pushed to them, and its velocity likewise.
+func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
+	w, m = w[:len(local)], m[:len(local)]
+	for i, x := range local {
+		way := part * (x - w[i])
+		if !leads {
+			local[i], m[i] = way, way
+			continue
+		}
+		local[i] = way + beta*m[i] - shrink*w[i]
+		m[i] = way - (1-beta)*m[i]
+	}
+}
+
+// gradientDense pushes the split's part of the clock's mean gradient, for the table's rule.
+func (e *executor) gradientDense(t *train.Task, split, at int) {
+	w := t.PullRange(weightsTable, 0, e.end())
+	g := e.reserve(&e.local, len(w))
+	clear(g)
+	u := e.p.denseUnit(split, at, &e.unit)
+	u.gradient(w, g, &e.scratch, e.p.rate())
+	bias := len(w) - e.width
+	vec.Axpy(float32(t.Args()[argL2])/float32(e.p.splits), w[:bias], g[:bias])
+	t.PushRange(weightsTable, 0, g)
+}
+
+// gradientSparse is gradientDense on the rows that the unit uses.
+func (e *executor) gradientSparse(t *train.Task, split, at int) {
+	u := &e.p.sparseUnits[split*e.p.clocks+at]
+	n := len(u.rows) * e.width
+	w, g := e.reserve(&e.w, n), e.reserve(&e.local, n)
+	t.Pull(weightsTable, u.rows, w)
+	clear(g)
+	u.gradient(w, g, &e.scratch, e.p.rate())
+	for k, gap := range u.gap[:len(u.gap)-1] {
+		if gap > 0 {
+			lo, hi := k*e.width, (k+1)*e.width
+			addTo(float32(t.Args()[argL2])*float32(gap), w[lo:hi], g[lo:hi])
+		}
+	}
+	t.Push(weightsTable, u.rows, g)
+}
+
+// rate makes the gradients of a clock's rows, summed over all splits, a mean.
+func (p *problem) rate() float32 { return float32(p.clocks) / float32(len(p.rows)) }
+
+// start is where the clock's first batch is: a function of seed, split and clock.
+func (e *executor) start(t *train.Task) int {
+	h := e.p.seed ^ uint64(t.Split())<<32 ^ uint64(t.Clock())
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return int((h ^ h>>31) >> 33)
+}

@@ -1,0 +1,144 @@
+package mlr
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// Open implements app.Application. It refuses a model whose parts do not fit each other.
+func (application) Open(m *model.Model) (app.Predictor, error) {
+	p, err := openModel(m)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// predictor answers for one model. It is not for several goroutines at once.
+type predictor struct {
+	classes  []float32
+	labels   []string
+	features int
+	center   []float32 // empty: zeros
+	base     int
+	table    []float32 // features + 1 rows of classes
+	x, z     []float32
+}
+
+// Evaluate implements app.Predictor: accuracy and logloss. A row whose label the model does not know
+// counts as wrong, with the smallest probability. Where the data has entries of features that the
+// model does not know, a third figure, unknown_features, counts them.
+func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
+	s, err := p.source(set, "evaluate")
+	if err != nil {
+		return nil, err
+	}
+	if s.Rows() == 0 {
+		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows")
+	}
+	class := number(s.Label, p.classes)
+	var t tally
+	p.each(s, func(r int, chance []float32) error {
+		t.count(chance, class[r])
+		return nil
+	})
+	n := float64(s.Rows())
+	m := []train.Metric{{Name: "accuracy", Value: t.correct / n}, {Name: "logloss", Value: t.loss / n}}
+	if unknown := s.unknown(); unknown > 0 {
+		m = append(m, train.Metric{Name: "unknown_features", Value: float64(unknown)})
+	}
+	return m, nil
+}
+
+// Predict implements app.Predictor. A line is the label of the likeliest class and the probability of
+// every class in the order of labels.txt, separated by tabs: 1 + classes fields. There is no header.
+func (p *predictor) Predict(set *data.Set, out io.Writer) error {
+	s, err := p.source(set, "predict")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(out, 1<<16)
+	var line []byte
+	err = p.each(s, func(_ int, chance []float32) error {
+		line = append(line[:0], p.labels[best(chance)]...)
+		for _, q := range chance {
+			line = strconv.AppendFloat(append(line, '\t'), float64(q), 'g', 6, 32)
+		}
+		_, err := w.Write(append(line, '\n'))
+		return err
+	})
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "write predictions", "", "%w", err)
+	}
+	return nil
+}
+
+func (p *predictor) source(set *data.Set, op string) (source, error) {
+	if set == nil || set.Kind != data.Examples {
+		return source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
+	}
+	return source{set.Join().Examples, p.features}, nil
+}
+
+// each calls f with every row's probabilities, valid during the call, until it returns an error.
+func (p *predictor) each(s source, f func(r int, chance []float32) error) error {
+	width := len(p.classes)
+	if len(p.z) == 0 {
+		p.z = make([]float32, batchMost*width)
+	}
+	for lo := 0; lo < s.Rows(); lo += batchMost {
+		hi := min(s.Rows(), lo+batchMost)
+		z := p.z[:(hi-lo)*width]
+		if s.Sparse() && len(p.center) == 0 {
+			p.sparseLogits(s, lo, hi, z)
+		} else {
+			p.denseLogits(s, lo, hi, z)
+		}
+		vec.Softmax(hi-lo, width, z)
+		for r := lo; r < hi; r++ {
+			if err := f(r, z[(r-lo)*width:(r-lo+1)*width]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *predictor) sparseLogits(s source, lo, hi int, z []float32) {
+	width := len(p.classes)
+	for r := lo; r < hi; r++ {
+		row := z[(r-lo)*width : (r-lo+1)*width]
+		copy(row, p.table[p.features*width:])
+		index, value := s.sparse(r)
+		for i, j := range index {
+			addTo(value[i], p.table[int(j)*width:int(j)*width+width], row)
+		}
+	}
+}
+
+func (p *predictor) denseLogits(s source, lo, hi int, z []float32) {
+	f, width := p.features, len(p.classes)
+	if len(p.x) == 0 {
+		p.x = make([]float32, batchMost*f)
+	}
+	for r := lo; r < hi; r++ {
+		x := p.x[(r-lo)*f : (r-lo+1)*f]
+		copy(x, s.dense(r, x))
+		if len(p.center) > 0 {
+			vec.Axpy(-1, p.center, x)
+		}
+		copy(z[(r-lo)*width:(r-lo+1)*width], p.table[f*width:])
+	}
+	vec.GemmNN(hi-lo, width, f, 1, p.x[:(hi-lo)*f], f, p.table, width, 1, z, width)
+}

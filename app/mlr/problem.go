@@ -1,0 +1,185 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/app"
+)
+
+// problem is a run's data as its executors work on it. It does not change after newProblem.
+type problem struct {
+	config
+	src      source  // the data
+	class    []int32 // of each of its rows
+	rows     []int32 // training rows in the order of splits and clocks
+	held     []int32 // rows that stop the run
+	test     source  // rows to show; nil examples where they are the held ones
+	testRow  []int32
+	testOf   []int32 // class of each test row
+	classes  []float32
+	features int
+	width    int // number of classes
+	dense    bool
+	scale    scaling
+	size     float64 // mean squared length of a scaled row
+	top      float64 // largest eigenvalue of the scaled second moments
+	spectrum []level // of square, for the evidence
+
+	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
+	sparseUnits []sparseUnit // per split and clock
+	scored      [][2]scoreUnit
+}
+
+// The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
+// bytes of scaled rows that are kept.
+const (
+	splitsAuto    = 16
+	splitsLeast   = 4
+	clocksAuto    = 10
+	clocksLeast   = 2
+	clocksMax     = 1000
+	unitRowsLeast = 64
+	batchMost     = 64
+	batchLeast    = 8
+	batchesUnit   = 5
+	denseFilling  = 1.0 / 8
+	keptBytes     = 1 << 30
+)
+
+func newProblem(in app.Input, c config) (*problem, error) {
+	set := in.Data.Join().Examples
+	p := &problem{config: c, features: set.Features}
+	p.src = source{set, p.features}
+	var err error
+	if p.classes, err = classesOf(set.Label); err != nil {
+		return nil, err
+	}
+	p.width = len(p.classes)
+	p.class = number(set.Label, p.classes)
+	p.divide(in)
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	p.layout()
+	p.form()
+	if p.dense {
+		p.scale = scaleDense(p.src, p.rows)
+	} else {
+		p.scale = scaleSparse(p.src, p.rows)
+	}
+	p.size, p.spectrum = p.scale.length(), newSpectrum(p.scale.square)
+	p.build()
+	return p, nil
+}
+
+// divide says which rows train, which stop the run and which are shown.
+func (p *problem) divide(in app.Input) {
+	percent := heldAlone
+	if in.Test != nil {
+		percent = 0
+		if p.earlyStop {
+			percent = heldBesideTest
+		}
+		set := in.Test.Join().Examples
+		p.test = source{set, p.features}
+		p.testOf = number(set.Label, p.classes)
+		p.testRow = make([]int32, set.Rows())
+		for i := range p.testRow {
+			p.testRow[i] = int32(i)
+		}
+	}
+	p.rows, p.held = divide(p.src.Rows(), p.seed, percent)
+}
+
+func (p *problem) check() error {
+	if len(p.rows) < 2 {
+		err := bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows())
+		err.Hint = "give more rows"
+		return err
+	}
+	if p.features < 1 {
+		return bellows.Errorf(bellows.BadData, "train", name, "the rows have no features")
+	}
+	if p.width > math.MaxInt32/(p.features+1) {
+		return bellows.Errorf(bellows.BadData, "train", name, "%d classes times %d features are too many weights", p.width, p.features)
+	}
+	return nil
+}
+
+// layout chooses splits and clocks so that a unit has work enough to be worth its exchange.
+func (p *problem) layout() {
+	if p.splits == 0 {
+		p.splits = splitsAuto
+		for p.splits > splitsLeast && len(p.rows) < p.splits*clocksAuto*unitRowsLeast {
+			p.splits /= 2
+		}
+	}
+	p.splits = min(p.splits, len(p.rows))
+	if p.clocks == 0 {
+		p.clocks = min(clocksAuto, max(clocksLeast, len(p.rows)/(p.splits*unitRowsLeast)))
+	}
+	p.clocks = min(p.clocks, max(1, len(p.rows)/p.splits))
+}
+
+// form decides between dense and sparse, and the batch.
+func (p *problem) form() {
+	p.dense = true
+	if p.src.Sparse() {
+		cells := float64(p.src.Rows()) * float64(p.features)
+		p.dense = float64(len(p.src.Value)) >= denseFilling*cells && cells*4 <= 2*keptBytes
+	}
+	if p.batch > 0 {
+		return
+	}
+	p.batch = 1
+	if p.dense {
+		rows := len(p.rows) / (p.splits * p.clocks)
+		for p.batch = batchLeast; p.batch < batchMost && rows > batchesUnit*p.batch; {
+			p.batch *= 2
+		}
+	}
+}
+
+// items implements train.Job.Items: an epoch is the training clocks and one that scores.
+func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
+	at := int(clock) % (p.clocks + 1)
+	if at == p.clocks {
+		return bellows.Range{}
+	}
+	lo, hi := share(len(p.rows), int(s), p.splits), share(len(p.rows), int(s)+1, p.splits)
+	return bellows.Range{Begin: share(hi-lo, at, p.clocks), End: share(hi-lo, at+1, p.clocks)}
+}
+
+// unitRows are the rows that a split visits in a clock.
+func (p *problem) unitRows(split, at int) []int32 {
+	r := p.items(bellows.SplitID(split), bellows.Clock(at))
+	first := share(len(p.rows), split, p.splits)
+	return p.rows[first+r.Begin : first+r.End]
+}
+
+// build lays the rows of all units out for the kernels.
+func (p *problem) build() {
+	if p.dense {
+		p.buildDense()
+	} else {
+		p.buildSparse()
+		p.top = p.size
+	}
+	p.scored = make([][2]scoreUnit, p.splits)
+	forEach(p.splits, func(s int) {
+		part := func(rows []int32) []int32 {
+			return rows[share(len(rows), s, p.splits):share(len(rows), s+1, p.splits)]
+		}
+		p.scored[s] = [2]scoreUnit{
+			p.newScoreUnit(p.src, part(p.held), p.class),
+			p.newScoreUnit(p.test, part(p.testRow), p.testOf),
+		}
+	})
+}
+
+// stepAt is the step of a batch of that many rows: the inverse of the expected smoothness (Gower et
+// al. 2019, "SGD: general analysis and improved rates", prop. 3.8), with mean lengths for largest.
+func (p *problem) stepAt(batch int) float64 {
+	return p.lr * 2 / (p.top + (p.size-p.top)/float64(batch))
+}

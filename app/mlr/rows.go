@@ -1,0 +1,94 @@
+package mlr
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"bellows/data"
+)
+
+// The shares of rows that are kept out of training, in percent.
+const (
+	heldAlone      = 10 // without a test file: they are scored and stop the run
+	heldBesideTest = 5  // with one: they stop the run and are not shown
+)
+
+// source reads rows of examples as a model of some number of features sees them: features that a
+// file lacks are zero, and those that the model does not know are left out.
+type source struct {
+	*data.ExampleSet
+	features int
+}
+
+// dense is row r: a view where the layout allows, else written into buf, of the model's width.
+func (s source) dense(r int, buf []float32) []float32 {
+	if !s.Sparse() {
+		row := s.Dense[r*s.Features : (r+1)*s.Features]
+		if s.Features >= s.features {
+			return row[:s.features]
+		}
+		clear(buf[copy(buf, row):])
+		return buf
+	}
+	clear(buf)
+	index, value := s.sparse(r)
+	for i, j := range index {
+		buf[j] = value[i]
+	}
+	return buf
+}
+
+// sparse is the entries of row r of a sparse set.
+func (s source) sparse(r int) ([]int32, []float32) {
+	lo, hi := s.Offset[r], s.Offset[r+1]
+	for hi > lo && int(s.Index[hi-1]) >= s.features {
+		hi--
+	}
+	return s.Index[lo:hi], s.Value[lo:hi]
+}
+
+// unknown counts the entries of features that the model does not have.
+func (s source) unknown() (n int64) {
+	if !s.Sparse() {
+		return int64(max(0, s.Features-s.features)) * int64(s.Rows())
+	}
+	for r := range s.Rows() {
+		known, _ := s.sparse(r)
+		n += s.Offset[r+1] - s.Offset[r] - int64(len(known))
+	}
+	return n
+}
+
+// divide keeps rows out of training and shuffles the others, so that a file sorted by label does not
+// give every split another class.
+func divide(rows int, seed uint64, percent int) (training, held []int32) {
+	for r := range rows {
+		if data.HeldOut(seed, int64(r), percent) {
+			held = append(held, int32(r))
+		} else {
+			training = append(training, int32(r))
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x6d6c72))
+	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
+	return training, held
+}
+
+// share is part i of n of a range of items: [share(m, i, n), share(m, i+1, n)).
+func share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
+
+// forEach calls f(0) to f(n-1), some at a time.
+func forEach(n int, f func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}

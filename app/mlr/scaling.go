@@ -1,0 +1,189 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows/vec"
+)
+
+// scaling turns a feature x into (x - center) * factor, with factor = 1/√(spread · reach): spread is
+// the root mean square of x - center over the training rows and reach its largest size. So the units
+// of a feature do not matter. Scaling by the spread alone lets rare features and outliers step too
+// far, by the reach alone leaves rare features behind; between them, 20 Newsgroups gains 1 to 2 points
+// of accuracy over either, and the corner pixels of images do no harm.
+//
+// Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature.
+// Sparse ones are not, so that zeros stay zeros; they share one more factor, which makes the mean
+// squared length of a row 1. A feature that never changes has factor 0: its weight stays 0.
+type scaling struct {
+	center []float32 // nil: zeros
+	factor []float32
+	square []float64 // mean square of each scaled feature
+}
+
+// parts is how many pieces sums over rows are cut into: their order is fixed by it, and not by the
+// number of processors.
+const parts = 64
+
+// moments is sums over rows for every feature.
+type moments struct{ sum, low, high []float64 }
+
+// scaleDense measures the rows of a source.
+func scaleDense(s source, rows []int32) scaling {
+	f := s.features
+	m := measure(s, rows)
+	center, factor := make([]float32, f), make([]float32, f)
+	for j := range center {
+		center[j] = float32(m.sum[j] / float64(len(rows)))
+	}
+	square := spread(s, rows, center)
+	for j, v := range square {
+		reach := max(m.high[j]-float64(center[j]), float64(center[j])-m.low[j])
+		if m.high[j] == m.low[j] {
+			center[j], square[j] = 0, 0
+			continue
+		}
+		factor[j] = float32(1 / math.Sqrt(math.Sqrt(v)*reach))
+		square[j] = v * float64(factor[j]) * float64(factor[j])
+	}
+	return scaling{center, factor, square}
+}
+
+func measure(s source, rows []int32) moments {
+	part := make([]moments, parts)
+	forEach(parts, func(i int) {
+		m := newMoments(s.features)
+		buf := make([]float32, s.features)
+		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
+			for j, x := range s.dense(int(r), buf) {
+				v := float64(x)
+				m.sum[j] += v
+				m.low[j], m.high[j] = min(m.low[j], v), max(m.high[j], v)
+			}
+		}
+		part[i] = m
+	})
+	all := newMoments(s.features)
+	for _, m := range part {
+		for j, v := range m.sum {
+			all.sum[j] += v
+			all.low[j], all.high[j] = min(all.low[j], m.low[j]), max(all.high[j], m.high[j])
+		}
+	}
+	return all
+}
+
+func newMoments(f int) moments {
+	m := moments{make([]float64, f), make([]float64, f), make([]float64, f)}
+	for j := range m.low {
+		m.low[j], m.high[j] = math.Inf(1), math.Inf(-1)
+	}
+	return m
+}
+
+// spread is the mean square of every feature about its center.
+func spread(s source, rows []int32, center []float32) []float64 {
+	part := make([][]float64, parts)
+	forEach(parts, func(i int) {
+		sum, buf := make([]float64, s.features), make([]float32, s.features)
+		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
+			for j, x := range s.dense(int(r), buf) {
+				d := float64(x) - float64(center[j])
+				sum[j] += d * d
+			}
+		}
+		part[i] = sum
+	})
+	all := make([]float64, s.features)
+	for _, sum := range part {
+		for j, v := range sum {
+			all[j] += v
+		}
+	}
+	for j := range all {
+		all[j] /= float64(len(rows))
+	}
+	return all
+}
+
+// scaleSparse measures the rows of a sparse source.
+func scaleSparse(s source, rows []int32) scaling {
+	factor, square := make([]float32, s.features), make([]float64, s.features)
+	reach := make([]float64, s.features)
+	for _, r := range rows {
+		index, value := s.sparse(int(r))
+		for i, j := range index {
+			v := float64(value[i])
+			square[j] += v * v
+			reach[j] = max(reach[j], math.Abs(v))
+		}
+	}
+	total := 0.0
+	for j := range square {
+		square[j] /= float64(len(rows))
+		if square[j] > 0 {
+			g := 1 / (math.Sqrt(square[j]) * reach[j])
+			square[j] *= g
+			reach[j] = math.Sqrt(g)
+		}
+		total += square[j]
+	}
+	if total == 0 {
+		return scaling{nil, factor, square}
+	}
+	for j := range square {
+		square[j] /= total
+		factor[j] = float32(reach[j] / math.Sqrt(total))
+	}
+	return scaling{nil, factor, square}
+}
+
+// apply writes the scaled row to dst.
+func (s scaling) apply(row, dst []float32) {
+	factor, center := s.factor[:len(row)], s.center[:len(row)]
+	dst = dst[:len(row)]
+	for j, x := range row {
+		dst[j] = (x - center[j]) * factor[j]
+	}
+}
+
+// length is the mean squared length of a scaled row, with 1 for the bias.
+func (s scaling) length() float64 {
+	sum := 1.0
+	for _, v := range s.square {
+		sum += v
+	}
+	return sum
+}
+
+// curvature is the largest eigenvalue of the scaled rows' second moments, from some of them by power
+// iteration; rows is a row-major sample. The log-loss bends by at most half of it.
+func curvature(rows []float32, width int) float64 {
+	n := len(rows) / width
+	v, u := make([]float32, width), make([]float32, width)
+	for j := range v {
+		v[j] = 1 + float32(j%7)/7 // in no eigenvector's null space but by accident
+	}
+	top := 0.0
+	for range powerSteps {
+		norm := math.Sqrt(float64(vec.SumSquares(v)))
+		if norm == 0 || math.IsInf(norm, 0) {
+			return top
+		}
+		vec.Scale(float32(1/norm), v)
+		clear(u)
+		for i := range n {
+			x := rows[i*width : (i+1)*width]
+			vec.Axpy(vec.Dot(x, v), x, u)
+		}
+		top = math.Sqrt(float64(vec.SumSquares(u))) / float64(n)
+		u, v = v, u
+	}
+	return top
+}
+
+// powerSteps and curvatureRows bound the work of curvature; ten per cent of error are no matter.
+const (
+	powerSteps    = 12
+	curvatureRows = 1024
+)

@@ -1,0 +1,74 @@
+package mlr
+
+import (
+	"bellows/train"
+	"bellows/vec"
+)
+
+// scoreUnit is rows that a split scores at the end of every epoch.
+type scoreUnit struct {
+	src    source
+	rows   []int32
+	class  []int32 // of each row of src
+	dense  denseUnit
+	sparse sparseUnit
+}
+
+// newScoreUnit lays rows out for scoring. Dense rows are kept scaled if training rows are.
+func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
+	u := scoreUnit{src: s, rows: rows, class: class}
+	switch {
+	case len(rows) == 0:
+	case !p.dense:
+		u.sparse = p.renumber(s, rows, class, make([]int32, p.features))
+	case len(p.denseUnits) > 0:
+		p.fill(&u.dense, s, rows, class)
+	}
+	return u
+}
+
+// score counts the unit's rows under the current weights.
+func (e *executor) score(t *train.Task, u *scoreUnit) (loss, correct float64) {
+	e.tally.reset()
+	switch {
+	case len(u.rows) == 0:
+	case e.p.dense:
+		e.scoreDense(t.PullRange(weightsTable, 0, e.end()), u)
+	default:
+		w := e.reserve(&e.w, len(u.sparse.rows)*e.width)
+		t.Pull(weightsTable, u.sparse.rows, w)
+		z := e.z[:e.width]
+		for i, y := range u.sparse.class {
+			u.sparse.logits(w, i, z)
+			vec.Softmax(1, e.width, z)
+			e.tally.count(z, y)
+		}
+	}
+	return e.tally.loss, e.tally.correct
+}
+
+func (e *executor) scoreDense(w []float32, u *scoreUnit) {
+	for lo := 0; lo < len(u.rows); lo += batchMost {
+		hi := min(len(u.rows), lo+batchMost)
+		unit, first := &u.dense, lo
+		if len(unit.class) == 0 {
+			unit, first = &e.unit, 0
+			e.p.fill(unit, u.src, u.rows[lo:hi], u.class)
+		}
+		z := e.z[:(hi-lo)*e.width]
+		unit.logits(w, e.width, first, first+hi-lo, z)
+		vec.Softmax(hi-lo, e.width, z)
+		for i := range hi - lo {
+			e.tally.count(z[i*e.width:(i+1)*e.width], unit.class[first+i])
+		}
+	}
+}
+
+// squares is the split's share of the squared weights, the bias left out.
+func (e *executor) squares(t *train.Task, split int) float64 {
+	lo, hi := share(e.p.features, split, e.p.splits), share(e.p.features, split+1, e.p.splits)
+	if lo == hi {
+		return 0
+	}
+	return float64(vec.SumSquares(t.PullRange(weightsTable, row(lo), row(hi))))
+}

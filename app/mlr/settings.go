@@ -1,0 +1,86 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows/app"
+	"bellows/table"
+)
+
+var settings = []app.Setting{
+	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it is halved when an epoch gains too little, so the default seldom needs another"},
+	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
+	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
+	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, adagrad: splits push gradients and the server steps"},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, and never depends on the machine"},
+	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, fewer for small data"},
+	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
+	{Name: "patience", Default: "4", Reason: "epochs without improvement before stopping; a halved step needs two or three to show"},
+}
+
+// The values of the setting rule.
+const (
+	ruleAverage = "average"
+	ruleSGD     = "sgd"
+	ruleAdaGrad = "adagrad"
+)
+
+// epochsDefault ends a run that names no number of epochs and does not stop by itself.
+const epochsDefault = 100
+
+// config is the settings of one run. Zero splits, clocks and batch, and a negative l2, are to be
+// chosen from the data.
+type config struct {
+	values         app.Values
+	lr, l2         float64
+	rule           string
+	splits, clocks int
+	batch          int
+	earlyStop      bool
+	patience       int
+	epochs         int // at most
+	seed           uint64
+	goal           *app.Goal
+	consistency    table.Consistency
+}
+
+func newConfig(in app.Input) (config, error) {
+	v, err := app.Resolve(application{}.Describe(), in.Settings)
+	if err != nil {
+		return config{}, err
+	}
+	c := config{
+		values:    v,
+		lr:        v.Float("lr", 1e-9, 1e9),
+		l2:        -1,
+		rule:      v.Choice("rule", ruleAverage, ruleSGD, ruleAdaGrad),
+		patience:  v.Int("patience", 1, math.MaxInt32),
+		earlyStop: in.Epochs == 0,
+		epochs:    in.Epochs, seed: in.Seed, goal: in.Goal,
+	}
+	if c.epochs == 0 {
+		c.epochs = epochsDefault
+	}
+	if !v.IsAuto("l2") {
+		c.l2 = v.Float("l2", 0, 1e6)
+	}
+	if !v.IsAuto("early_stop") {
+		c.earlyStop = v.Bool("early_stop")
+	}
+	for _, s := range []struct {
+		name string
+		into *int
+		high int
+	}{{"splits", &c.splits, 1 << 14}, {"clocks", &c.clocks, clocksMax}, {"batch", &c.batch, 1 << 16}} {
+		if !v.IsAuto(s.name) {
+			*s.into = v.Int(s.name, 1, s.high)
+		}
+	}
+	if in.Staleness != nil {
+		c.consistency = table.SSP(*in.Staleness)
+		if *in.Staleness < 0 {
+			c.consistency = table.Async
+		}
+	}
+	return c, v.Err()
+}

@@ -1,0 +1,191 @@
+package mlr
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/vec"
+)
+
+// sparseUnit is the rows of a clock of a split with their features renumbered: table row rows[k] is
+// feature k of the unit, so that the weights that the unit uses stand close together. The last of
+// rows is the bias. Row i has the features index[offset[i]:offset[i+1]].
+//
+// A table row that several splits use in a clock is led by the first of them, which alone pushes
+// what is due to the row and not to the split: momentum, and l2 for the clocks since the row's last
+// use. gap is that number of clocks where this split leads, else 0.
+type sparseUnit struct {
+	rows   []bellows.RowID
+	gap    []uint16
+	offset []int32
+	index  []int32
+	value  []float32
+	class  []int32
+}
+
+// buildSparse makes the units of all splits and clocks, and says who leads which row.
+func (p *problem) buildSparse() {
+	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
+	forEach(p.splits, func(s int) {
+		place := make([]int32, p.features)
+		for at := range p.clocks {
+			p.sparseUnits[s*p.clocks+at] = p.renumber(p.src, p.unitRows(s, at), p.class, place)
+		}
+	})
+	last := make([]int32, p.features+1) // clock of a row's last use plus 1; after one round, of the round before
+	for round := range 2 {
+		for at := range p.clocks {
+			p.lead(last, at, round*p.clocks+at+1)
+		}
+	}
+}
+
+// lead gives the rows of a clock to the first split that uses each. It runs twice, so that the gap
+// reaches back into the epoch before.
+func (p *problem) lead(last []int32, at, now int) {
+	for s := range p.splits {
+		u := &p.sparseUnits[s*p.clocks+at]
+		for k, r := range u.rows {
+			u.gap[k] = 0
+			if last[r] != int32(now) {
+				u.gap[k] = uint16(int32(now) - last[r])
+				last[r] = int32(now)
+			}
+		}
+	}
+}
+
+// renumber makes a unit of rows; place is scratch of one number a feature.
+func (p *problem) renumber(s source, rows, class, place []int32) sparseUnit {
+	var u sparseUnit
+	entries := 0
+	for _, r := range rows {
+		index, _ := s.sparse(int(r))
+		entries += len(index)
+		for _, j := range index {
+			if place[j] == 0 {
+				place[j] = 1
+				u.rows = append(u.rows, bellows.RowID(j))
+			}
+		}
+	}
+	slices.Sort(u.rows)
+	for k, j := range u.rows {
+		place[j] = int32(k)
+	}
+	u.offset = append(make([]int32, 0, len(rows)+1), 0)
+	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
+	for _, r := range rows {
+		index, value := s.sparse(int(r))
+		for i, j := range index {
+			u.index = append(u.index, place[j])
+			u.value = append(u.value, value[i]*p.scale.factor[j])
+		}
+		u.offset = append(u.offset, int32(len(u.index)))
+		u.class = append(u.class, class[r])
+	}
+	for _, j := range u.rows {
+		place[j] = 0
+	}
+	u.rows = append(u.rows, bellows.RowID(p.features))
+	u.gap = make([]uint16, len(u.rows))
+	return u
+}
+
+// entries is row i.
+func (u *sparseUnit) entries(i int) ([]int32, []float32) {
+	lo, hi := u.offset[i], u.offset[i+1]
+	return u.index[lo:hi], u.value[lo:hi:hi]
+}
+
+// logits sets z to the scores of row i under the unit's weights.
+func (u *sparseUnit) logits(w []float32, i int, z []float32) {
+	width := len(z)
+	copy(z, w[len(w)-width:])
+	index, value := u.entries(i)
+	if width == 2 {
+		z[0], z[1] = twoLogits(z[0], z[1], index, value, w)
+		return
+	}
+	for k, j := range index {
+		addTo(value[k], w[int(j)*width:int(j)*width+width], z)
+	}
+}
+
+// add adds rate times the gradient of row i, whose residuals are z, to w.
+func (u *sparseUnit) add(w []float32, i int, z []float32, rate float32) {
+	width := len(z)
+	addTo(rate, z, w[len(w)-width:])
+	index, value := u.entries(i)
+	if width == 2 {
+		twoAdd(rate*z[0], rate*z[1], index, value, w)
+		return
+	}
+	for k, j := range index {
+		addTo(rate*value[k], z, w[int(j)*width:int(j)*width+width])
+	}
+}
+
+// walk takes local steps over the unit's rows, changing w; the first batch visited is start.
+func (u *sparseUnit) walk(w []float32, s *scratch, step float64, batch, start int) {
+	width, n := s.width, len(u.class)
+	batches := (n + batch - 1) / batch
+	for i := range batches {
+		b := (start + i) % batches
+		lo, hi := share(n, b, batches), share(n, b+1, batches)
+		z := s.z[:(hi-lo)*width]
+		for r := lo; r < hi; r++ {
+			u.logits(w, r, z[(r-lo)*width:(r-lo+1)*width])
+		}
+		s.tally.residuals(z, u.class[lo:hi])
+		rate := float32(-step / float64(hi-lo))
+		for r := lo; r < hi; r++ {
+			u.add(w, r, z[(r-lo)*width:(r-lo+1)*width], rate)
+		}
+	}
+}
+
+// gradient adds rate times the sum of the rows' gradients at w to g.
+func (u *sparseUnit) gradient(w, g []float32, s *scratch, rate float32) {
+	z := s.z[:s.width]
+	for r := range u.class {
+		u.logits(w, r, z)
+		s.tally.residuals(z, u.class[r:r+1])
+		u.add(g, r, z, rate)
+	}
+}
+
+// kernelWidth is the row from which the vector kernel beats a loop that the compiler inlines.
+const kernelWidth = 12
+
+// addTo adds alpha times x to y.
+func addTo(alpha float32, x, y []float32) {
+	if len(x) >= kernelWidth {
+		vec.Axpy(alpha, x, y)
+		return
+	}
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += float32(alpha * v)
+	}
+}
+
+// twoLogits and twoAdd are the loops of two classes, with the row in registers.
+func twoLogits(z0, z1 float32, index []int32, value, w []float32) (float32, float32) {
+	value = value[:len(index)]
+	for k, j := range index {
+		pair := w[2*j : 2*j+2 : 2*j+2]
+		z0 += float32(value[k] * pair[0])
+		z1 += float32(value[k] * pair[1])
+	}
+	return z0, z1
+}
+
+func twoAdd(d0, d1 float32, index []int32, value, w []float32) {
+	value = value[:len(index)]
+	for k, j := range index {
+		pair := w[2*j : 2*j+2 : 2*j+2]
+		pair[0] += float32(value[k] * d0)
+		pair[1] += float32(value[k] * d1)
+	}
+}

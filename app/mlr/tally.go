@@ -1,0 +1,61 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows/vec"
+)
+
+// chanceLeast bounds the probability in a log-loss from below: a label that the model does not know
+// has no probability at all, and would make every mean infinite.
+const chanceLeast = 1e-15
+
+// tally is what is counted over rows: the sum of log-losses, rows named rightly, and per class the
+// sum of p(1-p), the curvature of the loss in a class's score.
+type tally struct {
+	loss    float64
+	correct float64
+	spread  []float64
+}
+
+func (t *tally) reset() {
+	t.loss, t.correct = 0, 0
+	clear(t.spread)
+}
+
+// residuals turns scores of rows into the gradients of their log-losses, p - y, and counts them.
+func (t *tally) residuals(z []float32, class []int32) {
+	width := len(t.spread)
+	vec.Softmax(len(class), width, z)
+	for i, y := range class {
+		p := z[i*width : (i+1)*width]
+		t.count(p, y)
+		for c, q := range p {
+			t.spread[c] += float64(q) * (1 - float64(q))
+		}
+		p[y]--
+	}
+}
+
+// count adds a row of probabilities; a tie goes to the class that comes first.
+func (t *tally) count(p []float32, y int32) {
+	if y == unknownClass {
+		t.loss -= math.Log(chanceLeast)
+		return
+	}
+	t.loss -= math.Log(max(chanceLeast, float64(p[y])))
+	if best(p) == int(y) {
+		t.correct++
+	}
+}
+
+// best is the first of the largest values.
+func best(p []float32) int {
+	at := 0
+	for c, v := range p {
+		if v > p[at] {
+			at = c
+		}
+	}
+	return at
+}
