@@ -46,7 +46,7 @@ func (c *course) aim() {
 
 // close ends an epoch, given the sums of squared errors in standard units: of the visits as they
 // were made, of the held-out ratings, of the test ratings. It says whether another epoch follows.
-func (c *course) close(trained, held, tested float64, d *train.Dispatcher) bool {
+func (c *course) close(trained, held, tested float64, d dispatcher) bool {
 	p := c.plan
 	trainRMSE, heldRMSE := rms(trained, int(p.trained)), rms(held, p.held)
 	if !(trainRMSE <= divergedAbove) || (p.held > 0 && !(heldRMSE < math.Inf(1))) {

@@ -25,11 +25,22 @@ func newDriver(p *plan) *driver {
 		trained: make([]float64, p.splits*p.clocks), held: make([]float64, p.splits), tested: make([]float64, p.splits)}
 }
 
+// dispatcher is what the driver asks of the controller.
+type dispatcher interface {
+	DispatchTask(split bellows.SplitID, args ...float64)
+	Report(train.Epoch)
+	Keep()
+	Finish()
+}
+
 // DispatchInitialTasks begins the first epoch.
 func (v *driver) DispatchInitialTasks(d *train.Dispatcher) { v.begin(d) }
 
+// HandleTaskCompletion stores a result and dispatches what it makes ready.
+func (v *driver) HandleTaskCompletion(c train.Completion, d *train.Dispatcher) { v.complete(c, d) }
+
 // begin starts an epoch.
-func (v *driver) begin(d *train.Dispatcher) {
+func (v *driver) begin(d dispatcher) {
 	clear(v.sent)
 	clear(v.done)
 	v.left = v.plan.splits * v.plan.clocks
@@ -39,7 +50,7 @@ func (v *driver) begin(d *train.Dispatcher) {
 }
 
 // release dispatches what split k may do next.
-func (v *driver) release(k int, d *train.Dispatcher) {
+func (v *driver) release(k int, d dispatcher) {
 	for v.ready(k) {
 		v.sent[k]++
 		d.DispatchTask(bellows.SplitID(k), v.order[:]...)
@@ -57,8 +68,7 @@ func (v *driver) ready(k int) bool {
 	return v.plan.schedule == ssp || v.done[k] == next && v.done[(k+1)%len(v.done)] >= next
 }
 
-// HandleTaskCompletion stores a result and dispatches what it makes ready.
-func (v *driver) HandleTaskCompletion(c train.Completion, d *train.Dispatcher) {
+func (v *driver) complete(c train.Completion, d dispatcher) {
 	k, phase := int(c.Split), v.plan.phase(c.Clock)
 	v.left--
 	if phase == v.plan.clocks {
@@ -78,7 +88,7 @@ func (v *driver) HandleTaskCompletion(c train.Completion, d *train.Dispatcher) {
 	v.release((k+len(v.done)-1)%len(v.done), d)
 }
 
-func (v *driver) scoreAll(d *train.Dispatcher) {
+func (v *driver) scoreAll(d dispatcher) {
 	v.left = v.plan.splits
 	for k := range v.plan.splits {
 		d.DispatchTask(bellows.SplitID(k))
@@ -86,7 +96,7 @@ func (v *driver) scoreAll(d *train.Dispatcher) {
 }
 
 // end closes an epoch and begins the next, if there is one.
-func (v *driver) end(d *train.Dispatcher) {
+func (v *driver) end(d dispatcher) {
 	if v.close(total(v.trained), total(v.held), total(v.tested), d) {
 		v.begin(d)
 		return

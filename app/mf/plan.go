@@ -108,17 +108,16 @@ func (p *plan) chooseSplits(ratings, users, items int) error {
 		return bellows.Errorf(bellows.Config, "set mf", fmt.Sprintf("splits=%d", p.splits),
 			"more than the data can be cut into: %d users, %d items", users, items)
 	}
-	clocks := p.clocks
-	if clocks == 0 && p.schedule == ssp {
-		clocks = sspClocks
+	if p.clocks == 0 {
+		p.clocks = sspClocks
 	}
-	if p.splits == 0 && p.schedule == strata {
-		p.splits = int(math.Sqrt(float64(ratings) / taskRatings))
-	} else if p.splits == 0 {
-		p.splits = ratings / (taskRatings * clocks)
+	if p.splits == 0 {
+		aim := math.Sqrt(float64(ratings) / taskRatings)
+		if p.schedule == ssp {
+			aim = float64(ratings) / taskRatings / float64(p.clocks)
+		}
+		p.splits = min(max(int(aim), splitsAutoMin), splitsAutoMax, most)
 	}
-	p.splits = min(max(p.splits, splitsAutoMin), splitsAutoMax, most)
-	p.clocks = clocks
 	if p.schedule == strata {
 		p.clocks = p.splits
 	}

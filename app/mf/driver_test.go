@@ -1,0 +1,236 @@
+package mf
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/train"
+)
+
+// board is a controller in miniature: it holds what was dispatched and not yet completed.
+type board struct {
+	t        *testing.T
+	p        *plan
+	next     []bellows.Clock
+	out      []train.Completion
+	args     [][]float64 // of out
+	epochs   []train.Epoch
+	kept     []int // epochs after which the driver said Keep
+	finished bool
+	shares   bool // tasks that are out may touch the same parts
+}
+
+func newBoard(t *testing.T, p *plan) *board {
+	return &board{t: t, p: p, next: make([]bellows.Clock, p.splits), shares: p.schedule == ssp}
+}
+
+func (b *board) DispatchTask(split bellows.SplitID, args ...float64) {
+	u := bellows.Unit{Split: split, Clock: b.next[split]}
+	b.next[split]++
+	if !b.shares {
+		for _, o := range b.out {
+			if b.p.phase(u.Clock) < b.p.clocks && (o.Split == u.Split || b.part(o.Unit) == b.part(u)) {
+				b.t.Fatalf("%v goes while %v is out, which holds the same part", u, o.Unit)
+			}
+		}
+	}
+	b.out = append(b.out, train.Completion{Unit: u})
+	b.args = append(b.args, slices.Clone(args))
+}
+
+func (b *board) part(u bellows.Unit) int { return (int(u.Split) + b.p.phase(u.Clock)) % b.p.splits }
+
+func (b *board) Report(e train.Epoch) { b.epochs = append(b.epochs, e) }
+func (b *board) Finish()              { b.finished = true }
+func (b *board) Keep() {
+	if len(b.out) > 0 {
+		b.t.Fatal("Keep while tasks are out")
+	}
+	b.kept = append(b.kept, len(b.epochs))
+}
+
+// play completes tasks in an order by chance until the driver finishes; errors gives the squared
+// error per rating of an epoch's visits, and of the held-out ratings after it.
+func (b *board) play(v *driver, seed uint64, errors func(epoch int) (trained, held float64)) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	for rounds := 0; len(b.out) > 0; rounds++ {
+		if rounds > 1e6 {
+			b.t.Fatal("the driver goes on for ever")
+		}
+		b.step(v, r.IntN(len(b.out)), errors)
+	}
+	if !b.finished {
+		b.t.Fatal("no task is out and the driver has not finished")
+	}
+}
+
+func (b *board) step(v *driver, which int, errors func(epoch int) (trained, held float64)) {
+	done := b.out[which]
+	b.out = slices.Delete(b.out, which, which+1)
+	b.args = slices.Delete(b.args, which, which+1)
+	trained, held := errors(int(done.Clock) / b.p.clocksPerEpoch())
+	if b.p.phase(done.Clock) == b.p.clocks {
+		done.Result = []float64{held * float64(len(b.p.shares[done.Split].held.rating)), 0}
+	} else {
+		done.Result = []float64{trained * float64(b.p.itemsOf(done.Split, done.Clock).Len())}
+	}
+	v.complete(done, b)
+}
+
+func steady(int) (float64, float64) { return 0.5, 0.5 }
+
+// valley is lowest after epoch 7.
+func valley(epoch int) (float64, float64) {
+	return 0.5, 0.5 + 0.01*math.Abs(float64(epoch-6))
+}
+
+func TestNoTwoTasksShareAPart(t *testing.T) {
+	for _, splits := range []int{1, 2, 3, 8} {
+		p := planFor(t, small, config{schedule: strata, splits: splits, rank: 2, step: 1, epochs: 3})
+		for seed := range uint64(20) {
+			b := newBoard(t, p)
+			v := newDriver(p)
+			v.begin(b)
+			if len(b.out) != splits {
+				t.Fatalf("%d of %d splits begin at once", len(b.out), splits)
+			}
+			b.play(v, seed, steady)
+			for s, n := range b.next {
+				if int(n) != 3*p.clocksPerEpoch() {
+					t.Fatalf("split %d ran %d clocks in 3 epochs", s, n)
+				}
+			}
+		}
+	}
+}
+
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	for _, schedule := range []string{strata, ssp} {
+		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, epochs: 50, earlyStop: true, patience: 4})
+		b := newBoard(t, p)
+		v := newDriver(p)
+		v.begin(b)
+		b.play(v, 1, valley)
+		if len(b.epochs) != 7+4 {
+			t.Errorf("%s: %d epochs; the best is the 7th and patience is 4", schedule, len(b.epochs))
+		}
+		if last := b.kept[len(b.kept)-1]; last != 7 {
+			t.Errorf("%s: the epoch kept is %d, want 7", schedule, last)
+		}
+		if got := b.epochs[1].Items; got != 2*p.trained {
+			t.Errorf("%s: %d items after two epochs of %d", schedule, got, p.trained)
+		}
+	}
+}
+
+func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 20, patience: 1})
+	b := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(b)
+	b.play(v, 1, valley)
+	if len(b.epochs) != 20 || b.kept[len(b.kept)-1] != 7 {
+		t.Errorf("%d epochs, kept %v; want 20, and the 7th kept", len(b.epochs), b.kept)
+	}
+}
+
+func TestGoalEndsAndKeeps(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 20,
+		goal: &app.Goal{Metric: "train_rmse", Below: true, Value: 0.5}})
+	deviation := p.scale.deviation
+	b := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(b)
+	b.play(v, 1, func(epoch int) (float64, float64) {
+		rmse := (1 - 0.1*float64(epoch)) / deviation
+		return rmse * rmse, 0.5 + float64(epoch)
+	})
+	if len(b.epochs) != 6 || b.kept[len(b.kept)-1] != 6 {
+		t.Errorf("%d epochs, kept %v; the goal is reached after 6 though held-out ratings were best after 1", len(b.epochs), b.kept)
+	}
+	if got := b.epochs[5].Metrics[0].Value; math.Abs(got-0.5) > 1e-9 {
+		t.Errorf("train_rmse = %v on the scale of the input, want 0.5", got)
+	}
+}
+
+func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 0.8, epochs: 2})
+	b := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(b)
+	var steps, resets []float64
+	b.play(v, 1, func(epoch int) (float64, float64) {
+		if len(steps) == epoch {
+			steps, resets = append(steps, v.order[0]), append(resets, v.order[2])
+		}
+		switch epoch {
+		case 0:
+			return math.NaN(), math.NaN()
+		case 1:
+			return 9, 0.5
+		}
+		return 0.5, 0.5
+	})
+	if len(steps) != 4 || steps[0] != 0.8 || steps[1] != 0.2 || steps[2] != 0.05 {
+		t.Errorf("steps %v; want 0.8, and a quarter after each of two failures", steps)
+	}
+	if !slices.Equal(resets, []float64{0, 1, 1, 0}) {
+		t.Errorf("first values are set again in epochs %v, want the second and third", resets)
+	}
+	if len(b.epochs) != 2 || b.epochs[0].Number != 1 || b.epochs[1].Items != 4*p.trained {
+		t.Errorf("epochs %+v; two are reported and all visits counted", b.epochs)
+	}
+}
+
+func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, epochs: 9})
+	b := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(b)
+	b.play(v, 1, func(epoch int) (float64, float64) {
+		if epoch == 2 {
+			return math.Inf(1), 0.5
+		}
+		return 0.5, 0.5 - 0.1*float64(epoch)
+	})
+	if len(b.epochs) != 2 || b.kept[len(b.kept)-1] != 2 {
+		t.Errorf("%d epochs reported, kept %v; want 2 and the 2nd", len(b.epochs), b.kept)
+	}
+}
+
+func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 2, step: 0.5, epochs: 3, goal: nil})
+	straight := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(straight)
+	straight.play(v, 5, valley)
+
+	for stop := range 55 {
+		b := newBoard(t, p)
+		v := newDriver(p)
+		v.begin(b)
+		for range stop {
+			b.step(v, len(b.out)-1, valley)
+		}
+		resumed := newDriver(p)
+		if err := resumed.Restore(v.Save()); err != nil {
+			t.Fatal(err)
+		}
+		b.play(resumed, uint64(stop), valley)
+		if len(b.epochs) != len(straight.epochs) {
+			t.Fatalf("resumed after %d tasks: %d epochs, want %d", stop, len(b.epochs), len(straight.epochs))
+		}
+		for i, e := range b.epochs {
+			if !slices.Equal(e.Metrics, straight.epochs[i].Metrics) {
+				t.Fatalf("resumed after %d tasks: epoch %d is %v, want %v", stop, i+1, e.Metrics, straight.epochs[i].Metrics)
+			}
+		}
+	}
+	if err := newDriver(p).Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
+		t.Errorf("a state of another run is taken: %v", err)
+	}
+}

@@ -1,0 +1,202 @@
+package mf
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows"
+)
+
+func TestBalanceDealsRatingsEvenly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	count := make([]int32, 5000)
+	var total, most int64
+	for i := range count {
+		count[i] = int32(1000 / (1 + r.IntN(200)))
+		total += int64(count[i])
+		most = max(most, int64(count[i]))
+	}
+	const parts = 13
+	a := balance(count, parts, 3)
+	loads := make([]int64, parts)
+	taken := make([]bool, len(count))
+	for id, c := range count {
+		p, row := a.part[id], a.row[id]
+		loads[p] += int64(c)
+		if first, end := a.bounds[p], a.bounds[p+1]; bellows.RowID(row) < first || bellows.RowID(row) >= end {
+			t.Fatalf("id %d has row %d outside its part's [%d,%d)", id, row, first, end)
+		}
+		if taken[row] {
+			t.Fatalf("row %d has two ids", row)
+		}
+		taken[row] = true
+	}
+	// Graham: no part exceeds the mean by more than the last id dealt to it, here one rated little.
+	for p, l := range loads {
+		if l > total/parts+most/100 {
+			t.Errorf("part %d holds %d of %d ratings", p, l, total)
+		}
+	}
+	if b := balance(count, parts, 3); !slices.Equal(a.row, b.row) {
+		t.Error("the same seed gives another order")
+	}
+	if b := balance(count, parts, 4); slices.Equal(a.row, b.row) {
+		t.Error("another seed gives the same order")
+	}
+}
+
+func TestBalanceWithIdsWithoutRatings(t *testing.T) {
+	a := balance([]int32{0, 0, 7, 0, 0, 0}, 3, 1)
+	for p := range 3 {
+		if a.rows(p) < 1 {
+			t.Errorf("part %d of six ids is empty", p)
+		}
+	}
+	if a.rated() != 1 || a.seen(0) || !a.seen(2) || a.seen(-1) {
+		t.Error("only id 2 has a rating")
+	}
+}
+
+// visit is one rating by the table rows of its user and item.
+type visit struct {
+	user, item int32
+	rating     float32
+}
+
+func (v visit) compare(o visit) int {
+	return slices.Compare([]float32{float32(v.user), float32(v.item), v.rating}, []float32{float32(o.user), float32(o.item), o.rating})
+}
+
+// wanted is every training rating of the plan's data, sorted.
+func wanted(p *plan, m made) []visit {
+	set, _ := m.sets()
+	rows, _ := heldOut(p.seed, set.Rows(), heldPercent)
+	var list []visit
+	for _, r := range rows {
+		list = append(list, visit{p.users.row[set.Ratings.User[r]], p.items.row[set.Ratings.Item[r]], p.scale.standard(set.Ratings.Rating[r])})
+	}
+	slices.SortFunc(list, visit.compare)
+	return list
+}
+
+func planFor(t *testing.T, m made, c config) *plan {
+	t.Helper()
+	set, _ := m.sets()
+	p, err := newPlan(c, set.Ratings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestStrataVisitEveryRatingOnce(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 5, rank: 7, biases: true, step: stepDefault})
+	var got []visit
+	for s := range p.shares {
+		for c := range p.clocks {
+			part := (s + c) % p.splits
+			items := p.itemsOf(bellows.SplitID(s), bellows.Clock(c))
+			block := p.shares[s].slice(items.Begin, items.End)
+			for j := range block.rating {
+				if int(block.user[j]) >= p.users.rows(s) || int(block.item[j]) >= p.items.rows(part) {
+					t.Fatalf("split %d clock %d visits user %d, item %d outside its parts", s, c, block.user[j], block.item[j])
+				}
+				got = append(got, visit{int32(p.users.bounds[s]) + block.user[j], int32(p.items.bounds[part]) + block.item[j], block.rating[j]})
+			}
+		}
+	}
+	slices.SortFunc(got, visit.compare)
+	if want := wanted(p, small); !slices.Equal(got, want) {
+		t.Errorf("an epoch makes %d visits that are not the %d training ratings", len(got), len(want))
+	}
+}
+
+func TestClocksVisitEveryRatingOnce(t *testing.T) {
+	p := planFor(t, small, config{schedule: ssp, splits: 3, clocks: 4, rank: 7, biases: true, step: stepDefault})
+	var got []visit
+	for s := range p.shares {
+		for c := range p.clocks {
+			items := p.itemsOf(bellows.SplitID(s), bellows.Clock(c))
+			block := p.shares[s].slice(items.Begin, items.End)
+			for j := range block.rating {
+				row := p.shares[s].pulls[c].rows[block.item[j]]
+				got = append(got, visit{int32(p.users.bounds[s]) + block.user[j], int32(row), block.rating[j]})
+			}
+		}
+	}
+	slices.SortFunc(got, visit.compare)
+	if want := wanted(p, small); !slices.Equal(got, want) {
+		t.Errorf("an epoch makes %d visits that are not the %d training ratings", len(got), len(want))
+	}
+}
+
+func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
+	m := made{users: 300, items: 200, rank: 1, each: 100, mean: 0, unit: 1, seed: 3}
+	// Rows of 2048 values make tiles of 24 rows.
+	p := planFor(t, m, config{schedule: strata, splits: 2, rank: 2047, biases: true, step: stepDefault})
+	var got []visit
+	changes := 0
+	for s := range p.shares {
+		for c := range p.clocks {
+			part := (s + c) % p.splits
+			block := p.shares[s].slice(p.shares[s].begin(c), p.shares[s].ends[c])
+			seen := map[[2]int32]bool{}
+			last := [2]int32{-1, -1}
+			for j := range block.rating {
+				tile := [2]int32{block.user[j] / 24, block.item[j] / 24}
+				if tile != last {
+					if seen[tile] {
+						t.Fatalf("split %d clock %d comes back to tile %v", s, c, tile)
+					}
+					seen[tile], last = true, tile
+					changes++
+				}
+				got = append(got, visit{int32(p.users.bounds[s]) + block.user[j], int32(p.items.bounds[part]) + block.item[j], block.rating[j]})
+			}
+		}
+	}
+	if changes < 4*20 {
+		t.Errorf("%d tiles in 4 blocks of 150 x 100 rows", changes)
+	}
+	slices.SortFunc(got, visit.compare)
+	if !slices.Equal(got, wanted(p, m)) {
+		t.Error("ordering by tiles lost ratings")
+	}
+}
+
+func TestProbesGroupByItemPart(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: stepDefault})
+	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
+	p.group(list, func(s *share) *probes { return &s.test })
+	found := 0
+	for s := range p.shares {
+		q := &p.shares[s].test
+		for g := range p.splits + 1 {
+			c := q.of(g)
+			for j := range c.rating {
+				found++
+				one := list[slices.IndexFunc(list, func(o probe) bool { return p.scale.standard(o.rating) == c.rating[j] })]
+				if (one.item < 0) != (g == p.splits) || (one.item < 0) != (c.item[j] < 0) || (one.user < 0) != (c.user[j] < 0) {
+					t.Errorf("probe %v is in group %d as user %d, item %d", one, g, c.user[j], c.item[j])
+				}
+				if one.user >= 0 && (int(p.users.part[one.user]) != s || p.users.local(one.user) != c.user[j]) {
+					t.Errorf("probe %v is scored by split %d as row %d", one, s, c.user[j])
+				}
+				if one.item >= 0 && (int(p.items.part[one.item]) != g || p.items.local(one.item) != c.item[j]) {
+					t.Errorf("probe %v is in group %d as row %d", one, g, c.item[j])
+				}
+			}
+		}
+	}
+	if found != len(list) {
+		t.Errorf("%d of %d probes are scored", found, len(list))
+	}
+}
+
+func TestScaleOfEqualRatings(t *testing.T) {
+	s := newScale([]float32{4, 4, 4}, []int32{0, 1, 2})
+	if s.mean != 4 || s.deviation != 1 {
+		t.Errorf("scale of equal ratings = %+v", s)
+	}
+}

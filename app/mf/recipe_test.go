@@ -1,0 +1,53 @@
+package mf
+
+import (
+	"math"
+	"testing"
+)
+
+func TestRecipeFallsAndFollowsTheNoise(t *testing.T) {
+	r := newRecipe(config{step: 0.02}, 100000, 1000, 500)
+	step, l2 := r.at(0, 1)
+	if step != 0.02 {
+		t.Errorf("the first step is %g", step)
+	}
+	if want := edgePart * (0.1 + math.Sqrt(0.005)); math.Abs(l2-want) > 1e-12 {
+		t.Errorf("the first l2 is %g, want %g", l2, want)
+	}
+	later, quiet := r.at(10, 0.5)
+	if later >= step || math.Abs(quiet-0.5*l2*math.Pow(recede, 10)) > 1e-12 {
+		t.Errorf("after 10 epochs step %g, l2 %g", later, quiet)
+	}
+	if _, wild := r.at(0, 50); wild != l2 {
+		t.Errorf("noise above the deviation of the ratings gives l2 %g", wild)
+	}
+	given := newRecipe(config{step: 0.02, l2: 0.07, ownL2: true}, 100000, 1000, 500)
+	if _, l2 := given.at(30, 0.5); l2 != 0.07 {
+		t.Errorf("a given l2 became %g", l2)
+	}
+}
+
+func TestMoreVisitsToARowFallFaster(t *testing.T) {
+	thin, _ := newRecipe(config{step: 0.02}, 10000, 1000, 500).at(20, 1)
+	thick, _ := newRecipe(config{step: 0.02}, 1000000, 1000, 500).at(20, 1)
+	if thick >= thin {
+		t.Errorf("step %g with 1000 ratings a user, %g with 10", thick, thin)
+	}
+}
+
+func TestDampJoinsSumAndMean(t *testing.T) {
+	for _, tt := range []struct {
+		name                        string
+		step, mine, visits, overlap float32
+		want, within                float64
+	}{
+		{"one contributor", 0.02, 40, 40, 1, 1, 0},
+		{"rarely visited: sum", 0.001, 1, 8, 1, 1, 0.01},
+		{"often visited: mean of 8", 1, 10000, 80000, 1, 0.125, 0.001},
+		{"stale by one clock", 1, 10000, 10000, 2, 0.5, 0.001},
+	} {
+		if got := float64(damp(tt.step, tt.mine, tt.visits, tt.overlap)); math.Abs(got-tt.want) > tt.within {
+			t.Errorf("%s: %g, want %g", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package mf
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+)
+
+func stale(s int) *int { return &s }
+
+func TestRefusedInputs(t *testing.T) {
+	set, _ := small.sets()
+	empty := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}
+	tests := []struct {
+		name string
+		in   app.Input
+		kind bellows.Kind
+		want string
+	}{
+		{"typo", app.Input{Data: set, Settings: map[string]string{"rnk": "3"}}, bellows.Config, "rnk=3: is no setting of this application: did you mean rank?"},
+		{"rank", app.Input{Data: set, Settings: map[string]string{"rank": "0"}}, bellows.Config, "rank=0: must be a whole number from 1 to 4096"},
+		{"lr", app.Input{Data: set, Settings: map[string]string{"lr": "-1"}}, bellows.Config, "lr=-1: must be a number from 1e-06 to 1"},
+		{"l2", app.Input{Data: set, Settings: map[string]string{"l2": "much"}}, bellows.Config, "l2=much: must be a number from 0 to 1"},
+		{"biases", app.Input{Data: set, Settings: map[string]string{"biases": "both"}}, bellows.Config, "biases=both: must be true or false"},
+		{"schedule", app.Input{Data: set, Settings: map[string]string{"schedule": "bsp"}}, bellows.Config, "schedule=bsp: must be one of strata, ssp"},
+		{"clocks", app.Input{Data: set, Settings: map[string]string{"clocks": "7", "splits": "3"}}, bellows.Config, "clocks=7: schedule=strata visits every part of the items once"},
+		{"splits", app.Input{Data: set, Settings: map[string]string{"splits": "41"}}, bellows.Config, "splits=41: more than the data can be cut into: 60 users, 40 items"},
+		{"staleness", app.Input{Data: set, Staleness: stale(2)}, bellows.Config, "schedule=strata: leases read nothing stale"},
+		{"goal", app.Input{Data: set, Goal: &app.Goal{Metric: "accuracy"}}, bellows.Usage, "accuracy: no metric of this application"},
+		{"no ratings", app.Input{Data: empty}, bellows.BadData, "the data holds no ratings"},
+		{"no test ratings", app.Input{Data: set, Test: empty}, bellows.BadData, "the data holds no ratings"},
+		{"several", app.Input{Data: set, Settings: map[string]string{"rank": "x", "patience": "0"}}, bellows.Config, "patience=0: must be a whole number from 1 to 1000"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := App{}.NewRun(tt.in)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("got %v, want %q", err, tt.want)
+			}
+			if bellows.KindOf(err) != tt.kind {
+				t.Errorf("kind %v, want %v", bellows.KindOf(err), tt.kind)
+			}
+		})
+	}
+}
+
+func TestNothingLeftToTrainOn(t *testing.T) {
+	set := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{User: []int32{0}, Item: []int32{0}, Rating: []float32{1}, Users: []string{"a"}, Items: []string{"b"}}}
+	var seed uint64
+	for !data.HeldOut(seed, 0, heldPercent) {
+		seed++
+	}
+	_, err := App{}.NewRun(app.Input{Data: set, Seed: seed})
+	if err == nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "leave none to train on") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
+	set, _ := small.sets()
+	for _, schedule := range []string{strata, ssp} {
+		first, err := App{}.NewRun(app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range first.Settings {
+			if value == app.Auto && name != "l2" {
+				t.Errorf("%s: %s was not settled", schedule, name)
+			}
+		}
+		again, err := App{}.NewRun(app.Input{Data: set, Settings: first.Settings})
+		if err != nil {
+			t.Fatalf("%s: the resolved settings %v are refused: %v", schedule, first.Settings, err)
+		}
+		if again.Job.Splits != first.Job.Splits {
+			t.Errorf("%s: %d splits, then %d", schedule, first.Job.Splits, again.Job.Splits)
+		}
+	}
+}
+
+func TestEveryTableIsValid(t *testing.T) {
+	set, _ := small.sets()
+	for _, settings := range []map[string]string{
+		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "40"},
+	} {
+		run, err := App{}.NewRun(app.Input{Data: set, Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range run.Job.Tables {
+			if err := s.Validate(); err != nil {
+				t.Errorf("%v: %v", settings, err)
+			}
+			if s.Width%16 != 0 {
+				t.Errorf("%v: rows of %s are %d values, no whole cache lines", settings, s.Name, s.Width)
+			}
+		}
+	}
+}
