@@ -19,7 +19,7 @@ const (
 	users   = 943
 	items   = 1682
 	ratings = 100_000
-	rank    = 6 // of the planted answer
+	rank    = 3 // of the planted answer
 )
 
 const (
@@ -54,7 +54,7 @@ func makeRatings(s *source) *data.RatingSet {
 		Users: names("u", users), Items: names("i", items),
 	}
 	userBias, itemBias := s.normals(users, 0.35), s.normals(items, 0.45)
-	userFactors, itemFactors := s.normals(users*rank, 0.5), s.normals(items*rank, 0.5)
+	userFactors, itemFactors := s.normals(users*rank, 0.8), s.normals(items*rank, 0.8)
 	taken := make([]bool, users*items)
 	for n := 0; set.Rows() < ratings; n++ {
 		// The first pairs name everybody in order, so that ids are numbered by first appearance.
@@ -66,7 +66,7 @@ func makeRatings(s *source) *data.RatingSet {
 			continue
 		}
 		taken[u*items+i] = true
-		stars := 3.5 + userBias[u] + itemBias[i] + 0.7*s.normal()
+		stars := 3.5 + userBias[u] + itemBias[i] + 0.8*s.normal()
 		for k := range rank {
 			stars += float64(userFactors[u*rank+k] * itemFactors[i*rank+k]) // the conversion forbids fusing
 		}

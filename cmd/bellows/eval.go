@@ -1,0 +1,50 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// evalReport is what `eval --json` prints.
+type evalReport struct {
+	Model   string             `json:"model"`
+	App     string             `json:"app"`
+	Data    []string           `json:"data"`
+	Rows    int                `json:"rows"`
+	Metrics map[string]float64 `json:"metrics"`
+	Seconds float64            `json:"seconds"` // of scoring, without reading
+}
+
+func evalCommand(c *console) *cobra.Command {
+	var reading readOptions
+	cmd := &cobra.Command{
+		Use:     "eval MODEL DATA...",
+		Short:   "Score a saved model on labelled data",
+		Example: "  bellows eval runs/mf-1 held-out.tsv\n  bellows eval runs/mlr-1 test.libsvm --json",
+		Args:    modelAndData,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, err := c.question(cmd.Context(), args, reading, false)
+			if err != nil {
+				return err
+			}
+			defer ask.set.Close()
+			start := time.Now()
+			metrics, err := ask.predictor.Evaluate(ask.set)
+			if err != nil {
+				return err
+			}
+			r := evalReport{args[0], ask.model.App, args[1:], ask.set.Rows(), map[string]float64{}, time.Since(start).Seconds()}
+			for _, m := range metrics {
+				c.printf("%-12s %.4f\n", m.Name, m.Value)
+				if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+					r.Metrics[m.Name] = m.Value
+				}
+			}
+			return c.object(r)
+		},
+	}
+	reading.register(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// grouped writes n with a space before every third digit: 184 211.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for at := len(s) - 3; at > 0 && s[at-1] != '-'; at -= 3 {
+		s = s[:at] + " " + s[at:]
+	}
+	return s
+}
+
+// rate writes a number of things a second in three or four letters: 950, 48.8k, 2.2M.
+func rate(perSecond float64) string {
+	switch {
+	case math.IsNaN(perSecond) || math.IsInf(perSecond, 0):
+		return "-"
+	case perSecond >= 1e9:
+		return fmt.Sprintf("%.1fG", perSecond/1e9)
+	case perSecond >= 1e6:
+		return fmt.Sprintf("%.1fM", perSecond/1e6)
+	case perSecond >= 1e3:
+		return fmt.Sprintf("%.1fk", perSecond/1e3)
+	}
+	return fmt.Sprintf("%.0f", perSecond)
+}
+
+// duration writes seconds with as many decimals as still tell something: 0.0041, 0.061, 0.61, 12.3.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 0.01:
+		return fmt.Sprintf("%.4f", seconds)
+	case seconds < 0.1:
+		return fmt.Sprintf("%.3f", seconds)
+	case seconds < 10:
+		return fmt.Sprintf("%.2f", seconds)
+	}
+	return fmt.Sprintf("%.1f", seconds)
+}
+
+// bytesSize writes a size in binary units: 1.5 GiB.
+func bytesSize(n uint64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	v, u := float64(n), 0
+	for v >= 1024 && u < len(units)-1 {
+		v, u = v/1024, u+1
+	}
+	if u == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, units[u])
+}
+
+// metricWords are the metrics as people write them.
+var metricWords = map[string]string{
+	"rmse": "RMSE", "accuracy": "accuracy", "logloss": "log-loss", "auc": "AUC", "r2": "R²", "mae": "MAE",
+	"loglik_per_token": "log-likelihood per token", "perplexity": "perplexity",
+}
+
+// metricTitle is the name of a metric on the screen: "test RMSE" for test_rmse.
+func metricTitle(name string) string {
+	for _, part := range []string{"train_", "test_"} {
+		if plain, ok := strings.CutPrefix(name, part); ok {
+			return strings.TrimSuffix(part, "_") + " " + metricTitle(plain)
+		}
+	}
+	if word, ok := metricWords[name]; ok {
+		return word
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"bellows"
+	"bellows/data"
+	"bellows/model"
+	"bellows/node"
+	"bellows/run"
+)
+
+// result is the last line of `train --json`.
+type result struct {
+	App               string             `json:"app"`
+	Seconds           float64            `json:"seconds"` // of training alone
+	LoadSeconds       float64            `json:"load_seconds"`
+	Epochs            int                `json:"epochs"`
+	Examples          int64              `json:"examples"` // items visited in training
+	ExamplesPerSecond float64            `json:"examples_per_second"`
+	Metrics           map[string]float64 `json:"metrics"`
+	Objective         objective          `json:"objective"`
+	Baseline          *objective         `json:"baseline,omitempty"`
+	Members           members            `json:"members"`
+	Bytes             traffic            `json:"bytes"`
+	Audit             audit              `json:"audit"`
+	Reconfigurations  []any              `json:"reconfigurations"`
+	Recoveries        []any              `json:"recoveries"`
+	Interrupted       bool               `json:"interrupted"`
+	Model             string             `json:"model"`
+}
+
+type objective struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+type members struct {
+	Workers   int `json:"workers"`
+	Servers   int `json:"servers"`
+	Processes int `json:"processes"` // 0: all in this one
+}
+
+// traffic is bytes on the wire: none within one process.
+type traffic struct {
+	Pushed int64 `json:"pushed"`
+	Pulled int64 `json:"pulled"`
+}
+
+// audit counts row deltas: those that clients sent, and those that partitions applied.
+type audit struct {
+	Sent       int64 `json:"sent"`
+	Applied    int64 `json:"applied"`
+	Rerun      int64 `json:"rerun"`
+	Dropped    int64 `json:"dropped"`
+	HalfClocks int64 `json:"half_clocks"`
+}
+
+// agrees says whether every update that was sent became part of the state or was dropped with its
+// clock.
+func (a audit) agrees() bool { return a.Sent == a.Applied+a.Dropped }
+
+// conclude saves the model, and of an interrupted run what is needed to go on.
+func (t *trainer) conclude(res *node.Result) error {
+	so := t.progress(res)
+	if res.Image != nil {
+		if err := t.folder.Interrupted(run.EncodeImage(res.Image.Tables, res.Image.State), so); err != nil {
+			return err
+		}
+	}
+	if res.Image != nil && t.last.Number == 0 {
+		return t.interrupted("before the end of an epoch, so no model was saved;")
+	}
+	m, err := t.made.Model(res.Tables)
+	if err != nil {
+		return err
+	}
+	r, err := t.result(m, so)
+	if err != nil {
+		return err
+	}
+	r.Interrupted = res.Image != nil
+	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
+	if err := model.Save(t.folder.Dir, m); err != nil {
+		return err
+	}
+	if res.Image != nil {
+		t.lastLine(r)
+		err := t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.last.Number, t.folder.Dir))
+		if lost := t.object(r); lost != nil {
+			return lost
+		}
+		return told{err}
+	}
+	if err := t.folder.Done(); err != nil {
+		return err
+	}
+	t.event("finished", fmt.Sprintf("finished after %s: %s", plural(t.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
+	t.lastLine(r)
+	t.next()
+	if err := t.object(r); err != nil {
+		return err
+	}
+	return r.Audit.verdict()
+}
+
+// verdict is an error when the audit does not agree: a promise was broken.
+func (a audit) verdict() error {
+	if a.agrees() {
+		return nil
+	}
+	return bellows.Errorf(bellows.Bug, "audit", "", "%d updates were sent, %d applied and %d dropped", a.Sent, a.Applied, a.Dropped)
+}
+
+// interrupted records the interruption and makes the error that says how to go on.
+func (t *trainer) interrupted(what string) error {
+	t.event("interrupted", "interrupted "+what+" nothing is lost", map[string]any{"model": t.folder.Dir, "epoch": t.last.Number})
+	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.command()}
+}
+
+// progress is what the run has cost, earlier parts included.
+func (t *trainer) progress(res *node.Result) run.Progress {
+	return run.Progress{
+		Seconds: t.before.Seconds + res.Trained.Seconds(),
+		Sent:    t.before.Sent + res.Audit.Sent,
+		Applied: t.before.Applied + res.Audit.Applied,
+		Dropped: t.before.Dropped + res.Audit.Dropped,
+	}
+}
+
+// result is the figures of a run that made the model.
+func (t *trainer) result(m *model.Model, so run.Progress) (*result, error) {
+	r := &result{
+		App: m.App, Seconds: so.Seconds, LoadSeconds: t.loadSeconds, Epochs: t.last.Number, Examples: t.last.Items,
+		Metrics: finiteMetrics(t.last.Metrics), Members: members{Workers: t.slots, Servers: 1},
+		Audit:            audit{Sent: so.Sent, Applied: so.Applied, Dropped: so.Dropped},
+		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
+	}
+	if so.Seconds > 0 {
+		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
+	}
+	if err := t.score(m, r.Metrics); err != nil {
+		return nil, err
+	}
+	r.Objective = objective{t.made.Objective, r.Metrics[t.made.Objective]}
+	if b := t.made.Baseline; b != nil {
+		r.Baseline = &objective{b.Name, b.Value}
+	}
+	return r, nil
+}
+
+// score replaces the test figures of the last epoch by those of the model that is saved, which may
+// be that of an earlier epoch: what the last line says is what eval would say of the same rows.
+func (t *trainer) score(m *model.Model, metrics map[string]float64) error {
+	held := t.test
+	if held == nil {
+		held = heldOut(t.set.Join(), t.opt.seed)
+	}
+	if held.Rows() == 0 {
+		return nil
+	}
+	p, err := t.app.Open(m)
+	if err != nil {
+		return err
+	}
+	scores, err := p.Evaluate(held)
+	if err != nil {
+		return err
+	}
+	for name, v := range finiteMetrics(scores) {
+		metrics["test_"+name] = v
+	}
+	return nil
+}
+
+// heldOutPercent of DATA is kept out of training when there is no test file.
+const heldOutPercent = 10
+
+// heldOut is a copy of the rows that training did not see.
+func heldOut(set *data.Set, seed uint64) *data.Set {
+	out := &data.Set{Kind: set.Kind}
+	var rows []int
+	for r := range set.Rows() {
+		if data.HeldOut(seed, int64(r), heldOutPercent) {
+			rows = append(rows, r)
+		}
+	}
+	if from := set.Ratings; from != nil {
+		to := &data.RatingSet{Users: from.Users, Items: from.Items}
+		for _, r := range rows {
+			to.User = append(to.User, from.User[r])
+			to.Item = append(to.Item, from.Item[r])
+			to.Rating = append(to.Rating, from.Rating[r])
+		}
+		out.Ratings = to
+		return out
+	}
+	from := set.Examples
+	to := &data.ExampleSet{Features: from.Features, FeatureNames: from.FeatureNames, IndexBase: from.IndexBase}
+	if from.Sparse() {
+		to.Offset = []int64{0}
+	}
+	for _, r := range rows {
+		to.Label = append(to.Label, from.Label[r])
+		if !from.Sparse() {
+			to.Dense = append(to.Dense, from.Dense[r*from.Features:(r+1)*from.Features]...)
+			continue
+		}
+		lo, hi := from.Offset[r], from.Offset[r+1]
+		to.Index = append(to.Index, from.Index[lo:hi]...)
+		to.Value = append(to.Value, from.Value[lo:hi]...)
+		to.Offset = append(to.Offset, int64(len(to.Index)))
+	}
+	out.Examples = to
+	return out
+}
+
+// lastLine sums up the run for people: its figure, its cost, its model, its audit.
+func (t *trainer) lastLine(r *result) {
+	var parts []string
+	for _, name := range t.app.Describe().Metrics {
+		if v, ok := r.Metrics[name]; ok && strings.HasPrefix(name, "test_") {
+			parts = append(parts, fmt.Sprintf("%s %.4f", metricTitle(name), v))
+		}
+	}
+	if r.Baseline != nil && len(parts) > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
+	}
+	sign := "="
+	if !r.Audit.agrees() {
+		sign = "≠"
+	}
+	updates := fmt.Sprintf("updates sent %s %s applied %s", grouped(r.Audit.Sent), sign, grouped(r.Audit.Applied))
+	if r.Audit.Dropped > 0 {
+		updates += fmt.Sprintf(" + dropped %s", grouped(r.Audit.Dropped))
+	}
+	parts = append(parts, duration(r.Seconds)+" s", "model "+r.Model, updates)
+	t.printf("%s\n", strings.Join(parts, " · "))
+}
+
+// next says what can be done with the model, in words that work as they stand.
+func (t *trainer) next() {
+	if t.json {
+		return
+	}
+	show := "bellows model show " + shellWord(t.folder.Dir)
+	if len(t.files) == 0 {
+		d := t.app.Describe()
+		t.talk("next:  %s  ·  bellows train %s --help", show, d.Name)
+		return
+	}
+	if t.files[0] == "-" {
+		t.talk("next:  %s", show)
+		return
+	}
+	t.talk("next:  bellows predict %s %s  ·  %s", shellWord(filepath.Clean(t.folder.Dir)), shellWord(t.files[0]), show)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"embed"
+	"slices"
+	"strings"
+
+	"bellows"
+
+	"github.com/spf13/cobra"
+)
+
+// schemas holds one JSON schema per command: each line that the command writes with --json is
+// valid under it. error.json is the last line of a command that failed.
+//
+//go:embed schema/*.json
+var schemas embed.FS
+
+// schemaNames are the commands that have a schema, as `bellows schema` takes them.
+func schemaNames() []string {
+	entries, err := schemas.ReadDir("schema")
+	if err != nil {
+		panic(err) // the folder is part of the binary
+	}
+	names := []string{"demo"} // its lines are those of train
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func readSchema(name string) ([]byte, error) {
+	if name == "demo" {
+		name = "train"
+	}
+	return schemas.ReadFile("schema/" + name + ".json")
+}
+
+func schemaCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [COMMAND]",
+		Short: "Print the JSON schema of what a command writes with --json",
+		Long: "Print the JSON schema (draft 2020-12) that every line of a command's --json output is valid\n" +
+			"under, or without a command the list of schemas. \"error\" is the last line of a command that failed.",
+		Example:   "  bellows schema train\n  bellows schema",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: schemaNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names := schemaNames()
+			if len(args) == 0 {
+				c.printf("%s\n", strings.Join(names, "\n"))
+				return c.object(map[string][]string{"schemas": names})
+			}
+			if !slices.Contains(names, args[0]) {
+				return unknown(cmd, "schema of", args[0], names)
+			}
+			text, err := readSchema(args[0])
+			if err != nil {
+				return bellows.Errorf(bellows.Bug, "read", args[0], "%w", err)
+			}
+			_, err = c.out.Write(text)
+			return err
+		},
+	}
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/demo"
+	"bellows/node"
+	"bellows/run"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// job is what train or demo were asked to do.
+type job struct {
+	app   app.Application
+	files []string // empty: the demo's data
+	opt   *trainOptions
+}
+
+// trainer is one training command. Its steps run in the order check, load, prepare, claim, run.
+type trainer struct {
+	*console
+	job
+	screen *screen
+
+	slots     int
+	goal      *app.Goal
+	staleness *int
+
+	set, test   *data.Set
+	loadSeconds float64
+	made        *app.Run
+	folder      *run.Folder
+	before      run.Progress // what led to the image that the run goes on from
+	last        train.Epoch  // the last that was reported
+	epochBegan  time.Duration
+	itemsBefore int64
+	logFailed   bool
+}
+
+// check reads the flags that need no data, so that a mistake shows before a long read.
+func (t *trainer) check(context.Context) error {
+	var err error
+	if t.slots, err = t.opt.slots(); err != nil {
+		return err
+	}
+	if t.goal, err = t.opt.goal(t.app.Describe()); err != nil {
+		return err
+	}
+	if t.opt.epochs < 0 {
+		return badFlag("epochs", fmt.Sprint(t.opt.epochs), "it must be at least 1, or 0 for the application's choice")
+	}
+	t.staleness, err = t.opt.stale()
+	return err
+}
+
+// name is what the headline calls the data.
+func (t *trainer) name() string {
+	if len(t.files) == 0 {
+		return "demo"
+	}
+	short := make([]string, len(t.files))
+	for i, f := range t.files {
+		short[i] = filepath.Base(f)
+		if f == "-" {
+			short[i] = "standard input"
+		}
+	}
+	return strings.Join(short, " ")
+}
+
+// load reads the data.
+func (t *trainer) load(ctx context.Context) error {
+	d := t.app.Describe()
+	t.screen.begin(d.Title + " · " + t.name() + ": ")
+	start := time.Now()
+	defer func() { t.loadSeconds = time.Since(start).Seconds() }()
+	var err error
+	if len(t.files) == 0 {
+		if t.set, err = demo.Make(d.Data, t.opt.seed); err != nil {
+			return bellows.Errorf(bellows.Bug, "make demo", d.Name, "%w", err)
+		}
+		return nil
+	}
+	opt, err := t.opt.reading.apply(data.Options{Stdin: t.in, Cache: t.opt.cacheFolder()})
+	if err != nil {
+		return err
+	}
+	if t.set, err = data.Read(ctx, t.files, d.Data, opt); err != nil {
+		return interruptedWhile(ctx, "reading", err)
+	}
+	if len(t.opt.test) == 0 {
+		return nil
+	}
+	if t.test, err = data.Read(ctx, t.opt.test, d.Data, opt.Like(t.set)); err != nil {
+		return interruptedWhile(ctx, "reading", err)
+	}
+	return nil
+}
+
+// cacheFolder is where parsed inputs are kept, "" for nowhere.
+func (o *trainOptions) cacheFolder() string {
+	switch o.cache {
+	case "":
+		return filepath.Join(cacheFolder(), "splits")
+	case "off":
+		return ""
+	}
+	return o.cache
+}
+
+// prepare lets the application make a training job of the data.
+func (t *trainer) prepare(context.Context) error {
+	var err error
+	t.made, err = t.app.NewRun(app.Input{
+		Data: t.set, Test: t.test, Seed: t.opt.seed, Epochs: t.opt.epochs, Goal: t.goal,
+		Staleness: t.staleness, Slots: t.slots, Settings: t.opt.set,
+	})
+	return err
+}
+
+// config is the resolved configuration that run.json stores.
+func (t *trainer) config() run.Config {
+	return run.Config{
+		App: t.app.Describe().Name, Data: t.files, Test: t.opt.test, Seed: t.opt.seed, Epochs: t.opt.epochs,
+		Until: t.opt.until, Staleness: t.opt.staleness, Settings: t.made.Settings,
+		Reading: t.opt.reading.given(), Kernels: vec.Kernels(),
+		Inputs: run.Inputs(append(append([]string{}, t.files...), t.opt.test...)),
+	}
+}
+
+// claim takes the run's folder and completes the headline.
+func (t *trainer) claim(context.Context) error {
+	var err error
+	t.folder, err = run.Claim(run.Request{
+		Config: t.config(), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
+	})
+	if err != nil {
+		return err
+	}
+	t.before = t.folder.Before
+	t.screen.headline(t.set.Detected.String()+" · "+t.made.Headline, "one process, "+plural(t.slots, "worker"))
+	if t.folder.Resumed {
+		t.event("resumed", t.resumedSentence(), map[string]any{"model": t.folder.Dir})
+		return nil
+	}
+	t.event("started", fmt.Sprintf("%s: %s", t.name(), t.set.Detected), map[string]any{
+		"app": t.app.Describe().Name, "data": t.files, "rows": t.set.Rows(), "items": t.made.Items, "settings": t.made.Settings,
+		"load_seconds": t.loadSeconds, "workers": t.slots, "model": t.folder.Dir,
+	})
+	return nil
+}
+
+func (t *trainer) resumedSentence() string {
+	if t.folder.Image == nil {
+		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
+	}
+	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, duration(t.before.Seconds))
+}
+
+// localNode names the one node of this process in events.
+const localNode = "node-0"
+
+// event records something that happened and shows it: as a JSON line, and to people as a sentence
+// unless the table shows it already.
+func (t *trainer) event(kind, sentence string, fields map[string]any) {
+	e, err := t.folder.Log.Append(run.Event{Kind: kind, Node: localNode, Sentence: sentence, Fields: fields})
+	if err != nil && !t.logFailed {
+		t.logFailed = true
+		t.screen.sentence(err.Error())
+	}
+	if err := t.object(e); err != nil {
+		t.screen.sentence(err.Error())
+	}
+	if kind != "started" && kind != "epoch" && kind != "finished" {
+		t.screen.sentence(sentence)
+	}
+}
+
+// run trains, saves and reports.
+func (t *trainer) run(ctx context.Context) error {
+	opt := node.Options{Slots: t.slots, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
+	if t.folder.Image != nil {
+		tables, state, err := run.DecodeImage(t.folder.Image)
+		if err != nil {
+			return err
+		}
+		opt.Resume = &node.Image{Tables: tables, State: state}
+		t.folder.Image = nil
+	}
+	t.screen.start()
+	res, err := node.Train(ctx, t.made.Job, opt)
+	t.screen.end()
+	if err != nil {
+		return err
+	}
+	return t.conclude(res)
+}
+
+// onEpoch shows an epoch. The runtime calls it in order.
+func (t *trainer) onEpoch(e train.Epoch, trainedFor time.Duration) {
+	seconds := (trainedFor - t.epochBegan).Seconds()
+	items := e.Items - t.itemsBefore
+	if t.itemsBefore == 0 && e.Number > 1 {
+		items = t.made.Items // the first epoch after a resume
+	}
+	t.epochBegan, t.itemsBefore, t.last = trainedFor, e.Items, e
+	p := progress{
+		Epoch: e, seconds: t.before.Seconds + trainedFor.Seconds(), rate: float64(items) / seconds,
+		members: fmt.Sprintf("%dw 1s", t.slots),
+	}
+	t.screen.add(p)
+	metrics := finiteMetrics(e.Metrics)
+	var parts []string
+	for _, m := range e.Metrics {
+		parts = append(parts, fmt.Sprintf("%s %.4f", metricTitle(m.Name), m.Value))
+	}
+	fields := map[string]any{"epoch": e.Number, "metrics": metrics, "seconds": p.seconds, "examples": e.Items}
+	if !math.IsInf(p.rate, 0) && !math.IsNaN(p.rate) {
+		fields["examples_per_second"] = p.rate
+	}
+	t.event("epoch", fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), duration(p.seconds)), fields)
+}
+
+// finiteMetrics is the metrics that JSON can hold.
+func finiteMetrics(metrics []train.Metric) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range metrics {
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			out[m.Name] = m.Value
+		}
+	}
+	return out
+}
+
+// explain adds to an error what the run's folder still has.
+func (t *trainer) explain(ctx context.Context, err error) error {
+	var typed *bellows.Error
+	if t.folder != nil && ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" {
+		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, "events.jsonl")
+	}
+	return err
+}
+
+// close gives back what the command holds.
+func (t *trainer) close() {
+	if t.folder != nil {
+		if err := t.folder.Close(); err != nil {
+			t.talk("%v", err)
+		}
+	}
+	for _, set := range []*data.Set{t.set, t.test} {
+		if set != nil {
+			if err := set.Close(); err != nil {
+				t.talk("%v", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+
+	"github.com/spf13/pflag"
+)
+
+// trainOptions are the flags of train and demo as they were given.
+type trainOptions struct {
+	test      []string
+	out       string
+	epochs    int
+	until     string
+	seed      uint64
+	set       settings
+	staleness string
+	workers   string
+	fresh     bool
+	cache     string
+	reading   readOptions
+}
+
+// readOptions are the flags that overrule what is detected in DATA.
+type readOptions struct{ format, label, separator, header, base string }
+
+func (o *trainOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
+	f.IntVar(&o.epochs, "epochs", 0, "passes over the data (default: until the held-out error stops falling)")
+	f.StringVar(&o.until, "until", "", "stop when a metric is reached, as `METRIC<=X` or METRIC>=X")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
+	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
+	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
+	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots, or auto for one per CPU granted")
+	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run")
+}
+
+func (o *trainOptions) registerReading(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
+	f.StringVar(&o.cache, "cache", "", "`folder` for parsed inputs, or off (default the user's cache folder)")
+	o.reading.register(f)
+}
+
+func (r *readOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&r.format, "format", "", "format of DATA: libsvm, libfm, csv, tsv, triples, idx (default: detected)")
+	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
+	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
+	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
+	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
+}
+
+// formats are the names that --format knows.
+var formats = []string{"libsvm", "libfm", "csv", "tsv", "triples", "idx"}
+
+// apply lays the flags over the options that an application or a model asks for.
+func (r readOptions) apply(o data.Options) (data.Options, error) {
+	if r.format != "" && !slices.Contains(formats, r.format) {
+		return o, badFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), didYouMean(r.format, formats))
+	}
+	if r.base != "" && r.base != "0" && r.base != "1" {
+		return o, badFlag("base", r.base, "it must be 0 or 1")
+	}
+	switch r.header {
+	case "auto":
+	case "yes":
+		o.Header = data.HeaderYes
+	case "no":
+		o.Header = data.HeaderNo
+	default:
+		return o, badFlag("header", r.header, "it must be auto, yes or no")
+	}
+	for _, f := range []struct {
+		from string
+		to   *string
+	}{{r.format, &o.Format}, {r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	return o, nil
+}
+
+// given is the flags that are not at their defaults, for run.json.
+func (r readOptions) given() map[string]string {
+	out := map[string]string{}
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "sep": r.separator, "base": r.base} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	if r.header != "" && r.header != "auto" {
+		out["header"] = r.header
+	}
+	return out
+}
+
+func badFlag(name, value, format string, args ...any) error {
+	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
+}
+
+// slots is the number of compute slots that --workers asks for.
+func (o *trainOptions) slots() (int, error) {
+	if o.workers == "auto" {
+		return runtime.GOMAXPROCS(0), nil
+	}
+	n, err := strconv.Atoi(o.workers)
+	if err != nil || n < 1 || n > 1024 {
+		return 0, badFlag("workers", o.workers, "it must be auto or a number from 1 to 1024")
+	}
+	return n, nil
+}
+
+// stale is --staleness as app.Input has it.
+func (o *trainOptions) stale() (*int, error) {
+	n := -1
+	switch o.staleness {
+	case "":
+		return nil, nil
+	case "async":
+		return &n, nil
+	}
+	n, err := strconv.Atoi(o.staleness)
+	if err != nil || n < 0 || n > 1<<20 {
+		return nil, badFlag("staleness", o.staleness, "it must be async or a number of clocks from 0")
+	}
+	return &n, nil
+}
+
+var goalForm = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(<=|>=)\s*(\S+)\s*$`)
+
+// goal is --until as app.Input has it. A metric without train_ or test_ is that of the test rows.
+func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
+	if o.until == "" {
+		return nil, nil
+	}
+	parts := goalForm.FindStringSubmatch(o.until)
+	if parts == nil {
+		return nil, badFlag("until", o.until, "it must be METRIC<=X or METRIC>=X, such as '%s<=1'", d.Metrics[len(d.Metrics)-1])
+	}
+	x, err := strconv.ParseFloat(parts[3], 64)
+	if err != nil {
+		return nil, badFlag("until", o.until, "%q is not a number", parts[3])
+	}
+	name := parts[1]
+	if !slices.Contains(d.Metrics, name) && slices.Contains(d.Metrics, "test_"+name) {
+		name = "test_" + name
+	}
+	if !slices.Contains(d.Metrics, name) {
+		return nil, badFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), didYouMean(name, d.Metrics))
+	}
+	return &app.Goal{Metric: name, Below: parts[2] == "<=", Value: x}, nil
+}

@@ -1,0 +1,176 @@
+package run
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/store"
+	"bellows/wire"
+)
+
+// imageMagic begins a resume image; its last byte is the version of the format.
+const imageMagic = "bellowsr\x01"
+
+var order = binary.LittleEndian
+
+// EncodeImage is the bytes of a job at rest: the state of every partition of every table, and of
+// its controller. All numbers are little-endian; a list is its length as 32 bits, then its entries.
+func EncodeImage(tables [][]store.Image, s coord.State) []byte {
+	b := []byte(imageMagic)
+	b = order.AppendUint32(b, uint32(len(tables)))
+	for _, parts := range tables {
+		b = order.AppendUint32(b, uint32(len(parts)))
+		for i := range parts {
+			b = appendFloats(b, parts[i].Values)
+			b = order.AppendUint32(b, uint32(len(parts[i].Slots)))
+			for _, slot := range parts[i].Slots {
+				b = appendFloats(b, slot)
+			}
+		}
+	}
+	b = order.AppendUint32(b, uint32(len(s.Complete)))
+	for _, c := range s.Complete {
+		b = order.AppendUint32(b, uint32(c))
+	}
+	b = order.AppendUint32(b, uint32(len(s.Queue)))
+	for _, t := range s.Queue {
+		b = order.AppendUint32(b, uint32(t.Unit.Split))
+		b = order.AppendUint32(b, uint32(t.Unit.Clock))
+		b = order.AppendUint64(b, uint64(t.Unit.Items.Begin))
+		b = order.AppendUint64(b, uint64(t.Unit.Items.End))
+		b = appendDoubles(b, t.Args)
+	}
+	return appendDoubles(b, s.Driver)
+}
+
+func appendFloats(b []byte, values []float32) []byte {
+	b = order.AppendUint32(b, uint32(len(values)))
+	for _, v := range values {
+		b = order.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+func appendDoubles(b []byte, values []float64) []byte {
+	b = order.AppendUint32(b, uint32(len(values)))
+	for _, v := range values {
+		b = order.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// DecodeImage reads what EncodeImage wrote. An error of kind BadData means that it did not. Memory
+// is taken only for entries whose bytes are there.
+func DecodeImage(b []byte) (tables [][]store.Image, s coord.State, err error) {
+	d := &decoder{rest: b}
+	if string(d.take(len(imageMagic))) != imageMagic {
+		d.fail("it does not begin like one of this version")
+	}
+	for range d.count(4) {
+		parts := make([]store.Image, 0, d.peek(8))
+		for range d.count(8) {
+			im := store.Image{Values: d.floats()}
+			for range d.count(4) {
+				im.Slots = append(im.Slots, d.floats())
+			}
+			parts = append(parts, im)
+		}
+		tables = append(tables, parts)
+	}
+	for range d.count(4) {
+		s.Complete = append(s.Complete, bellows.Clock(d.word()))
+	}
+	for range d.count(28) {
+		s.Queue = append(s.Queue, d.task())
+	}
+	s.Driver = d.doubles()
+	if len(d.rest) > 0 {
+		d.fail(fmt.Sprintf("%d bytes follow its end", len(d.rest)))
+	}
+	if d.err != nil {
+		return nil, coord.State{}, &bellows.Error{Kind: bellows.BadData, Op: "read resume image", Err: d.err,
+			Hint: "add --fresh to start over"}
+	}
+	return tables, s, nil
+}
+
+// decoder takes values off the front of its bytes; after the first failure it returns zeros.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) fail(why string) {
+	if d.err == nil {
+		d.err = errors.New(why)
+	}
+	d.rest = nil
+}
+
+func (d *decoder) take(n int) []byte {
+	if n > len(d.rest) {
+		d.fail("it is cut short")
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) word() uint32 {
+	if b := d.take(4); b != nil {
+		return order.Uint32(b)
+	}
+	return 0
+}
+
+func (d *decoder) long() uint64 {
+	if b := d.take(8); b != nil {
+		return order.Uint64(b)
+	}
+	return 0
+}
+
+// count is the length of a list whose entries take at least entryBytes each; 0 for one that the
+// rest cannot hold.
+func (d *decoder) count(entryBytes int) int {
+	n := int(d.word())
+	if n > len(d.rest)/entryBytes {
+		d.fail("a list is longer than what follows")
+		return 0
+	}
+	return n
+}
+
+// peek is the count that follows, without taking it.
+func (d *decoder) peek(entryBytes int) int {
+	ahead := *d
+	return ahead.count(entryBytes)
+}
+
+func (d *decoder) floats() []float32 {
+	values := make([]float32, d.count(4))
+	for i := range values {
+		values[i] = math.Float32frombits(d.word())
+	}
+	return values
+}
+
+func (d *decoder) doubles() []float64 {
+	values := make([]float64, d.count(8))
+	for i := range values {
+		values[i] = math.Float64frombits(d.long())
+	}
+	return values
+}
+
+func (d *decoder) task() wire.Task {
+	t := wire.Task{Unit: bellows.Unit{Split: bellows.SplitID(d.word()), Clock: bellows.Clock(d.word())}}
+	t.Unit.Items = bellows.Range{Begin: int(d.long()), End: int(d.long())}
+	t.Args = d.doubles()
+	return t
+}

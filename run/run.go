@@ -1,0 +1,169 @@
+// Package run is the folder of a training run: what was asked for, how far it came, what happened,
+// and what is needed to go on.
+//
+// The caller's duties, in order:
+//
+//  1. Fill in a Config: the application, the data, and every setting with its resolved value.
+//  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
+//     taken up again: Folder.Image then holds what its runtime saved, if it came to that.
+//  3. Folder.Log records what happens. Events are for people and for tools alike: the sentence that
+//     is stored is the one that is shown.
+//  4. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
+//     run stays unfinished and starts over at the next Claim.
+//  5. Close lets others in.
+//
+// A folder holds run.json (the Config and the state), events.jsonl, and while a run is interrupted
+// resume.image. The model that package model saves lies beside them.
+//
+// The package refuses to touch the folder of a run that is going on in another process, and that
+// of an unfinished run of another command, unless it is told to start afresh.
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is a run's resolved configuration. Two runs are the same when these are equal: the number
+// of compute slots and the like, which do not change what is computed, are not in it.
+type Config struct {
+	App       string            `json:"app"`
+	Data      []string          `json:"data"` // as the command line names it; empty for a demo
+	Test      []string          `json:"test,omitempty"`
+	Seed      uint64            `json:"seed"`
+	Epochs    int               `json:"epochs,omitempty"` // 0: the application's choice
+	Until     string            `json:"until,omitempty"`
+	Staleness string            `json:"staleness,omitempty"`
+	Settings  map[string]string `json:"settings"` // all hyperparameters
+	Reading   map[string]string `json:"reading,omitempty"`
+	Kernels   string            `json:"kernels"`
+	// Inputs are the files as they were, so that a changed file is another run.
+	Inputs []Input `json:"inputs,omitempty"`
+}
+
+// Input is one file of a run's data as it was when the run began.
+type Input struct {
+	Path     string    `json:"path"`
+	Bytes    int64     `json:"bytes"`
+	Modified time.Time `json:"modified"`
+}
+
+// Inputs looks at the files that the names stand for; globs are expanded. What is no regular file,
+// such as standard input, cannot be read again: its time is the present.
+func Inputs(names []string) []Input {
+	var out []Input
+	for _, name := range names {
+		found, err := filepath.Glob(name)
+		if err != nil || len(found) == 0 {
+			found = []string{name}
+		}
+		slices.Sort(found)
+		for _, path := range found {
+			info, err := os.Stat(path)
+			if path == "-" || err != nil || !info.Mode().IsRegular() {
+				out = append(out, Input{Path: path, Modified: time.Now().UTC()})
+				continue
+			}
+			out = append(out, Input{path, info.Size(), info.ModTime().UTC()})
+		}
+	}
+	return out
+}
+
+// same compares configurations by what run.json stores of them.
+func (c *Config) same(o *Config) bool {
+	a, errA := json.Marshal(c)
+	b, errB := json.Marshal(o)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// state is how far a run came.
+type state string
+
+const (
+	running     state = "running"
+	interrupted state = "interrupted"
+	done        state = "done"
+)
+
+const (
+	recordFile   = "run.json"
+	eventsFile   = "events.jsonl"
+	imageFile    = "resume.image"
+	recordFormat = "bellows run 1"
+)
+
+// Progress is what a run has cost until it was interrupted, so that the end can tell of the whole.
+type Progress struct {
+	Seconds float64 `json:"seconds"` // of training
+	Sent    int64   `json:"sent"`    // row deltas, as the audit counts them
+	Applied int64   `json:"applied"`
+	Dropped int64   `json:"dropped"`
+}
+
+// record is run.json.
+type record struct {
+	Format   string            `json:"format"`
+	State    state             `json:"state"`
+	Config   Config            `json:"config"`
+	Versions map[string]string `json:"versions"`
+	Progress Progress          `json:"progress"` // up to the image
+}
+
+// readRecord is the record in dir, or nil when there is none that can be read: a folder whose
+// run.json is damaged has no run to go on with.
+func readRecord(dir string) *record {
+	text, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err != nil {
+		return nil
+	}
+	r := &record{}
+	if json.Unmarshal(text, r) != nil || r.Format != recordFormat {
+		return nil
+	}
+	return r
+}
+
+func (r *record) write(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, recordFile), append(text, '\n'))
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, content []byte) error {
+	partial := name + ".partial"
+	f, err := os.Create(partial)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(partial, name)
+}
+
+// folderNumber is N of a folder called APP-N, or 0.
+func folderNumber(app, dir string) int {
+	text, ok := strings.CutPrefix(filepath.Base(dir), app+"-")
+	n := 0
+	if _, err := fmt.Sscanf(text, "%d", &n); !ok || err != nil || n < 1 || fmt.Sprint(n) != text {
+		return 0
+	}
+	return n
+}
