@@ -33,7 +33,9 @@ func (l *lineBlocks) next(buf []byte) ([]byte, error) {
 			if len(buf) > l.lineMax {
 				return buf, l.tooLong(buf)
 			}
-			buf = append(buf, make([]byte, len(buf))...)[:len(buf)]
+			grown := make([]byte, len(buf), min(2*cap(buf), l.lineMax+1))
+			copy(grown, buf)
+			buf = grown
 		}
 		from := len(buf)
 		n, err := readFull(l.s, buf[from:cap(buf)])

@@ -1,9 +1,390 @@
 package data
 
-type slot struct{}
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
 
-func newSlot(ins []input, kind Kind, opt *Options) *slot { return &slot{} }
-func (s *slot) open() (*Set, bool)                       { return nil, false }
-func (s *slot) store(set *Set, ins []input, splits int) string {
+	"bellows/data/internal/splitfile"
+)
+
+// cacheVersion changes when parsing or the stored form does.
+const cacheVersion = 1
+
+// settled is how old a file must be before its columns are stored: two writes
+// within one tick of a file system's clock look the same.
+const settled = 50 * time.Millisecond
+
+// abandoned is the age at which what a killed writer left is removed.
+const abandoned = 24 * time.Hour
+
+// slot is the place of one read in the cache: a folder whose name is a hash of
+// the inputs' paths and the options, with a manifest and one Arrow file for
+// each split. It is good while its fingerprint, which covers sizes and
+// modification times, fits. A new folder is written beside it and renamed, so
+// that a slot is whole or absent; whatever else is found there is replaced.
+type slot struct {
+	ins         []input
+	kind        Kind
+	opt         *Options
+	dir         string
+	fingerprint string
+	asked       time.Time
+}
+
+// manifest describes the files of a slot.
+type manifest struct {
+	Version      int
+	Fingerprint  string
+	Kind         Kind
+	Inputs       []string
+	Detected     Detection
+	Sparse       bool     `json:",omitempty"`
+	FeatureNames []string `json:",omitempty"`
+	Splits       []storedFile
+	Users        *storedFile `json:",omitempty"`
+	Items        *storedFile `json:",omitempty"`
+	Checksum     uint32      // of this manifest with 0 here
+}
+
+// storedFile is one file of a slot.
+type storedFile struct {
+	Name   string
+	Rows   int
+	Bytes  int64
+	CRC32C uint32
+}
+
+const manifestName = "manifest.json"
+
+// newSlot finds the slot of a read, nil when it has none: without a cache, and
+// for standard input, which cannot be told from another.
+func newSlot(ins []input, kind Kind, opt *Options) *slot {
+	if opt.Cache == "" {
+		return nil
+	}
+	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
+	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.Separator, opt.Header, opt.IndexBase,
+		opt.Features, opt.Unlabelled, opt.Limits, opt.names, max(1, opt.Splits)}
+	for _, in := range ins {
+		path, err := filepath.Abs(in.path)
+		if err != nil || in.path == "" {
+			return nil
+		}
+		key = append(key, path)
+	}
+	s.dir = filepath.Join(opt.Cache, digest(key)[:32])
+	s.fingerprint, _ = s.state()
+	return s
+}
+
+func digest(parts []any) string {
+	text, err := json.Marshal(parts)
+	if err != nil { // strings, numbers and structs of them: cannot fail
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// state is a fingerprint of the inputs as they are now, label files of images
+// included, and the time of their last change.
+func (s *slot) state() (fingerprint string, changed time.Time) {
+	paths := make([]string, 0, len(s.ins)+1)
+	for _, in := range s.ins {
+		paths = append(paths, in.path)
+		if idxName(filepath.Base(in.path)) || s.opt.Format == "idx" {
+			paths = append(paths, labelNames(in.path)...)
+		}
+	}
+	parts := []any{cacheVersion}
+	for _, path := range append(paths, s.opt.Label) {
+		if info, err := os.Stat(path); err == nil {
+			parts = append(parts, path, info.Size(), info.ModTime().UnixNano())
+			if info.ModTime().After(changed) {
+				changed = info.ModTime()
+			}
+		}
+	}
+	return digest(parts), changed
+}
+
+// open returns the stored set, if there is one and every byte of it is good.
+func (s *slot) open() (set *Set, ok bool) {
+	if s == nil {
+		return nil, false
+	}
+	m, err := readManifest(filepath.Join(s.dir, manifestName))
+	if err != nil || m.Version != cacheVersion || m.Fingerprint != s.fingerprint || m.Kind != s.kind || len(m.Splits) != max(1, s.opt.Splits) {
+		return nil, false
+	}
+	l := &loader{dir: s.dir, m: m}
+	set, err = l.load()
+	if err != nil {
+		_ = l.close()
+		return nil, false
+	}
+	return set, true
+}
+
+func readManifest(path string) (*manifest, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	want := m.Checksum
+	if m.Checksum = 0; m.sum() != want {
+		return nil, errors.New("the manifest does not match its checksum")
+	}
+	return m, nil
+}
+
+func (m *manifest) sum() uint32 {
+	text, err := json.Marshal(m)
+	if err != nil { // strings, numbers and structs of them: cannot fail
+		panic(err)
+	}
+	return splitfile.Checksum(text)
+}
+
+// loader maps the files of a slot.
+type loader struct {
+	dir  string
+	m    *manifest
+	maps []*splitfile.Mapping
+}
+
+func (l *loader) close() error {
+	var errs []error
+	for _, m := range l.maps {
+		errs = append(errs, m.Close())
+	}
+	l.maps = nil
+	return errors.Join(errs...)
+}
+
+// file maps one file and checks its length and checksum.
+func (l *loader) file(f *storedFile) ([]byte, error) {
+	m, err := splitfile.Map(filepath.Join(l.dir, filepath.Base(f.Name)))
+	if err != nil {
+		return nil, err
+	}
+	l.maps = append(l.maps, m)
+	if int64(len(m.Bytes)) != f.Bytes || splitfile.Checksum(m.Bytes) != f.CRC32C {
+		return nil, fmt.Errorf("%s does not match its checksum", f.Name)
+	}
+	return m.Bytes, nil
+}
+
+func (l *loader) names(f *storedFile) ([]string, error) {
+	if f == nil {
+		return nil, errors.New("a list of ids is not named")
+	}
+	file, err := l.file(f)
+	if err != nil {
+		return nil, err
+	}
+	return splitfile.ReadNames(file)
+}
+
+func (l *loader) load() (*Set, error) {
+	detected := l.m.Detected
+	detected.FromCache = true
+	shape := splitfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Features: detected.Features}
+	var users, items []string
+	if shape.Ratings {
+		var err error
+		if users, err = l.names(l.m.Users); err != nil {
+			return nil, err
+		}
+		if items, err = l.names(l.m.Items); err != nil {
+			return nil, err
+		}
+		shape.Users, shape.Items = len(users), len(items)
+	}
+	set := &Set{Kind: l.m.Kind, Detected: detected, unmap: l.close}
+	rows := 0
+	for i := range l.m.Splits {
+		file, err := l.file(&l.m.Splits[i])
+		if err != nil {
+			return nil, err
+		}
+		c, err := splitfile.ReadColumns(file, shape)
+		if err != nil {
+			return nil, err
+		}
+		rows += c.Rows()
+		part := &Set{Kind: set.Kind, Detected: detected}
+		if shape.Ratings {
+			part.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
+		} else {
+			part.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
+				Index: c.Index, Value: c.Value, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
+		}
+		set.splits = append(set.splits, part)
+	}
+	if rows != detected.Rows {
+		return nil, fmt.Errorf("there are %d rows, not %d", rows, detected.Rows)
+	}
+	if len(set.splits) == 1 {
+		set.Ratings, set.Examples, set.splits = set.splits[0].Ratings, set.splits[0].Examples, nil
+	}
+	return set, nil
+}
+
+// store writes a set with whole columns into the slot, as the given number of
+// splits. It returns why it did not, which never is a reason to fail a read.
+func (s *slot) store(set *Set, splits int) (problem string) {
+	if s == nil {
+		return ""
+	}
+	now, changed := s.state()
+	switch {
+	case now != s.fingerprint:
+		return "the input changed while it was read"
+	case s.asked.Sub(changed) < settled:
+		return "the input changed just before it was read"
+	}
+	if err := s.write(set, splits); err != nil {
+		return err.Error()
+	}
 	return ""
+}
+
+// write writes a new folder and puts it into the slot's place.
+func (s *slot) write(set *Set, splits int) error {
+	if err := os.MkdirAll(s.opt.Cache, 0o755); err != nil {
+		return err
+	}
+	s.sweep()
+	temporary, err := os.MkdirTemp(s.opt.Cache, filepath.Base(s.dir)+".part-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected}
+	for _, in := range s.ins {
+		m.Inputs = append(m.Inputs, in.path)
+	}
+	w := &storer{dir: temporary, m: m}
+	if err := w.columns(set, splits); err != nil {
+		return err
+	}
+	m.Checksum = m.sum()
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(temporary, manifestName), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return s.replace(temporary)
+}
+
+// replace renames a whole folder into the slot's place. Another process may do
+// the same at this moment: then either folder is good.
+func (s *slot) replace(whole string) error {
+	if err := os.Chmod(whole, 0o755); err != nil {
+		return err
+	}
+	if os.Rename(whole, s.dir) == nil {
+		return nil
+	}
+	old := whole + ".old"
+	if err := os.Rename(s.dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	defer os.RemoveAll(old)
+	return os.Rename(whole, s.dir)
+}
+
+// sweep removes what killed writers of this slot left long ago.
+func (s *slot) sweep() {
+	left, err := filepath.Glob(s.dir + ".part-*")
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && s.asked.Sub(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// storer writes the files of a slot.
+type storer struct {
+	dir string
+	m   *manifest
+}
+
+func (w *storer) columns(set *Set, splits int) error {
+	shape := splitfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
+	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
+		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
+	if r := set.Ratings; r != nil {
+		var err error
+		if w.m.Users, err = w.file("users.arrow", len(r.Users), func(f *bufio.Writer) error { return splitfile.WriteNames(f, r.Users) }); err != nil {
+			return err
+		}
+		if w.m.Items, err = w.file("items.arrow", len(r.Items), func(f *bufio.Writer) error { return splitfile.WriteNames(f, r.Items) }); err != nil {
+			return err
+		}
+	} else {
+		shape.Sparse = set.Examples.Sparse()
+		w.m.Sparse, w.m.FeatureNames = shape.Sparse, set.Examples.FeatureNames
+		if names, err := json.Marshal(set.Examples.FeatureNames); err == nil && set.Examples.FeatureNames != nil {
+			meta["bellows.feature_names"] = string(names)
+		}
+	}
+	rows := set.Rows()
+	for i := range splits {
+		c, n := set.columns(rows*i/splits, rows*(i+1)/splits)
+		f, err := w.file(fmt.Sprintf("split-%05d.arrow", i), n, func(f *bufio.Writer) error {
+			return splitfile.WriteColumns(f, shape, c, meta)
+		})
+		if err != nil {
+			return err
+		}
+		w.m.Splits = append(w.m.Splits, *f)
+	}
+	return nil
+}
+
+// columns are the rows lo to hi-1 for storing.
+func (s *Set) columns(lo, hi int) (*splitfile.Columns, int) {
+	if s.Ratings != nil {
+		r := s.Ratings.View(lo, hi)
+		return &splitfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}, hi - lo
+	}
+	e := s.Examples.View(lo, hi)
+	return &splitfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}, hi - lo
+}
+
+// file writes one file, buffered, with its checksum.
+func (w *storer) file(name string, rows int, fill func(*bufio.Writer) error) (*storedFile, error) {
+	f, err := os.Create(filepath.Join(w.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	sum := &splitfile.Writer{File: f}
+	buffered := bufio.NewWriterSize(sum, 256<<10)
+	err = fill(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return &storedFile{Name: name, Rows: rows, Bytes: sum.Bytes, CRC32C: sum.Sum}, err
 }

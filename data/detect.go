@@ -76,7 +76,7 @@ type detector struct {
 // plan looks at the first line (without its newline).
 func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
-		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; name its format if it is IDX"}
+		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
 	p := &plan{format: d.format(line), label: -1}
 	if d.kind == Ratings && p.format != "idx" {
@@ -97,7 +97,7 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
 	case "":
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
-			How: "name it: libsvm (label index:value ...), csv, tsv or idx"}
+			How: "name it with --format: libsvm (label index:value ...), csv, tsv or idx"}
 	}
 	return p, nil
 }
@@ -153,15 +153,31 @@ func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	case p.format == "tsv" || d.opt.Format == "" && formatOf(d.in.name) == "tsv":
 		p.separator = "\t"
 	default:
-		p.separator = " "
-		for _, s := range lines.Separators {
-			if bytes.Contains(line, []byte(s.Text)) && (s.Text != "::" || p.format == "triples") {
-				p.separator = s.Text
-				break
-			}
-		}
+		p.separator = propose(line, p.format == "triples")
 	}
 	return lines.Split(line, p.separator)
+}
+
+// propose chooses the separator of a first line: for triples the first that
+// makes three or four fields of it, else the first that occurs. Semicolons go
+// before commas that can be decimal ones, at most one a field.
+func propose(line []byte, triples bool) string {
+	for _, s := range lines.Separators {
+		fields, f := lines.Split(line, s.Text)
+		if triples && f == nil && (len(fields) == 3 || len(fields) == 4) {
+			return s.Text
+		}
+	}
+	semicolons, commas := bytes.Count(line, []byte(";")), bytes.Count(line, []byte(","))
+	for _, s := range lines.Separators {
+		switch {
+		case s.Text == "::" && !triples, !bytes.Contains(line, []byte(s.Text)):
+		case s.Text == "," && semicolons > 0 && semicolons+1 >= commas:
+		default:
+			return s.Text
+		}
+	}
+	return " "
 }
 
 // triples completes the plan of a ratings file.
@@ -228,7 +244,7 @@ func (d *detector) labelColumn(p *plan, line []byte, fields []lines.Field) *line
 	n, err := strconv.Atoi(d.opt.Label)
 	if err != nil {
 		return &lines.Fault{Width: len(line), What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(d.opt.Label))),
-			How: "the first line has: " + listed(fields) + "; a column may also be given by number, from 1"}
+			How: "the first line has: " + listed(fields) + "; --label also takes a number, from 1"}
 	}
 	if n < 1 || n > len(fields) {
 		return &lines.Fault{Width: len(line), What: fmt.Sprintf("there is no column %d", n), How: fmt.Sprintf("the first line has %s", lines.Plural(len(fields), "column"))}
@@ -264,8 +280,8 @@ func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fau
 		word := field.Text
 		if !p.header && !lines.IsNumber(word) {
 			if _, err := lines.Number(word); len(word) == 0 || err != lines.ErrNotNumber || bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
-				f := lines.BadNumber(field.At, word, noun, "")
-				f.How += "; if this line names the columns, say that there is a header"
+				f := lines.BadNumber(field.At, word, noun, "", "")
+				f.How += "; if this line names the columns, say so with --header"
 				return f
 			}
 			p.header = true

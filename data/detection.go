@@ -31,12 +31,12 @@ type Detection struct {
 func (d Detection) String() string {
 	var parts []string
 	if d.Users > 0 {
-		parts = append(parts, grouped(d.Rows)+" ratings", grouped(d.Users)+" × "+grouped(d.Items))
+		parts = append(parts, counted(d.Rows, "rating"), grouped(d.Users)+" × "+grouped(d.Items))
 	} else {
-		parts = append(parts, grouped(d.Rows)+" rows × "+grouped(d.Features)+" features")
+		parts = append(parts, counted(d.Rows, "row")+" × "+counted(d.Features, "feature"))
 	}
 	if d.Classes > 0 {
-		parts = append(parts, grouped(d.Classes)+" classes")
+		parts = append(parts, counted(d.Classes, "class"))
 	}
 	parts = append(parts, d.Format)
 	switch {
@@ -52,12 +52,24 @@ func (d Detection) String() string {
 		parts = append(parts, fmt.Sprintf("label %q", d.Label))
 	}
 	if d.Files > 1 {
-		parts = append(parts, grouped(d.Files)+" files")
+		parts = append(parts, counted(d.Files, "file"))
 	}
 	if d.Dropped > 0 {
-		parts = append(parts, grouped(int(d.Dropped))+" entries of unknown features ignored")
+		parts = append(parts, counted(int(d.Dropped), "value")+" of unknown features ignored")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counted is a count with its noun.
+func counted(n int, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
 }
 
 // grouped writes n with a space before every third digit.

@@ -193,8 +193,8 @@ func (a *idxArray) readDims(s *stream, n int, opt *Options) error {
 	}
 	for i := range n {
 		d := binary.BigEndian.Uint32(raw[4*i:])
-		if d == 0 || int64(d) > math.MaxInt32 {
-			return &Error{File: a.in.shown(), What: fmt.Sprintf("dimension %d has size %d", i+1, d), How: "sizes are 1 or more; copy the file again"}
+		if d == 0 {
+			return &Error{File: a.in.shown(), What: fmt.Sprintf("dimension %d has size 0", i+1), How: "sizes are 1 or more; copy the file again"}
 		}
 		a.dims = append(a.dims, int(d))
 		if i == 0 {
@@ -219,6 +219,9 @@ const idxStep = 1 << 20
 func (a *idxArray) readValues(ctx context.Context, s *stream, kind byte) error {
 	total, size := a.dims[0]*a.width, idxTypes[kind].bytes
 	raw := make([]byte, min(total, idxStep)*size)
+	if total <= outputFloor/4 && a.plausible(int64(total)*int64(size), s.packing != "") {
+		a.values = make([]float32, 0, total)
+	}
 	for len(a.values) < total {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -245,6 +248,15 @@ func (a *idxArray) readValues(ctx context.Context, s *stream, kind byte) error {
 		return err
 	}
 	return nil
+}
+
+// plausible reports whether a file of this size can hold the bytes that its
+// header claims: gzip packs at most 1032 to 1.
+func (a *idxArray) plausible(bytes int64, packed bool) bool {
+	if packed {
+		return bytes <= a.in.size*1032
+	}
+	return bytes <= a.in.size
 }
 
 // grow lengthens the values to n of total, at most doubling what is there.

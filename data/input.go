@@ -260,12 +260,14 @@ func (s *stream) explain(err error) error {
 		e.What, e.How = fmt.Sprintf("its %s stream ends early, after %d bytes", s.packing, s.taken.n), "the file is truncated; copy it again"
 	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		e.What, e.How = "its zstd stream needs a window over 128 MiB", "compress it again without --ultra or --long"
+	case s.out > 0 && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch)):
+		e.What, e.How = fmt.Sprintf("what follows its %s stream is not another one", s.packing), "remove what was appended, or copy the file again"
 	case errors.Is(err, gzip.ErrHeader):
-		e.What, e.How = "its gzip header is damaged", "copy the file again, or remove what follows the last gzip member"
+		e.What, e.How = "its gzip header is damaged", "copy the file again"
 	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zstd.ErrCRCMismatch):
 		e.What, e.How = fmt.Sprintf("its %s stream does not match its checksum", s.packing), "the file is damaged; copy it again"
 	default:
-		e.What, e.How = fmt.Sprintf("its %s stream is damaged near byte %d", s.packing, s.taken.n), "copy the file again"
+		e.What, e.How = fmt.Sprintf("its %s stream is damaged", s.packing), "copy the file again"
 	}
 	return e
 }

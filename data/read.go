@@ -35,7 +35,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err != nil {
 		return nil, err
 	}
-	set.Detected.CacheProblem = slot.store(set, ins, max(1, opt.Splits))
+	set.Detected.CacheProblem = slot.store(set, max(1, opt.Splits))
 	set.cut(max(1, opt.Splits))
 	return set, nil
 }
@@ -49,6 +49,7 @@ func (o *Options) complete(kind Kind) error {
 	if o.blockBytes <= 0 {
 		o.blockBytes = blockBytes
 	}
+	o.blockBytes = min(o.blockBytes, o.Limits.LineBytes+1) // a line over the limit fills a buffer
 	if kind != Ratings && kind != Examples {
 		return fmt.Errorf("data: %d is no kind of data", kind)
 	}

@@ -109,19 +109,19 @@ func (l *Table) slowField(text []byte, at, column int) (value float32, end int, 
 	if value, err := Number(field); err == nil {
 		return value, end, nil
 	}
-	return 0, 0, BadNumber(start, field, l.subject(column), "")
+	noun := "value"
+	if column == l.Label {
+		noun = "label"
+	}
+	return 0, 0, BadNumber(start, field, noun, l.place(column), "")
 }
 
-// subject names a column in messages.
-func (l *Table) subject(column int) string {
-	what := "value"
-	if column == l.Label {
-		what = "label"
-	}
+// place names a column in messages.
+func (l *Table) place(column int) string {
 	if column < len(l.Names) && l.Names[column] != "" {
-		return fmt.Sprintf("%s of column %s", what, Quoted([]byte(l.Names[column])))
+		return " of column " + Quoted([]byte(l.Names[column]))
 	}
-	return fmt.Sprintf("%s of column %d", what, column+1)
+	return fmt.Sprintf(" of column %d", column+1)
 }
 
 func (l *Table) fewFields(text []byte, start, end, found int) *Fault {

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 )
@@ -80,7 +81,7 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 			field := token(text, i+1)
 			v, err := Number(field)
 			if err != nil {
-				return 0, BadNumber(i+1, field, "feature value", string(text[first:i+1]))
+				return 0, BadNumber(i+1, field, "feature value", "", string(text[first:i+1]))
 			}
 			value, end = v, i+1+len(field)
 		}
@@ -122,7 +123,10 @@ func token(text []byte, i int) []byte {
 }
 
 func badLabel(at int, field []byte) *Fault {
-	f := BadNumber(at, field, "label", "")
+	f := BadNumber(at, field, "label", "", "")
+	if bytes.IndexByte(field, ',') >= 0 {
+		f.How = "a line has one label, with a point for its decimals"
+	}
 	for i, c := range field {
 		if c == ':' && IsNumber(field[:i]) {
 			f.How = "each line starts with its label, then index:value"

@@ -98,13 +98,14 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// BadNumber is the fault of a field that should be a number. subject names
-// what it is, prefix what stands before the number in the remedy.
-func BadNumber(at int, field []byte, subject, prefix string) *Fault {
+// BadNumber is the fault of a field that should be a number. noun says what it
+// is, place (such as " of column 3") where, prefix what stands before the
+// number in the remedy.
+func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	f := &Fault{At: at, Width: len(field)}
 	if len(field) == 0 {
 		f.Width = 1
-		f.What = subject + " is missing"
+		f.What = noun + place + " is missing"
 		f.How = "fill it in; missing values are not guessed"
 		return f
 	}
@@ -112,7 +113,7 @@ func BadNumber(at int, field []byte, subject, prefix string) *Fault {
 	if err == nil {
 		err = ErrNotNumber
 	}
-	f.What = fmt.Sprintf("%s %s %s", subject, Quoted(field), err)
+	f.What = fmt.Sprintf("%s %s%s %s", noun, Quoted(field), place, err)
 	dotted := bytes.Replace(field, []byte(","), []byte("."), 1)
 	switch {
 	case err == errNotFinite:

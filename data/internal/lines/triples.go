@@ -149,7 +149,7 @@ func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) 
 		if text[i] == '"' {
 			at++
 		}
-		return 0, 0, BadNumber(at, field, "rating", "")
+		return 0, 0, BadNumber(at, field, "rating", "", "")
 	}
 	return value, end, nil
 }

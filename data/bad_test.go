@@ -1,0 +1,171 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden messages of testdata/bad")
+
+const badFolder = "testdata/bad"
+
+// badOptions are the options of inputs that need some to be wrong.
+var badOptions = map[string]Options{
+	"libsvm/index-zero-base-one.svm": {IndexBase: "1"},
+	"libsvm/index-over-limit.svm":    {Limits: Limits{Features: 1000}},
+	"libsvm/line-over-limit.svm":     {Limits: Limits{LineBytes: 2000}},
+	"csv/label-missing.csv":          {Label: "price"},
+	"csv/label-number.csv":           {Label: "4"},
+	"csv/header-no.csv":              {Header: HeaderNo},
+	"csv/wrong-width.csv":            {Features: 7},
+	"tsv/label-missing.tsv":          {Label: "price"},
+	"gzip/bomb.svm.gz":               {Limits: Limits{OutputBytes: 100_000}},
+	"gzip/long-line.svm.gz":          {Limits: Limits{LineBytes: 50_000}},
+	"zstd/bomb.svm.zst":              {Limits: Limits{OutputBytes: 100_000}},
+	"input/not-idx.txt":              {Format: "idx"},
+}
+
+// notBad are files that are only wrong together with others.
+var notBad = []string{
+	"idx/count-labels-idx1-ubyte", "idx/dims-labels-idx1-ubyte",
+	"input/mixed-a.svm", "input/mixed-b.csv", "input/width-a.csv", "input/width-b.csv",
+	"input/names-a.csv", "input/names-b.csv", "input/tab-b.csv",
+}
+
+// badCase is one read that must fail with the message in golden.
+type badCase struct {
+	name   string
+	inputs []string
+	kind   Kind
+	opt    Options
+}
+
+// combined are failures that no single file makes.
+var combined = []badCase{
+	{"input/missing", []string{"nowhere.csv"}, Examples, Options{}},
+	{"input/missing-second", []string{"input/mixed-a.svm", "nowhere.svm"}, Examples, Options{}},
+	{"input/glob-empty", []string{"input/*.tsv"}, Examples, Options{}},
+	{"input/glob-bad", []string{"input/[a"}, Examples, Options{}},
+	{"input/folder", []string{"input"}, Examples, Options{}},
+	{"input/none", nil, Examples, Options{}},
+	{"input/stdin-twice", []string{"-", "-"}, Examples, Options{Stdin: strings.NewReader("1 1:1\n")}},
+	{"input/stdin-bad", []string{"-"}, Ratings, Options{Stdin: strings.NewReader("1 2 3\n1 2 x\n")}},
+	{"input/mixed-formats", []string{"input/mixed-a.svm", "input/mixed-b.csv"}, Examples, Options{}},
+	{"input/mixed-widths", []string{"input/width-a.csv", "input/width-b.csv"}, Examples, Options{}},
+	{"input/mixed-headers", []string{"input/names-a.csv", "input/names-b.csv"}, Examples, Options{}},
+	{"input/header-late", []string{"input/width-a.csv", "input/names-a.csv"}, Examples, Options{}},
+	{"input/mixed-separators", []string{"input/width-a.csv", "input/tab-b.csv"}, Examples, Options{}},
+	{"input/second-of-two", []string{"input/width-a.csv", "input/second-bad.csv"}, Examples, Options{}},
+	{"input/rows-over-limit", []string{"input/width-a.csv", "input/width-a.csv"}, Examples, Options{Limits: Limits{Rows: 1}}},
+	{"input/format-unknown", []string{"input/mixed-a.svm"}, Examples, Options{Format: "arff"}},
+	{"input/separator-bad", []string{"input/width-a.csv"}, Examples, Options{Separator: "ab"}},
+	{"input/separator-double", []string{"input/width-a.csv"}, Examples, Options{Separator: "::"}},
+	{"input/base-bad", []string{"input/mixed-a.svm"}, Examples, Options{IndexBase: "2"}},
+	{"input/triples-for-examples", []string{"input/width-b.csv"}, Examples, Options{Format: "triples"}},
+	{"idx/for-ratings", []string{"idx/lonely-images-idx3-ubyte"}, Ratings, Options{}},
+	{"idx/labels-missing", []string{"idx/lonely-images-idx3-ubyte"}, Examples, Options{Label: "idx/nowhere"}},
+	{"idx/wrong-width", []string{"idx/lonely-images-idx3-ubyte"}, Examples, Options{Features: 784}},
+	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{names: []string{"b"}}},
+}
+
+// badCases lists every bad input: one a file, and the combined ones.
+func badCases(t *testing.T) []badCase {
+	t.Helper()
+	var cases []badCase
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".golden") || slices.Contains(notBad, path) {
+			return err
+		}
+		kind := Examples
+		if strings.HasPrefix(path, "triples/") {
+			kind = Ratings
+		}
+		cases = append(cases, badCase{path, []string{path}, kind, badOptions[path]})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(cases, combined...)
+}
+
+// TestBadInputs reads every bad input and compares the message with its golden file.
+func TestBadInputs(t *testing.T) {
+	t.Chdir(badFolder)
+	cases := badCases(t)
+	perFormat, causes := map[string]int{}, map[string]bool{}
+	for _, c := range cases {
+		_, err := Read(context.Background(), c.inputs, c.kind, c.opt)
+		if err == nil {
+			t.Errorf("%s: read without an error", c.name)
+			continue
+		}
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: not an *Error: %v", c.name, err)
+			continue
+		}
+		checkShape(t, c.name, e)
+		compareGolden(t, c.name+".golden", e.Error()+"\n")
+		perFormat[filepath.Dir(c.name)]++
+		causes[cause(e.What)] = true
+	}
+	for format, n := range perFormat {
+		if n < 6 {
+			t.Errorf("%s has %d bad inputs, fewer than 6", format, n)
+		}
+	}
+	if len(cases) < 60 || len(causes) < 20 {
+		t.Errorf("%d bad inputs with %d causes; promised are 60 with 20", len(cases), len(causes))
+	}
+}
+
+// cause is a message without its particulars.
+func cause(what string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, what)
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%swant\n%s", name, got, want)
+	}
+}
+
+// checkShape wants what every message must have: a place, a sentence, a remedy,
+// and carets under the excerpt.
+func checkShape(t *testing.T, name string, e *Error) {
+	t.Helper()
+	if e.File == "" || e.What == "" || e.How == "" || strings.HasSuffix(e.What, ".") || strings.HasSuffix(e.How, ".") {
+		t.Errorf("%s: incomplete: %#v", name, e)
+	}
+	if (e.Line == 0) != (e.Column == 0) {
+		t.Errorf("%s: line %d but column %d", name, e.Line, e.Column)
+	}
+	length := len([]rune(e.Text))
+	if e.Mark < 0 || e.Mark > length || e.Text != "" && e.Mark+e.Width > length+1 || length > excerptMax+4 {
+		t.Errorf("%s: carets at %d, %d wide, under %d characters", name, e.Mark, e.Width, length)
+	}
+}
