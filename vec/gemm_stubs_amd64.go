@@ -3,3 +3,187 @@
 //go:build amd64
 
 package vec
+
+// tile1x16AVX2 adds to a tile of 1 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile1x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile2x16AVX2 adds to a tile of 2 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile2x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile3x16AVX2 adds to a tile of 3 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile3x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile4x16AVX2 adds to a tile of 4 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile4x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile5x16AVX2 adds to a tile of 5 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile5x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile6x16AVX2 adds to a tile of 6 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile6x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile1x32AVX512 adds to a tile of 1 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile1x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile2x32AVX512 adds to a tile of 2 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile2x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile3x32AVX512 adds to a tile of 3 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile3x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile4x32AVX512 adds to a tile of 4 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile4x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile5x32AVX512 adds to a tile of 5 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile5x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile6x32AVX512 adds to a tile of 6 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile6x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile7x32AVX512 adds to a tile of 7 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile7x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile8x32AVX512 adds to a tile of 8 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile8x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile9x32AVX512 adds to a tile of 9 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile9x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile10x32AVX512 adds to a tile of 10 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile10x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile11x32AVX512 adds to a tile of 11 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile11x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile12x32AVX512 adds to a tile of 12 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile12x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// dots1x1AVX2 is 1 by 1 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots1x1AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots1x2AVX2 is 1 by 2 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots1x2AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots1x3AVX2 is 1 by 3 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots1x3AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots1x4AVX2 is 1 by 4 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots1x4AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots1x5AVX2 is 1 by 5 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots1x5AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots2x1AVX2 is 2 by 1 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots2x1AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots2x2AVX2 is 2 by 2 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots2x2AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots2x3AVX2 is 2 by 3 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots2x3AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots2x4AVX2 is 2 by 4 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots2x4AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// dots2x5AVX2 is 2 by 5 elements of c by inner products of rows of a and
+// rows of b. Strides are in bytes.
+//
+//go:noescape
+func dots2x5AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// transpose4AVX2 writes columns of four rows as rows of four, stepTo bytes apart:
+// eight times blocks columns.
+//
+//go:noescape
+func transpose4AVX2(blocks int, row0 *float32, row1 *float32, row2 *float32, row3 *float32, to *float32, stepTo int)
+
+// copy4AVX2 copies rows of 4 elements. Steps are in bytes.
+//
+//go:noescape
+func copy4AVX2(rows int, from *float32, stepFrom int, to *float32, stepTo int)
+
+// copy16AVX2 copies rows of 16 elements. Steps are in bytes.
+//
+//go:noescape
+func copy16AVX2(rows int, from *float32, stepFrom int, to *float32, stepTo int)

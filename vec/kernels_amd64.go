@@ -111,15 +111,3 @@ func softmax(rows, cols int, x []float32) {
 		softmaxAVX2(rows, cols, &x[0])
 	}
 }
-
-func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	goGemm(m, n, k, alpha, a, lda, 1, b, ldb, 1, beta, c, ldc)
-}
-
-func gemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	goGemm(m, n, k, alpha, a, lda, 1, b, 1, ldb, beta, c, ldc)
-}
-
-func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	goGemm(m, n, k, alpha, a, 1, lda, b, ldb, 1, beta, c, ldc)
-}

@@ -1,3 +1,437 @@
 package main
 
-func gemmKernels() {}
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func gemmKernels() {
+	for height := 1; height <= 6; height++ {
+		tileKernel(narrow{}, height)
+	}
+	for height := 1; height <= 12; height++ {
+		tileKernel(&wide{}, height)
+	}
+	for rows := 1; rows <= 2; rows++ {
+		for cols := 1; cols <= 5; cols++ {
+			dotTileKernel(rows, cols)
+		}
+	}
+	packKernels()
+}
+
+// An outer is a tile's instruction set: a row of the tile is two vectors.
+type outer interface {
+	name() string
+	vector() reg.VecVirtual
+	lanes() int
+	clear(v reg.VecVirtual)
+	prepare(cols reg.GPVirtual) // masks for the columns present
+	load(m Mem, half int) reg.VecVirtual
+	store(v reg.VecVirtual, m Mem, half int)
+}
+
+// narrow is AVX2, 16 columns.
+type narrow struct{}
+
+func (narrow) name() string           { return "AVX2" }
+func (narrow) vector() reg.VecVirtual { return YMM() }
+func (narrow) lanes() int             { return 8 }
+func (narrow) clear(v reg.VecVirtual) { VXORPS(v, v, v) }
+
+// wide is AVX-512, 32 columns. Its masks cost nothing, so it needs no second
+// path for tiles of fewer columns.
+type wide struct{ masks [2]reg.OpmaskVirtual }
+
+func (*wide) name() string           { return "AVX512" }
+func (*wide) vector() reg.VecVirtual { return ZMM() }
+func (*wide) lanes() int             { return 16 }
+func (*wide) clear(v reg.VecVirtual) { VPXORD(v, v, v) }
+
+func (w *wide) prepare(cols reg.GPVirtual) {
+	bits := GP64()
+	MOVQ(I32(-1), bits)
+	BZHIQ(cols, bits, bits)
+	for half := range w.masks {
+		w.masks[half] = K()
+		KMOVW(bits.As32(), w.masks[half])
+		SHRQ(Imm(16), bits)
+	}
+}
+
+func (w *wide) load(m Mem, half int) reg.VecVirtual {
+	v := ZMM()
+	VMOVUPS_Z(m, w.masks[half], v)
+	return v
+}
+
+func (w *wide) store(v reg.VecVirtual, m Mem, half int) { VMOVUPS(v, w.masks[half], m) }
+
+// tileKernel is one tile of the packed product: for each step it loads a row of
+// b, broadcasts each element of a column of a, and adds the products to the
+// tile, which stays in registers.
+func tileKernel(set outer, height int) {
+	name := fmt.Sprintf("tile%dx%d%s", height, 2*set.lanes(), set.name())
+	TEXT(name, NOSPLIT, "func(k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s adds to a tile of %d rows and cols columns of c. Steps and", name, height), "strides are in bytes.")
+	k, a, stepA := load64("k"), load64("a"), load64("stepA")
+	b, stepB := load64("b"), load64("stepB")
+	acc := make([][2]reg.VecVirtual, height)
+	for i := range acc {
+		for half := range acc[i] {
+			acc[i][half] = set.vector()
+			set.clear(acc[i][half])
+		}
+	}
+	step := func() {
+		b0, b1 := set.vector(), set.vector()
+		VMOVUPS(at(b, 0), b0)
+		VMOVUPS(at(b, 4*set.lanes()), b1)
+		for i := range acc {
+			t := set.vector()
+			VBROADCASTSS(at(a, 4*i), t)
+			VFMADD231PS(t, b0, acc[i][0])
+			VFMADD231PS(t, b1, acc[i][1])
+		}
+		ADDQ(stepA, a)
+		ADDQ(stepB, b)
+	}
+	repeat("step", k, 4, step)
+	writeTile(set, acc)
+	finish()
+}
+
+// repeat emits the body n times over, unrolled by count. n is consumed.
+func repeat(name string, n reg.GPVirtual, count int, body func()) {
+	Label(name + "_many")
+	SUBQ(Imm(uint64(count)), n)
+	JL(LabelRef(name + "_few"))
+	for range count {
+		body()
+	}
+	JMP(LabelRef(name + "_many"))
+	Label(name + "_few")
+	ADDQ(Imm(uint64(count)), n)
+	JZ(LabelRef(name + "_end"))
+	Label(name + "_one")
+	body()
+	DECQ(n)
+	JNZ(LabelRef(name + "_one"))
+	Label(name + "_end")
+}
+
+// writeTile is c = alpha*tile + beta*c, without reading c when beta is 0.
+func writeTile(set outer, acc [][2]reg.VecVirtual) {
+	c, stride, cols := load64("c"), load64("strideC"), load64("cols")
+	if narrow, ok := set.(narrow); ok {
+		CMPQ(cols, Imm(16))
+		JL(LabelRef("part"))
+		writeRows("whole", full{narrow}, acc, c, stride)
+		VZEROUPPER()
+		RET()
+		Label("part")
+		part := &masked{narrow: narrow}
+		part.prepare(cols)
+		writeRows("part", part, acc, c, stride)
+		return
+	}
+	set.prepare(cols)
+	writeRows("masked", set, acc, c, stride)
+}
+
+func writeRows(name string, set outer, acc [][2]reg.VecVirtual, c, stride reg.GPVirtual) {
+	beta := GP32()
+	MOVL(address("beta"), beta)
+	ADDL(beta, beta) // drops the sign: zero for either zero
+	JZ(LabelRef(name + "_fresh"))
+	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
+		old := set.load(m, half)
+		VMULPS(scalar(set, "alpha"), v, v)
+		VFMADD231PS(scalar(set, "beta"), old, v)
+		set.store(v, m, half)
+	})
+	JMP(LabelRef(name + "_done"))
+	Label(name + "_fresh")
+	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
+		VMULPS(scalar(set, "alpha"), v, v)
+		set.store(v, m, half)
+	})
+	Label(name + "_done")
+}
+
+func scalar(set outer, param string) reg.VecVirtual {
+	v := set.vector()
+	VBROADCASTSS(address(param), v)
+	return v
+}
+
+func eachVector(set outer, acc [][2]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
+	row := GP64()
+	MOVQ(c, row)
+	for i := range acc {
+		for half, v := range acc[i] {
+			do(v, at(row, 4*set.lanes()*half), half)
+		}
+		if i < len(acc)-1 {
+			ADDQ(stride, row)
+		}
+	}
+}
+
+func (narrow) prepare(reg.GPVirtual)                {}
+func (narrow) load(m Mem, _ int) reg.VecVirtual     { panic("gen: choose full or masked") }
+func (narrow) store(v reg.VecVirtual, m Mem, _ int) { panic("gen: choose full or masked") }
+
+// full is all 16 columns.
+type full struct{ narrow }
+
+func (full) load(m Mem, _ int) reg.VecVirtual {
+	v := YMM()
+	VMOVUPS(m, v)
+	return v
+}
+
+func (full) store(v reg.VecVirtual, m Mem, _ int) { VMOVUPS(v, m) }
+
+// masked is fewer than 16 columns. The masks are fetched from the table at each
+// use, for want of registers.
+type masked struct {
+	narrow
+	starts [2]reg.GPVirtual // in the table of masks
+}
+
+func (p *masked) prepare(cols reg.GPVirtual) {
+	tables, most, least := GP64(), GP64(), GP64()
+	LEAQ(maskTable(), tables)
+	MOVQ(U32(8), most)
+	XORQ(least, least)
+	for half := range p.starts {
+		n := GP64() // lanes present, 0 to 8
+		MOVQ(cols, n)
+		if half == 1 {
+			SUBQ(Imm(8), n)
+			CMOVQLT(least, n)
+		}
+		CMPQ(n, Imm(8))
+		CMOVQGT(most, n)
+		NEGQ(n)
+		start := GP64()
+		LEAQ(Mem{Base: tables, Index: n, Scale: 4, Disp: 32}, start)
+		p.starts[half] = start
+	}
+}
+
+func (p *masked) mask(half int) reg.VecVirtual {
+	v := YMM()
+	VMOVUPS(at(p.starts[half], 0), v)
+	return v
+}
+
+func (p *masked) load(m Mem, half int) reg.VecVirtual {
+	v := YMM()
+	VMASKMOVPS(m, p.mask(half), v)
+	return v
+}
+
+func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask(half), m) }
+
+// dotTileKernel is rows times cols inner products at once, for products of few
+// columns: a and b both run along k, so no lane is wasted whatever the number
+// of columns is.
+func dotTileKernel(rows, cols int) {
+	name := fmt.Sprintf("dots%dx%dAVX2", rows, cols)
+	TEXT(name, NOSPLIT, "func(k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s is %d by %d elements of c by inner products of rows of a and", name, rows, cols), "rows of b. Strides are in bytes.")
+	k, a, b := load64("k"), load64("a"), load64("b")
+	strideA, strideB := load64("strideA"), load64("strideB")
+	three := GP64()
+	LEAQ(Mem{Base: strideB, Index: strideB, Scale: 2}, three)
+	rowsA := []Mem{at(a, 0), {Base: a, Index: strideA, Scale: 1}}[:rows]
+	rowsB := []Mem{at(b, 0), {Base: b, Index: strideB, Scale: 1}, {Base: b, Index: strideB, Scale: 2},
+		{Base: b, Index: three, Scale: 1}, {Base: b, Index: strideB, Scale: 4}}[:cols]
+	acc := make([][]reg.VecVirtual, rows)
+	for i := range acc {
+		acc[i] = zeros(cols)
+	}
+	multiply := func(load func(m Mem) reg.VecVirtual, disp int) {
+		var as []reg.VecVirtual
+		for _, m := range rowsA {
+			as = append(as, load(m.Offset(disp)))
+		}
+		for j, m := range rowsB {
+			v := load(m.Offset(disp))
+			for i := range acc {
+				VFMADD231PS(v, as[i], acc[i][j])
+			}
+		}
+	}
+	loop := func(label, next string, count int) {
+		Label(label)
+		SUBQ(Imm(uint64(width*count)), k)
+		JL(LabelRef(next))
+		for i := range count {
+			multiply(func(m Mem) reg.VecVirtual {
+				v := YMM()
+				VMOVUPS(m, v)
+				return v
+			}, 32*i)
+		}
+		ADDQ(Imm(uint64(4*width*count)), a)
+		ADDQ(Imm(uint64(4*width*count)), b)
+		JMP(LabelRef(label))
+		Label(next)
+		ADDQ(Imm(uint64(width*count)), k)
+	}
+	loop("two", "one", 2)
+	loop("last", "rest", 1)
+	JZ(LabelRef("sum"))
+	mask := restMask(k)
+	multiply(func(m Mem) reg.VecVirtual {
+		v := YMM()
+		VMASKMOVPS(m, mask, v)
+		return v
+	}, 0)
+	Label("sum")
+	writeDots(acc)
+	finish()
+}
+
+func writeDots(acc [][]reg.VecVirtual) {
+	c, stride := load64("c"), load64("strideC")
+	alpha, beta, bits := XMM(), XMM(), GP32()
+	VBROADCASTSS(address("alpha"), alpha)
+	VBROADCASTSS(address("beta"), beta)
+	MOVL(address("beta"), bits)
+	ADDL(bits, bits)
+	for i, row := range acc {
+		for j := 0; j < len(row); j += 4 {
+			writeSums(fmt.Sprintf("write%d%d", i, j), sums(row[j:min(j+4, len(row))]), len(row)-j, at(c, 4*j), alpha, beta, bits)
+		}
+		if i < len(acc)-1 {
+			ADDQ(stride, c)
+		}
+	}
+}
+
+// sums returns up to four horizontal sums side by side, each summed in the same
+// order.
+func sums(acc []reg.VecVirtual) reg.VecVirtual {
+	four := [4]reg.VecVirtual{acc[0], acc[0], acc[0], acc[0]}
+	copy(four[:], acc)
+	ab, cd, high := YMM(), YMM(), XMM()
+	VHADDPS(four[1], four[0], ab)
+	VHADDPS(four[3], four[2], cd)
+	VHADDPS(cd, ab, ab)
+	VEXTRACTF128(Imm(1), ab, high)
+	VADDPS(high, asX(ab), asX(ab))
+	return asX(ab)
+}
+
+// writeSums is c = alpha*v + beta*c for the first n lanes of v. bits is zero if
+// beta is.
+func writeSums(name string, v reg.VecVirtual, n int, c Mem, alpha, beta reg.VecVirtual, bits reg.GPVirtual) {
+	VMULPS(alpha, v, v)
+	TESTL(bits, bits)
+	JZ(LabelRef(name))
+	old := XMM()
+	switch n {
+	case 1:
+		VMOVSS(c, old)
+	case 2, 3:
+		VMOVSD(c, old)
+		if n == 3 {
+			third := XMM()
+			VMOVSS(c.Offset(8), third)
+			VMOVLHPS(third, old, old)
+		}
+	default:
+		VMOVUPS(c, old)
+	}
+	VFMADD231PS(old, beta, v)
+	Label(name)
+	switch n {
+	case 1:
+		VMOVSS(v, c)
+	case 2, 3:
+		VMOVLPS(v, c)
+		if n == 3 {
+			VEXTRACTPS(Imm(2), v, c.Offset(8))
+		}
+	default:
+		VMOVUPS(v, c)
+	}
+}
+
+// packKernels copy matrices into the order in which tiles read them.
+func packKernels() {
+	TEXT("transpose4AVX2", NOSPLIT, "func(blocks int, row0, row1, row2, row3, to *float32, stepTo int)")
+	Pragma("noescape")
+	Doc("transpose4AVX2 writes columns of four rows as rows of four, stepTo bytes apart:", "eight times blocks columns.")
+	blocks, to, step := load64("blocks"), load64("to"), load64("stepTo")
+	rows := []reg.GPVirtual{load64("row0"), load64("row1"), load64("row2"), load64("row3")}
+	three, half := GP64(), GP64()
+	LEAQ(Mem{Base: step, Index: step, Scale: 2}, three)
+	Label("block")
+	v := make([]reg.VecVirtual, 4)
+	for i, r := range rows {
+		v[i] = YMM()
+		VMOVUPS(at(r, 0), v[i])
+		ADDQ(Imm(32), r)
+	}
+	low01, high01, low23, high23 := YMM(), YMM(), YMM(), YMM()
+	VUNPCKLPS(v[1], v[0], low01)
+	VUNPCKHPS(v[1], v[0], high01)
+	VUNPCKLPS(v[3], v[2], low23)
+	VUNPCKHPS(v[3], v[2], high23)
+	out := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	VUNPCKLPD(low23, low01, out[0])
+	VUNPCKHPD(low23, low01, out[1])
+	VUNPCKLPD(high23, high01, out[2])
+	VUNPCKHPD(high23, high01, out[3])
+	LEAQ(Mem{Base: to, Index: step, Scale: 4}, half)
+	places := func(base reg.GPVirtual) []Mem {
+		return []Mem{at(base, 0), {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1}}
+	}
+	for i, m := range places(to) {
+		VMOVUPS(asX(out[i]), m)
+	}
+	for i, m := range places(half) {
+		VEXTRACTF128(Imm(1), out[i], m)
+	}
+	LEAQ(Mem{Base: to, Index: step, Scale: 8}, to)
+	DECQ(blocks)
+	JNZ(LabelRef("block"))
+	finish()
+
+	for _, floats := range []int{4, 16} {
+		copyKernel(floats)
+	}
+}
+
+func copyKernel(floats int) {
+	name := fmt.Sprintf("copy%dAVX2", floats)
+	TEXT(name, NOSPLIT, "func(rows int, from *float32, stepFrom int, to *float32, stepTo int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s copies rows of %d elements. Steps are in bytes.", name, floats))
+	rows, from, to := load64("rows"), load64("from"), load64("to")
+	stepFrom, stepTo := load64("stepFrom"), load64("stepTo")
+	Label("row")
+	for i := 0; i < floats; i += width {
+		v := YMM()
+		if floats < width {
+			v = asX(v)
+		}
+		VMOVUPS(at(from, 4*i), v)
+		VMOVUPS(v, at(to, 4*i))
+	}
+	ADDQ(stepFrom, from)
+	ADDQ(stepTo, to)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	finish()
+}

@@ -1,0 +1,78 @@
+package vec
+
+// Products with fewer than small rows or columns. Tiles 16 or 32 columns wide
+// would leave lanes idle there, and packing would cost as much as it saves.
+const small = 32
+
+// dotStretchMax is how much of k one inner product covers before it is added to
+// c: b's part of that length must stay in the first-level cache.
+const dotStretchMax = 1024
+
+// dots is the product with b transposed and few columns, by inner products:
+// both operands run along k, no lane is idle, nothing is packed.
+func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	stretches := (k + dotStretchMax - 1) / dotStretchMax
+	groups := (n + 4) / 5
+	for s := range stretches {
+		p := part(s, stretches, k)
+		kb := part(s+1, stretches, k) - p
+		for i := 0; i < m; i += 2 {
+			rows := min(2, m-i)
+			for g := range groups {
+				j := part(g, groups, n)
+				dotTile(rows, part(g+1, groups, n)-j, kb, &a[i*lda+p], 4*lda, &b[j*ldb+p], 4*ldb, alpha, beta, &c[i*ldc+j], 4*ldc)
+			}
+		}
+		beta = 1
+	}
+}
+
+// fewColumnsNN turns b, which is small, and takes inner products.
+func fewColumnsNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	w := takeWorkspace()
+	defer w.giveBack()
+	stride := roundUp(k, 8)
+	w.b = grow(w.b, n*stride)
+	transpose(k, n, b, ldb, w.b, stride, false)
+	dots(m, n, k, alpha, a, lda, w.b, stride, beta, c, ldc)
+}
+
+// fewRowsNT computes the transposed product: inner products of the rows of b
+// with the few rows of a.
+func fewRowsNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	w := takeWorkspace()
+	defer w.giveBack()
+	w.c = grow(w.c, m*n)
+	dots(n, m, k, alpha, b, ldb, a, lda, 0, w.c, m)
+	addTransposed(w, n, m, w.c, beta, c, ldc)
+}
+
+// fewColumnsTN computes the transposed product, whose rows are long: bᵀ*a, with
+// a read where it lies.
+func fewColumnsTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	w := takeWorkspace()
+	defer w.giveBack()
+	w.c = grow(w.c, m*n)
+	g := product{m: n, n: m, k: k, alpha: alpha, a: b, b: a, c: w.c, lda: ldb, ldb: lda, ldc: m, transA: true}
+	g.run()
+	addTransposed(w, n, m, w.c, beta, c, ldc)
+}
+
+// addTransposed sets c, of cols rows, to the transpose of t, which has cols
+// columns, plus beta*c.
+func addTransposed(w *workspace, rows, cols int, t []float32, beta float32, c []float32, ldc int) {
+	if beta == 0 {
+		transpose(rows, cols, t, cols, c, ldc, false)
+		return
+	}
+	w.t = grow(w.t, rows*cols)
+	transpose(rows, cols, t, cols, w.t, rows, false)
+	scaleRows(cols, rows, beta, c, ldc)
+	if ldc == rows {
+		Add(w.t, c[:rows*cols])
+		return
+	}
+	for i := range cols {
+		add(w.t[i*rows:(i+1)*rows], c[i*ldc:i*ldc+rows])
+	}
+}

@@ -1,0 +1,37 @@
+package vec
+
+// A workspace holds the packed operands of one matrix product at a time. It
+// grows to what the largest product needs, a few megabytes, and is used again.
+type workspace struct {
+	a, b []float32 // packed operands
+	c, t []float32 // products to be transposed
+}
+
+// idle keeps workspaces between calls, at most as many as calls ever ran side by
+// side, and no more than it has room for. A sync.Pool would drop them at each
+// garbage collection and make the next call allocate.
+var idle = make(chan *workspace, 64)
+
+func takeWorkspace() *workspace {
+	select {
+	case w := <-idle:
+		return w
+	default:
+		return &workspace{}
+	}
+}
+
+func (w *workspace) giveBack() {
+	select {
+	case idle <- w:
+	default:
+	}
+}
+
+// grow returns a slice of n elements with any content.
+func grow(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n, n+n/8)
+	}
+	return x[:n]
+}
