@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -60,6 +61,11 @@ type storedFile struct {
 	Rows   int
 	Bytes  int64
 	CRC32C uint32
+	Spans  []splitfile.Span
+}
+
+func (f *storedFile) layout() splitfile.Layout {
+	return splitfile.Layout{Rows: f.Rows, Spans: f.Spans}
 }
 
 const manifestName = "manifest.json"
@@ -195,7 +201,7 @@ func (l *loader) names(f *storedFile) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return splitfile.ReadNames(file)
+	return splitfile.ReadNames(file, f.layout())
 }
 
 func (l *loader) load() (*Set, error) {
@@ -220,7 +226,7 @@ func (l *loader) load() (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := splitfile.ReadColumns(file, shape)
+		c, err := splitfile.ReadColumns(file, l.m.Splits[i].layout(), shape)
 		if err != nil {
 			return nil, err
 		}
@@ -329,15 +335,15 @@ type storer struct {
 }
 
 func (w *storer) columns(set *Set, splits int) error {
-	shape := splitfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
 	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
 		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
+	shape := splitfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
+	var err error
 	if r := set.Ratings; r != nil {
-		var err error
-		if w.m.Users, err = w.file("users.arrow", len(r.Users), func(f *bufio.Writer) error { return splitfile.WriteNames(f, r.Users) }); err != nil {
+		if w.m.Users, err = w.names("users.arrow", r.Users); err != nil {
 			return err
 		}
-		if w.m.Items, err = w.file("items.arrow", len(r.Items), func(f *bufio.Writer) error { return splitfile.WriteNames(f, r.Items) }); err != nil {
+		if w.m.Items, err = w.names("items.arrow", r.Items); err != nil {
 			return err
 		}
 	} else {
@@ -349,8 +355,8 @@ func (w *storer) columns(set *Set, splits int) error {
 	}
 	rows := set.Rows()
 	for i := range splits {
-		c, n := set.columns(rows*i/splits, rows*(i+1)/splits)
-		f, err := w.file(fmt.Sprintf("split-%05d.arrow", i), n, func(f *bufio.Writer) error {
+		c := set.columns(rows*i/splits, rows*(i+1)/splits)
+		f, err := w.file(fmt.Sprintf("split-%05d.arrow", i), func(f io.Writer) error {
 			return splitfile.WriteColumns(f, shape, c, meta)
 		})
 		if err != nil {
@@ -362,18 +368,23 @@ func (w *storer) columns(set *Set, splits int) error {
 }
 
 // columns are the rows lo to hi-1 for storing.
-func (s *Set) columns(lo, hi int) (*splitfile.Columns, int) {
+func (s *Set) columns(lo, hi int) *splitfile.Columns {
 	if s.Ratings != nil {
 		r := s.Ratings.View(lo, hi)
-		return &splitfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}, hi - lo
+		return &splitfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}
 	}
 	e := s.Examples.View(lo, hi)
-	return &splitfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}, hi - lo
+	return &splitfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
 }
 
-// file writes one file, buffered, with its checksum.
-func (w *storer) file(name string, rows int, fill func(*bufio.Writer) error) (*storedFile, error) {
-	f, err := os.Create(filepath.Join(w.dir, name))
+func (w *storer) names(name string, ids []string) (*storedFile, error) {
+	return w.file(name, func(f io.Writer) error { return splitfile.WriteNames(f, ids) })
+}
+
+// file writes one file, buffered, with its checksum, and finds its columns.
+func (w *storer) file(name string, fill func(io.Writer) error) (*storedFile, error) {
+	path := filepath.Join(w.dir, name)
+	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -386,5 +397,13 @@ func (w *storer) file(name string, rows int, fill func(*bufio.Writer) error) (*s
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
-	return &storedFile{Name: name, Rows: rows, Bytes: sum.Bytes, CRC32C: sum.Sum}, err
+	if err != nil {
+		return nil, err
+	}
+	m, err := splitfile.Map(path)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := splitfile.Locate(m.Bytes)
+	return &storedFile{Name: name, Rows: layout.Rows, Bytes: sum.Bytes, CRC32C: sum.Sum, Spans: layout.Spans}, errors.Join(err, m.Close())
 }

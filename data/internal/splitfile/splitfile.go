@@ -4,10 +4,12 @@
 // The caller's duties, in order:
 //
 //  1. WriteColumns and WriteNames into a file that nobody reads yet; keep its
-//     length and checksum elsewhere, and move it into place when it is whole.
+//     length, checksum and Layout (see Locate) elsewhere, and move it into
+//     place when it is whole.
 //  2. Map the file, compare length and checksum, then ReadColumns with the
-//     Shape that was written. The columns point into the mapping: a write to
-//     them ends the process, and they are gone when the mapping is closed.
+//     Shape and the Layout that were written. The columns point into the
+//     mapping: a write to them ends the process, and they are gone when the
+//     mapping is closed.
 //
 // Every file is one uncompressed record batch without nulls, so that pyarrow
 // and others read it. Ratings are the columns user, item (int32, positions in
@@ -15,11 +17,12 @@
 // features, a fixed_size_list<float32> where rows are dense, and a
 // large_list<struct<index: int32, value: float32>> where they are sparse.
 //
-// The package refuses files of another shape, and positions that point outside
-// their row, list or width: whoever walks the columns may trust them.
+// The package refuses layouts that do not fit the file, and positions that
+// point outside their list or width: whoever walks the columns may trust them.
 package splitfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"unsafe"
@@ -76,6 +79,17 @@ func (s Shape) schema(meta map[string]string) *arrow.Schema {
 	}
 	m := arrow.MetadataFrom(meta)
 	return arrow.NewSchema(fields, &m)
+}
+
+// spans is how many buffers the columns of a shape have.
+func (s Shape) spans() int {
+	switch {
+	case s.Ratings:
+		return 3
+	case s.Sparse:
+		return 4
+	}
+	return 2
 }
 
 // WriteColumns writes one file; meta goes into its schema.
@@ -148,55 +162,116 @@ func WriteNames(w io.Writer, names []string) error {
 
 var namesSchema = arrow.NewSchema([]arrow.Field{required("name", arrow.BinaryTypes.LargeString)}, nil)
 
+// Span is where one buffer lies in a file.
+type Span struct{ Offset, Bytes int64 }
+
+// Layout is where the columns of a file lie, in this order: user, item,
+// rating; or label, values; or label, offsets, indices, values; or, for names,
+// offsets, text.
+type Layout struct {
+	Rows  int
+	Spans []Span
+}
+
+// Locate finds the columns of a file that this process has just written. It
+// runs the Arrow reader, which takes memory on the word of what it reads, so
+// it is not for files from elsewhere: their layout was kept beside them.
+func Locate(file []byte) (Layout, error) {
+	in, err := ipc.NewMappedFileReader(file, ipc.WithBodySizeLimit(0))
+	if err != nil {
+		return Layout{}, err
+	}
+	defer in.Close()
+	batch, err := in.RecordBatch(0)
+	if err != nil {
+		return Layout{}, err
+	}
+	l := Layout{Rows: int(batch.NumRows())}
+	for i := range int(batch.NumCols()) {
+		if err := l.add(file, batch.Column(i).Data()); err != nil {
+			return Layout{}, err
+		}
+	}
+	return l, nil
+}
+
+// add adds the buffers of a column, but for the first, which would mark nulls,
+// and then those of its children.
+func (l *Layout) add(file []byte, data arrow.ArrayData) error {
+	for _, buffer := range data.Buffers()[1:] {
+		var b []byte
+		if buffer != nil {
+			b = buffer.Bytes()
+		}
+		if len(b) == 0 {
+			l.Spans = append(l.Spans, Span{})
+			continue
+		}
+		at := int64(uintptr(unsafe.Pointer(&b[0])) - uintptr(unsafe.Pointer(&file[0])))
+		if at < 0 || at+int64(len(b)) > int64(len(file)) {
+			return errors.New("splitfile: a column was copied, not mapped")
+		}
+		l.Spans = append(l.Spans, Span{Offset: at, Bytes: int64(len(b))})
+	}
+	for _, child := range data.Children() {
+		if err := l.add(file, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ReadNames reads a list of names; the strings do not refer to file.
-func ReadNames(file []byte) (names []string, err error) {
-	err = read(file, namesSchema, func(rows int, columns []arrow.ArrayData) error {
-		offset, err := view[int64](columns[0], 1, rows+1)
-		if err != nil {
-			return err
-		}
-		text := string(buffer(columns[0], 2))
-		if err := checkOffsets(offset, len(text)); err != nil {
-			return err
-		}
-		names = make([]string, rows)
-		for i := range names {
-			names[i] = text[offset[i]:offset[i+1]]
-		}
-		return nil
-	})
-	return names, err
+func ReadNames(file []byte, l Layout) ([]string, error) {
+	if l.Rows < 0 || len(l.Spans) != 2 {
+		return nil, fmt.Errorf("splitfile: %d names in %d buffers", l.Rows, len(l.Spans))
+	}
+	offset, err := view[int64](file, l, 0, int64(l.Rows)+1)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := l.Spans[1].of(file)
+	if err != nil {
+		return nil, err
+	}
+	text := string(raw)
+	if err := checkOffsets(offset, int64(len(text))); err != nil {
+		return nil, err
+	}
+	names := make([]string, l.Rows)
+	for i := range names {
+		names[i] = text[offset[i]:offset[i+1]]
+	}
+	return names, nil
 }
 
 // ReadColumns returns the columns of a file, which point into it.
-func ReadColumns(file []byte, s Shape) (c *Columns, err error) {
-	if !s.Ratings && s.Features < 1 {
-		return nil, fmt.Errorf("splitfile: examples with %d features", s.Features)
-	}
+func ReadColumns(file []byte, l Layout, s Shape) (c *Columns, err error) {
 	c = &Columns{}
-	err = read(file, s.schema(nil), func(rows int, columns []arrow.ArrayData) error {
-		switch {
-		case s.Ratings:
-			return c.readRatings(rows, columns, s)
-		case s.Sparse:
-			return c.readSparse(rows, columns, s)
-		}
-		return c.readDense(rows, columns, s)
-	})
+	switch {
+	case l.Rows < 0 || !s.Ratings && s.Features < 1 || len(l.Spans) != s.spans():
+		err = fmt.Errorf("splitfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
+	case s.Ratings:
+		err = c.readRatings(file, l, s)
+	case s.Sparse:
+		err = c.readSparse(file, l, s)
+	default:
+		err = c.readDense(file, l, s)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Columns) readRatings(rows int, columns []arrow.ArrayData, s Shape) (err error) {
-	if c.User, err = view[int32](columns[0], 1, rows); err != nil {
+func (c *Columns) readRatings(file []byte, l Layout, s Shape) (err error) {
+	if c.User, err = view[int32](file, l, 0, int64(l.Rows)); err != nil {
 		return err
 	}
-	if c.Item, err = view[int32](columns[1], 1, rows); err != nil {
+	if c.Item, err = view[int32](file, l, 1, int64(l.Rows)); err != nil {
 		return err
 	}
-	if c.Rating, err = view[float32](columns[2], 1, rows); err != nil {
+	if c.Rating, err = view[float32](file, l, 2, int64(l.Rows)); err != nil {
 		return err
 	}
 	if err := checkBelow(c.User, s.Users); err != nil {
@@ -205,142 +280,63 @@ func (c *Columns) readRatings(rows int, columns []arrow.ArrayData, s Shape) (err
 	return checkBelow(c.Item, s.Items)
 }
 
-func (c *Columns) readDense(rows int, columns []arrow.ArrayData, s Shape) (err error) {
-	if c.Label, err = view[float32](columns[0], 1, rows); err != nil {
+func (c *Columns) readDense(file []byte, l Layout, s Shape) (err error) {
+	if c.Label, err = view[float32](file, l, 0, int64(l.Rows)); err != nil {
 		return err
 	}
-	values, err := child(columns[1], 0)
-	if err != nil {
-		return err
+	if l.Rows > len(file)/s.Features {
+		return fmt.Errorf("splitfile: %d rows of %d features in %d bytes", l.Rows, s.Features, len(file))
 	}
-	if values.Len()/s.Features < rows {
-		return fmt.Errorf("splitfile: %d values for %d rows of %d", values.Len(), rows, s.Features)
-	}
-	c.Dense, err = view[float32](values, 1, rows*s.Features)
+	c.Dense, err = view[float32](file, l, 1, int64(l.Rows)*int64(s.Features))
 	return err
 }
 
-func (c *Columns) readSparse(rows int, columns []arrow.ArrayData, s Shape) (err error) {
-	if c.Label, err = view[float32](columns[0], 1, rows); err != nil {
+func (c *Columns) readSparse(file []byte, l Layout, s Shape) (err error) {
+	if c.Label, err = view[float32](file, l, 0, int64(l.Rows)); err != nil {
 		return err
 	}
-	if c.Offset, err = view[int64](columns[1], 1, rows+1); err != nil {
+	if c.Offset, err = view[int64](file, l, 1, int64(l.Rows)+1); err != nil {
 		return err
 	}
-	entries, err := child(columns[1], 0)
-	if err != nil {
+	if err := checkOffsets(c.Offset, int64(len(file))); err != nil {
 		return err
 	}
-	if err := checkOffsets(c.Offset, entries.Len()); err != nil {
+	n := c.Offset[l.Rows]
+	if c.Index, err = view[int32](file, l, 2, n); err != nil {
 		return err
 	}
-	n := int(c.Offset[rows])
-	for i := range 2 {
-		part, err := child(entries, i)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			c.Index, err = view[int32](part, 1, n)
-		} else {
-			c.Value, err = view[float32](part, 1, n)
-		}
-		if err != nil {
-			return err
-		}
+	if c.Value, err = view[float32](file, l, 3, n); err != nil {
+		return err
 	}
 	return checkBelow(c.Index, s.Features)
 }
 
-// read opens a file of one record batch and hands out its columns. The Arrow
-// reader is made for files that are what they say: what it does with others
-// (it may panic) ends here as an error.
-func read(file []byte, schema *arrow.Schema, use func(rows int, columns []arrow.ArrayData) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("splitfile: damaged file: %v", r)
-		}
-	}()
-	in, err := ipc.NewMappedFileReader(file, ipc.WithBodySizeLimit(0), ipc.WithAllocator(sparing{}))
+// of is the bytes of a span.
+func (s Span) of(file []byte) ([]byte, error) {
+	if s.Offset < 0 || s.Bytes < 0 || s.Offset > int64(len(file)) || s.Bytes > int64(len(file))-s.Offset {
+		return nil, fmt.Errorf("splitfile: bytes %d to %d+%d of %d", s.Offset, s.Offset, s.Bytes, len(file))
+	}
+	return file[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes], nil
+}
+
+// padding is the multiple to which Arrow fills up buffers.
+const padding = 8
+
+// view is span i as n values.
+func view[T int32 | int64 | float32](file []byte, l Layout, i int, n int64) ([]T, error) {
+	b, err := l.Spans[i].of(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer in.Close()
-	if in.NumRecords() != 1 || in.NumDictionaries() != 0 || !sameFields(in.Schema(), schema) {
-		return fmt.Errorf("splitfile: %d batches of %v, not one of %v", in.NumRecords(), in.Schema(), schema)
-	}
-	batch, err := in.RecordBatch(0)
-	if err != nil {
-		return err
-	}
-	columns := make([]arrow.ArrayData, batch.NumCols())
-	for i := range columns {
-		columns[i] = batch.Column(i).Data()
-		if columns[i].NullN() != 0 || columns[i].Offset() != 0 || int64(columns[i].Len()) != batch.NumRows() {
-			return fmt.Errorf("splitfile: column %d is not %d values", i, batch.NumRows())
-		}
-	}
-	return use(int(batch.NumRows()), columns)
-}
-
-func sameFields(a, b *arrow.Schema) bool {
-	if a.NumFields() != b.NumFields() {
-		return false
-	}
-	for i, f := range a.Fields() {
-		if g := b.Field(i); f.Name != g.Name || f.Nullable || !arrow.TypeEqual(f.Type, g.Type) {
-			return false
-		}
-	}
-	return true
-}
-
-// sparing is an allocator for readers that need not allocate: columns point
-// into the file. A compressed body would ask for what its header claims.
-type sparing struct{}
-
-const sparingMax = 64 << 10
-
-func (sparing) Allocate(size int) []byte {
-	if size > sparingMax {
-		panic(fmt.Sprintf("asks for %d bytes", size))
-	}
-	return make([]byte, size)
-}
-
-func (s sparing) Reallocate(size int, b []byte) []byte {
-	out := s.Allocate(size)
-	copy(out, b)
-	return out
-}
-
-func (sparing) Free([]byte) {}
-
-func child(data arrow.ArrayData, i int) (arrow.ArrayData, error) {
-	children := data.Children()
-	if i >= len(children) || children[i].NullN() != 0 || children[i].Offset() != 0 {
-		return nil, fmt.Errorf("splitfile: column %v lacks part %d", data.DataType(), i)
-	}
-	return children[i], nil
-}
-
-func buffer(data arrow.ArrayData, i int) []byte {
-	if buffers := data.Buffers(); i < len(buffers) && buffers[i] != nil {
-		return buffers[i].Bytes()
-	}
-	return nil
-}
-
-// view is buffer i of a column as n values.
-func view[T int32 | int64 | float32](data arrow.ArrayData, i, n int) ([]T, error) {
-	b := buffer(data, i)
 	var zero T
-	size := int(unsafe.Sizeof(zero))
-	if n == 0 {
+	size := int64(unsafe.Sizeof(zero))
+	switch {
+	case n == 0:
 		return []T{}, nil
-	}
-	if n < 0 || len(b)/size < n || uintptr(unsafe.Pointer(&b[0]))%uintptr(size) != 0 {
+	case n < 0 || int64(len(b))/size < n || int64(len(b))-n*size >= padding:
 		return nil, fmt.Errorf("splitfile: %d bytes are not %d values of %d", len(b), n, size)
+	case uintptr(unsafe.Pointer(&b[0]))%uintptr(size) != 0:
+		return nil, fmt.Errorf("splitfile: values of %d bytes begin at %d", size, l.Spans[i].Offset)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n), nil
 }
@@ -353,7 +349,7 @@ func bytesOf[T int32 | int64 | float32](values []T) []byte {
 }
 
 // checkOffsets wants offsets from 0, ascending, within n.
-func checkOffsets(offset []int64, n int) error {
+func checkOffsets(offset []int64, n int64) error {
 	previous := int64(0)
 	for i, at := range offset {
 		if at < previous || i == 0 && at != 0 {
@@ -361,7 +357,7 @@ func checkOffsets(offset []int64, n int) error {
 		}
 		previous = at
 	}
-	if previous > int64(n) {
+	if previous > n {
 		return fmt.Errorf("splitfile: rows end at %d of %d", previous, n)
 	}
 	return nil
