@@ -151,11 +151,20 @@ func cutField(text []byte, i int, separator string) (field []byte, end int, f *F
 		return cutQuoted(text, i, separator)
 	}
 	end = i
-	for text[end] != '\n' && !separates(text, end, separator) {
-		end++
+	if c := separator[0]; len(separator) == 1 && c != ' ' {
+		for text[end] != '\n' && text[end] != c {
+			end++
+		}
+	} else {
+		for text[end] != '\n' && !separates(text, end, separator) {
+			end++
+		}
 	}
-	field = bytes.TrimRight(text[i:end], " \r\t")
-	return field, end, nil
+	last := end
+	for last > i && (text[last-1] == ' ' || text[last-1] == '\r' || text[last-1] == '\t') {
+		last--
+	}
+	return text[i:last], end, nil
 }
 
 // separates reports whether a separator stands at i.

@@ -76,6 +76,13 @@ func printableID(id []byte) bool {
 // appearance: walking the blocks in order meets every new id where the input
 // has it. tables[w] maps a worker's numbers to the merged ones.
 func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
+	if len(workers) == 1 {
+		table := make([]int32, len(workers[0].ids))
+		for at := range table {
+			table[at] = int32(at)
+		}
+		return workers[0].ids, [][]int32{table}
+	}
 	tables = make([][]int32, len(workers))
 	for w, in := range workers {
 		tables[w] = make([]int32, 0, len(in.ids))

@@ -50,7 +50,7 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 // position behind the newline.
 func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 	previous := l.Least - 1
-	low, high := p.Low, p.High
+	indices, values, from := p.Index, p.Value, len(p.Index)
 	for {
 		for text[i] == ' ' || text[i] == '\t' {
 			i++
@@ -67,7 +67,10 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 		}
 		if text[i] != ':' || i == first || i-first > 10 {
 			if next, ok := rowEnd(text, first); ok {
-				p.Low, p.High = low, high
+				p.Index, p.Value = indices, values
+				if from < len(indices) { // ascending: the ends are the extremes
+					p.Low, p.High = min(p.Low, indices[from]), max(p.High, int32(previous))
+				}
 				return next, nil
 			}
 			return 0, l.badEntry(text, first)
@@ -76,6 +79,12 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 			return 0, l.badIndex(text[first:i], first, index, previous)
 		}
 		previous = index
+		indices = append(indices, int32(index))
+		if d := text[i+1] - '0'; d <= 9 && text[i+2] <= ' ' { // counts and one-hot rows
+			values = append(values, float32(d))
+			i += 2
+			continue
+		}
 		value, end := ordinary(text, i+1)
 		if end < 0 || text[end] > ' ' {
 			field := token(text, i+1)
@@ -86,9 +95,7 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 			value, end = v, i+1+len(field)
 		}
 		i = end
-		low, high = min(low, int32(index)), max(high, int32(index))
-		p.Index = append(p.Index, int32(index))
-		p.Value = append(p.Value, value)
+		values = append(values, value)
 	}
 }
 
