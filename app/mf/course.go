@@ -15,19 +15,26 @@ type course struct {
 	noise    float64 // held-out RMSE in standard units; 1 before the first epoch
 	best     float64 // lowest noise so far
 	since    int     // epochs since then
-	brake    float64 // steps are divided by this; grows when training diverges
+	brake    float64 // steps are divided by this; grows when training diverges or held-out ratings gain nothing
 	reset    bool    // the next epoch starts again from the first values
 	restarts int
 	order    [3]float64 // a task's arguments: step, l2, reset
 }
 
 // Training that loses to predicting the mean by this much diverges. A start is repeated with steps
-// divided by brakeFactor, so often that steps of 1e-6 are reached.
+// divided by brakeFactor, so often that steps of 1e-6 are reached. An epoch after which held-out
+// ratings are predicted no better halves the steps that follow: smaller steps average over more
+// ratings, which often lowers the error once more.
 const (
 	divergedAbove = 1.5
 	brakeFactor   = 4
 	restartsMax   = 8
+	annealFactor  = 2
 )
+
+// In the first epochs the biases are learned, and then little happens until the factors have grown
+// from their small beginnings. Held-out ratings that are predicted no better meanwhile mean nothing.
+const warmup = 30
 
 func newCourse(p *plan) course {
 	c := course{plan: p, noise: 1, best: math.Inf(1), brake: 1}
@@ -76,7 +83,10 @@ func (c *course) judge(heldRMSE float64) bool {
 		c.best, c.since = heldRMSE, 0
 		return true
 	}
-	c.since++
+	if c.epoch > warmup {
+		c.since++
+		c.brake *= annealFactor
+	}
 	return false
 }
 

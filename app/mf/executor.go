@@ -18,7 +18,7 @@ type worker struct {
 
 func newWorker(p *plan, split bellows.SplitID) worker {
 	return worker{plan: p, share: &p.shares[split],
-		factors: vec.Factors{Rank: p.rank, Stride: p.width, BiasStride: p.width, BiasL2: biasL2}}
+		factors: vec.Factors{Rank: p.rank, Stride: p.width, BiasStride: p.width, BiasL2: float32(p.bias)}}
 }
 
 // descend visits ratings once, updating both slabs in place. It returns the sum of the squared

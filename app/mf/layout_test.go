@@ -91,7 +91,7 @@ func planFor(t *testing.T, m made, c config) *plan {
 }
 
 func TestStrataVisitEveryRatingOnce(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 5, rank: 7, biases: true, step: stepDefault})
+	p := planFor(t, small, config{schedule: strata, splits: 5, rank: 7, biases: true, step: 0.02})
 	var got []visit
 	for s := range p.shares {
 		for c := range p.clocks {
@@ -113,7 +113,7 @@ func TestStrataVisitEveryRatingOnce(t *testing.T) {
 }
 
 func TestClocksVisitEveryRatingOnce(t *testing.T) {
-	p := planFor(t, small, config{schedule: ssp, splits: 3, clocks: 4, rank: 7, biases: true, step: stepDefault})
+	p := planFor(t, small, config{schedule: ssp, splits: 3, clocks: 4, rank: 7, biases: true, step: 0.02})
 	var got []visit
 	for s := range p.shares {
 		for c := range p.clocks {
@@ -134,7 +134,7 @@ func TestClocksVisitEveryRatingOnce(t *testing.T) {
 func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 	m := made{users: 300, items: 200, rank: 1, each: 100, mean: 0, unit: 1, seed: 3}
 	// Rows of 2048 values make tiles of 24 rows.
-	p := planFor(t, m, config{schedule: strata, splits: 2, rank: 2047, biases: true, step: stepDefault})
+	p := planFor(t, m, config{schedule: strata, splits: 2, rank: 2047, biases: true, step: 0.02})
 	var got []visit
 	changes := 0
 	for s := range p.shares {
@@ -166,7 +166,7 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 }
 
 func TestProbesGroupByItemPart(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: stepDefault})
+	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
 	p.group(list, func(s *share) *probes { return &s.test })
 	found := 0

@@ -93,10 +93,10 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 	return p, nil
 }
 
-// taskRatings is the size of a task that Splits aim at: 100 to 200 µs, so that the price of a
+// taskRatings is the size of a task that Splits aim at: 100 to 200 µs at rank 32, so that the price of a
 // task is small beside it.
 const (
-	taskRatings   = 6000
+	taskRatings   = 16000
 	splitsAutoMax = 256
 	splitsAutoMin = 4
 )

@@ -95,24 +95,23 @@ func (p *plan) score(c columns, users, items []float32) float64 {
 
 // predict is the standardised prediction from what is known of the user and the item.
 func (p *plan) predict(user, item int32, users, items []float32) float32 {
-	var u, i []float32
-	var sum float32
-	if user >= 0 {
-		u = users[int(user)*p.width:][:p.width]
+	n := p.rank
+	if user >= 0 && item >= 0 {
+		u, i := users[int(user)*p.width:][:p.width], items[int(item)*p.width:][:p.width]
+		if !p.biases {
+			return vec.Dot(u[:n], i[:n])
+		}
+		return u[n] + i[n] + vec.Dot(u[:n], i[:n])
 	}
-	if item >= 0 {
-		i = items[int(item)*p.width:][:p.width]
+	switch {
+	case !p.biases:
+		return 0
+	case user >= 0:
+		return users[int(user)*p.width+n]
+	case item >= 0:
+		return items[int(item)*p.width+n]
 	}
-	if p.biases && u != nil {
-		sum += u[p.rank]
-	}
-	if p.biases && i != nil {
-		sum += i[p.rank]
-	}
-	if u != nil && i != nil {
-		sum += vec.Dot(u[:p.rank], i[:p.rank])
-	}
-	return sum
+	return 0
 }
 
 // heldOut chooses the rows that are not trained on, and the rest.

@@ -22,19 +22,25 @@ type recipe struct {
 	decay float64 // the steps' c
 	edge  float64
 	l2    float64 // given by the user; negative: follow the noise
+	bias  float64 // L2 of the biases
 }
 
 const (
-	edgePart   = 0.54  // l2 of the first epoch in units of noise·edge
-	recede     = 0.985 // l2 from one epoch to the next
-	decayPart  = 0.003 // steps' decay in units of 1/edge²
-	biasL2     = 0.05  // flat optimum on all sets
-	deviation0 = 0.03  // of the factors' first values: small, so that strong factors come first
+	firstStep  = 0.02   // larger ones do not help thin data, smaller ones cost epochs
+	edgePart   = 0.54   // l2 of the first epoch in units of noise·edge
+	recede     = 0.985  // l2 from one epoch to the next
+	decayPart  = 0.0025 // steps' decay in units of 1/edge²
+	biasPart   = 0.85   // L2 of biases in units of edge²; the optimum is flat
+	biasMost   = 0.3    // more leaves the biases of thin data unlearned
+	deviation0 = 0.03   // of the factors' first values: small, so that strong factors come first
 )
 
 func newRecipe(c config, ratings, users, items int) recipe {
 	edge := math.Sqrt(float64(users)/float64(ratings)) + math.Sqrt(float64(items)/float64(ratings))
-	r := recipe{step: c.step, decay: decayPart / (edge * edge), edge: edge, l2: -1}
+	if c.step == 0 {
+		c.step = firstStep
+	}
+	r := recipe{step: c.step, decay: decayPart / (edge * edge), edge: edge, l2: -1, bias: min(biasPart*edge*edge, biasMost)}
 	if c.ownL2 {
 		r.l2 = c.l2
 	}

@@ -32,7 +32,7 @@ func (App) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.settle(values)
+	p.settle(values, p.recipe.step)
 	run := &app.Run{
 		Job: p.job(), Settings: values.All(), Headline: p.headline(), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline(set, test),

@@ -25,7 +25,7 @@ func (App) Describe() app.Description {
 		Metrics: []string{"train_rmse", "test_rmse"},
 		Settings: []app.Setting{
 			{Name: "rank", Default: "32", Reason: "factors of a user and of an item; more cost time in proportion and seldom predict better"},
-			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02, which then falls with the visits to a row"},
+			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02; steps then fall, faster where rows are visited more often"},
 			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
@@ -42,9 +42,9 @@ type config struct {
 	rank      int
 	biases    bool
 	schedule  string
-	splits    int // 0: chosen from the data
-	clocks    int // 0: chosen
-	step      float64
+	splits    int     // 0: chosen from the data
+	clocks    int     // 0: chosen
+	step      float64 // 0: chosen
 	l2        float64
 	ownL2     bool // l2 was given and stays as it is
 	earlyStop bool
@@ -62,7 +62,6 @@ const (
 	splitsMax     = 4096
 	clocksMax     = 10000
 	epochsDefault = 80
-	stepDefault   = 0.02
 	sspClocks     = 10
 )
 
@@ -75,7 +74,7 @@ func configure(in *app.Input) (config, app.Values, error) {
 	c := config{
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"),
 		schedule: v.Choice("schedule", strata, ssp), patience: v.Int("patience", 1, 1000),
-		step: stepDefault, earlyStop: in.Epochs == 0, epochs: in.Epochs, seed: in.Seed, goal: in.Goal,
+		earlyStop: in.Epochs == 0, epochs: in.Epochs, seed: in.Seed, goal: in.Goal,
 	}
 	if in.Epochs == 0 {
 		c.epochs = epochsDefault
@@ -133,8 +132,8 @@ func checkGoal(in *app.Input) error {
 }
 
 // settle records what the run chose. An l2 that follows the noise has no one value and stays auto.
-func (c *config) settle(v app.Values) {
-	v.Settle("lr", strconv.FormatFloat(c.step, 'g', -1, 64))
+func (c *config) settle(v app.Values, step float64) {
+	v.Settle("lr", strconv.FormatFloat(step, 'g', -1, 64))
 	v.Settle("splits", strconv.Itoa(c.splits))
 	v.Settle("clocks", strconv.Itoa(c.clocks))
 	v.Settle("early_stop", strconv.FormatBool(c.earlyStop))
