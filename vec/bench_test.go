@@ -140,3 +140,20 @@ func (c *blockCase) block(users, items int32) {
 		c.user[to], c.item[to] = user[from], item[from]
 	}
 }
+
+// BenchmarkGemm runs the three forms on square and on few-column products.
+func BenchmarkGemm(b *testing.B) {
+	for _, s := range [][3]int{{32, 32, 32}, {33, 65, 47}, {64, 64, 64}, {256, 256, 256}, {1024, 32, 784}, {64, 10, 784}, {784, 10, 64}, {1024, 10, 784}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, f := range forms {
+			b.Run(fmt.Sprintf("%s/%dx%dx%d", f.name, m, n, k), func(b *testing.B) {
+				x, y := operands(source(4), m, n, k, 0, f.transA, f.transB)
+				c := make([]float32, m*n)
+				for b.Loop() {
+					f.run(m, n, k, 1, x.x, x.stride, y.x, y.stride, 0, c, n)
+				}
+				b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

@@ -66,14 +66,15 @@ type product struct {
 	a, b, c        []float32
 	lda, ldb, ldc  int
 	transA, transB bool
-	width          int // columns of a tile
+	wide           bool // AVX-512 tiles
+	width          int  // columns of a tile
 }
 
 func (g *product) run() {
 	w := takeWorkspace()
 	defer w.giveBack()
-	g.width = narrowWidth
-	if active() == levelAVX512 && g.n > narrowWidth {
+	g.wide, g.width = active() == levelAVX512, narrowWidth
+	if g.wide {
 		g.width = wideWidth
 	}
 	stretches := (g.k + stretchMax - 1) / stretchMax
@@ -93,25 +94,40 @@ func part(i, n, total int) int { return i * total / n }
 
 // stretch adds the products over kb steps from p to the nb columns from j.
 func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
-	direct := g.m <= directRows && !g.transB
-	if !direct {
+	directB := g.m <= directRows && !g.transB
+	if !directB {
 		w.b = grow(w.b, roundUp(nb, g.width)*kb)
 		for q := 0; q < nb; q += g.width {
 			g.packB(w.b[q*kb:], j+q, min(g.width, nb-q), p, kb)
 		}
 	}
+	directA := g.transA && g.readsInPlace(kb)
 	for i := 0; i < g.m; i += rowsMax {
 		mb := min(rowsMax, g.m-i)
-		panels := (mb + heightMax - 1) / heightMax
-		w.a = grow(w.a, panels*heightMax*kb)
-		for r := range panels {
-			top := part(r, panels, mb)
-			g.packA(w.a[r*heightMax*kb:], i+top, part(r+1, panels, mb)-top, p, kb)
+		if !directA {
+			g.packPanels(w, i, mb, p, kb)
 		}
 		for q := 0; q < nb; q += g.width {
-			b, stepB := g.panelB(w, direct, j, q, nb, p, kb)
-			g.column(w.a, i, mb, panels, b, stepB, j+q, min(g.width, nb-q), kb, beta)
+			b, stepB := g.panelB(w, directB, j, q, nb, p, kb)
+			g.column(w, directA, i, mb, p, b, stepB, j+q, min(g.width, nb-q), kb, beta)
 		}
+	}
+}
+
+// readsInPlace reports whether a, transposed, is best read where it lies: it
+// fits the first-level cache, or it fits the second and is read twice at most.
+func (g *product) readsInPlace(kb int) bool {
+	const first, second = 8 << 10, 64 << 10 // elements
+	return kb*g.lda <= first || g.n <= 2*g.width && kb*g.lda <= second
+}
+
+// packPanels packs mb rows of a from row i.
+func (g *product) packPanels(w *workspace, i, mb, p, kb int) {
+	panels := panelsOf(mb)
+	w.a = grow(w.a, panels*heightMax*kb)
+	for r := range panels {
+		top := part(r, panels, mb)
+		g.packA(w.a[r*heightMax*kb:], i+top, part(r+1, panels, mb)-top, p, kb)
 	}
 }
 
@@ -130,26 +146,38 @@ func (g *product) panelB(w *workspace, direct bool, j, q, nb, p, kb int) (b []fl
 }
 
 // column runs all panels of a against one panel of b.
-func (g *product) column(a []float32, i, mb, panels int, b []float32, stepB, j, cols, kb int, beta float32) {
+func (g *product) column(w *workspace, direct bool, i, mb, p int, b []float32, stepB, j, cols, kb int, beta float32) {
+	panels := panelsOf(mb)
 	for r := range panels {
 		top := part(r, panels, mb)
 		height := part(r+1, panels, mb) - top
 		c := g.c[(i+top)*g.ldc+j:]
-		panel := a[r*heightMax*kb:]
-		if g.width == wideWidth && cols > narrowWidth {
-			wideTile(height, kb, &panel[0], &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
-			continue
-		}
-		upper := (height + 1) / 2
-		if height <= heightMax/2 {
-			upper = height
-		}
-		narrowTile(upper, kb, &panel[0], &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
-		if upper < height {
-			narrowTile(height-upper, kb, &panel[upper], &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+		if direct {
+			g.tile(height, kb, g.a[p*g.lda+i+top:], 4*g.lda, b, stepB, beta, c, cols)
+		} else {
+			g.tile(height, kb, w.a[r*heightMax*kb:], 4*heightMax, b, stepB, beta, c, cols)
 		}
 	}
 }
+
+// tile adds to a tile of at most heightMax rows and g.width columns.
+func (g *product) tile(height, kb int, a []float32, stepA int, b []float32, stepB int, beta float32, c []float32, cols int) {
+	if g.wide {
+		wideTile(height, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+		return
+	}
+	upper := (height + 1) / 2
+	if height <= heightMax/2 {
+		upper = height
+	}
+	narrowTile(upper, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+	if upper < height {
+		narrowTile(height-upper, kb, &a[upper], stepA, &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+	}
+}
+
+// panelsOf returns how many panels rows are cut into.
+func panelsOf(rows int) int { return (rows + heightMax - 1) / heightMax }
 
 // packA writes kb columns of height rows of a, as kb rows of heightMax. Lanes
 // beyond height hold anything: no tile stores what comes of them.
@@ -157,27 +185,33 @@ func (g *product) packA(to []float32, i, height, p, kb int) {
 	if g.transA {
 		packRows(kb, height, g.a[p*g.lda+i:], g.lda, to, heightMax)
 	} else {
-		transpose(height, kb, g.a[i*g.lda+p:], g.lda, to, heightMax, true)
+		transpose(height, kb, g.a[i*g.lda+p:], g.lda, to, heightMax)
 	}
 }
 
 // packB writes kb rows of cols columns of b, as rows of g.width.
 func (g *product) packB(to []float32, j, cols, p, kb int) {
 	if g.transB {
-		transpose(cols, kb, g.b[j*g.ldb+p:], g.ldb, to, g.width, true)
+		transpose(cols, kb, g.b[j*g.ldb+p:], g.ldb, to, g.width)
 	} else {
 		packRows(kb, cols, g.b[p*g.ldb+j:], g.ldb, to, g.width)
 	}
 }
 
-// packRows copies rows of cols elements.
+// packRows copies rows of cols elements. What is left of a row when whole
+// vectors are done is copied with the last whole vector once more.
 func packRows(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
 	j := 0
 	for ; j+16 <= cols; j += 16 {
 		copy16AVX2(rows, &from[j], 4*stride, &to[j], 4*strideTo)
 	}
-	for ; j+4 <= cols; j += 4 {
-		copy4AVX2(rows, &from[j], 4*stride, &to[j], 4*strideTo)
+	for ; j+12 <= cols; j += 12 {
+		copy12AVX2(rows, &from[j], 4*stride, &to[j], 4*strideTo)
+	}
+	for cols >= 4 && j < cols {
+		k := min(j, cols-4)
+		copy4AVX2(rows, &from[k], 4*stride, &to[k], 4*strideTo)
+		j += 4
 	}
 	for ; j < cols; j++ {
 		for p := range rows {
@@ -187,25 +221,20 @@ func packRows(rows, cols int, from []float32, stride int, to []float32, strideTo
 }
 
 // transpose writes the columns of a rows times cols matrix as rows, strideTo
-// elements apart. If padded, up to three elements behind each are overwritten.
-func transpose(rows, cols int, from []float32, stride int, to []float32, strideTo int, padded bool) {
-	blocks := cols / 8
-	i := 0
-	for ; i+4 <= rows || padded && i < rows; i += 4 {
-		row := func(r int) []float32 { return from[min(i+r, rows-1)*stride:] }
-		r0, r1, r2, r3 := row(0), row(1), row(2), row(3)
-		if blocks > 0 {
-			transpose4AVX2(blocks, &r0[0], &r1[0], &r2[0], &r3[0], &to[i], 4*strideTo)
+// elements apart. Rows that are left over from groups of four are done with the
+// last group of four once more.
+func transpose(rows, cols int, from []float32, stride int, to []float32, strideTo int) {
+	if rows < 4 {
+		for i := range rows {
+			for p, v := range from[i*stride : i*stride+cols] {
+				to[p*strideTo+i] = v
+			}
 		}
-		for p := 8 * blocks; p < cols; p++ {
-			four := to[p*strideTo+i : p*strideTo+i+4]
-			four[0], four[1], four[2], four[3] = r0[p], r1[p], r2[p], r3[p]
-		}
+		return
 	}
-	for ; i < rows; i++ {
-		for p := range cols {
-			to[p*strideTo+i] = from[i*stride+p]
-		}
+	for i := 0; i < rows; i += 4 {
+		k := min(i, rows-4)
+		transpose4AVX2(cols, &from[k*stride], &from[(k+1)*stride], &from[(k+2)*stride], &from[(k+3)*stride], &to[k], 4*strideTo)
 	}
 }
 

@@ -8,6 +8,10 @@ const small = 32
 // c: b's part of that length must stay in the first-level cache.
 const dotStretchMax = 1024
 
+// dotRowsMax is how many rows of a go by before the next columns: few enough
+// to stay in the second-level cache.
+const dotRowsMax = 16
+
 // dots is the product with b transposed and few columns, by inner products:
 // both operands run along k, no lane is idle, nothing is packed.
 func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
@@ -16,14 +20,26 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 	for s := range stretches {
 		p := part(s, stretches, k)
 		kb := part(s+1, stretches, k) - p
-		for i := 0; i < m; i += 2 {
-			rows := min(2, m-i)
+		for i := 0; i < m; i += dotRowsMax {
+			rows := min(dotRowsMax, m-i)
 			for g := range groups {
 				j := part(g, groups, n)
-				dotTile(rows, part(g+1, groups, n)-j, kb, &a[i*lda+p], 4*lda, &b[j*ldb+p], 4*ldb, alpha, beta, &c[i*ldc+j], 4*ldc)
+				cols := part(g+1, groups, n) - j
+				dotRows(rows, cols, kb, a[i*lda+p:], lda, b[j*ldb+p:], ldb, alpha, beta, c[i*ldc+j:], ldc)
 			}
 		}
 		beta = 1
+	}
+}
+
+// dotRows is at most dotRowsMax rows of at most five columns.
+func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
+	pairs := rows / 2
+	if pairs > 0 {
+		dotTiles(2, cols, pairs, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
+	}
+	if rows%2 == 1 {
+		dotTiles(1, cols, 1, k, &a[2*pairs*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[2*pairs*ldc], 4*ldc)
 	}
 }
 
@@ -33,7 +49,7 @@ func fewColumnsNN(m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	defer w.giveBack()
 	stride := roundUp(k, 8)
 	w.b = grow(w.b, n*stride)
-	transpose(k, n, b, ldb, w.b, stride, false)
+	transpose(k, n, b, ldb, w.b, stride)
 	dots(m, n, k, alpha, a, lda, w.b, stride, beta, c, ldc)
 }
 
@@ -62,11 +78,11 @@ func fewColumnsTN(m, n, k int, alpha float32, a []float32, lda int, b []float32,
 // columns, plus beta*c.
 func addTransposed(w *workspace, rows, cols int, t []float32, beta float32, c []float32, ldc int) {
 	if beta == 0 {
-		transpose(rows, cols, t, cols, c, ldc, false)
+		transpose(rows, cols, t, cols, c, ldc)
 		return
 	}
 	w.t = grow(w.t, rows*cols)
-	transpose(rows, cols, t, cols, w.t, rows, false)
+	transpose(rows, cols, t, cols, w.t, rows)
 	scaleRows(cols, rows, beta, c, ldc)
 	if ldc == rows {
 		Add(w.t, c[:rows*cols])

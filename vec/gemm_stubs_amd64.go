@@ -46,11 +46,23 @@ func tile6x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha flo
 //go:noescape
 func tile1x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile1x16AVX512 adds to a tile of 1 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile1x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile2x32AVX512 adds to a tile of 2 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile2x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile2x16AVX512 adds to a tile of 2 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile2x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // tile3x32AVX512 adds to a tile of 3 rows and cols columns of c. Steps and
 // strides are in bytes.
@@ -58,11 +70,23 @@ func tile2x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha f
 //go:noescape
 func tile3x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile3x16AVX512 adds to a tile of 3 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile3x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile4x32AVX512 adds to a tile of 4 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile4x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile4x16AVX512 adds to a tile of 4 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile4x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // tile5x32AVX512 adds to a tile of 5 rows and cols columns of c. Steps and
 // strides are in bytes.
@@ -70,11 +94,23 @@ func tile4x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha f
 //go:noescape
 func tile5x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile5x16AVX512 adds to a tile of 5 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile5x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile6x32AVX512 adds to a tile of 6 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile6x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile6x16AVX512 adds to a tile of 6 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile6x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // tile7x32AVX512 adds to a tile of 7 rows and cols columns of c. Steps and
 // strides are in bytes.
@@ -82,11 +118,23 @@ func tile6x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha f
 //go:noescape
 func tile7x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile7x16AVX512 adds to a tile of 7 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile7x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile8x32AVX512 adds to a tile of 8 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile8x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile8x16AVX512 adds to a tile of 8 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile8x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // tile9x32AVX512 adds to a tile of 9 rows and cols columns of c. Steps and
 // strides are in bytes.
@@ -94,11 +142,23 @@ func tile8x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha f
 //go:noescape
 func tile9x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile9x16AVX512 adds to a tile of 9 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile9x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile10x32AVX512 adds to a tile of 10 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile10x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
+// tile10x16AVX512 adds to a tile of 10 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile10x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
 // tile11x32AVX512 adds to a tile of 11 rows and cols columns of c. Steps and
 // strides are in bytes.
@@ -106,82 +166,98 @@ func tile10x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha 
 //go:noescape
 func tile11x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
+// tile11x16AVX512 adds to a tile of 11 rows and cols columns of c. Steps and
+// strides are in bytes.
+//
+//go:noescape
+func tile11x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+
 // tile12x32AVX512 adds to a tile of 12 rows and cols columns of c. Steps and
 // strides are in bytes.
 //
 //go:noescape
 func tile12x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// dots1x1AVX2 is 1 by 1 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// tile12x16AVX512 adds to a tile of 12 rows and cols columns of c. Steps and
+// strides are in bytes.
 //
 //go:noescape
-func dots1x1AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func tile12x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// dots1x2AVX2 is 1 by 2 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots1x1AVX2 is 1 rows of 1 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots1x2AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots1x1AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots1x3AVX2 is 1 by 3 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots1x2AVX2 is 1 rows of 2 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots1x3AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots1x2AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots1x4AVX2 is 1 by 4 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots1x3AVX2 is 1 rows of 3 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots1x4AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots1x3AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots1x5AVX2 is 1 by 5 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots1x4AVX2 is 1 rows of 4 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots1x5AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots1x4AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots2x1AVX2 is 2 by 1 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots1x5AVX2 is 1 rows of 5 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots2x1AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots1x5AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots2x2AVX2 is 2 by 2 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots2x1AVX2 is 2 rows of 1 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots2x2AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots2x1AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots2x3AVX2 is 2 by 3 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots2x2AVX2 is 2 rows of 2 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots2x3AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots2x2AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots2x4AVX2 is 2 by 4 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots2x3AVX2 is 2 rows of 3 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots2x4AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots2x3AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// dots2x5AVX2 is 2 by 5 elements of c by inner products of rows of a and
-// rows of b. Strides are in bytes.
+// dots2x4AVX2 is 2 rows of 4 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func dots2x5AVX2(k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dots2x4AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
-// transpose4AVX2 writes columns of four rows as rows of four, stepTo bytes apart:
-// eight times blocks columns.
+// dots2x5AVX2 is 2 rows of 5 elements of c, tiles times one below another, by
+// inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func transpose4AVX2(blocks int, row0 *float32, row1 *float32, row2 *float32, row3 *float32, to *float32, stepTo int)
+func dots2x5AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
+// transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.
+//
+//go:noescape
+func transpose4AVX2(cols int, row0 *float32, row1 *float32, row2 *float32, row3 *float32, to *float32, stepTo int)
 
 // copy4AVX2 copies rows of 4 elements. Steps are in bytes.
 //
 //go:noescape
 func copy4AVX2(rows int, from *float32, stepFrom int, to *float32, stepTo int)
+
+// copy12AVX2 copies rows of 12 elements. Steps are in bytes.
+//
+//go:noescape
+func copy12AVX2(rows int, from *float32, stepFrom int, to *float32, stepTo int)
 
 // copy16AVX2 copies rows of 16 elements. Steps are in bytes.
 //

@@ -13,7 +13,8 @@ func gemmKernels() {
 		tileKernel(narrow{}, height)
 	}
 	for height := 1; height <= 12; height++ {
-		tileKernel(&wide{}, height)
+		tileKernel(&wide{halves: 2}, height)
+		tileKernel(&wide{halves: 1}, height)
 	}
 	for rows := 1; rows <= 2; rows++ {
 		for cols := 1; cols <= 5; cols++ {
@@ -23,9 +24,10 @@ func gemmKernels() {
 	packKernels()
 }
 
-// An outer is a tile's instruction set: a row of the tile is two vectors.
+// An outer is a tile's instruction set: a row of the tile is one or two vectors.
 type outer interface {
 	name() string
+	vectors() int
 	vector() reg.VecVirtual
 	lanes() int
 	clear(v reg.VecVirtual)
@@ -38,15 +40,20 @@ type outer interface {
 type narrow struct{}
 
 func (narrow) name() string           { return "AVX2" }
+func (narrow) vectors() int           { return 2 }
 func (narrow) vector() reg.VecVirtual { return YMM() }
 func (narrow) lanes() int             { return 8 }
 func (narrow) clear(v reg.VecVirtual) { VXORPS(v, v, v) }
 
-// wide is AVX-512, 32 columns. Its masks cost nothing, so it needs no second
-// path for tiles of fewer columns.
-type wide struct{ masks [2]reg.OpmaskVirtual }
+// wide is AVX-512, 16 or 32 columns. Its masks cost nothing, so it needs no
+// second path for tiles of fewer columns.
+type wide struct {
+	halves int
+	masks  [2]reg.OpmaskVirtual
+}
 
 func (*wide) name() string           { return "AVX512" }
+func (w *wide) vectors() int         { return w.halves }
 func (*wide) vector() reg.VecVirtual { return ZMM() }
 func (*wide) lanes() int             { return 16 }
 func (*wide) clear(v reg.VecVirtual) { VPXORD(v, v, v) }
@@ -55,7 +62,7 @@ func (w *wide) prepare(cols reg.GPVirtual) {
 	bits := GP64()
 	MOVQ(I32(-1), bits)
 	BZHIQ(cols, bits, bits)
-	for half := range w.masks {
+	for half := range w.halves {
 		w.masks[half] = K()
 		KMOVW(bits.As32(), w.masks[half])
 		SHRQ(Imm(16), bits)
@@ -74,28 +81,32 @@ func (w *wide) store(v reg.VecVirtual, m Mem, half int) { VMOVUPS(v, w.masks[hal
 // b, broadcasts each element of a column of a, and adds the products to the
 // tile, which stays in registers.
 func tileKernel(set outer, height int) {
-	name := fmt.Sprintf("tile%dx%d%s", height, 2*set.lanes(), set.name())
+	name := fmt.Sprintf("tile%dx%d%s", height, set.vectors()*set.lanes(), set.name())
 	TEXT(name, NOSPLIT, "func(k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s adds to a tile of %d rows and cols columns of c. Steps and", name, height), "strides are in bytes.")
 	k, a, stepA := load64("k"), load64("a"), load64("stepA")
 	b, stepB := load64("b"), load64("stepB")
-	acc := make([][2]reg.VecVirtual, height)
+	acc := make([][]reg.VecVirtual, height)
 	for i := range acc {
-		for half := range acc[i] {
-			acc[i][half] = set.vector()
-			set.clear(acc[i][half])
+		for range set.vectors() {
+			v := set.vector()
+			set.clear(v)
+			acc[i] = append(acc[i], v)
 		}
 	}
 	step := func() {
-		b0, b1 := set.vector(), set.vector()
-		VMOVUPS(at(b, 0), b0)
-		VMOVUPS(at(b, 4*set.lanes()), b1)
+		row := make([]reg.VecVirtual, set.vectors())
+		for half := range row {
+			row[half] = set.vector()
+			VMOVUPS(at(b, 4*set.lanes()*half), row[half])
+		}
 		for i := range acc {
 			t := set.vector()
 			VBROADCASTSS(at(a, 4*i), t)
-			VFMADD231PS(t, b0, acc[i][0])
-			VFMADD231PS(t, b1, acc[i][1])
+			for half := range row {
+				VFMADD231PS(t, row[half], acc[i][half])
+			}
 		}
 		ADDQ(stepA, a)
 		ADDQ(stepB, b)
@@ -125,7 +136,7 @@ func repeat(name string, n reg.GPVirtual, count int, body func()) {
 }
 
 // writeTile is c = alpha*tile + beta*c, without reading c when beta is 0.
-func writeTile(set outer, acc [][2]reg.VecVirtual) {
+func writeTile(set outer, acc [][]reg.VecVirtual) {
 	c, stride, cols := load64("c"), load64("strideC"), load64("cols")
 	if narrow, ok := set.(narrow); ok {
 		CMPQ(cols, Imm(16))
@@ -143,7 +154,7 @@ func writeTile(set outer, acc [][2]reg.VecVirtual) {
 	writeRows("masked", set, acc, c, stride)
 }
 
-func writeRows(name string, set outer, acc [][2]reg.VecVirtual, c, stride reg.GPVirtual) {
+func writeRows(name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual) {
 	beta := GP32()
 	MOVL(address("beta"), beta)
 	ADDL(beta, beta) // drops the sign: zero for either zero
@@ -169,7 +180,7 @@ func scalar(set outer, param string) reg.VecVirtual {
 	return v
 }
 
-func eachVector(set outer, acc [][2]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
+func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
 	row := GP64()
 	MOVQ(c, row)
 	for i := range acc {
@@ -244,38 +255,61 @@ func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask
 // of columns is.
 func dotTileKernel(rows, cols int) {
 	name := fmt.Sprintf("dots%dx%dAVX2", rows, cols)
-	TEXT(name, NOSPLIT, "func(k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
+	TEXT(name, NOSPLIT, "func(tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s is %d by %d elements of c by inner products of rows of a and", name, rows, cols), "rows of b. Strides are in bytes.")
-	k, a, b := load64("k"), load64("a"), load64("b")
-	strideA, strideB := load64("strideA"), load64("strideB")
-	three := GP64()
+	Doc(fmt.Sprintf("%s is %d rows of %d elements of c, tiles times one below another, by", name, rows, cols),
+		"inner products of rows of a and rows of b. Strides are in bytes.")
+	d := dots{top: load64("a"), c: load64("c"), strideA: load64("strideA")}
+	strideB, three := load64("strideB"), GP64()
 	LEAQ(Mem{Base: strideB, Index: strideB, Scale: 2}, three)
-	rowsA := []Mem{at(a, 0), {Base: a, Index: strideA, Scale: 1}}[:rows]
-	rowsB := []Mem{at(b, 0), {Base: b, Index: strideB, Scale: 1}, {Base: b, Index: strideB, Scale: 2},
+	Label("tile")
+	a, b := GP64(), load64("b")
+	MOVQ(d.top, a)
+	d.a = []Mem{at(a, 0), {Base: a, Index: d.strideA, Scale: 1}}[:rows]
+	d.b = []Mem{at(b, 0), {Base: b, Index: strideB, Scale: 1}, {Base: b, Index: strideB, Scale: 2},
 		{Base: b, Index: three, Scale: 1}, {Base: b, Index: strideB, Scale: 4}}[:cols]
-	acc := make([][]reg.VecVirtual, rows)
-	for i := range acc {
-		acc[i] = zeros(cols)
+	for range rows {
+		d.acc = append(d.acc, zeros(cols))
 	}
-	multiply := func(load func(m Mem) reg.VecVirtual, disp int) {
-		var as []reg.VecVirtual
-		for _, m := range rowsA {
-			as = append(as, load(m.Offset(disp)))
-		}
-		for j, m := range rowsB {
-			v := load(m.Offset(disp))
-			for i := range acc {
-				VFMADD231PS(v, as[i], acc[i][j])
-			}
+	d.along(a, b)
+	d.write()
+	for range rows {
+		ADDQ(d.strideA, d.top)
+	}
+	DECQ(address("tiles"))
+	JNZ(LabelRef("tile"))
+	finish()
+}
+
+// dots is a tile of inner products.
+type dots struct {
+	top, strideA, c reg.GPVirtual
+	a, b            []Mem // where the rows are read
+	acc             [][]reg.VecVirtual
+}
+
+func (d *dots) multiply(load func(m Mem) reg.VecVirtual, disp int) {
+	var as []reg.VecVirtual
+	for _, m := range d.a {
+		as = append(as, load(m.Offset(disp)))
+	}
+	for j, m := range d.b {
+		v := load(m.Offset(disp))
+		for i := range as {
+			VFMADD231PS(v, as[i], d.acc[i][j])
 		}
 	}
+}
+
+// along emits the loop over k.
+func (d *dots) along(a, b reg.GPVirtual) {
+	k := load64("k")
 	loop := func(label, next string, count int) {
 		Label(label)
 		SUBQ(Imm(uint64(width*count)), k)
 		JL(LabelRef(next))
 		for i := range count {
-			multiply(func(m Mem) reg.VecVirtual {
+			d.multiply(func(m Mem) reg.VecVirtual {
 				v := YMM()
 				VMOVUPS(m, v)
 				return v
@@ -291,30 +325,27 @@ func dotTileKernel(rows, cols int) {
 	loop("last", "rest", 1)
 	JZ(LabelRef("sum"))
 	mask := restMask(k)
-	multiply(func(m Mem) reg.VecVirtual {
+	d.multiply(func(m Mem) reg.VecVirtual {
 		v := YMM()
 		VMASKMOVPS(m, mask, v)
 		return v
 	}, 0)
 	Label("sum")
-	writeDots(acc)
-	finish()
 }
 
-func writeDots(acc [][]reg.VecVirtual) {
-	c, stride := load64("c"), load64("strideC")
+// write puts the sums in c and moves c below them.
+func (d *dots) write() {
 	alpha, beta, bits := XMM(), XMM(), GP32()
 	VBROADCASTSS(address("alpha"), alpha)
 	VBROADCASTSS(address("beta"), beta)
 	MOVL(address("beta"), bits)
 	ADDL(bits, bits)
-	for i, row := range acc {
+	for i, row := range d.acc {
 		for j := 0; j < len(row); j += 4 {
-			writeSums(fmt.Sprintf("write%d%d", i, j), sums(row[j:min(j+4, len(row))]), len(row)-j, at(c, 4*j), alpha, beta, bits)
+			n := min(4, len(row)-j)
+			writeSums(fmt.Sprintf("write%d%d", i, j), sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
 		}
-		if i < len(acc)-1 {
-			ADDQ(stride, c)
-		}
+		ADDQ(address("strideC"), d.c)
 	}
 }
 
@@ -369,30 +400,30 @@ func writeSums(name string, v reg.VecVirtual, n int, c Mem, alpha, beta reg.VecV
 
 // packKernels copy matrices into the order in which tiles read them.
 func packKernels() {
-	TEXT("transpose4AVX2", NOSPLIT, "func(blocks int, row0, row1, row2, row3, to *float32, stepTo int)")
+	transposeKernel()
+	for _, floats := range []int{4, 12, 16} {
+		copyKernel(floats)
+	}
+}
+
+func transposeKernel() {
+	TEXT("transpose4AVX2", NOSPLIT, "func(cols int, row0, row1, row2, row3, to *float32, stepTo int)")
 	Pragma("noescape")
-	Doc("transpose4AVX2 writes columns of four rows as rows of four, stepTo bytes apart:", "eight times blocks columns.")
-	blocks, to, step := load64("blocks"), load64("to"), load64("stepTo")
+	Doc("transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.")
+	cols, to, step := load64("cols"), load64("to"), load64("stepTo")
 	rows := []reg.GPVirtual{load64("row0"), load64("row1"), load64("row2"), load64("row3")}
-	three, half := GP64(), GP64()
+	three := GP64()
 	LEAQ(Mem{Base: step, Index: step, Scale: 2}, three)
 	Label("block")
+	SUBQ(Imm(8), cols)
+	JL(LabelRef("rest"))
 	v := make([]reg.VecVirtual, 4)
 	for i, r := range rows {
 		v[i] = YMM()
 		VMOVUPS(at(r, 0), v[i])
 		ADDQ(Imm(32), r)
 	}
-	low01, high01, low23, high23 := YMM(), YMM(), YMM(), YMM()
-	VUNPCKLPS(v[1], v[0], low01)
-	VUNPCKHPS(v[1], v[0], high01)
-	VUNPCKLPS(v[3], v[2], low23)
-	VUNPCKHPS(v[3], v[2], high23)
-	out := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
-	VUNPCKLPD(low23, low01, out[0])
-	VUNPCKHPD(low23, low01, out[1])
-	VUNPCKLPD(high23, high01, out[2])
-	VUNPCKHPD(high23, high01, out[3])
+	out, half := transposed(v), GP64()
 	LEAQ(Mem{Base: to, Index: step, Scale: 4}, half)
 	places := func(base reg.GPVirtual) []Mem {
 		return []Mem{at(base, 0), {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1}}
@@ -404,13 +435,44 @@ func packKernels() {
 		VEXTRACTF128(Imm(1), out[i], m)
 	}
 	LEAQ(Mem{Base: to, Index: step, Scale: 8}, to)
-	DECQ(blocks)
-	JNZ(LabelRef("block"))
-	finish()
+	JMP(LabelRef("block"))
 
-	for _, floats := range []int{4, 16} {
-		copyKernel(floats)
+	Label("rest")
+	ADDQ(Imm(8), cols)
+	JZ(LabelRef("end"))
+	mask := restMask(cols)
+	for i, r := range rows {
+		v[i] = YMM()
+		VMASKMOVPS(at(r, 0), mask, v[i])
 	}
+	out = transposed(v)
+	for i := range 7 {
+		if i < 4 {
+			VMOVUPS(asX(out[i]), at(to, 0))
+		} else {
+			VEXTRACTF128(Imm(1), out[i-4], at(to, 0))
+		}
+		ADDQ(step, to)
+		DECQ(cols)
+		JZ(LabelRef("end"))
+	}
+	Label("end")
+	finish()
+}
+
+// transposed returns the 4x4 transposes of the low and of the high halves.
+func transposed(v []reg.VecVirtual) []reg.VecVirtual {
+	low01, high01, low23, high23 := YMM(), YMM(), YMM(), YMM()
+	VUNPCKLPS(v[1], v[0], low01)
+	VUNPCKHPS(v[1], v[0], high01)
+	VUNPCKLPS(v[3], v[2], low23)
+	VUNPCKHPS(v[3], v[2], high23)
+	out := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	VUNPCKLPD(low23, low01, out[0])
+	VUNPCKHPD(low23, low01, out[1])
+	VUNPCKLPD(high23, high01, out[2])
+	VUNPCKHPD(high23, high01, out[3])
+	return out
 }
 
 func copyKernel(floats int) {
@@ -423,7 +485,7 @@ func copyKernel(floats int) {
 	Label("row")
 	for i := 0; i < floats; i += width {
 		v := YMM()
-		if floats < width {
+		if floats-i < width {
 			v = asX(v)
 		}
 		VMOVUPS(at(from, 4*i), v)
