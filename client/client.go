@@ -283,6 +283,9 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
+	for _, l := range c.cfg.Route.Lanes() {
+		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
+	}
 	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.counts})
 }
 

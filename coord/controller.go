@@ -233,8 +233,9 @@ func (c *Controller) rest() {
 	}
 }
 
-// end closes the job: everybody is told the last commit that counts, and answers with its counts.
-func (c *Controller) end(o *Outcome) {
+// end closes the job: everybody but those who are gone is told the last commit that counts, and answers
+// with its counts.
+func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	o.Commits = c.number
 	o.State.Driver = c.cfg.Driver.Save()
 	o.State.Queue = c.queue
@@ -250,8 +251,11 @@ func (c *Controller) end(o *Outcome) {
 	}
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
+			if a.Role == wire.Client && slices.Contains(gone, a.Node) {
+				continue
+			}
 			c.open++
-			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason})
+			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason, Gone: gone})
 		}
 	}
 }
@@ -281,7 +285,7 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 		return
 	}
 	if n, silent, found := c.leases.Expired(nowMillis); found {
-		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)})
+		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
 	}
 }
 

@@ -122,7 +122,8 @@ func assemble(job *train.Job, opt Options) (*process, error) {
 	}
 	p.route = route.Spread(job.Tables, job.Splits, lanes, []bellows.NodeID{0})
 	for _, a := range lanes {
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Tables: job.Tables, Route: p.route, Items: job.Items})
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: []wire.Address{clientAddress},
+			Tables: job.Tables, Route: p.route, Items: job.Items})
 		if err != nil {
 			return nil, err
 		}

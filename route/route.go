@@ -22,13 +22,14 @@ type Route struct {
 	first  []int // per table: the number of its partition 0 among all partitions
 	owners []Owner
 	nodes  []bellows.NodeID // per split
+	lanes  []wire.Address
 }
 
 // Spread gives partitions to lanes and splits to nodes evenly: consecutive partitions to
 // consecutive lanes, and consecutive splits to one node, so that a node's deltas make large aligned
 // subtrees. All generations are 1.
 func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bellows.NodeID) *Route {
-	r := &Route{}
+	r := &Route{lanes: lanes}
 	for i := range tables {
 		c := tables[i].Cut()
 		r.cuts = append(r.cuts, c)
@@ -42,6 +43,9 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 	}
 	return r
 }
+
+// Lanes are all lanes of the job, those that own nothing included.
+func (r *Route) Lanes() []wire.Address { return r.lanes }
 
 // Cut is the division of a table.
 func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }

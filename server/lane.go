@@ -9,6 +9,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/delta"
@@ -25,6 +26,7 @@ import (
 type Config struct {
 	Self       wire.Address
 	Controller wire.Address
+	Clients    []wire.Address // who may push here, and passes on the job's end
 	Tables     []table.Schema
 	Route      *route.Route
 	Items      gate.Items
@@ -48,7 +50,9 @@ type Lane struct {
 	pulls     []parkedPull
 	spare     []*flush
 	counts    wire.Counts
-	ended     bool
+	closing   bool           // the controller has ended the job
+	closed    bool           // and nothing more can come
+	ends      []wire.Address // who has said or will not say that the job is over
 }
 
 // flush is what the lane has of one flush.
@@ -129,7 +133,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			p.keep()
 		}
 	case *wire.End:
-		l.end(out)
+		l.takeEnd(e.From, m, out)
 	}
 }
 
@@ -147,10 +151,6 @@ func (l *Lane) part(p wire.Pair) (*part, error) {
 
 // takePush holds the parts of a flush, or says that it cannot yet, or never.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
-	if l.ended {
-		l.counts.Dropped += pushRows(m, l)
-		return
-	}
 	if err := l.checkPush(m); err != nil {
 		out.Send(l.cfg.Self, from, &wire.Refused{Flush: m.Flush, Reason: err.Error()})
 		return
@@ -293,13 +293,30 @@ func (l *Lane) unhold(id bellows.FlushID) *flush {
 	return nil
 }
 
+// takeEnd waits for the end from the controller and from every client that can still send it.
+func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
+	l.ends = append(l.ends, from)
+	for _, n := range m.Gone {
+		l.ends = append(l.ends, wire.Address{Node: n, Role: wire.Client})
+	}
+	if from == l.cfg.Controller {
+		l.closing = true
+	}
+	if !l.closing || l.closed {
+		return
+	}
+	for _, c := range l.cfg.Clients {
+		if !slices.Contains(l.ends, c) {
+			return
+		}
+	}
+	l.end(out)
+}
+
 // end closes the lane: what is held and not recorded never counts, nor what waits for a clock that
 // will not complete.
 func (l *Lane) end(out *wire.Outbox) {
-	if l.ended {
-		return
-	}
-	l.ended = true
+	l.closed = true
 	for _, f := range l.held {
 		if planted.On(planted.HeldAppliedAtEnd) {
 			l.applyFlush(f, out)

@@ -212,10 +212,13 @@ func (d *Dispatch) Append(u bellows.Unit, args []float64) {
 	d.Tasks = append(d.Tasks, Task{u, d.args[at:len(d.args):len(d.args)]})
 }
 
-// End tells an actor that the job is over. What is not recorded up to Commit never counts.
+// End tells an actor that the job is over: what is not recorded up to Commit never counts. A client
+// passes it on to the lanes, behind all that it sent them, so that a lane knows when it has seen
+// everything that it must account for.
 type End struct {
 	Commit bellows.CommitNumber
-	Reason string // empty: the job finished
+	Reason string           // empty: the job finished
+	Gone   []bellows.NodeID // clients that will pass on nothing
 }
 
 // Closed is the last word of a lane or client: its counts for the audit.
