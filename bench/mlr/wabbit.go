@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"bellows/bench/internal/pair"
+	"bellows/data"
+)
+
+// wabbit is Vowpal Wabbit, one against all, on one set. It reads its own text, written here in an order by chance: learning
+// as it reads, it would be lost in a file sorted by class.
+type wabbit struct {
+	program, train, test, model, cache, answers string
+	classes                                     int
+	labels                                      []int
+}
+
+func newWabbit(b *bench, train, test *data.Set) (*wabbit, error) {
+	w := &wabbit{program: b.vw, train: b.shelf.Path("train.vw"), test: b.shelf.Path("test.vw"), model: b.shelf.Path("vw.model"),
+		cache: b.shelf.Path("vw.cache"), answers: b.shelf.Path("vw.answers")}
+	known, tested := train.Join().Examples, test.Join().Examples
+	number := map[float32]int{}
+	for i, label := range known.Classes(1 << 10) {
+		number[label] = i + 1
+	}
+	w.classes = len(number)
+	for _, label := range tested.Label {
+		w.labels = append(w.labels, number[label])
+	}
+	if err := writeWabbit(w.train, known, number, rand.New(rand.NewPCG(1, 2)).Perm(known.Rows())); err != nil {
+		return nil, err
+	}
+	order := make([]int, tested.Rows())
+	for i := range order {
+		order[i] = i
+	}
+	return w, writeWabbit(w.test, tested, number, order)
+}
+
+func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order []int) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	text := bufio.NewWriterSize(f, 1<<20)
+	for _, r := range order {
+		fmt.Fprintf(text, "%d |", number[e.Label[r]])
+		for k := e.Offset[r]; k < e.Offset[r+1]; k++ {
+			fmt.Fprintf(text, " %d:%g", e.Index[k]+1, e.Value[k])
+		}
+		text.WriteByte('\n')
+	}
+	if err := text.Flush(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func (w *wabbit) fit(passes int) (pair.Turn, error) {
+	_, t, err := pair.Once("Vowpal Wabbit", w.program, nil, "--oaa", strconv.Itoa(w.classes), "-d", w.train, "--quiet", "-f", w.model,
+		"-k", "--cache_file", w.cache, "--passes", strconv.Itoa(passes))
+	return t, err
+}
+
+// side is reading and training, as its user would start it.
+func (w *wabbit) side(passes int) pair.Side {
+	name := fmt.Sprintf("Vowpal Wabbit, %d passes", passes)
+	if passes == 1 {
+		name = "Vowpal Wabbit, 1 pass"
+	}
+	return pair.Side{Name: name, Run: func() (pair.Turn, error) { return w.fit(passes) }}
+}
+
+// accuracy trains and scores the test rows.
+func (w *wabbit) accuracy(passes int) (float64, error) {
+	if _, err := w.fit(passes); err != nil {
+		return 0, err
+	}
+	if _, _, err := pair.Once("Vowpal Wabbit", w.program, nil, "-t", "-i", w.model, "-d", w.test, "-p", w.answers, "--quiet"); err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(w.answers)
+	if err != nil {
+		return 0, err
+	}
+	right, lines := 0, bufio.NewScanner(bytes.NewReader(text))
+	for _, label := range w.labels {
+		if !lines.Scan() {
+			return 0, fmt.Errorf("Vowpal Wabbit answered for fewer than %d rows: %w", len(w.labels), io.ErrUnexpectedEOF)
+		}
+		if x, err := strconv.ParseFloat(strings.Fields(lines.Text() + " ?")[0], 64); err == nil && int(x) == label {
+			right++
+		}
+	}
+	return float64(right) / float64(len(w.labels)), nil
+}
