@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"hash/maphash"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,11 +11,23 @@ const smallIDs = 1 << 22
 
 // IDs numbers ids by first appearance. Ids are text: "7" and "07" differ.
 type IDs struct {
-	small []int32          // 1 + number of the id that is this decimal, 0 when unseen
-	other map[string]int32 // ids that are not decimals below smallIDs
+	small []int32 // 1 + number of the id that is this decimal, 0 when unseen
+	other []place // hash table of the other ids; its length is a power of two
+	texts int     // entries in other
 	ids   []string
 	first []int32 // block of each id's first appearance, ascending
 }
+
+// place is an entry of an open-addressing hash table with linear probing. At
+// 8 bytes an id it stays in the cache longer than a map from strings does.
+type place struct {
+	hash  uint32
+	taken int32 // 1 + number of the id, 0 when free
+}
+
+// hashSeed differs from process to process, so that no input can be made to
+// collide; numbers of ids do not depend on it.
+var hashSeed = maphash.MakeSeed()
 
 // number returns the number of an id that is the canonical decimal n <
 // smallIDs, or -1 when it is new.
@@ -38,19 +51,41 @@ func (in *IDs) addNumber(n int, id []byte, block int32) int32 {
 // text returns the number of any other id, giving it the next one when it is
 // new; ok is false when a new id is not printable UTF-8.
 func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
-	if at, ok := in.other[string(id)]; ok {
-		return at, true
+	if 2*in.texts >= len(in.other) {
+		in.grow()
+	}
+	hash := uint32(maphash.Bytes(hashSeed, id))
+	mask := uint32(len(in.other) - 1)
+	slot := hash & mask
+	for ; in.other[slot].taken != 0; slot = (slot + 1) & mask {
+		if p := in.other[slot]; p.hash == hash && in.ids[p.taken-1] == string(id) {
+			return p.taken - 1, true
+		}
 	}
 	if !printableID(id) {
 		return 0, false
 	}
-	if in.other == nil {
-		in.other = make(map[string]int32)
-	}
-	key := string(id)
-	at = in.add(key, block)
-	in.other[key] = at
+	at = in.add(string(id), block)
+	in.other[slot] = place{hash: hash, taken: at + 1}
+	in.texts++
 	return at, true
+}
+
+// grow doubles the hash table.
+func (in *IDs) grow() {
+	old := in.other
+	in.other = make([]place, max(1024, 2*len(old)))
+	mask := uint32(len(in.other) - 1)
+	for _, p := range old {
+		if p.taken == 0 {
+			continue
+		}
+		slot := p.hash & mask
+		for in.other[slot].taken != 0 {
+			slot = (slot + 1) & mask
+		}
+		in.other[slot] = p
+	}
 }
 
 func (in *IDs) add(id string, block int32) int32 {
