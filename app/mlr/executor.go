@@ -128,8 +128,8 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	u := &e.p.sparseUnits[split*e.p.clocks+at]
 	n := len(u.rows) * e.width
 	w, m, local := e.reserve(&e.w, n), e.reserve(&e.m, n), e.reserve(&e.local, n)
-	t.Pull(weightsTable, u.rows, w)
-	t.Pull(velocityTable, u.rows, m)
+	e.pull(t, weightsTable, u.rows, w)
+	e.pull(t, velocityTable, u.rows, m)
 	copy(local, w)
 	u.walk(local, &e.scratch, args[argStep], e.p.batch, e.start(t))
 
@@ -146,6 +146,24 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	}
 	t.Push(weightsTable, u.rows, local)
 	t.Push(velocityTable, u.rows, m)
+}
+
+// pull gathers table rows, ascending, into dst. Where units use much of the table, views of whole
+// partitions come cheaper than lists of rows: they are fetched once a clock for all splits.
+func (e *executor) pull(t *train.Task, tab train.Table, rows []bellows.RowID, dst []float32) {
+	if !e.p.whole {
+		t.Pull(tab, rows, dst)
+		return
+	}
+	for len(rows) > 0 {
+		lo, hi := e.p.cut.Rows(e.p.cut.Find(rows[0]))
+		view := t.PullRange(tab, lo, hi)
+		for len(rows) > 0 && rows[0] < hi {
+			at := int(rows[0]-lo) * e.width
+			copy(dst[:e.width], view[at:at+e.width])
+			rows, dst = rows[1:], dst[e.width:]
+		}
+	}
 }
 
 // finish turns a row's walked weights into what is pushed to them, and its velocity likewise.
@@ -179,7 +197,7 @@ func (e *executor) gradientSparse(t *train.Task, split, at int) {
 	u := &e.p.sparseUnits[split*e.p.clocks+at]
 	n := len(u.rows) * e.width
 	w, g := e.reserve(&e.w, n), e.reserve(&e.local, n)
-	t.Pull(weightsTable, u.rows, w)
+	e.pull(t, weightsTable, u.rows, w)
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	for k, gap := range u.gap[:len(u.gap)-1] {

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/table"
 )
 
 // problem is a run's data as its executors work on it. It does not change after newProblem.
@@ -29,22 +30,25 @@ type problem struct {
 	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
 	sparseUnits []sparseUnit // per split and clock
 	scored      [][2]scoreUnit
+	cut         table.Cut // of the tables, where rows are sparse
+	whole       bool      // sparse units pull whole partitions
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
 // bytes of scaled rows that are kept.
 const (
-	splitsAuto    = 16
-	splitsLeast   = 4
-	clocksAuto    = 10
-	clocksLeast   = 2
-	clocksMax     = 1000
-	unitRowsLeast = 64
-	batchMost     = 64
-	batchLeast    = 8
-	batchesUnit   = 5
-	denseFilling  = 1.0 / 8
-	keptBytes     = 1 << 30
+	splitsAuto   = 16
+	splitsLeast  = 4
+	clocksAuto   = 10
+	clocksLeast  = 2
+	clocksMax    = 1000
+	unitDense    = 64
+	unitSparse   = 256
+	batchMost    = 64
+	batchLeast   = 8
+	batchesUnit  = 5
+	denseFilling = 1.0 / 8
+	keptBytes    = 1 << 30
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
@@ -61,8 +65,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	p.layout()
 	p.form()
+	p.layout()
+	p.chooseBatch()
 	if p.dense {
 		p.scale = scaleDense(p.src, p.rows)
 	} else {
@@ -109,26 +114,35 @@ func (p *problem) check() error {
 
 // layout chooses splits and clocks so that a unit has work enough to be worth its exchange.
 func (p *problem) layout() {
+	least := unitDense
+	if !p.dense {
+		least = unitSparse
+	}
+	units := len(p.rows) / least
 	if p.splits == 0 {
-		p.splits = splitsAuto
-		for p.splits > splitsLeast && len(p.rows) < p.splits*clocksAuto*unitRowsLeast {
+		for p.splits = splitsAuto; p.splits > splitsLeast && 4*p.splits > units; {
 			p.splits /= 2
 		}
 	}
 	p.splits = min(p.splits, len(p.rows))
 	if p.clocks == 0 {
-		p.clocks = min(clocksAuto, max(clocksLeast, len(p.rows)/(p.splits*unitRowsLeast)))
+		p.clocks = min(clocksAuto, max(clocksLeast, units/p.splits))
 	}
 	p.clocks = min(p.clocks, max(1, len(p.rows)/p.splits))
 }
 
-// form decides between dense and sparse, and the batch.
+// form decides between dense and sparse.
 func (p *problem) form() {
 	p.dense = true
 	if p.src.Sparse() {
 		cells := float64(p.src.Rows()) * float64(p.features)
 		p.dense = float64(len(p.src.Value)) >= denseFilling*cells && cells*4 <= 2*keptBytes
 	}
+}
+
+// chooseBatch makes batches of dense rows large enough for the matrix kernels and small enough for
+// some steps a clock.
+func (p *problem) chooseBatch() {
 	if p.batch > 0 {
 		return
 	}

@@ -36,7 +36,7 @@ func (e *executor) score(t *train.Task, u *scoreUnit) (loss, correct float64) {
 		e.scoreDense(t.PullRange(weightsTable, 0, e.end()), u)
 	default:
 		w := e.reserve(&e.w, len(u.sparse.rows)*e.width)
-		t.Pull(weightsTable, u.sparse.rows, w)
+		e.pull(t, weightsTable, u.sparse.rows, w)
 		z := e.z[:e.width]
 		for i, y := range u.sparse.class {
 			u.sparse.logits(w, i, z)

@@ -23,6 +23,10 @@ type sparseUnit struct {
 	class  []int32
 }
 
+// wholeShare is the part of a table, one in so many rows, that a unit must use on average for whole
+// partitions to be pulled.
+const wholeShare = 16
+
 // buildSparse makes the units of all splits and clocks, and says who leads which row.
 func (p *problem) buildSparse() {
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
@@ -32,6 +36,12 @@ func (p *problem) buildSparse() {
 			p.sparseUnits[s*p.clocks+at] = p.renumber(p.src, p.unitRows(s, at), p.class, place)
 		}
 	})
+	used := 0
+	for i := range p.sparseUnits {
+		used += len(p.sparseUnits[i].rows)
+	}
+	p.whole = used*wholeShare >= p.features*len(p.sparseUnits)
+	p.cut = p.tables()[weightsTable].Cut()
 	last := make([]int32, p.features+1) // clock of a row's last use plus 1; after one round, of the round before
 	for round := range 2 {
 		for at := range p.clocks {
