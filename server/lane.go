@@ -94,7 +94,7 @@ func NewLane(cfg Config) (*Lane, error) {
 			}
 			r, _ := rule.For(s)
 			p := &part{ref: ref, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
-				barrier: s.Consistency == table.BSP}
+				barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p
 		}
@@ -373,7 +373,13 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 }
 
 // Resume continues after the clocks that a saved run had completed.
-func (l *Lane) Resume(complete []bellows.Clock) error { return l.progress.Restore(complete) }
+func (l *Lane) Resume(complete []bellows.Clock) error {
+	err := l.progress.Restore(complete)
+	for _, p := range l.owned {
+		p.reached = l.progress.Complete()
+	}
+	return err
+}
 
 // buffer makes an empty buffer for sums over a partition.
 func (p *part) buffer() *delta.Buffer {

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
+	"bellows/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite the transcripts in testdata from what the code does")
+
+// script drives one lane and writes down all that it says. Two splits, one item each; table 0 is BSP,
+// table 1 async, both of four rows of one value in two partitions.
+type script struct {
+	t    *testing.T
+	lane *server.Lane
+	text strings.Builder
+	out  wire.Outbox
+}
+
+var (
+	laneAt     = wire.Address{Role: wire.Lane}
+	controller = wire.Address{Role: wire.Controller}
+	clients    = []wire.Address{{Node: 1}, {Node: 2}}
+)
+
+func newScript(t *testing.T, heldMax int) *script {
+	tables := []table.Schema{
+		{Name: "barrier", Rows: 4, Width: 1, Partitions: 2},
+		{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
+	}
+	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}), HeldBytesMax: heldMax,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &script{t: t, lane: l}
+}
+
+// note writes a line of explanation into the transcript.
+func (s *script) note(text string) { fmt.Fprintf(&s.text, "# %s\n", text) }
+
+// send delivers one message and writes down the answers.
+func (s *script) send(from wire.Address, what string, m wire.Message) {
+	fmt.Fprintf(&s.text, "%v: %s\n", from, what)
+	s.lane.Step([]wire.Envelope{{From: from, To: laneAt, Message: m}}, &s.out)
+	for _, e := range s.out.Envelopes {
+		fmt.Fprintf(&s.text, "    to %v: %s\n", e.To, describe(e.Message))
+	}
+	s.out.Envelopes = s.out.Envelopes[:0]
+}
+
+func describe(m wire.Message) string {
+	switch m := m.(type) {
+	case *wire.Rows:
+		s := "rows"
+		for _, p := range m.Parts {
+			s += fmt.Sprintf(" %v %v after commit %d, clock %d", p.Ref, p.Values, p.Commit, p.Complete)
+		}
+		return s
+	case *wire.Granted:
+		return fmt.Sprintf("granted %v %v", m.Ref, m.Values)
+	case *wire.Held:
+		return fmt.Sprintf("held %v", m.Flush)
+	case *wire.Full:
+		return fmt.Sprintf("full, %v must wait", m.Flush)
+	case *wire.Room:
+		return fmt.Sprintf("room for %v", m.Flush)
+	case *wire.Committed:
+		return fmt.Sprintf("%v is commit %d", m.Flush, m.Commit)
+	case *wire.Refused:
+		return "refused: " + m.Reason
+	case *wire.Closed:
+		return fmt.Sprintf("closed: applied %d dropped %d", m.Counts.Applied, m.Counts.Dropped)
+	}
+	return fmt.Sprintf("%T", m)
+}
+
+func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
+	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: 1}
+}
+
+// push is a flush of one client: a delta for the first row of a partition.
+func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
+	m := wire.NewPush()
+	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
+	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: wire.Subtree{Index: uint32(client - 1)}, Rows: []uint32{0}, Values: []float32{v}})
+	s.send(clients[client-1], fmt.Sprintf("push %v clock %d: %v row 0 += %v", m.Flush, clock, to.Ref, v), m)
+}
+
+// record numbers a flush that finished a split's clock.
+func (s *script) record(n, client, seq int, clock bellows.Clock) {
+	r := wire.NewRecords()
+	f := bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}
+	u := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
+	r.Append(bellows.CommitNumber(n), f, []wire.Result{{Unit: u}})
+	s.send(controller, fmt.Sprintf("commit %d is %v, with %v", n, f, u), r)
+}
+
+func (s *script) pull(client int, of wire.Pair, need wire.Need) {
+	m := wire.NewPull()
+	m.Need, m.Parts = need, append(m.Parts, wire.PullPart{Pair: of})
+	s.send(clients[client-1], fmt.Sprintf("pull %v, needs commit %d and clock %d", of.Ref, need.Commit, need.Clock), m)
+}
+
+func (s *script) acquire(client int, of wire.Pair, mode wire.Mode) {
+	m := wire.NewAcquire()
+	*m = wire.Acquire{Pair: of, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}}
+	s.send(clients[client-1], fmt.Sprintf("acquire %v, %s", of.Ref, [...]string{"shared", "exclusive"}[mode]), m)
+}
+
+func (s *script) release(client int, of wire.Pair) {
+	m := wire.NewRelease()
+	m.Ref = of.Ref
+	s.send(clients[client-1], fmt.Sprintf("release %v", of.Ref), m)
+}
+
+func (s *script) end(from wire.Address, gone ...bellows.NodeID) {
+	s.send(from, fmt.Sprintf("the job is over, gone %v", gone), &wire.End{Gone: gone})
+}
+
+// check compares the transcript with the one on file.
+func (s *script) check() {
+	s.t.Helper()
+	path := filepath.Join("testdata", strings.TrimPrefix(s.t.Name(), "Test")+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(s.text.String()), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.text.String() != string(want) {
+		s.t.Errorf("the lane's transcript differs from %s:\n%s", path, s.text.String())
+	}
+}
+
+func TestBarrierShowsAClockAtOnce(t *testing.T) {
+	s := newScript(t, 0)
+	s.note("a read of clock 1 waits until both splits' clock 0 is committed, and then sees both")
+	s.push(1, 1, 0, ref(0, 0), 2)
+	s.push(2, 1, 0, ref(0, 0), 3)
+	s.pull(1, ref(0, 0), wire.Need{Clock: 0})
+	s.record(1, 2, 1, 0)
+	s.pull(2, ref(0, 0), wire.Need{Clock: bellows.NoClock})
+	s.record(2, 1, 1, 0)
+	s.check()
+}
+
+func TestAsyncShowsEachCommit(t *testing.T) {
+	s := newScript(t, 0)
+	s.note("held is not seen; committed is; a read waits for the commits known at its dispatch")
+	s.push(1, 1, 0, ref(1, 0), 2)
+	s.pull(1, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	s.pull(2, ref(1, 0), wire.Need{Commit: 1, Clock: bellows.NoClock})
+	s.record(1, 1, 1, 0)
+	s.check()
+}
+
+func TestLeases(t *testing.T) {
+	s := newScript(t, 0)
+	s.note("shared leases keep commits out; the read sees the version before")
+	s.acquire(1, ref(1, 0), wire.Shared)
+	s.acquire(2, ref(1, 0), wire.Shared)
+	s.push(1, 1, 0, ref(1, 0), 2)
+	s.record(1, 1, 1, 0)
+	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	s.release(1, ref(1, 0))
+	s.release(2, ref(1, 0))
+	s.note("an exclusive lease waits for the others, keeps reads and leases out, and ends with its commit")
+	s.acquire(1, ref(1, 0), wire.Exclusive)
+	s.acquire(2, ref(1, 0), wire.Exclusive)
+	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	m := wire.NewPush()
+	m.Flush, m.Clock = bellows.FlushID{Client: 1, Seq: 2}, 1
+	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: ref(1, 0), Values: []float32{7, 8}})
+	s.send(clients[0], "push: the lease on t1/p0 ends with [7 8]", m)
+	s.record(2, 1, 2, 1)
+	s.check()
+}
+
+func TestTheCapTakesTheLowestFlush(t *testing.T) {
+	s := newScript(t, 8)
+	s.note("8 bytes may be held; clock 0 is below clock 1 and gets in all the same; clock 2 waits for room")
+	s.push(2, 1, 1, ref(1, 0), 1)
+	s.push(1, 1, 0, ref(1, 0), 1)
+	s.push(2, 2, 2, ref(1, 0), 1)
+	s.record(1, 1, 1, 0)
+	s.record(2, 2, 1, 0)
+	s.push(2, 2, 2, ref(1, 0), 1)
+	s.check()
+}
+
+func TestOtherGenerationsAreRefused(t *testing.T) {
+	s := newScript(t, 0)
+	old := ref(1, 0)
+	old.Generation = 0
+	s.push(1, 1, 0, old, 1)
+	s.pull(1, old, wire.Need{Clock: bellows.NoClock})
+	s.acquire(1, old, wire.Exclusive)
+	s.check()
+}
+
+func TestEndAccountsForEverything(t *testing.T) {
+	s := newScript(t, 0)
+	s.note("recorded but of an unfinished clock, held, and still under way: all dropped, and counted")
+	s.push(1, 1, 0, ref(0, 0), 1)
+	s.record(1, 1, 1, 0)
+	s.push(2, 1, 0, ref(1, 0), 1)
+	s.end(controller)
+	s.push(1, 2, 1, ref(1, 1), 1)
+	s.end(clients[0])
+	s.end(clients[1])
+	for _, p := range []wire.Pair{ref(0, 0), ref(1, 0), ref(1, 1)} {
+		im, err := s.lane.Partition(p.Ref)
+		fmt.Fprintf(&s.text, "%v: %v %v\n", p.Ref, im.Values, err)
+	}
+	s.check()
+}
+
+func TestEndWithoutTheGone(t *testing.T) {
+	s := newScript(t, 0)
+	s.note("node 2 is gone: its end is not waited for; a partition that node 0 leased in place is dirty")
+	local := wire.Address{}
+	m := wire.NewAcquire()
+	*m = wire.Acquire{Pair: ref(1, 0), Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}
+	s.send(local, "acquire t1/p0, exclusive", m)
+	s.end(clients[0])
+	s.end(controller, 2)
+	_, err := s.lane.Partition(ref(1, 0).Ref)
+	fmt.Fprintf(&s.text, "t1/p0: %v\n", err)
+	s.check()
+}
+
+func TestKeep(t *testing.T) {
+	s := newScript(t, 0)
+	s.push(1, 1, 0, ref(1, 0), 2)
+	s.record(1, 1, 1, 0)
+	s.send(controller, "keep", &wire.Keep{Commit: 1})
+	s.push(1, 2, 1, ref(1, 0), 5)
+	s.record(2, 1, 2, 1)
+	im, _ := s.lane.Partition(ref(1, 0).Ref)
+	if kept := s.lane.Kept(ref(1, 0).Ref); kept == nil || kept.Values[0] != 2 || im.Values[0] != 7 {
+		t.Errorf("kept %v, live %v", kept, im)
+	}
+}
