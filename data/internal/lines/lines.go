@@ -114,13 +114,13 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		err = ErrNotNumber
 	}
 	f.What = fmt.Sprintf("%s %s%s %s", noun, Quoted(field), place, err)
-	dotted := bytes.Replace(field, []byte(","), []byte("."), 1)
+	dotted := bytes.TrimSuffix(bytes.Replace(field, []byte(","), []byte("."), 1), []byte("."))
 	switch {
 	case err == errNotFinite:
 		f.How = "replace it by a number or leave the row out; missing values are not filled in"
 	case err == errTooLarge:
 		f.How = "scale the column: the largest magnitude is 3.4e38"
-	case !bytes.Equal(dotted, field) && IsNumber(dotted):
+	case bytes.IndexByte(field, ',') >= 0 && IsNumber(dotted):
 		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
 	default:
 		f.How = "write a decimal number such as 0.5 or 1e-3"
