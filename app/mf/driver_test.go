@@ -83,9 +83,11 @@ func (b *board) step(v *driver, which int, errors func(epoch int) (trained, held
 
 func steady(int) (float64, float64) { return 0.5, 0.5 }
 
-// valley is lowest after epoch 7.
+// lowest is the epoch after which valley is lowest.
+const lowest = warmup + 7
+
 func valley(epoch int) (float64, float64) {
-	return 0.5, 0.5 + 0.01*math.Abs(float64(epoch-6))
+	return 0.5, 0.3 + 0.001*math.Abs(float64(epoch+1-lowest))
 }
 
 func TestNoTwoTasksShareAPart(t *testing.T) {
@@ -115,11 +117,14 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		v := newDriver(p)
 		v.begin(b)
 		b.play(v, 1, valley)
-		if len(b.epochs) != 7+4 {
-			t.Errorf("%s: %d epochs; the best is the 7th and patience is 4", schedule, len(b.epochs))
+		if len(b.epochs) != lowest+4 {
+			t.Errorf("%s: %d epochs; the best is number %d and patience is 4", schedule, len(b.epochs), lowest)
 		}
-		if last := b.kept[len(b.kept)-1]; last != 7 {
-			t.Errorf("%s: the epoch kept is %d, want 7", schedule, last)
+		if last := b.kept[len(b.kept)-1]; last != lowest {
+			t.Errorf("%s: the epoch kept is %d, want %d", schedule, last, lowest)
+		}
+		if step, _ := p.at(lowest+4, 0.3); v.order[0] != step/16 {
+			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, v.order[0], step)
 		}
 		if got := b.epochs[1].Items; got != 2*p.trained {
 			t.Errorf("%s: %d items after two epochs of %d", schedule, got, p.trained)
@@ -128,13 +133,29 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 }
 
 func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 20, patience: 1})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 60, patience: 1})
 	b := newBoard(t, p)
 	v := newDriver(p)
 	v.begin(b)
 	b.play(v, 1, valley)
-	if len(b.epochs) != 20 || b.kept[len(b.kept)-1] != 7 {
-		t.Errorf("%d epochs, kept %v; want 20, and the 7th kept", len(b.epochs), b.kept)
+	if len(b.epochs) != 60 || b.kept[len(b.kept)-1] != lowest {
+		t.Errorf("%d epochs, kept %v; want 60, and number %d kept", len(b.epochs), b.kept, lowest)
+	}
+}
+
+func TestADipInTheWarmUpStopsNothing(t *testing.T) {
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 40, earlyStop: true, patience: 2})
+	b := newBoard(t, p)
+	v := newDriver(p)
+	v.begin(b)
+	b.play(v, 1, func(epoch int) (float64, float64) {
+		if epoch < warmup {
+			return 0.5, 0.5 + 0.001*float64(epoch)
+		}
+		return 0.5, 0.5 - 0.001*float64(epoch)
+	})
+	if len(b.epochs) != 40 || b.kept[len(b.kept)-1] != 40 {
+		t.Errorf("%d epochs, kept %v; want 40 and the last", len(b.epochs), b.kept)
 	}
 }
 

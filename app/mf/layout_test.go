@@ -69,8 +69,8 @@ func (v visit) compare(o visit) int {
 }
 
 // wanted is every training rating of the plan's data, sorted.
-func wanted(p *plan, m made) []visit {
-	set, _ := m.sets()
+func wanted(p *plan, m Made) []visit {
+	set, _ := m.Sets()
 	rows, _ := heldOut(p.seed, set.Rows(), heldPercent)
 	var list []visit
 	for _, r := range rows {
@@ -80,9 +80,9 @@ func wanted(p *plan, m made) []visit {
 	return list
 }
 
-func planFor(t *testing.T, m made, c config) *plan {
+func planFor(t *testing.T, m Made, c config) *plan {
 	t.Helper()
-	set, _ := m.sets()
+	set, _ := m.Sets()
 	p, err := newPlan(c, set.Ratings, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestClocksVisitEveryRatingOnce(t *testing.T) {
 }
 
 func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
-	m := made{users: 300, items: 200, rank: 1, each: 100, mean: 0, unit: 1, seed: 3}
+	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
 	// Rows of 2048 values make tiles of 24 rows.
 	p := planFor(t, m, config{schedule: strata, splits: 2, rank: 2047, biases: true, step: 0.02})
 	var got []visit

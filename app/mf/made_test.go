@@ -8,18 +8,18 @@ import (
 	"bellows/data"
 )
 
-// made describes ratings made from a seed: a low-rank truth with biases, and noise.
-type made struct {
-	users, items, rank int
-	each               int     // ratings of a user
-	noise              float64 // deviation of the noise
-	mean, unit         float64 // of the ratings' scale
-	seed               uint64
+// Made describes ratings made from a seed: a low-rank truth with biases, and noise.
+type Made struct {
+	Users, Items, Rank int
+	Each               int     // ratings of a user
+	Noise              float64 // deviation of the noise
+	Mean, Unit         float64 // of the ratings' scale
+	Seed               uint64
 }
 
-// sets makes training ratings, and as many test ratings as a tenth of them.
-func (m made) sets() (training, test *data.Set) {
-	r := rand.New(rand.NewPCG(m.seed, 17))
+// Sets makes training ratings, and as many test ratings as a tenth of them.
+func (m Made) Sets() (training, test *data.Set) {
+	r := rand.New(rand.NewPCG(m.Seed, 17))
 	normal := func(n int, deviation float64) []float64 {
 		v := make([]float64, n)
 		for i := range v {
@@ -27,8 +27,8 @@ func (m made) sets() (training, test *data.Set) {
 		}
 		return v
 	}
-	p, q := normal(m.users*m.rank, 1), normal(m.items*m.rank, 1/math.Sqrt(float64(m.rank)))
-	bu, bi := normal(m.users, 0.5), normal(m.items, 0.5)
+	p, q := normal(m.Users*m.Rank, 1), normal(m.Items*m.Rank, 1/math.Sqrt(float64(m.Rank)))
+	bu, bi := normal(m.Users, 0.5), normal(m.Items, 0.5)
 	names := func(prefix string, n int) []string {
 		out := make([]string, n)
 		for i := range out {
@@ -36,23 +36,23 @@ func (m made) sets() (training, test *data.Set) {
 		}
 		return out
 	}
-	a := &data.RatingSet{Users: names("u", m.users), Items: names("i", m.items)}
+	a := &data.RatingSet{Users: names("u", m.Users), Items: names("i", m.Items)}
 	b := &data.RatingSet{Users: a.Users, Items: a.Items}
-	for u := range m.users {
-		for j, i := range r.Perm(m.items)[:m.each+m.each/10] {
-			x := bu[u] + bi[i] + r.NormFloat64()*m.noise
-			for k := range m.rank {
-				x += p[u*m.rank+k] * q[i*m.rank+k]
+	for u := range m.Users {
+		for j, i := range r.Perm(m.Items)[:m.Each+m.Each/10] {
+			x := bu[u] + bi[i] + r.NormFloat64()*m.Noise
+			for k := range m.Rank {
+				x += p[u*m.Rank+k] * q[i*m.Rank+k]
 			}
 			to := a
-			if j >= m.each {
+			if j >= m.Each {
 				to = b
 			}
 			to.User, to.Item = append(to.User, int32(u)), append(to.Item, int32(i))
-			to.Rating = append(to.Rating, float32(m.mean+m.unit*x))
+			to.Rating = append(to.Rating, float32(m.Mean+m.Unit*x))
 		}
 	}
 	return &data.Set{Kind: data.Ratings, Ratings: a}, &data.Set{Kind: data.Ratings, Ratings: b}
 }
 
-var small = made{users: 60, items: 40, rank: 2, each: 20, noise: 0.3, mean: 3, unit: 1, seed: 1}
+var small = Made{Users: 60, Items: 40, Rank: 2, Each: 20, Noise: 0.3, Mean: 3, Unit: 1, Seed: 1}

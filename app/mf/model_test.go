@@ -92,7 +92,7 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 
 func TestModelPredictsAsTheTablesDo(t *testing.T) {
 	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 5, biases: true, step: 1})
-	set, _ := small.sets()
+	set, _ := small.Sets()
 	slab := func(a *axis, seed uint64) []float32 {
 		s := make([]float32, len(a.row)*p.width)
 		for i := range s {
@@ -124,7 +124,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 }
 
 func TestModelKnowsNothingOfUnratedIds(t *testing.T) {
-	set, _ := small.sets()
+	set, _ := small.Sets()
 	r := set.Ratings
 	r.Users, r.Items = append(r.Users, "silent"), append(r.Items, "unseen")
 	p, err := newPlan(config{schedule: strata, splits: 3, rank: 2, biases: true, step: 1}, r, nil)

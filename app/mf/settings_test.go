@@ -12,7 +12,7 @@ import (
 func stale(s int) *int { return &s }
 
 func TestRefusedInputs(t *testing.T) {
-	set, _ := small.sets()
+	set, _ := small.Sets()
 	empty := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}
 	tests := []struct {
 		name string
@@ -60,7 +60,7 @@ func TestNothingLeftToTrainOn(t *testing.T) {
 }
 
 func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
-	set, _ := small.sets()
+	set, _ := small.Sets()
 	for _, schedule := range []string{strata, ssp} {
 		first, err := App{}.NewRun(app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
 		if err != nil {
@@ -82,7 +82,7 @@ func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
 }
 
 func TestEveryTableIsValid(t *testing.T) {
-	set, _ := small.sets()
+	set, _ := small.Sets()
 	for _, settings := range []map[string]string{
 		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "40"},
 	} {
