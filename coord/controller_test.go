@@ -1,0 +1,218 @@
+package coord_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/route"
+	"bellows/table"
+	"bellows/wire"
+)
+
+var (
+	self    = wire.Address{Role: wire.Controller}
+	lanes   = []wire.Address{{Role: wire.Lane}}
+	clients = []wire.Address{{Node: 1}, {Node: 2}}
+)
+
+// rounds dispatches both splits, again when both are done, until a number of rounds is reached.
+type rounds struct {
+	want, done int
+	seen       []string
+}
+
+func (d *rounds) DispatchInitialTasks(to *coord.Dispatcher) {
+	to.DispatchTask(0, 1.5)
+	to.DispatchTask(1, 2.5)
+}
+
+func (d *rounds) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
+	d.seen = append(d.seen, fmt.Sprintf("commit %d: %v %v", c.Commit, c.Unit, c.Result))
+	if d.done++; d.done == 2*d.want {
+		to.Report(coord.Epoch{Number: 1})
+		to.Keep()
+		to.Finish()
+	} else if d.done%2 == 0 {
+		d.DispatchInitialTasks(to)
+	}
+}
+
+func (d *rounds) Save() []float64           { return []float64{float64(d.done)} }
+func (d *rounds) Restore(s []float64) error { d.done = int(s[0]); return nil }
+
+// desk is a controller and what it has said.
+type desk struct {
+	*coord.Controller
+	fx coord.Effects
+}
+
+func newDesk(d coord.Driver, leaseMillis int64) *desk {
+	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+	return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Driver: d, LeaseMillis: leaseMillis,
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})}
+}
+
+// said is what the controller has sent since the last call, one line a message.
+func (d *desk) said() []string {
+	var lines []string
+	for _, e := range d.fx.Envelopes {
+		switch m := e.Message.(type) {
+		case *wire.Records:
+			for _, r := range m.List {
+				lines = append(lines, fmt.Sprintf("%v: record %d %v", e.To, r.Number, r.Units))
+			}
+		case *wire.Dispatch:
+			for _, t := range m.Tasks {
+				lines = append(lines, fmt.Sprintf("%v: run %v %v after commit %d", e.To, t.Unit, t.Args, m.Commit))
+			}
+		case *wire.End:
+			lines = append(lines, fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone))
+		default:
+			lines = append(lines, fmt.Sprintf("%v: %T", e.To, m))
+		}
+	}
+	d.fx.Envelopes = d.fx.Envelopes[:0]
+	return lines
+}
+
+func (d *desk) done(client, clock int) {
+	m := wire.NewDone()
+	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(clock + 1)}
+	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, []float64{float64(client)})
+	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
+}
+
+func (d *desk) closed(from wire.Address, sent, applied int64) {
+	d.Step([]wire.Envelope{{From: from, To: self, Message: &wire.Closed{Counts: wire.Counts{Sent: sent, Applied: applied}}}}, &d.fx)
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("said:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestAJobFromStartToOutcome(t *testing.T) {
+	driver := &rounds{want: 2}
+	d := newDesk(driver, 0)
+	d.Start(&d.fx)
+	expect(t, d.said(),
+		"node 1: run split 0 clock 0 items [0,1) [1.5] after commit 0",
+		"node 2: run split 1 clock 0 items [0,1) [2.5] after commit 0")
+	d.done(2, 0)
+	expect(t, d.said(), "lane 0 of node 0: record 1 [split 1 clock 0 items [0,1)]")
+	if !d.Training() {
+		t.Error("a task is out, and it does not count as training")
+	}
+	d.done(1, 0)
+	expect(t, d.said(), // the record before the tasks that rely on it
+		"lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]",
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2",
+		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
+	d.done(1, 1)
+	d.done(2, 1)
+	expect(t, d.said(),
+		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]",
+		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]",
+		"lane 0 of node 0: *wire.Keep",
+		`lane 0 of node 0: end after commit 4: "" gone []`,
+		`node 1: end after commit 4: "" gone []`,
+		`node 2: end after commit 4: "" gone []`)
+	expect(t, driver.seen, "commit 1: split 1 clock 0 items [0,1) [2]", "commit 2: split 0 clock 0 items [0,1) [1]",
+		"commit 3: split 0 clock 1 items [0,1) [1]", "commit 4: split 1 clock 1 items [0,1) [2]")
+	d.closed(lanes[0], 0, 7)
+	d.closed(clients[0], 3, 0)
+	if d.fx.Outcome != nil {
+		t.Fatal("an outcome before everybody has closed")
+	}
+	d.closed(clients[1], 4, 0)
+	o := d.fx.Outcome
+	if o == nil || o.Reason != "" || o.Commits != 4 || o.Counts.Sent != 7 || o.Counts.Applied != 7 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestAnOverlapEndsTheJob(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 0)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.said()
+	d.done(1, 0)
+	got := d.said()
+	if len(got) != 3 || !strings.Contains(got[0], "refused: split 0 clock 0 items [0,1): the split is at clock 1") {
+		t.Errorf("said %q", got)
+	}
+	d.done(2, 0)
+	if got := d.said(); len(got) != 0 {
+		t.Errorf("after the end, said %q", got)
+	}
+}
+
+func TestASilentClientIsDeclaredGone(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 1000)
+	d.Start(&d.fx)
+	d.said()
+	d.Tick(900, &d.fx)
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Beat{}}}, &d.fx)
+	d.Tick(1500, &d.fx)
+	expect(t, d.said(),
+		`lane 0 of node 0: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
+		`node 1: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`)
+	d.closed(lanes[0], 0, 0)
+	d.Tick(2000, &d.fx)
+	if d.fx.Outcome != nil {
+		t.Fatal("node 1 has not closed yet, and may")
+	}
+	d.Tick(2600, &d.fx)
+	if d.fx.Outcome == nil {
+		t.Error("the end waits for ever for a client that says nothing")
+	}
+}
+
+func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
+	d := newDesk(&rounds{want: 5}, 0)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.Interrupt(&d.fx)
+	d.said()
+	d.done(2, 0)
+	got := d.said()
+	if len(got) != 4 || !strings.Contains(got[1], `"interrupted"`) {
+		t.Fatalf("said %q", got)
+	}
+	d.closed(lanes[0], 0, 0)
+	d.closed(clients[0], 0, 0)
+	d.closed(clients[1], 0, 0)
+	o := d.fx.Outcome
+	if o == nil || !o.Interrupted || len(o.State.Queue) != 2 || !slices.Equal(o.State.Complete, []bellows.Clock{0, 0}) {
+		t.Fatalf("outcome %+v", o)
+	}
+
+	again := newDesk(&rounds{want: 5}, 0)
+	if err := again.Resume(o.State); err != nil {
+		t.Fatal(err)
+	}
+	again.Start(&again.fx)
+	expect(t, again.said(),
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 0",
+		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 0")
+}
+
+func TestAnOldGenerationEndsTheJob(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 0)
+	d.Start(&d.fx)
+	d.said()
+	m := wire.NewDone()
+	m.Append(bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}, nil)
+	m.Pairs = append(m.Pairs, wire.Pair{Generation: 7})
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+	if got := d.said(); len(got) != 3 || !strings.Contains(got[0], "is at generation 1, not 7") {
+		t.Errorf("said %q", got)
+	}
+}
