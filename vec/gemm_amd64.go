@@ -14,7 +14,7 @@ const (
 	heightMax   = 12   // rows of a tile: two AVX2 tiles of 6, one AVX-512 tile of 12
 	rowsMax     = 336  // of a packed at once: mc
 	columnsMax  = 2048 // of b packed at once: nc
-	wideWidth   = 32   // columns of an AVX-512 tile
+	wideWidth   = 32   // columns of an AVX-512 tile, whose last may be 8 or 16
 	narrowWidth = 16   // columns of an AVX2 tile
 	directRows  = 48   // with no more rows, packing b costs more than it saves
 )
@@ -101,7 +101,7 @@ func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
 			g.packB(w.b[q*kb:], j+q, min(g.width, nb-q), p, kb)
 		}
 	}
-	directA := g.transA && g.readsInPlace(kb)
+	directA := g.readsInPlace(kb)
 	for i := 0; i < g.m; i += rowsMax {
 		mb := min(rowsMax, g.m-i)
 		if !directA {
@@ -114,11 +114,17 @@ func (g *product) stretch(w *workspace, j, nb, p, kb int, beta float32) {
 	}
 }
 
-// readsInPlace reports whether a, transposed, is best read where it lies: it
-// fits the first-level cache, or it fits the second and is read twice at most.
+// readsInPlace reports whether a is best read where it lies. Transposed: if it
+// fits the first-level cache, or the second and is read twice at most.
+// Row-major: if it is read twice at most and its rows do not all fall into one
+// set of the first-level cache.
 func (g *product) readsInPlace(kb int) bool {
-	const first, second = 8 << 10, 64 << 10 // elements
-	return kb*g.lda <= first || g.n <= 2*g.width && kb*g.lda <= second
+	const first, second, strideMax = 8 << 10, 64 << 10, 1023 // elements
+	twice := g.n <= 2*g.width
+	if g.transA {
+		return kb*g.lda <= first || twice && kb*g.lda <= second
+	}
+	return g.wide && twice && g.lda <= strideMax
 }
 
 // packPanels packs mb rows of a from row i.
@@ -152,17 +158,25 @@ func (g *product) column(w *workspace, direct bool, i, mb, p int, b []float32, s
 		top := part(r, panels, mb)
 		height := part(r+1, panels, mb) - top
 		c := g.c[(i+top)*g.ldc+j:]
-		if direct {
-			g.tile(height, kb, g.a[p*g.lda+i+top:], 4*g.lda, b, stepB, beta, c, cols)
-		} else {
-			g.tile(height, kb, w.a[r*heightMax*kb:], 4*heightMax, b, stepB, beta, c, cols)
+		switch {
+		case direct && g.transA:
+			g.tile(height, kb, g.a[p*g.lda+i+top:], 4*g.lda, false, b, stepB, beta, c, cols)
+		case direct:
+			g.tile(height, kb, g.a[(i+top)*g.lda+p:], 4*g.lda, true, b, stepB, beta, c, cols)
+		default:
+			g.tile(height, kb, w.a[r*heightMax*kb:], 4*heightMax, false, b, stepB, beta, c, cols)
 		}
 	}
 }
 
-// tile adds to a tile of at most heightMax rows and g.width columns.
-func (g *product) tile(height, kb int, a []float32, stepA int, b []float32, stepB int, beta float32, c []float32, cols int) {
-	if g.wide {
+// tile adds to a tile of at most heightMax rows and g.width columns. rows says
+// that a is row-major, which only AVX-512 tiles read.
+func (g *product) tile(height, kb int, a []float32, stepA int, rows bool, b []float32, stepB int, beta float32, c []float32, cols int) {
+	switch {
+	case g.wide && rows:
+		wideTileRows(height, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+		return
+	case g.wide:
 		wideTile(height, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
 		return
 	}
@@ -170,9 +184,33 @@ func (g *product) tile(height, kb int, a []float32, stepA int, b []float32, step
 	if height <= heightMax/2 {
 		upper = height
 	}
-	narrowTile(upper, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
+	tile16AVX2(upper, kb, &a[0], stepA, &b[0], stepB, g.alpha, beta, &c[0], 4*g.ldc, cols)
 	if upper < height {
-		narrowTile(height-upper, kb, &a[upper], stepA, &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+		tile16AVX2(height-upper, kb, &a[upper], stepA, &b[0], stepB, g.alpha, beta, &c[upper*g.ldc], 4*g.ldc, cols)
+	}
+}
+
+// wideTile takes the narrowest AVX-512 kernel that holds cols columns.
+func wideTile(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
+	switch {
+	case cols > 16:
+		tile32AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+	case cols > 8:
+		tile16AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+	default:
+		tile8AVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+	}
+}
+
+// wideTileRows is wideTile for a row-major a.
+func wideTileRows(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
+	switch {
+	case cols > 16:
+		tile32RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+	case cols > 8:
+		tile16RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
+	default:
+		tile8RowsAVX512(height, k, a, stepA, b, stepB, alpha, beta, c, strideC, cols)
 	}
 }
 
@@ -232,10 +270,18 @@ func transpose(rows, cols int, from []float32, stride int, to []float32, strideT
 		}
 		return
 	}
+	for ; cols > transposeMax; cols -= transposeMax {
+		transpose(rows, transposeMax, from, stride, to, strideTo)
+		from, to = from[transposeMax:], to[transposeMax*strideTo:]
+	}
 	for i := 0; i < rows; i += 4 {
 		k := min(i, rows-4)
 		transpose4AVX2(cols, &from[k*stride], &from[(k+1)*stride], &from[(k+2)*stride], &from[(k+3)*stride], &to[k], 4*strideTo)
 	}
 }
+
+// transposeMax is the number of columns in one assembly call, which cannot be
+// preempted.
+const transposeMax = 8192
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

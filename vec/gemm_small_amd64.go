@@ -36,10 +36,10 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
 	pairs := rows / 2
 	if pairs > 0 {
-		dotTiles(2, cols, pairs, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
+		dotsAVX2(2, cols, pairs, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
 	}
 	if rows%2 == 1 {
-		dotTiles(1, cols, 1, k, &a[2*pairs*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[2*pairs*ldc], 4*ldc)
+		dotsAVX2(1, cols, 1, k, &a[2*pairs*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[2*pairs*ldc], 4*ldc)
 	}
 }
 

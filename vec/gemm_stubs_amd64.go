@@ -4,245 +4,60 @@
 
 package vec
 
-// tile1x16AVX2 adds to a tile of 1 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile16AVX2 adds to a tile of height rows, up to 6, and cols columns of c;
+// a's rows are neighbours, stepA from step to step.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile1x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX2(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile2x16AVX2 adds to a tile of 2 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile8AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a's rows are neighbours, stepA from step to step.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile2x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile3x16AVX2 adds to a tile of 3 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile8RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a is row-major, stepA from row to row.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile3x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile8RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile4x16AVX2 adds to a tile of 4 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile16AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a's rows are neighbours, stepA from step to step.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile4x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile5x16AVX2 adds to a tile of 5 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile16RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a is row-major, stepA from row to row.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile5x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile16RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile6x16AVX2 adds to a tile of 6 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile32AVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a's rows are neighbours, stepA from step to step.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile6x16AVX2(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32AVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile1x32AVX512 adds to a tile of 1 rows and cols columns of c. Steps and
-// strides are in bytes.
+// tile32RowsAVX512 adds to a tile of height rows, up to 12, and cols columns of c;
+// a is row-major, stepA from row to row.
+// Steps and strides are in bytes.
 //
 //go:noescape
-func tile1x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
+func tile32RowsAVX512(height int, k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
 
-// tile1x16AVX512 adds to a tile of 1 rows and cols columns of c. Steps and
-// strides are in bytes.
+// dotsAVX2 sets tiles of rows, up to 2, times cols, up to 5, elements of c, one tile
+// below another, by inner products of rows of a and rows of b. Strides are in bytes.
 //
 //go:noescape
-func tile1x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile2x32AVX512 adds to a tile of 2 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile2x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile2x16AVX512 adds to a tile of 2 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile2x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile3x32AVX512 adds to a tile of 3 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile3x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile3x16AVX512 adds to a tile of 3 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile3x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile4x32AVX512 adds to a tile of 4 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile4x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile4x16AVX512 adds to a tile of 4 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile4x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile5x32AVX512 adds to a tile of 5 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile5x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile5x16AVX512 adds to a tile of 5 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile5x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile6x32AVX512 adds to a tile of 6 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile6x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile6x16AVX512 adds to a tile of 6 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile6x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile7x32AVX512 adds to a tile of 7 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile7x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile7x16AVX512 adds to a tile of 7 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile7x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile8x32AVX512 adds to a tile of 8 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile8x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile8x16AVX512 adds to a tile of 8 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile8x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile9x32AVX512 adds to a tile of 9 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile9x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile9x16AVX512 adds to a tile of 9 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile9x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile10x32AVX512 adds to a tile of 10 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile10x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile10x16AVX512 adds to a tile of 10 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile10x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile11x32AVX512 adds to a tile of 11 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile11x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile11x16AVX512 adds to a tile of 11 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile11x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile12x32AVX512 adds to a tile of 12 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile12x32AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// tile12x16AVX512 adds to a tile of 12 rows and cols columns of c. Steps and
-// strides are in bytes.
-//
-//go:noescape
-func tile12x16AVX512(k int, a *float32, stepA int, b *float32, stepB int, alpha float32, beta float32, c *float32, strideC int, cols int)
-
-// dots1x1AVX2 is 1 rows of 1 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots1x1AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots1x2AVX2 is 1 rows of 2 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots1x2AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots1x3AVX2 is 1 rows of 3 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots1x3AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots1x4AVX2 is 1 rows of 4 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots1x4AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots1x5AVX2 is 1 rows of 5 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots1x5AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots2x1AVX2 is 2 rows of 1 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots2x1AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots2x2AVX2 is 2 rows of 2 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots2x2AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots2x3AVX2 is 2 rows of 3 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots2x3AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots2x4AVX2 is 2 rows of 4 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots2x4AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
-
-// dots2x5AVX2 is 2 rows of 5 elements of c, tiles times one below another, by
-// inner products of rows of a and rows of b. Strides are in bytes.
-//
-//go:noescape
-func dots2x5AVX2(tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
 // transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.
 //

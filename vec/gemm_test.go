@@ -119,17 +119,19 @@ func checkOne(t *testing.T, r *rand.Rand, form int, m, n, k, gap int, alpha, bet
 // TestGemmSmallShapes goes through the edges of all tiles and both small paths.
 func TestGemmSmallShapes(t *testing.T) {
 	sizes := []int{1, 2, 3, 5, 6, 7, 10, 12, 13, 16, 17, 31, 32, 33, 49}
+	depths := []int{1, 32, 3, 40, 8, 17, 31, 4, 33, 2, 47}
 	scalars := [][2]float32{{1, 0}, {1, 1}, {-0.5, 0}, {2, 0.25}}
 	eachSet(t, func(t *testing.T) {
 		r, turn := source(21), 0
 		for _, m := range sizes {
 			for _, n := range sizes {
-				for _, k := range sizes {
+				for range 4 {
+					k := depths[turn%len(depths)]
+					s := scalars[turn/3%len(scalars)]
 					for form := range forms {
-						s := scalars[turn%len(scalars)]
-						checkOne(t, r, form, m, n, k, turn%3*2, s[0], s[1])
-						turn++
+						checkOne(t, r, form, m, n, k, turn%5, s[0], s[1])
 					}
+					turn++
 				}
 			}
 		}
@@ -140,7 +142,7 @@ func TestGemmSmallShapes(t *testing.T) {
 func TestGemmLargerShapes(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		r := source(22)
-		for _, s := range [][3]int{{rowsTested + 5, 40, 35}, {33, 2100, 34}, {50, 33, 800}, {10, 37, 2100}, {40, 10, 2100}, {65, 96, 64}} {
+		for _, s := range [][3]int{{rowsTested + 5, 40, 35}, {33, 2060, 5}, {33, 32, 390}, {10, 33, 1030}, {12, 10, 1030}, {65, 96, 33}, {8200, 5, 3}} {
 			for form := range forms {
 				checkOne(t, r, form, s[0], s[1], s[2], 1, 0.5, 0.75)
 			}

@@ -28,10 +28,11 @@ func (w *workspace) giveBack() {
 	}
 }
 
-// grow returns a slice of n elements with any content.
+// grow returns a slice of n elements with any content. It is never small, for
+// only large slices start on a cache line.
 func grow(x []float32, n int) []float32 {
 	if cap(x) < n {
-		return make([]float32, n, n+n/8)
+		return make([]float32, n, max(n+n/8, 8192))
 	}
 	return x[:n]
 }

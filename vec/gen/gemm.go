@@ -9,18 +9,13 @@ import (
 )
 
 func gemmKernels() {
-	for height := 1; height <= 6; height++ {
-		tileKernel(narrow{}, height)
+	const column, rows = "a's rows are neighbours, stepA from step to step.", "a is row-major, stepA from row to row."
+	tileKernel(narrow{}, 6, columnOfA, "", column)
+	for _, columns := range []int{8, 16, 32} {
+		tileKernel(newWide(columns), 12, columnOfA, "", column)
+		tileKernel(newWide(columns), 12, rowsOfA, "Rows", rows)
 	}
-	for height := 1; height <= 12; height++ {
-		tileKernel(&wide{halves: 2}, height)
-		tileKernel(&wide{halves: 1}, height)
-	}
-	for rows := 1; rows <= 2; rows++ {
-		for cols := 1; cols <= 5; cols++ {
-			dotTileKernel(rows, cols)
-		}
-	}
+	dotsKernel()
 	packKernels()
 }
 
@@ -45,48 +40,118 @@ func (narrow) vector() reg.VecVirtual { return YMM() }
 func (narrow) lanes() int             { return 8 }
 func (narrow) clear(v reg.VecVirtual) { VXORPS(v, v, v) }
 
-// wide is AVX-512, 16 or 32 columns. Its masks cost nothing, so it needs no
-// second path for tiles of fewer columns.
+// wide is AVX-512, of 8, 16 or 32 columns. Its masks cost nothing, so it needs
+// no second path for tiles of fewer columns.
 type wide struct {
-	halves int
-	masks  [2]reg.OpmaskVirtual
+	columns int
+	masks   []reg.OpmaskVirtual
 }
 
+func newWide(columns int) *wide { return &wide{columns: columns} }
+
 func (*wide) name() string           { return "AVX512" }
-func (w *wide) vectors() int         { return w.halves }
-func (*wide) vector() reg.VecVirtual { return ZMM() }
-func (*wide) lanes() int             { return 16 }
+func (w *wide) vectors() int         { return w.columns / w.lanes() }
+func (w *wide) lanes() int           { return min(w.columns, 16) }
 func (*wide) clear(v reg.VecVirtual) { VPXORD(v, v, v) }
+
+func (w *wide) vector() reg.VecVirtual {
+	if w.columns == 8 {
+		return YMM()
+	}
+	return ZMM()
+}
 
 func (w *wide) prepare(cols reg.GPVirtual) {
 	bits := GP64()
 	MOVQ(I32(-1), bits)
 	BZHIQ(cols, bits, bits)
-	for half := range w.halves {
-		w.masks[half] = K()
-		KMOVW(bits.As32(), w.masks[half])
+	w.masks = nil
+	for range w.vectors() {
+		mask := K()
+		KMOVW(bits.As32(), mask)
 		SHRQ(Imm(16), bits)
+		w.masks = append(w.masks, mask)
 	}
 }
 
 func (w *wide) load(m Mem, half int) reg.VecVirtual {
-	v := ZMM()
+	v := w.vector()
 	VMOVUPS_Z(m, w.masks[half], v)
 	return v
 }
 
 func (w *wide) store(v reg.VecVirtual, m Mem, half int) { VMOVUPS(v, w.masks[half], m) }
 
-// tileKernel is one tile of the packed product: for each step it loads a row of
-// b, broadcasts each element of a column of a, and adds the products to the
-// tile, which stays in registers.
-func tileKernel(set outer, height int) {
-	name := fmt.Sprintf("tile%dx%d%s", height, set.vectors()*set.lanes(), set.name())
-	TEXT(name, NOSPLIT, "func(k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)")
+// A reader is how a tile reads a. element is the element of row i, ahead steps
+// on; next follows each step, and pass each group of steps.
+type reader struct {
+	element func(i, ahead int) Mem
+	next    func()
+	pass    func(steps int)
+}
+
+// columnOfA reads a whose rows are neighbours: packed, or transposed. stepA is
+// from one step to the next.
+func columnOfA(int) reader {
+	a, step := load64("a"), load64("stepA")
+	return reader{
+		element: func(i, _ int) Mem { return at(a, 4*i) },
+		next:    func() { ADDQ(step, a) },
+		pass:    func(int) {},
+	}
+}
+
+// rowsOfA reads a where it lies, row-major. stepA is from one row to the next.
+// One pointer serves three rows.
+func rowsOfA(height int) reader {
+	stride, pointers := load64("stepA"), []reg.GPVirtual{load64("a")}
+	three := GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
+	for i := 3; i < height; i += 3 {
+		p := GP64()
+		LEAQ(Mem{Base: pointers[len(pointers)-1], Index: three, Scale: 1}, p)
+		pointers = append(pointers, p)
+	}
+	return reader{
+		element: func(i, ahead int) Mem {
+			m := at(pointers[i/3], 4*ahead)
+			if i%3 > 0 {
+				m = m.Idx(stride, uint8(i%3))
+			}
+			return m
+		},
+		next: func() {},
+		pass: func(steps int) {
+			for _, p := range pointers {
+				ADDQ(Imm(uint64(4*steps)), p)
+			}
+		},
+	}
+}
+
+// tileKernel writes the kernel of all tiles of one width, up to a height.
+func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, doc string) {
+	name := fmt.Sprintf("tile%d%s%s", set.vectors()*set.lanes(), suffix, set.name())
+	TEXT(name, NOSPLIT, "func(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds to a tile of %d rows and cols columns of c. Steps and", name, height), "strides are in bytes.")
-	k, a, stepA := load64("k"), load64("a"), load64("stepA")
-	b, stepB := load64("b"), load64("stepB")
+	Doc(fmt.Sprintf("%s adds to a tile of height rows, up to %d, and cols columns of c;", name, heightMax),
+		doc, "Steps and strides are in bytes.")
+	height := load64("height")
+	for h := heightMax; h > 1; h-- {
+		CMPQ(height, Imm(uint64(h)))
+		JEQ(LabelRef(fmt.Sprintf("h%d", h)))
+	}
+	for h := 1; h <= heightMax; h++ {
+		Label(fmt.Sprintf("h%d", h))
+		oneTile(fmt.Sprintf("h%d_", h), set, h, read(h))
+	}
+}
+
+// oneTile is the packed product: for each step it loads a row of b, broadcasts
+// each element of a column of a, and adds the products to the tile, which stays
+// in registers.
+func oneTile(prefix string, set outer, height int, a reader) {
+	k, b, stepB := load64("k"), load64("b"), load64("stepB")
 	acc := make([][]reg.VecVirtual, height)
 	for i := range acc {
 		for range set.vectors() {
@@ -95,7 +160,7 @@ func tileKernel(set outer, height int) {
 			acc[i] = append(acc[i], v)
 		}
 	}
-	step := func() {
+	step := func(ahead int) {
 		row := make([]reg.VecVirtual, set.vectors())
 		for half := range row {
 			row[half] = set.vector()
@@ -103,81 +168,76 @@ func tileKernel(set outer, height int) {
 		}
 		for i := range acc {
 			t := set.vector()
-			VBROADCASTSS(at(a, 4*i), t)
+			VBROADCASTSS(a.element(i, ahead), t)
 			for half := range row {
 				VFMADD231PS(t, row[half], acc[i][half])
 			}
 		}
-		ADDQ(stepA, a)
+		a.next()
 		ADDQ(stepB, b)
 	}
-	repeat("step", k, 4, step)
-	writeTile(set, acc)
-	finish()
+	repeat(prefix+"step", k, 4, step, a.pass)
+	writeTile(prefix, set, acc)
 }
 
-// repeat emits the body n times over, unrolled by count. n is consumed.
-func repeat(name string, n reg.GPVirtual, count int, body func()) {
+// repeat emits the body n times over, in groups of count, with pass after each
+// group. n is consumed.
+func repeat(name string, n reg.GPVirtual, count int, body, pass func(i int)) {
 	Label(name + "_many")
 	SUBQ(Imm(uint64(count)), n)
 	JL(LabelRef(name + "_few"))
-	for range count {
-		body()
+	for i := range count {
+		body(i)
 	}
+	pass(count)
 	JMP(LabelRef(name + "_many"))
 	Label(name + "_few")
 	ADDQ(Imm(uint64(count)), n)
 	JZ(LabelRef(name + "_end"))
 	Label(name + "_one")
-	body()
+	body(0)
+	pass(1)
 	DECQ(n)
 	JNZ(LabelRef(name + "_one"))
 	Label(name + "_end")
 }
 
-// writeTile is c = alpha*tile + beta*c, without reading c when beta is 0.
-func writeTile(set outer, acc [][]reg.VecVirtual) {
+// writeTile is c = alpha*tile + beta*c, without reading c when beta is 0, and
+// the return.
+func writeTile(prefix string, set outer, acc [][]reg.VecVirtual) {
 	c, stride, cols := load64("c"), load64("strideC"), load64("cols")
 	if narrow, ok := set.(narrow); ok {
 		CMPQ(cols, Imm(16))
-		JL(LabelRef("part"))
-		writeRows("whole", full{narrow}, acc, c, stride)
-		VZEROUPPER()
-		RET()
-		Label("part")
-		part := &masked{narrow: narrow}
-		part.prepare(cols)
-		writeRows("part", part, acc, c, stride)
-		return
+		JL(LabelRef(prefix + "part"))
+		writeRows(prefix+"whole", full{narrow}, acc, c, stride)
+		Label(prefix + "part")
+		set = &masked{narrow: narrow}
 	}
 	set.prepare(cols)
-	writeRows("masked", set, acc, c, stride)
+	writeRows(prefix+"masked", set, acc, c, stride)
 }
 
 func writeRows(name string, set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual) {
-	beta := GP32()
-	MOVL(address("beta"), beta)
-	ADDL(beta, beta) // drops the sign: zero for either zero
+	bits, alpha := GP32(), set.vector()
+	VBROADCASTSS(address("alpha"), alpha)
+	MOVL(address("beta"), bits)
+	ADDL(bits, bits) // drops the sign: zero for either zero
 	JZ(LabelRef(name + "_fresh"))
+	beta := set.vector()
+	VBROADCASTSS(address("beta"), beta)
 	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
 		old := set.load(m, half)
-		VMULPS(scalar(set, "alpha"), v, v)
-		VFMADD231PS(scalar(set, "beta"), old, v)
+		VMULPS(alpha, v, v)
+		VFMADD231PS(beta, old, v)
 		set.store(v, m, half)
 	})
-	JMP(LabelRef(name + "_done"))
+	finish()
 	Label(name + "_fresh")
 	eachVector(set, acc, c, stride, func(v reg.VecVirtual, m Mem, half int) {
-		VMULPS(scalar(set, "alpha"), v, v)
+		VMULPS(alpha, v, v)
 		set.store(v, m, half)
 	})
-	Label(name + "_done")
-}
-
-func scalar(set outer, param string) reg.VecVirtual {
-	v := set.vector()
-	VBROADCASTSS(address(param), v)
-	return v
+	finish()
 }
 
 func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do func(v reg.VecVirtual, m Mem, half int)) {
@@ -250,19 +310,41 @@ func (p *masked) load(m Mem, half int) reg.VecVirtual {
 
 func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask(half), m) }
 
-// dotTileKernel is rows times cols inner products at once, for products of few
+// dotsKernel is up to 2 times 5 inner products at once, for products of few
 // columns: a and b both run along k, so no lane is wasted whatever the number
 // of columns is.
-func dotTileKernel(rows, cols int) {
-	name := fmt.Sprintf("dots%dx%dAVX2", rows, cols)
-	TEXT(name, NOSPLIT, "func(tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
+func dotsKernel() {
+	const rowsMax, colsMax = 2, 5
+	TEXT("dotsAVX2", NOSPLIT, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s is %d rows of %d elements of c, tiles times one below another, by", name, rows, cols),
-		"inner products of rows of a and rows of b. Strides are in bytes.")
-	d := dots{top: load64("a"), c: load64("c"), strideA: load64("strideA")}
+	Doc("dotsAVX2 sets tiles of rows, up to 2, times cols, up to 5, elements of c, one tile",
+		"below another, by inner products of rows of a and rows of b. Strides are in bytes.")
+	rows, cols := load64("rows"), load64("cols")
+	label := func(r, c int) string { return fmt.Sprintf("r%dc%d", r, c) }
+	for r := rowsMax; r > 0; r-- {
+		CMPQ(rows, Imm(uint64(r)))
+		JNE(LabelRef(fmt.Sprintf("below%d", r)))
+		for c := colsMax; c > 1; c-- {
+			CMPQ(cols, Imm(uint64(c)))
+			JEQ(LabelRef(label(r, c)))
+		}
+		JMP(LabelRef(label(r, 1)))
+		Label(fmt.Sprintf("below%d", r))
+	}
+	RET()
+	for r := 1; r <= rowsMax; r++ {
+		for c := 1; c <= colsMax; c++ {
+			dotTiles(label(r, c), r, c)
+		}
+	}
+}
+
+func dotTiles(name string, rows, cols int) {
+	Label(name)
+	d := dots{name: name, top: load64("a"), c: load64("c"), strideA: load64("strideA")}
 	strideB, three := load64("strideB"), GP64()
 	LEAQ(Mem{Base: strideB, Index: strideB, Scale: 2}, three)
-	Label("tile")
+	Label(name + "_tile")
 	a, b := GP64(), load64("b")
 	MOVQ(d.top, a)
 	d.a = []Mem{at(a, 0), {Base: a, Index: d.strideA, Scale: 1}}[:rows]
@@ -277,12 +359,13 @@ func dotTileKernel(rows, cols int) {
 		ADDQ(d.strideA, d.top)
 	}
 	DECQ(address("tiles"))
-	JNZ(LabelRef("tile"))
+	JNZ(LabelRef(name + "_tile"))
 	finish()
 }
 
 // dots is a tile of inner products.
 type dots struct {
+	name            string
 	top, strideA, c reg.GPVirtual
 	a, b            []Mem // where the rows are read
 	acc             [][]reg.VecVirtual
@@ -321,16 +404,16 @@ func (d *dots) along(a, b reg.GPVirtual) {
 		Label(next)
 		ADDQ(Imm(uint64(width*count)), k)
 	}
-	loop("two", "one", 2)
-	loop("last", "rest", 1)
-	JZ(LabelRef("sum"))
+	loop(d.name+"_two", d.name+"_one", 2)
+	loop(d.name+"_last", d.name+"_rest", 1)
+	JZ(LabelRef(d.name + "_sum"))
 	mask := restMask(k)
 	d.multiply(func(m Mem) reg.VecVirtual {
 		v := YMM()
 		VMASKMOVPS(m, mask, v)
 		return v
 	}, 0)
-	Label("sum")
+	Label(d.name + "_sum")
 }
 
 // write puts the sums in c and moves c below them.
@@ -343,7 +426,7 @@ func (d *dots) write() {
 	for i, row := range d.acc {
 		for j := 0; j < len(row); j += 4 {
 			n := min(4, len(row)-j)
-			writeSums(fmt.Sprintf("write%d%d", i, j), sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
+			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
 		}
 		ADDQ(address("strideC"), d.c)
 	}

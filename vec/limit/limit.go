@@ -1,13 +1,16 @@
 package limit
 
-import "runtime"
+import (
+	"fmt"
+	"runtime"
+)
 
 // Read loads every element of x.
 func Read(x []float32) { read(x) }
 
 // ReadTwo loads every element of x and of y, which have equal lengths.
 func ReadTwo(x, y []float32) {
-	y = y[:len(x)]
+	same("ReadTwo", len(x), len(y))
 	readTwo(x, y)
 }
 
@@ -17,8 +20,14 @@ func Update(x []float32) { update(x) }
 // UpdateFrom loads every element of x and of y, which have equal lengths, and
 // stores y's again.
 func UpdateFrom(x, y []float32) {
-	y = y[:len(x)]
+	same("UpdateFrom", len(x), len(y))
 	updateFrom(x, y)
+}
+
+func same(name string, x, y int) {
+	if x != y {
+		panic(fmt.Sprintf("limit: %s: lengths differ: %d and %d", name, x, y))
+	}
 }
 
 func goRead(x []float32) {
