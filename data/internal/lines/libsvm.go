@@ -174,6 +174,7 @@ func (l *LIBSVM) badEntry(text []byte, at int) *Fault {
 	return f
 }
 
+// IsDigits reports whether a field is one or more decimal digits.
 func IsDigits(field []byte) bool {
 	for _, c := range field {
 		if c < '0' || c > '9' {
