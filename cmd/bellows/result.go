@@ -226,7 +226,7 @@ func (t *trainer) lastLine(r *result) {
 		}
 	}
 	if r.Baseline != nil && len(parts) > 0 {
-		parts[len(parts)-1] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
+		parts[0] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
 	}
 	sign := "="
 	if !r.Audit.agrees() {

@@ -144,11 +144,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
+		if len(names) == 0 {
+			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "it takes no argument, and %d was given", len(args))
+		}
 		err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "%s wanted, and %d given",
 			plural(len(names), "argument"), len(args))
-		if len(names) == 0 {
-			err.Err = bellows.Errorf(bellows.Usage, "takes no argument, not", args[0], "it stands alone")
-		}
 		err.Hint = "call it as " + cmd.CommandPath() + " " + strings.Join(names, " ")
 		return err
 	}
