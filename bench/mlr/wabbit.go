@@ -94,7 +94,7 @@ func (w *wabbit) accuracy(passes int) (float64, error) {
 	right, lines := 0, bufio.NewScanner(bytes.NewReader(text))
 	for _, label := range w.labels {
 		if !lines.Scan() {
-			return 0, fmt.Errorf("Vowpal Wabbit answered for fewer than %d rows: %w", len(w.labels), io.ErrUnexpectedEOF)
+			return 0, fmt.Errorf("vw answered for fewer than %d rows: %w", len(w.labels), io.ErrUnexpectedEOF)
 		}
 		if x, err := strconv.ParseFloat(strings.Fields(lines.Text() + " ?")[0], 64); err == nil && int(x) == label {
 			right++

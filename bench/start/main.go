@@ -143,7 +143,7 @@ func watch(r *bufio.Reader, start time.Time, wanted func(string) bool) (took tim
 		if line != "" {
 			last = strings.TrimSpace(line)
 		}
-		if took == 0 && wanted(line) {
+		if took == 0 && line != "" && wanted(line) {
 			took = time.Since(start)
 		}
 		if err != nil {

@@ -141,7 +141,7 @@ func (l *factorLoop) tile(c *columns, items int) {
 func (l *factorLoop) factors(part, other int) vec.Factors {
 	p, q := l.users[part], l.items[other]
 	return vec.Factors{Rank: l.rank, Stride: l.width, P: p, Q: q, UserBias: p[l.rank:], ItemBias: q[l.rank:], BiasStride: l.width,
-		Step: 0.005, L2: 0.05, BiasL2: 0.05}
+		Step: 0.02, L2: 0.05, BiasL2: 0.05}
 }
 
 func (l *factorLoop) visit(threads int) int {

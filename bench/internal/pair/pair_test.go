@@ -114,17 +114,26 @@ func TestSpreadOf(t *testing.T) {
 	}
 }
 
-func TestSI(t *testing.T) {
+func TestAmount(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		in   float64
+		in   Spread
+		unit string
 		want string
 	}{
-		{0, "0"}, {1, "1.00"}, {32.84e6, "32.8M"}, {999.7, "1.00k"}, {0.00165, "1.65m"}, {118e9, "118G"}, {10, "10.0"}, {100, "100"},
-		{-2500, "-2.50k"}, {3e-8, "30.0n"}, {5e13, "50.0T"},
+		{Spread{}, "s", "0 s"},
+		{Spread{1, 1, 1}, "s", "1.00 s"},
+		{Spread{0.00165, 0.0016, 0.0171}, "s", "1.65 (1.60-17.1) ms"},
+		{Spread{127.4e6, 99.97e6, 1.37e9}, "ratings/s", "127 (100-1370) M ratings/s"},
+		{Spread{118e9, 118e9, 118e9}, "flop/s", "118 Gflop/s"},
+		{Spread{999.7, 999.7, 999.7}, "B", "1.00 kB"},
+		{Spread{9.996, 9.996, 9.996}, "", "10.0"},
+		{Spread{-2500, -2500, -2500}, "tasks", "-2.50 k tasks"},
+		{Spread{3e-8, 3e-8, 3e-8}, "s", "30.0 ns"},
+		{Spread{5e16, 5e16, 5e16}, "B", "50000 TB"},
 	} {
-		if got := SI(c.in); got != c.want {
-			t.Errorf("SI(%v) = %s, want %s", c.in, got, c.want)
+		if got := amount(c.in, c.unit); got != c.want {
+			t.Errorf("amount(%v, %q) = %q, want %q", c.in, c.unit, got, c.want)
 		}
 	}
 }
@@ -186,7 +195,7 @@ func TestTableMarksWhatFallsShort(t *testing.T) {
 	for i, want := range []struct {
 		part  string
 		below bool
-	}{{"figure", false}, {"0.500 wall (0.500 cpu)", true}, {"2.000 wall", false}, {"recorded Other 5.00M", false}, {"limit 80.0", true}, {"limit 80.0", false}} {
+	}{{"figure", false}, {"0.500 wall (0.500 cpu)", true}, {"2.000 wall", false}, {"recorded Other 5.00 MB/s", false}, {"limit 80.0", true}, {"limit 80.0", false}} {
 		if !strings.Contains(lines[i], want.part) || strings.HasSuffix(lines[i], "below") != want.below {
 			t.Errorf("line %d %q: want %q, below %v", i, lines[i], want.part, want.below)
 		}

@@ -83,7 +83,7 @@ func (t *Table) Add(r Row) {
 	if measured {
 		ratioText = r.ratioText(ratio)
 	}
-	t.line(r.Figure, spreadText(ours)+" "+r.Unit, peerText, ratioText, targetText(r.Target, measured), missed)
+	t.line(r.Figure, amount(ours, r.Unit), peerText, ratioText, targetText(r.Target, measured), missed)
 }
 
 // ratioText is the ratio by the row's clock, and by the other one where both sides have it.
@@ -106,9 +106,9 @@ func (r Row) figures(s Series) Spread {
 func (r Row) peerText(peer Spread) string {
 	switch {
 	case len(r.Peer.Turns) > 0:
-		return r.Peer.Name + " " + spreadText(peer)
+		return r.Peer.Name + " " + amount(peer, r.Unit)
 	case r.Recorded > 0:
-		return "recorded " + r.Peer.Name + " " + SI(r.Recorded)
+		return "recorded " + r.Peer.Name + " " + amount(Spread{Median: r.Recorded}, r.Unit)
 	}
 	return "-"
 }
@@ -143,9 +143,9 @@ func (t *Table) AddFact(f Fact) {
 		t.object(o)
 		return
 	}
-	number := SI
+	number := func(x float64) string { return amount(Spread{Median: x}, f.Unit) }
 	if f.Exact {
-		number = func(x float64) string { return fmt.Sprintf("%.4f", x) }
+		number = func(x float64) string { return strings.TrimRight(fmt.Sprintf("%.4f %s", x, f.Unit), " ") }
 	}
 	peer, target := "-", "-"
 	if bounded {
@@ -154,7 +154,7 @@ func (t *Table) AddFact(f Fact) {
 			target = "at least"
 		}
 	}
-	t.line(f.Figure, number(f.Ours)+" "+f.Unit, peer, "", target, missed)
+	t.line(f.Figure, number(f.Ours), peer, "", target, missed)
 }
 
 // Close prints how many rows missed their target.
@@ -194,26 +194,45 @@ func targetText(target float64, measured bool) string {
 	return fmt.Sprintf("%.3g", target)
 }
 
-func spreadText(s Spread) string {
-	if s.Min == s.Max {
-		return SI(s.Median)
+// amount is a spread and its unit with one prefix for all three figures: "127 (119-137) M ratings/s".
+func amount(s Spread, unit string) string {
+	factor, prefix := prefixOf(s.Median)
+	text := digits(s.Median * factor)
+	if s.Min != s.Max {
+		text += fmt.Sprintf(" (%s-%s)", digits(s.Min*factor), digits(s.Max*factor))
 	}
-	return fmt.Sprintf("%s (%s-%s)", SI(s.Median), SI(s.Min), SI(s.Max))
+	return strings.TrimRight(text+" "+withUnit(prefix, unit), " ")
 }
 
-// SI writes a figure with three digits and a prefix: 32.8M, 1.65m.
-func SI(x float64) string {
-	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
-		return fmt.Sprint(x)
+// withUnit joins a prefix to the symbol of a unit, and sets it before a word: "GB/s", "M ratings/s".
+func withUnit(prefix, unit string) string {
+	if prefix == "" || unit == "s" || strings.HasPrefix(unit, "B") || strings.HasPrefix(unit, "flop") {
+		return prefix + unit
+	}
+	return prefix + " " + unit
+}
+
+// prefixOf is the prefix that leaves a figure between 1 and 1000, and what to multiply by.
+func prefixOf(x float64) (factor float64, prefix string) {
+	size := math.Abs(x)
+	if size == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 1, ""
 	}
 	prefixes := []string{"n", "u", "m", "", "k", "M", "G", "T"}
 	at := 3
-	for math.Abs(x) >= 999.5 && at < len(prefixes)-1 {
-		x, at = x/1000, at+1
+	for factor = 1; size*factor >= 999.5 && at < len(prefixes)-1; at++ {
+		factor /= 1000
 	}
-	for math.Abs(x) < 0.9995 && at > 0 {
-		x, at = x*1000, at-1
+	for ; size*factor < 0.9995 && at > 0; at-- {
+		factor *= 1000
 	}
-	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(x)*1.0005))))
-	return fmt.Sprintf("%.*f%s", digits, x, prefixes[at])
+	return factor, prefixes[at]
+}
+
+// digits writes a figure of about 1 to 1000 with three digits.
+func digits(x float64) string {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Sprint(x)
+	}
+	return fmt.Sprintf("%.*f", min(4, max(0, 2-int(math.Floor(math.Log10(math.Abs(x)*1.0005))))), x)
 }

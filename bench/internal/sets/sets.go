@@ -8,11 +8,15 @@ package sets
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"bellows/data"
 )
@@ -99,6 +103,30 @@ func (p Pair) Read(kind data.Kind) (train, test *data.Set, err error) {
 	}
 	test, err = data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.Like(train))
 	return train, test, err
+}
+
+// Plain is the path of a file without compression: itself, or a copy in the shelf's own folder of what gzip packed. A race
+// over reading is fair only when both sides read the same text.
+func (s *Shelf) Plain(path string) (string, error) {
+	stem, packed := strings.CutSuffix(path, ".gz")
+	if !packed {
+		return path, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("sets: %w", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return "", fmt.Errorf("sets: unpack %s: %w", path, err)
+	}
+	var unpack error
+	plain, err := s.write(filepath.Base(stem), func(w *bufio.Writer) { _, unpack = io.Copy(w, z) })
+	if err = errors.Join(err, unpack); err != nil {
+		return "", fmt.Errorf("sets: unpack %s: %w", path, err)
+	}
+	return plain, nil
 }
 
 // Path is a place for a file of this name in the shelf's own folder.
