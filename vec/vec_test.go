@@ -163,6 +163,12 @@ func TestLongSlices(t *testing.T) {
 		if got := AbsMax(y); got == got {
 			t.Errorf("AbsMax: got %v, want NaN", got)
 		}
+		counts := make([]int32, n)
+		counts[chunk], counts[n-1] = 7, 9
+		AddInt32(counts, counts)
+		if counts[chunk] != 14 || counts[n-1] != 18 || counts[0] != 0 {
+			t.Errorf("AddInt32: got %d and %d, want 14 and 18", counts[chunk], counts[n-1])
+		}
 	})
 }
 
