@@ -1,0 +1,89 @@
+package run
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"testing"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/store"
+	"bellows/wire"
+)
+
+func sample() ([][]store.Image, coord.State) {
+	nan := math.Float32frombits(0x7fc00123)
+	tables := [][]store.Image{
+		{{Values: []float32{1, -2, nan}, Slots: [][]float32{{3, 4, 5}, {}}}, {Values: []float32{}}},
+		{},
+	}
+	return tables, coord.State{
+		Complete: []bellows.Clock{3, bellows.NoClock},
+		Queue: []wire.Task{
+			{Unit: bellows.Unit{Split: 1, Clock: 4, Items: bellows.Range{Begin: 5, End: 1 << 40}}, Args: []float64{0.5}},
+			{Args: []float64{}},
+		},
+		Driver: []float64{math.Inf(1), 7},
+	}
+}
+
+func TestImageRoundTrip(t *testing.T) {
+	t.Parallel()
+	tables, state := sample()
+	b := EncodeImage(tables, state)
+	gotTables, gotState, err := DecodeImage(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(gotState, state) {
+		t.Errorf("the state is %+v, not %+v", gotState, state)
+	}
+	if again := EncodeImage(gotTables, gotState); !bytes.Equal(b, again) {
+		t.Errorf("the tables came back as %+v", gotTables)
+	}
+	if got := math.Float32bits(gotTables[0][0].Values[2]); got != 0x7fc00123 {
+		t.Errorf("the bits of a value are %#x", got)
+	}
+}
+
+// TestImageIsRefused cuts the image at every byte and puts the largest number in every place.
+func TestImageIsRefused(t *testing.T) {
+	t.Parallel()
+	b := EncodeImage(sample())
+	for i := range b {
+		if _, _, err := DecodeImage(b[:i]); bellows.KindOf(err) != bellows.BadData {
+			t.Fatalf("cut to %d bytes the error is %v", i, err)
+		}
+	}
+	if _, _, err := DecodeImage(append(bytes.Clone(b), 0)); err == nil {
+		t.Error("a byte too many was accepted")
+	}
+	if _, _, err := DecodeImage([]byte("bellowsr\x02")); err == nil {
+		t.Error("another version was accepted")
+	}
+	first := len(imageMagic)
+	for _, at := range []int{first, first + 4, first + 8} {
+		bad := bytes.Clone(b)
+		copy(bad[at:], []byte{255, 255, 255, 255})
+		if _, _, err := DecodeImage(bad); err == nil {
+			t.Errorf("a count of 2^32-1 at %d was accepted", at)
+		}
+	}
+}
+
+// FuzzDecodeImage wants every accepted image to be the one that EncodeImage writes.
+func FuzzDecodeImage(f *testing.F) {
+	f.Add(EncodeImage(sample()))
+	f.Add(EncodeImage(nil, coord.State{}))
+	f.Add([]byte(imageMagic + "\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		tables, state, err := DecodeImage(in)
+		if err != nil {
+			return
+		}
+		if out := EncodeImage(tables, state); !bytes.Equal(in, out) {
+			t.Fatalf("%q came back as %q", in, out)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows"
+)
+
+// config is the Config of a run on one file.
+func config(epochs int) Config {
+	return Config{App: "mf", Data: []string{"r.tsv"}, Seed: 1, Epochs: epochs, Settings: map[string]string{"rank": "2"}}
+}
+
+func claim(t *testing.T, req Request) *Folder {
+	t.Helper()
+	f, err := Claim(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// TestUnnamedFolders walks through the life of runs/mf-1, mf-2, ...
+func TestUnnamedFolders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first := claim(t, Request{Config: config(1)})
+	if first.Dir != "runs/mf-1" || first.Resumed {
+		t.Fatalf("the first folder is %+v", first)
+	}
+	second := claim(t, Request{Config: config(1)})
+	if second.Dir != "runs/mf-2" || second.Resumed {
+		t.Errorf("while the first is in use the folder is %+v", second)
+	}
+	if err := errors.Join(first.Interrupted([]byte("image"), Progress{Seconds: 3}), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if other := claim(t, Request{Config: config(2)}); other.Dir != "runs/mf-3" || other.Resumed {
+		t.Errorf("another command's folder is %+v", other)
+	}
+	again := claim(t, Request{Config: config(1)})
+	if again.Dir != "runs/mf-1" || !again.Resumed || string(again.Image) != "image" || again.Before.Seconds != 3 {
+		t.Errorf("the unfinished run is taken up as %+v", again)
+	}
+	if err := errors.Join(again.Done(), again.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("runs/mf-1/resume.image"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the image of a finished run is still there")
+	}
+	if err := os.MkdirAll("runs/mf-10", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if next := claim(t, Request{Config: config(1)}); next.Dir != "runs/mf-11" || next.Resumed {
+		t.Errorf("after a finished run the folder is %+v", next)
+	}
+}
+
+func TestFreshGivesUpTheImage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := claim(t, Request{Config: config(1)})
+	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	fresh := claim(t, Request{Config: config(1), Fresh: true})
+	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Image != nil || fresh.Before != (Progress{}) {
+		t.Errorf("--fresh got %+v", fresh)
+	}
+	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the old image is still there")
+	}
+}
+
+func TestNamedFolderRefusals(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	f := claim(t, Request{Config: config(1), Out: dir})
+	_, err := Claim(Request{Config: config(1), Out: dir})
+	if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "another process is training in it") {
+		t.Errorf("of a folder in use the error is %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Claim(Request{Config: config(2), Out: dir})
+	if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "--fresh") {
+		t.Errorf("of another command's unfinished run the error is %v", err)
+	}
+	// The refusal has let go of the folder.
+	if f := claim(t, Request{Config: config(1), Out: dir}); !f.Resumed || f.Image != nil {
+		t.Errorf("the same command gets %+v", f)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Claim(Request{Config: config(1), Out: file}); bellows.KindOf(err) != bellows.CannotWrite {
+		t.Errorf("of a file the error is %v", err)
+	}
+}
+
+func TestDamagedRecordIsNoRun(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "{", `{"format":"bellows run 9"}`, `[]`} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, recordFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if f := claim(t, Request{Config: config(1), Out: dir}); f.Resumed {
+			t.Errorf("a run.json of %q was taken up", text)
+		}
+	}
+}
+
+// TestSame holds what makes two commands the same.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	base := config(1)
+	again := config(1)
+	if !base.same(&again) {
+		t.Error("equal configurations differ")
+	}
+	for name, change := range map[string]func(*Config){
+		"data":     func(c *Config) { c.Data = []string{"s.tsv"} },
+		"seed":     func(c *Config) { c.Seed = 2 },
+		"settings": func(c *Config) { c.Settings = map[string]string{"rank": "3"} },
+		"inputs":   func(c *Config) { c.Inputs = []Input{{Path: "r.tsv", Bytes: 3}} },
+		"reading":  func(c *Config) { c.Reading = map[string]string{"sep": "tab"} },
+	} {
+		other := config(1)
+		change(&other)
+		if base.same(&other) {
+			t.Errorf("another %s makes no difference", name)
+		}
+	}
+}
+
+func TestInputs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"b.tsv", "a.tsv"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("abc"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := Inputs([]string{filepath.Join(dir, "*.tsv"), "-"})
+	if len(in) != 3 || filepath.Base(in[0].Path) != "a.tsv" || in[1].Bytes != 3 || in[2].Path != "-" {
+		t.Fatalf("inputs are %+v", in)
+	}
+	if again := Inputs([]string{"-"}); !again[0].Modified.After(in[2].Modified) {
+		t.Error("standard input can be read again")
+	}
+}
+
+func TestEventIsOneFlatObject(t *testing.T) {
+	t.Parallel()
+	e := Event{Seq: 3, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Kind: "epoch", Node: "node-0",
+		Sentence: "a \"b\"", Fields: map[string]any{"epoch": 2, "b": 1.5}}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"seq":3,"time":"2026-01-02T03:04:05Z","kind":"epoch","node":"node-0","sentence":"a \"b\"","b":1.5,"epoch":2}`
+	if string(text) != want {
+		t.Errorf("the event is\n%s\nnot\n%s", text, want)
+	}
+	if _, err := json.Marshal(Event{Fields: map[string]any{"f": func() {}}}); err == nil {
+		t.Error("a function was written as JSON")
+	}
+}
+
+// TestLogGoesOn cuts the log in the middle of a line, as a crash does, and continues it.
+func TestLogGoesOn(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), eventsFile)
+	log, err := openLog(name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := log.Append(Event{Kind: "epoch"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, text[:len(text)-5], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		goOn bool
+		seq  uint64
+		line int
+	}{{true, 3, 3}, {false, 1, 1}} {
+		log, err := openLog(name, c.goOn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := log.Append(Event{Kind: "resumed"})
+		if err != nil || e.Seq != c.seq {
+			t.Errorf("going on %v gives number %d, %v", c.goOn, e.Seq, err)
+		}
+		if err := log.close(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(name)
+		if n := strings.Count(string(text), "\n"); err != nil || n != c.line {
+			t.Errorf("going on %v leaves %d lines, %v:\n%s", c.goOn, n, err, text)
+		}
+		if _, err := log.Append(Event{}); bellows.KindOf(err) != bellows.IO {
+			t.Errorf("a closed log gives %v", err)
+		}
+	}
+}
