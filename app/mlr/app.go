@@ -68,7 +68,7 @@ const adagradReach = 0.5
 // The tables of a job, in their order.
 const (
 	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class; last row: bias
-	velocityTable                    // the momentum of each weight; not there under a server's rule
+	velocityTable                    // the momentum of each weight; only where problem.momentum
 )
 
 func (p *problem) tables() []table.Schema {
@@ -78,12 +78,13 @@ func (p *problem) tables() []table.Schema {
 		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.stepAt(1 << 20))}
 	case ruleAdaGrad:
 		weights.Rule = table.Rule{Name: "adagrad", Step: float32(p.lr * adagradReach / math.Sqrt(p.size)), Epsilon: 1e-6}
-	default:
-		velocity := weights
-		velocity.Name = "velocity"
-		return []table.Schema{weights, velocity}
 	}
-	return []table.Schema{weights}
+	if !p.momentum {
+		return []table.Schema{weights}
+	}
+	velocity := weights
+	velocity.Name = "velocity"
+	return []table.Schema{weights, velocity}
 }
 
 func (p *problem) settled() map[string]string {

@@ -16,7 +16,7 @@ type course struct {
 
 // The rules of the course, found on eight sets of data together.
 const (
-	gainLeast  = 0.01  // an epoch that lowers the training loss by a smaller part halves the step
+	gainLeast  = 0.002 // an epoch that lowers the training loss by a smaller part halves the step
 	betterPart = 0.001 // a smaller gain of held-out loss does not count for patience
 	paceLeast  = 1.0 / 1024
 	betaMost   = 0.9 // momentum

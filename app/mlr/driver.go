@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/table"
 	"bellows/train"
 )
 
@@ -13,6 +14,7 @@ type driver struct {
 	course  course
 	left    int // tasks outstanding in this phase
 	scoring bool
+	step    float64 // of this epoch
 	visited int64
 	trained []float64 // results of the epoch's training tasks, by split and clock
 	scores  []float64 // results of its scoring tasks, by split
@@ -30,18 +32,28 @@ func newDriver(p *problem) *driver {
 // DispatchInitialTasks implements train.Driver.
 func (d *driver) DispatchInitialTasks(to *train.Dispatcher) { d.train(to) }
 
-// train dispatches the training clocks of an epoch. The gate of the tables orders them.
+// train begins an epoch. Under BSP all its clocks are dispatched at once, and the gate of the tables
+// orders them. Else a split's next clock waits for the one before, since a task sees what was
+// committed when it was dispatched, and later is fresher.
 func (d *driver) train(to *train.Dispatcher) {
 	d.scoring, d.left = false, d.p.splits*d.p.clocks
-	step := d.p.stepAt(d.p.batch) * d.course.pace
-	l2 := d.course.alpha / float64(len(d.p.rows))
-	l2 = min(l2, 0.5/step) // a step that shrinks by more than half overshoots
+	d.step = d.p.stepAt(d.p.batch) * d.course.pace
 	for at := range d.p.clocks {
-		beta := momentum(d.course.epoch*d.p.clocks + at)
 		for s := range d.p.splits {
-			to.DispatchTask(bellows.SplitID(s), step, l2, beta)
+			d.dispatch(to, s, at)
+		}
+		if d.p.consistency != table.BSP {
+			return
 		}
 	}
+}
+
+// dispatch sends a split into a training clock of the epoch.
+func (d *driver) dispatch(to *train.Dispatcher, split, at int) {
+	// A step that shrinks the weights by more than half would overshoot.
+	l2 := min(d.course.alpha/float64(len(d.p.rows)), 0.5/d.step)
+	beta := momentum(d.course.epoch*d.p.clocks + at)
+	to.DispatchTask(bellows.SplitID(split), d.step, l2, beta)
 }
 
 // HandleTaskCompletion implements train.Driver.
@@ -53,6 +65,9 @@ func (d *driver) HandleTaskCompletion(done train.Completion, to *train.Dispatche
 		n := gotSpread + d.p.width
 		copy(d.trained[(split*d.p.clocks+at)*n:][:n], done.Result)
 		d.visited += int64(done.Items.Len())
+		if d.p.consistency != table.BSP && at+1 < d.p.clocks {
+			d.dispatch(to, split, at+1)
+		}
 	}
 	if d.left--; d.left > 0 {
 		return
@@ -162,6 +177,7 @@ func (d *driver) Restore(state []float64) error {
 	}
 	d.scoring, d.left, d.visited = state[0] != 0, int(state[1]), int64(state[2])
 	d.course.restore(state[stateWords:fixed])
+	d.step = d.p.stepAt(d.p.batch) * d.course.pace
 	copy(d.trained, state[fixed:])
 	copy(d.scores, state[fixed+len(d.trained):])
 	return nil

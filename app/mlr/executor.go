@@ -99,26 +99,27 @@ func (e *executor) RunTask(t *train.Task) error {
 	return nil
 }
 
-// walkDense takes local steps and pushes their sum over the number of splits, together with the
-// split's part of the momentum.
+// walkDense takes local steps and pushes the split's part of them, and of the momentum.
 func (e *executor) walkDense(t *train.Task, split, at int) {
 	args := t.Args()
 	w := t.PullRange(weightsTable, 0, e.end())
-	m := t.PullRange(velocityTable, 0, e.end())
 	u := e.p.denseUnit(split, at, &e.unit)
 	local := e.reserve(&e.local, len(w))
 	copy(local, w)
 	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
 
-	part := 1 / float32(e.p.splits)
 	vec.Axpy(-1, w, local)
-	vec.Scale(part, local)
-	change := e.reserve(&e.m, len(w))
-	copy(change, local)
-	vec.Axpy(part*float32(args[argMomentum]-1), m, change)
-	vec.Axpy(part*float32(args[argMomentum]), m, local)
+	vec.Scale(e.p.part, local)
+	if e.p.momentum {
+		beta, part := float32(args[argMomentum]), 1/float32(e.p.splits)
+		m := t.PullRange(velocityTable, 0, e.end())
+		change := e.reserve(&e.m, len(w))
+		copy(change, local)
+		vec.Axpy(part*(beta-1), m, change)
+		vec.Axpy(part*beta, m, local)
+		t.PushRange(velocityTable, 0, change)
+	}
 	t.PushRange(weightsTable, 0, local)
-	t.PushRange(velocityTable, 0, change)
 }
 
 // walkSparse is walkDense on the rows that the unit uses. The split that leads a row pushes all of
@@ -129,11 +130,14 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	n := len(u.rows) * e.width
 	w, m, local := e.reserve(&e.w, n), e.reserve(&e.m, n), e.reserve(&e.local, n)
 	e.pull(t, weightsTable, u.rows, w)
-	e.pull(t, velocityTable, u.rows, m)
+	if e.p.momentum {
+		e.pull(t, velocityTable, u.rows, m)
+	} else {
+		clear(m)
+	}
 	copy(local, w)
 	u.walk(local, &e.scratch, args[argStep], e.p.batch, e.start(t))
 
-	part := 1 / float32(e.p.splits)
 	beta := float32(args[argMomentum])
 	pull := args[argStep] * args[argL2] * float64(len(u.class)) / float64(e.p.batch)
 	for k, gap := range u.gap {
@@ -142,10 +146,12 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 		if k < len(u.gap)-1 {
 			shrink = float32(-math.Expm1(-pull * float64(gap)))
 		}
-		finish(local[lo:hi], w[lo:hi], m[lo:hi], part, shrink, beta, gap > 0)
+		finish(local[lo:hi], w[lo:hi], m[lo:hi], e.p.part, shrink, beta, gap > 0)
 	}
 	t.Push(weightsTable, u.rows, local)
-	t.Push(velocityTable, u.rows, m)
+	if e.p.momentum {
+		t.Push(velocityTable, u.rows, m)
+	}
 }
 
 // pull gathers table rows, ascending, into dst. Where units use much of the table, views of whole

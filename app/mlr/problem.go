@@ -31,7 +31,9 @@ type problem struct {
 	sparseUnits []sparseUnit // per split and clock
 	scored      [][2]scoreUnit
 	cut         table.Cut // of the tables, where rows are sparse
-	whole       bool      // sparse units pull whole partitions
+	part        float32   // of a split's way that it pushes
+	momentum    bool
+	whole       bool // sparse units pull whole partitions
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
@@ -42,6 +44,7 @@ const (
 	clocksAuto   = 10
 	clocksLeast  = 2
 	clocksMax    = 1000
+	partStale    = 1.5
 	unitDense    = 64
 	unitSparse   = 256
 	batchMost    = 64
@@ -68,6 +71,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.form()
 	p.layout()
 	p.chooseBatch()
+	p.chooseParts()
 	if p.dense {
 		p.scale = scaleDense(p.src, p.rows)
 	} else {
@@ -152,6 +156,18 @@ func (p *problem) chooseBatch() {
 		for p.batch = batchLeast; p.batch < batchMost && rows > batchesUnit*p.batch; {
 			p.batch *= 2
 		}
+	}
+}
+
+// chooseParts says how splits' ways are added up. Under BSP they are averaged and carry momentum.
+// Reads that miss updates act as momentum themselves (Mitliagkas et al. 2016, "Asynchrony begets
+// momentum") and add to it: with both, training diverges. So there ways are added with more than the
+// average's weight, short of the factor 2 from which splits that agree overshoot together.
+func (p *problem) chooseParts() {
+	p.part = 1 / float32(p.splits)
+	p.momentum = p.rule == ruleAverage && p.consistency == table.BSP
+	if p.rule == ruleAverage && !p.momentum {
+		p.part *= partStale
 	}
 }
 
