@@ -300,8 +300,8 @@ func (c *Client) done(f *flush, fx *Effects) {
 	fx.Send(c.cfg.Self, c.cfg.Controller, d)
 }
 
-// takeCommitted counts a lane where a flush of ours is visible. When it is everywhere, its memory is
-// free again.
+// takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is
+// everywhere, its memory is free again.
 func (c *Client) takeCommitted(m *wire.Committed) {
 	f := c.find(m.Flush)
 	if f == nil {
@@ -309,6 +309,9 @@ func (c *Client) takeCommitted(m *wire.Committed) {
 	}
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
+	}
+	if m.Waiting {
+		return
 	}
 	if f.committed++; f.committed == len(f.pushes) {
 		c.close(f)

@@ -226,6 +226,9 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 	if f := l.unhold(r.Flush); f != nil {
 		f.number = r.Number
 		l.applyFlush(f, out)
+		if f.push != nil {
+			l.sendCommitted(f, true, out)
+		}
 		l.admitWaiting(out)
 	}
 	if c := l.progress.Complete(); c > before {
@@ -265,12 +268,16 @@ func (l *Lane) countApplied(f *flush, rows int, out *wire.Outbox) {
 
 // closeFlush gives the chunks' memory back to the client.
 func (l *Lane) closeFlush(f *flush, out *wire.Outbox) {
-	c := wire.NewCommitted()
-	c.Flush, c.Commit = f.push.Flush, f.number
-	out.Send(l.cfg.Self, f.from, c)
+	l.sendCommitted(f, false, out)
 	wire.Free(f.push)
 	*f = flush{}
 	l.spare = append(l.spare, f)
+}
+
+func (l *Lane) sendCommitted(f *flush, waiting bool, out *wire.Outbox) {
+	c := wire.NewCommitted()
+	c.Flush, c.Commit, c.Waiting = f.push.Flush, f.number, waiting
+	out.Send(l.cfg.Self, f.from, c)
 }
 
 func (l *Lane) newFlush() *flush {
