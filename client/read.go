@@ -257,10 +257,12 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 }
 
 // cache makes the rows of an answer the partition's block, together with those of the block before
-// where that is still new enough for who asked.
+// where that is still new enough for who asked, and no update of this node came between the two: laid
+// over rows that contain it, it would count twice.
 func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *block {
 	old := p.block
-	valid := old != nil && r.Rows != nil && gate.Admits(need, old.commit, old.complete)
+	valid := old != nil && r.Rows != nil && gate.Admits(need, old.commit, old.complete) &&
+		!c.changedBetween(p, old.commit, r.Commit)
 	if valid && old.rows == nil {
 		return old
 	}
@@ -277,6 +279,23 @@ func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *bl
 	}
 	p.block = b
 	return b
+}
+
+// changedBetween reports whether a flush of this node that a split may still lay over its reads
+// changed the partition after one commit and up to another.
+func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool {
+	n := c.cfg.Route.Number(p.ref)
+	for _, s := range c.splits {
+		if s == nil {
+			continue
+		}
+		for _, b := range s.retained {
+			if b.update.buffers[n] != nil && b.commit > after && b.commit <= upTo {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
