@@ -186,8 +186,9 @@ func (a *asking) want(n int, w want) {
 	}
 	a.answers++
 	a.last = n
+	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && !f.lease && w.in(f.rows) && f.need.Commit >= a.need.Commit && f.need.Clock >= a.need.Clock {
+		if f.number == n && !f.lease && w.in(f.rows) && f.need.Commit >= a.need.Commit && f.need.Clock == a.need.Clock {
 			f.waiters = append(f.waiters, t)
 			return
 		}
