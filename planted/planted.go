@@ -28,6 +28,7 @@ const (
 	CommitOverstated        // server: replies claim one commit more than was applied
 	LeaseShared             // server: an exclusive lease is granted beside another
 	SumByArrival            // server: deltas are summed in order of arrival, not along the tree
+	PushTwice               // server: a part of a flush that came before is held again
 	CapWithoutFloor         // server: above the cap even the lowest flush is refused
 	Bugs                    // the number of bugs, None included
 )
@@ -35,6 +36,7 @@ const (
 var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resend", "done-after-first",
 	"stale-cache", "own-updates-forgotten", "own-updates-twice", "staleness-plus-one", "version-ignored",
 	"overlap-accepted", "generation-unchecked", "applied-when-held", "visible-when-recorded",
-	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival", "cap-without-floor"}
+	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival",
+	"push-twice", "cap-without-floor"}
 
 func (b Bug) String() string { return names[b] }

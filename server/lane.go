@@ -46,13 +46,21 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	waiting   []waiter // flushes told Full, by rank
+	recorded  []recorded // per client that has pushed here
+	waiting   []waiter   // flushes told Full, by rank
 	pulls     []parkedPull
 	spare     []*flush
 	counts    wire.Counts
 	closing   bool           // the controller has ended the job
 	closed    bool           // and nothing more can come
 	ends      []wire.Address // who has said or will not say that the job is over
+}
+
+// recorded is which flushes of one client have a number: all up to upTo, and those above.
+type recorded struct {
+	client bellows.NodeID
+	upTo   uint64
+	above  []uint64
 }
 
 // flush is what the lane has of one flush.
@@ -155,6 +163,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		out.Send(l.cfg.Self, from, &wire.Refused{Flush: m.Flush, Reason: err.Error()})
 		return
 	}
+	if l.knows(m.Flush) && !planted.On(planted.PushTwice) {
+		return
+	}
 	bytes := pushBytes(m)
 	if !l.hasRoom(m.Flush, m.Clock, bytes) {
 		l.wait(waiter{m.Flush, m.Clock, from})
@@ -219,6 +230,7 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 		panic(fmt.Sprintf("server: record %d after %d", r.Number, l.applied)) // the link lost one
 	}
 	l.applied = r.Number
+	l.remember(r.Flush)
 	before := l.progress.Complete()
 	for _, u := range r.Units {
 		l.progress.Commit(u)
@@ -298,6 +310,47 @@ func (l *Lane) unhold(id bellows.FlushID) *flush {
 		}
 	}
 	return nil
+}
+
+// knows reports whether a flush waits for room, is held or was recorded: a part of it that comes then
+// has come before.
+func (l *Lane) knows(id bellows.FlushID) bool {
+	for _, w := range l.waiting {
+		if w.flush == id {
+			return true
+		}
+	}
+	for _, f := range l.held {
+		if f.push.Flush == id {
+			return true
+		}
+	}
+	r := l.recordedOf(id.Client)
+	return id.Seq <= r.upTo || slices.Contains(r.above, id.Seq)
+}
+
+// remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.
+func (l *Lane) remember(id bellows.FlushID) {
+	r := l.recordedOf(id.Client)
+	if id.Seq != r.upTo+1 {
+		r.above = append(r.above, id.Seq)
+		return
+	}
+	r.upTo++
+	for i := slices.Index(r.above, r.upTo+1); i >= 0; i = slices.Index(r.above, r.upTo+1) {
+		r.above = slices.Delete(r.above, i, i+1)
+		r.upTo++
+	}
+}
+
+func (l *Lane) recordedOf(client bellows.NodeID) *recorded {
+	for i := range l.recorded {
+		if l.recorded[i].client == client {
+			return &l.recorded[i]
+		}
+	}
+	l.recorded = append(l.recorded, recorded{client: client})
+	return &l.recorded[len(l.recorded)-1]
 }
 
 // takeEnd waits for the end from the controller and from every client that can still send it.
