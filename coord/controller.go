@@ -79,7 +79,8 @@ type Controller struct {
 	draining   bool
 	keep       bool
 	ending     *Outcome
-	open       int // actors that have not said Closed
+	open       int              // actors that have not said Closed
+	gone       []bellows.NodeID // clients whose Closed is not waited for
 	endMillis  int64
 	nowMillis  int64
 	fx         *Effects
@@ -148,7 +149,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 				c.leases.Beat(e.From.Node, c.nowMillis)
 			}
 		case *wire.Closed:
-			c.takeClosed(m)
+			c.takeClosed(e.From, m)
 		}
 	}
 	c.conclude()
@@ -233,8 +234,8 @@ func (c *Controller) rest() {
 	}
 }
 
-// end closes the job: everybody but those who are gone is told the last commit that counts, and answers
-// with its counts.
+// end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
+// who are gone are told too, for when they come back, but not waited for.
 func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	o.Commits = c.number
 	o.State.Driver = c.cfg.Driver.Save()
@@ -242,7 +243,7 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	for s := range c.next {
 		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
 	}
-	c.ending, c.endMillis = o, c.nowMillis
+	c.ending, c.endMillis, c.gone = o, c.nowMillis, gone
 	for i, r := range c.records {
 		if r != nil {
 			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
@@ -251,17 +252,20 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	}
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
-			if a.Role == wire.Client && slices.Contains(gone, a.Node) {
-				continue
+			if !c.isGone(a) {
+				c.open++
 			}
-			c.open++
 			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason, Gone: gone})
 		}
 	}
 }
 
-func (c *Controller) takeClosed(m *wire.Closed) {
-	if c.ending == nil {
+func (c *Controller) isGone(a wire.Address) bool {
+	return a.Role == wire.Client && slices.Contains(c.gone, a.Node)
+}
+
+func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
+	if c.ending == nil || c.isGone(from) {
 		return
 	}
 	c.ending.Counts.Add(&m.Counts)
