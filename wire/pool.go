@@ -27,18 +27,38 @@ func (p *pool[T]) get() *T {
 	return new(T)
 }
 
-// NewPull is an empty Pull with room kept from earlier ones; likewise the other constructors.
-func NewPull() *Pull           { return pulls.get() }
-func NewRows() *Rows           { return rows.get() }
-func NewAcquire() *Acquire     { return acquires.get() }
-func NewGranted() *Granted     { return grants.get() }
-func NewRelease() *Release     { return releases.get() }
-func NewPush() *Push           { return pushes.get() }
-func NewHeld() *Held           { return helds.get() }
+// NewPull is an empty Pull, with room kept from an earlier one.
+func NewPull() *Pull { return pulls.get() }
+
+// NewRows is an empty Rows, with room kept from an earlier one.
+func NewRows() *Rows { return rows.get() }
+
+// NewAcquire is an empty Acquire, with room kept from an earlier one.
+func NewAcquire() *Acquire { return acquires.get() }
+
+// NewGranted is an empty Granted, with room kept from an earlier one.
+func NewGranted() *Granted { return grants.get() }
+
+// NewRelease is an empty Release, with room kept from an earlier one.
+func NewRelease() *Release { return releases.get() }
+
+// NewPush is an empty Push, with room kept from an earlier one.
+func NewPush() *Push { return pushes.get() }
+
+// NewHeld is an empty Held, with room kept from an earlier one.
+func NewHeld() *Held { return helds.get() }
+
+// NewCommitted is an empty Committed, with room kept from an earlier one.
 func NewCommitted() *Committed { return committeds.get() }
-func NewDone() *Done           { return dones.get() }
-func NewRecords() *Records     { return records.get() }
-func NewDispatch() *Dispatch   { return dispatches.get() }
+
+// NewDone is an empty Done, with room kept from an earlier one.
+func NewDone() *Done { return dones.get() }
+
+// NewRecords is an empty Records, with room kept from an earlier one.
+func NewRecords() *Records { return records.get() }
+
+// NewDispatch is an empty Dispatch, with room kept from an earlier one.
+func NewDispatch() *Dispatch { return dispatches.get() }
 
 // Free gives a message back. Slices that it borrowed are forgotten, not kept.
 func Free(m Message) {
