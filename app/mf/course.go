@@ -32,10 +32,6 @@ const (
 	annealFactor  = 2
 )
 
-// In the first epochs the biases are learned, and then little happens until the factors have grown
-// from their small beginnings. Held-out ratings that are predicted no better meanwhile mean nothing.
-const warmup = 30
-
 func newCourse(p *plan) course {
 	c := course{plan: p, noise: 1, best: math.Inf(1), brake: 1}
 	c.aim()
@@ -83,7 +79,7 @@ func (c *course) judge(heldRMSE float64) bool {
 		c.best, c.since = heldRMSE, 0
 		return true
 	}
-	if c.epoch > warmup {
+	if c.epoch > c.plan.warmup {
 		c.since++
 		c.brake *= annealFactor
 	}

@@ -112,7 +112,7 @@ func TestNoTwoTasksShareAPart(t *testing.T) {
 
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	for _, schedule := range []string{strata, ssp} {
-		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, epochs: 50, earlyStop: true, patience: 4})
+		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, epochs: 80, earlyStop: true, patience: 4})
 		b := newBoard(t, p)
 		v := newDriver(p)
 		v.begin(b)
@@ -144,7 +144,7 @@ func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
 }
 
 func TestADipInTheWarmUpStopsNothing(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 40, earlyStop: true, patience: 2})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 60, earlyStop: true, patience: 2})
 	b := newBoard(t, p)
 	v := newDriver(p)
 	v.begin(b)
@@ -154,8 +154,8 @@ func TestADipInTheWarmUpStopsNothing(t *testing.T) {
 		}
 		return 0.5, 0.5 - 0.001*float64(epoch)
 	})
-	if len(b.epochs) != 40 || b.kept[len(b.kept)-1] != 40 {
-		t.Errorf("%d epochs, kept %v; want 40 and the last", len(b.epochs), b.kept)
+	if len(b.epochs) != 60 || b.kept[len(b.kept)-1] != 60 {
+		t.Errorf("%d epochs, kept %v; want 60 and the last", len(b.epochs), b.kept)
 	}
 }
 

@@ -15,14 +15,20 @@ import "math"
 // Steps fall as 1/(1+c·epoch), with c in proportion to 1/edge², which is about the number of
 // ratings behind a row: a row that is visited more often in an epoch averages over more of them.
 //
+// In the first epochs the biases are learned, and then little happens until the factors have grown
+// from their small beginnings. Held-out ratings that are predicted no better during this warm-up
+// mean nothing.
+//
 // Rejected: one AdaGrad accumulator per row as in LIBMF, which needs a second slot and reached
 // no lower error; a search over steps on a sample, which costs more than the first epochs.
 type recipe struct {
-	step  float64 // of the first epoch
-	decay float64 // the steps' c
-	edge  float64
-	l2    float64 // given by the user; negative: follow the noise
-	bias  float64 // L2 of the biases
+	step   float64 // of the first epoch
+	decay  float64 // the steps' c
+	edge   float64
+	l2     float64 // given by the user; negative: follow the noise
+	bias   float64 // L2 of the biases
+	recede float64 // l2 from one epoch to the next
+	warmup int     // epochs before held-out ratings may stop or slow anything
 }
 
 const (
@@ -32,15 +38,20 @@ const (
 	decayPart  = 0.0025 // steps' decay in units of 1/edge²
 	biasPart   = 0.85   // L2 of biases in units of edge²; the optimum is flat
 	biasMost   = 0.3    // more leaves the biases of thin data unlearned
-	deviation0 = 0.03   // of the factors' first values: small, so that strong factors come first
+	unhurried  = 60     // a run of fewer epochs goes the same way in larger strides,
+	paceMost   = 4      // but not more than this many times larger
+	warmup     = 30
+	deviation0 = 0.03 // of the factors' first values: small, so that strong factors come first
 )
 
 func newRecipe(c config, ratings, users, items int) recipe {
 	edge := math.Sqrt(float64(users)/float64(ratings)) + math.Sqrt(float64(items)/float64(ratings))
-	if c.step == 0 {
-		c.step = firstStep
+	pace := min(max(unhurried/float64(c.epochs), 1), paceMost)
+	r := recipe{step: firstStep * pace, decay: decayPart * pace / (edge * edge), edge: edge, l2: -1,
+		bias: min(biasPart*edge*edge, biasMost), recede: math.Pow(recede, pace), warmup: int(warmup / pace)}
+	if c.step > 0 {
+		r.step = c.step
 	}
-	r := recipe{step: c.step, decay: decayPart / (edge * edge), edge: edge, l2: -1, bias: min(biasPart*edge*edge, biasMost)}
 	if c.ownL2 {
 		r.l2 = c.l2
 	}
@@ -54,6 +65,6 @@ func (r recipe) at(epoch int, noise float64) (step, l2 float64) {
 	if r.l2 >= 0 {
 		return step, r.l2
 	}
-	l2 = edgePart * r.edge * min(noise, 1) * math.Pow(recede, float64(epoch))
+	l2 = edgePart * r.edge * min(noise, 1) * math.Pow(r.recede, float64(epoch))
 	return step, min(l2, 1)
 }

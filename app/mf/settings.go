@@ -25,7 +25,7 @@ func (App) Describe() app.Description {
 		Metrics: []string{"train_rmse", "test_rmse"},
 		Settings: []app.Setting{
 			{Name: "rank", Default: "32", Reason: "factors of a user and of an item; more cost time in proportion and seldom predict better"},
-			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02; steps then fall, faster where rows are visited more often"},
+			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02, more for fewer than 60 epochs; steps then fall, faster where rows are visited more often"},
 			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
