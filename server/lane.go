@@ -386,7 +386,9 @@ func (l *Lane) end(out *wire.Outbox) {
 	}
 	l.held = nil
 	for _, p := range l.owned {
-		l.counts.Dropped += p.drop()
+		applied, dropped := p.settle()
+		l.counts.Applied += applied
+		l.counts.Dropped += dropped
 	}
 	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: l.counts})
 }
@@ -397,17 +399,18 @@ func (l *Lane) Progress() *gate.Progress { return l.progress }
 // Applied is the number of the last record taken.
 func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
 
-// Partition is the state of a partition that the lane owns. It fails for one whose exclusive lease
-// never ended: its values are neither before nor after.
+// Partition is the state of a partition that the lane owns, when the job is over and no task runs any
+// more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	switch {
 	case p == nil:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
-	case p.dirty:
+	case p.torn():
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"a task died inside its exclusive lease")
 	}
+	p.settled(l)
 	var im store.Image
 	p.store.Save(&im)
 	return im, nil

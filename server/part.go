@@ -32,7 +32,6 @@ type part struct {
 
 	image   store.Image
 	kept    bool
-	dirty   bool
 	sums    []wire.Chunk
 	buffers []*delta.Buffer
 }
@@ -231,17 +230,35 @@ func (p *part) keep() {
 	p.kept = true
 }
 
-// drop forgets what never became visible, and returns how many row deltas that were.
-func (p *part) drop() int64 {
-	n := 0
-	for _, list := range [][]entry{p.later, p.deferred} {
+// torn reports whether the partition's values are neither before nor after a lease: its holder works on
+// the slab itself.
+func (p *part) torn() bool { return p.exclusive && !p.remote }
+
+// settle counts, when the job is over, the row deltas that wait here: of clocks that will not complete
+// and of a torn partition they are dropped; those that another lease kept out are as good as applied
+// (settled applies them).
+func (p *part) settle() (applied, dropped int64) {
+	count := func(list []entry, counts func(entry) bool) {
 		for _, e := range list {
-			if e.chunk >= 0 {
-				n += len(e.flush.push.Chunks[e.chunk].Values) / p.schema.Width
+			if e.chunk < 0 {
+				continue
+			}
+			n := int64(len(e.flush.push.Chunks[e.chunk].Values) / p.schema.Width)
+			if counts(e) && !p.torn() {
+				applied += n
+			} else {
+				dropped += n
 			}
 		}
 	}
-	p.later, p.deferred = nil, nil
-	p.dirty = p.dirty || (p.exclusive && !p.remote)
-	return int64(n)
+	count(p.later, func(e entry) bool { return e.clock <= p.reached })
+	count(p.deferred, func(entry) bool { return true })
+	return applied, dropped
+}
+
+// settled applies what leases kept out of a job that is over. It is done when the state is asked for and
+// not at the job's end, when a task of this node may still look at the slab.
+func (p *part) settled(l *Lane) {
+	var nobody wire.Outbox
+	p.catchUp(l, &nobody)
 }
