@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/coord"
+)
+
+// dispatching is how a driver hands out a job's clocks.
+type dispatching int
+
+const (
+	running      dispatching = iota // each split as soon as its last clock is committed
+	pipelined                       // several clocks of each split ahead
+	strata                          // all splits a clock, then the next
+	dispatchings                    // how many there are
+)
+
+// driver dispatches every split's clocks once, and checks what it is told.
+type driver struct {
+	*schedule
+	oracle   *oracle
+	violated func(string, ...any)
+	next     [splitsMax]bellows.Clock
+	done     [splitsMax]bellows.Clock // clocks committed
+	finished int                      // tasks
+	kept     bellows.CommitNumber     // 0: none
+	finish   bool
+}
+
+func (d *driver) DispatchInitialTasks(to *coord.Dispatcher) {
+	for range d.ahead {
+		for s := range d.job.splits {
+			d.dispatch(bellows.SplitID(s), to)
+		}
+	}
+}
+
+func (d *driver) dispatch(s bellows.SplitID, to *coord.Dispatcher) {
+	if int(d.next[s]) < d.job.clocks {
+		to.DispatchTask(s, float64(s), float64(d.next[s]))
+		d.next[s]++
+	}
+}
+
+func (d *driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
+	if c.Clock != d.done[c.Split] {
+		d.violated("P1: the driver is told of %v; the split's next is clock %d", c.Unit, d.done[c.Split])
+	}
+	if want := d.job.result(c.Split, c.Clock); len(c.Result) != 2 || [2]float64(c.Result) != want {
+		d.violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
+	}
+	d.done[c.Split]++
+	d.finished++
+	switch {
+	case d.drive != strata:
+		d.dispatch(c.Split, to)
+	case d.finished%d.job.splits == 0:
+		if c.Clock == d.keepAt {
+			d.kept = c.Commit
+			to.Keep()
+		}
+		for s := range d.job.splits {
+			d.dispatch(bellows.SplitID(s), to)
+		}
+	}
+	if d.finished == d.job.splits*d.job.clocks {
+		d.finish = true
+		to.Finish()
+	}
+}
+
+func (d *driver) Save() []float64 { return []float64{float64(d.finished)} }
+
+func (d *driver) Restore([]float64) error { return fmt.Errorf("sim: schedules do not resume") }

@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"math"
+	"strings"
+
+	"bellows"
+	"bellows/wire"
+)
+
+// checkCounts holds an actor's last word against what the world has seen of it (audit).
+func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
+	if from.Role == wire.Client {
+		if sent := w.ledger.sentRows[from.Node]; m.Counts.Sent != sent {
+			w.violated("audit: node %d says that it sent %d row deltas; it sent %d", from.Node, m.Counts.Sent, sent)
+		}
+		return
+	}
+	for i, l := range w.lanes {
+		if l.address == from && m.Counts.Applied+m.Counts.Dropped != w.ledger.heldRows[i] {
+			w.violated("audit: %v held %d row deltas, applied %d and dropped %d", from, w.ledger.heldRows[i], m.Counts.Applied, m.Counts.Dropped)
+		}
+	}
+}
+
+// checkEnd holds what is left when the job is over against the model.
+func (w *world) checkEnd() {
+	w.checkReason()
+	if w.violation != "" {
+		return
+	}
+	if w.outcome.Reason == "" {
+		w.checkFinished()
+	}
+	for _, l := range w.lanes {
+		if l.node.crashed {
+			continue
+		}
+		if l.Applied() != w.outcome.Commits {
+			w.violated("P1: %v ended at commit %d of %d", l.address, l.Applied(), w.outcome.Commits)
+			return
+		}
+		w.checkLane(l)
+	}
+}
+
+// checkReason allows a job to finish, or to end for a fault that has struck.
+func (w *world) checkReason() {
+	r := w.outcome.Reason
+	if r == "" {
+		return
+	}
+	for _, allowed := range w.faults.ends {
+		if strings.Contains(r, allowed) {
+			return
+		}
+	}
+	w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
+}
+
+// checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all
+// that was sent applied, and a plausible account of staleness.
+func (w *world) checkFinished() {
+	o := w.outcome
+	if !w.driver.finish || int(w.oracle.complete(o.Commits)) != w.job.clocks {
+		w.violated("P1: the job finished after %d of %d tasks", w.driver.finished, w.job.splits*w.job.clocks)
+	}
+	if o.Commits != bellows.CommitNumber(len(w.oracle.log)) {
+		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.log))
+	}
+	for _, n := range w.nodes {
+		if n.crashed {
+			return // whose counts are missing
+		}
+	}
+	if o.Counts.Sent != o.Counts.Applied || o.Counts.Dropped != 0 {
+		w.violated("audit: %d row deltas sent, %d applied, %d dropped", o.Counts.Sent, o.Counts.Applied, o.Counts.Dropped)
+	}
+	reads := int64(0)
+	for clocks, n := range o.Counts.Staleness {
+		reads += n
+		if n < 0 || n > 0 && clocks > w.job.clocks {
+			w.violated("staleness: %d reads were %d clocks behind in a job of %d", n, clocks, w.job.clocks)
+		}
+	}
+	if reads < int64(w.driver.finished) {
+		w.violated("staleness: %d reads were counted in %d tasks of at least one", reads, w.driver.finished)
+	}
+}
+
+// checkLane holds the partitions of a lane against the model after the lane's last commit.
+func (w *world) checkLane(l *lane) {
+	for t := range w.job.schemas {
+		cut := w.route.Cut(bellows.TableID(t))
+		for p := range cut.Len() {
+			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
+			if w.route.Owner(ref).Lane != l.address {
+				continue
+			}
+			w.checkPartition(l, ref)
+			if im := l.Kept(ref); im != nil {
+				w.compare(l, ref, im.Values, w.driver.kept)
+			} else if w.driver.kept > 0 && w.outcome.Reason == "" {
+				w.violated("keep: %v has no image of %v", l.address, ref)
+			}
+		}
+	}
+}
+
+// checkPartition compares a partition with the model. One whose exclusive holder died inside must be
+// refused.
+func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
+	lease := w.ledger.leases[w.route.Number(ref)]
+	im, err := l.Partition(ref)
+	if dirty := lease.exclusive && lease.local; dirty || err != nil {
+		if !dirty || bellows.KindOf(err) != bellows.Lost {
+			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
+		}
+		return
+	}
+	w.compare(l, ref, im.Values, l.Applied())
+}
+
+// compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).
+func (w *world) compare(l *lane, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
+	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
+	width := w.job.schemas[ref.Table].Width
+	want := w.oracle.table(ref.Table, n)[int(first)*width : int(end)*width]
+	for i, v := range got {
+		if math.Float32bits(v) != math.Float32bits(want[i]) {
+			w.violated("P1: %v has value %d of %v = %v; commits up to %d make it %v", l.address, i, ref, v, n, want[i])
+			return
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"bellows"
+	"bellows/wire"
+)
+
+// Phase is a state of the protocol in which a fault may strike a node.
+type Phase int
+
+// The phases, each seen from the client whose work it is.
+const (
+	PullParked     Phase = iota // a lane keeps a read waiting
+	PushUnderWay                // a part of a flush is between client and lane
+	FlushHeld                   // a lane holds a part that is not recorded
+	DoneUnderWay                // the client has told the controller, which does not know it yet
+	RecordUnderWay              // the controller has recorded a flush and a lane does not know it
+	LeaseHeld                   // a task has a lease
+	Ending                      // the controller has said that the job is over, and not everybody knows
+	phases
+)
+
+var phaseNames = [phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending"}
+
+func (p Phase) String() string { return phaseNames[p] }
+
+// enter and leave count what keeps a node in a phase.
+func (w *world) enter(n bellows.NodeID, p Phase) { w.phases[n][p]++ }
+func (w *world) leave(n bellows.NodeID, p Phase) { w.phases[n][p]-- }
+
+// in reports whether a node is in a phase.
+func (w *world) in(n bellows.NodeID, p Phase) bool {
+	if p == Ending {
+		return w.ending && w.over == 0
+	}
+	return w.phases[n][p] > 0
+}
+
+// sees takes note of a message that an actor posts.
+func (w *world) sees(e wire.Envelope) {
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		w.enter(e.From.Node, PushUnderWay)
+		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
+		w.remember(e)
+	case *wire.Done:
+		w.enter(e.From.Node, DoneUnderWay)
+		w.remember(e)
+	case *wire.Records:
+		for i := range m.List {
+			if err := w.oracle.record(&m.List[i]); err != nil {
+				w.violated("%v", err)
+			}
+			w.enter(m.List[i].Flush.Client, RecordUnderWay)
+		}
+	case *wire.End:
+		w.ending = true
+	}
+}
+
+// delivers takes note of a message that an actor is about to take.
+func (w *world) delivers(e wire.Envelope) {
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		w.leave(e.From.Node, PushUnderWay)
+	case *wire.Pull:
+		w.enter(e.From.Node, PullParked)
+	case *wire.Done:
+		w.leave(e.From.Node, DoneUnderWay)
+	case *wire.Records:
+		for i := range m.List {
+			w.leave(m.List[i].Flush.Client, RecordUnderWay)
+		}
+	case *wire.Dispatch:
+		for _, t := range m.Tasks {
+			w.oracle.dispatched[t.Unit.Split][t.Unit.Clock] = m.Commit
+		}
+	case *wire.Rows:
+		w.checkVersions(e.To.Node, m)
+	case *wire.Closed:
+		w.checkCounts(e.From, m)
+	}
+}
+
+// beforeLane takes note of what a lane is about to learn.
+func (w *world) beforeLane(i int, batch []wire.Envelope) {
+	for _, e := range batch {
+		switch m := e.Message.(type) {
+		case *wire.Records:
+			for k := range m.List {
+				if w.ledger.recorded(partAt{w.lanes[i].address, m.List[k].Flush}) {
+					w.leave(m.List[k].Flush.Client, FlushHeld)
+				}
+			}
+		case *wire.End:
+			w.lanes[i].told = w.lanes[i].told || e.From == controllerAddress
+		case *wire.Release:
+			w.ledger.released(m.Ref)
+		}
+	}
+}
+
+// afterLane takes note of what a lane says.
+func (w *world) afterLane(i int, out []wire.Envelope) {
+	for _, e := range out {
+		switch m := e.Message.(type) {
+		case *wire.Rows:
+			w.leave(e.To.Node, PullParked)
+		case *wire.Held:
+			if w.ledger.held(i, partAt{w.lanes[i].address, m.Flush}) {
+				w.enter(m.Flush.Client, FlushHeld)
+			}
+		case *wire.Granted:
+			if err := w.ledger.granted(w.lanes[i].address, e.To, m); err != nil {
+				w.violated("%v", err)
+			}
+		case *wire.Closed:
+			w.lanes[i].closed = true
+		}
+	}
+}

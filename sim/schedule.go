@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"bellows"
+	"bellows/wire"
+)
+
+// schedule is what a seed decides before the first event. What it decides later comes from the same rng.
+type schedule struct {
+	rng     *rand.Rand
+	job     *job
+	nodes   int // node 0 hosts the controller
+	lanes   []wire.Address
+	clients []wire.Address
+	drive   dispatching
+	ahead   int           // clocks of a split dispatched at once
+	keepAt  bellows.Clock // the stratum after which the tables are kept; NoClock: never
+	heldMax int           // bytes
+	weather [][]weather   // [from][to]
+	plans   []plan
+}
+
+// weather is how a link misbehaves: chances in thousandths per packet, times in milliseconds.
+type weather struct {
+	drop, duplicate, late int
+	delay, jitter         int64
+}
+
+// lateMax bounds by how much a late packet is late, in milliseconds.
+const lateMax = 200
+
+func newSchedule(seed uint64) *schedule {
+	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
+	s := &schedule{rng: rng, job: jobs[rng.IntN(shapes)](), keepAt: bellows.NoClock}
+	s.drawTopology()
+	s.drive = dispatching(rng.IntN(int(dispatchings)))
+	s.ahead = 1
+	if s.drive == pipelined {
+		s.ahead = 2 + rng.IntN(3)
+	}
+	if s.drive == strata && rng.IntN(2) == 0 {
+		s.keepAt = bellows.Clock(rng.IntN(s.job.clocks))
+	}
+	if rng.IntN(2) == 0 {
+		s.heldMax = 64 << rng.IntN(6)
+	}
+	s.drawWeather()
+	s.drawPlans()
+	return s
+}
+
+// drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
+func (s *schedule) drawTopology() {
+	s.nodes = 4 + s.rng.IntN(3)
+	for _, n := range s.rng.Perm(s.nodes)[:2+s.rng.IntN(2)] {
+		for i := range 1 + s.rng.IntN(2) {
+			s.lanes = append(s.lanes, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
+		}
+	}
+	for _, n := range s.rng.Perm(s.nodes)[:3+s.rng.IntN(2)] {
+		s.clients = append(s.clients, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
+	}
+}
+
+// drawWeather makes every link of its own kind, from none of a fault to much of it.
+func (s *schedule) drawWeather() {
+	worst := weather{drop: s.upTo(250), duplicate: s.upTo(200), late: s.upTo(60), delay: 1, jitter: int64(s.upTo(15))}
+	for range s.nodes {
+		row := make([]weather, s.nodes)
+		for to := range row {
+			row[to] = weather{drop: s.upTo(worst.drop), duplicate: s.upTo(worst.duplicate), late: s.upTo(worst.late),
+				delay: 1 + s.rng.Int64N(4), jitter: int64(s.upTo(int(worst.jitter)))}
+		}
+		s.weather = append(s.weather, row)
+	}
+}
+
+// upTo is 0 one time in four, else anything up to the most.
+func (s *schedule) upTo(most int) int {
+	if most == 0 || s.rng.IntN(4) == 0 {
+		return 0
+	}
+	return 1 + s.rng.IntN(most)
+}
+
+// chance is true so many times in a thousand.
+func (s *schedule) chance(thousandths int) bool {
+	return thousandths > 0 && s.rng.IntN(1000) < thousandths
+}

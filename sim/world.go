@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/route"
+	"bellows/server"
+	"bellows/wire"
+)
+
+// Times, in milliseconds.
+const (
+	resendEvery = 5
+	beatEvery   = 100
+	leaseMillis = 2600   // longer than the 2 s after which a wait must be named
+	deadline    = 120000 // a job that is not over by then hangs
+	afterwards  = 300    // how long the world goes on when all is over, for what comes late
+)
+
+// world is a job's actors on their nodes, and all that happens to them.
+type world struct {
+	*schedule
+	queue
+	route      *route.Route
+	nodes      []*node
+	actors     map[wire.Address]*actor // for look-ups only
+	lanes      []*lane
+	workers    []*worker
+	controller *coord.Controller
+	fx         coord.Effects
+	driver     *driver
+	outcome    *coord.Outcome
+	over       int64 // when everybody had closed; 0: not yet
+
+	oracle *oracle
+	ledger ledger
+	faults faults
+	phases [][phases]int // per node
+	ending bool          // the controller has said End
+
+	sum       digest
+	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
+	log       io.Writer
+	violation string
+}
+
+// node is one process.
+type node struct {
+	id          bellows.NodeID
+	links       []*link // by node; nil: itself
+	worker      *worker // nil: no client here
+	crashed     bool
+	pausedUntil int64
+}
+
+// lane is a server lane and what the world has seen of it.
+type lane struct {
+	*server.Lane
+	address wire.Address
+	node    *node
+	told    bool // by the controller that the job is over
+	closed  bool
+}
+
+// actor is one state machine's mailbox.
+type actor struct {
+	w       *world
+	address wire.Address
+	node    *node
+	inbox   []letter
+	batch   []wire.Envelope
+	awake   bool
+	step    func(batch []wire.Envelope)
+}
+
+// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to
+// account for.
+type letter struct {
+	envelope wire.Envelope
+	digest   uint64
+	forged   bool
+}
+
+func newWorld(seed uint64, log io.Writer) *world {
+	w := &world{schedule: newSchedule(seed), actors: map[wire.Address]*actor{}, sent: map[wire.Message]uint64{}, log: log}
+	w.oracle = newOracle(w.job)
+	for i := range w.schedule.nodes {
+		w.nodes = append(w.nodes, &node{id: bellows.NodeID(i)})
+	}
+	w.phases = make([][phases]int, len(w.nodes))
+	w.connect()
+	nodes := make([]bellows.NodeID, 0, len(w.schedule.clients))
+	for _, a := range w.schedule.clients {
+		nodes = append(nodes, a.Node)
+	}
+	w.route = route.Spread(w.job.schemas, w.job.splits, w.schedule.lanes, nodes)
+	w.ledger = newLedger(w.route, len(w.schedule.lanes))
+	w.addLanes()
+	w.addController()
+	for _, a := range w.schedule.clients {
+		w.addWorker(a)
+	}
+	w.faults.plans = w.schedule.plans
+	return w
+}
+
+var controllerAddress = wire.Address{Role: wire.Controller}
+
+func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
+	w.actors[a] = &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
+}
+
+func (w *world) addLanes() {
+	for i, a := range w.schedule.lanes {
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.schedule.clients,
+			Tables: w.job.schemas, Route: w.route, Items: w.job.items, HeldBytesMax: w.heldMax})
+		if err != nil {
+			panic(err)
+		}
+		at := &lane{Lane: l, address: a, node: w.nodes[a.Node]}
+		w.lanes = append(w.lanes, at)
+		var out wire.Outbox
+		w.addActor(a, func(batch []wire.Envelope) {
+			w.beforeLane(i, batch)
+			l.Step(batch, &out)
+			w.afterLane(i, out.Envelopes)
+			w.post(at.node, &out)
+		})
+	}
+}
+
+func (w *world) addController() {
+	w.driver = &driver{schedule: w.schedule, oracle: w.oracle, violated: w.violated}
+	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.schedule.lanes, Clients: w.schedule.clients,
+		Route: w.route, Items: w.job.items, Driver: w.driver, LeaseMillis: leaseMillis})
+	w.addActor(controllerAddress, func(batch []wire.Envelope) {
+		w.controller.Step(batch, &w.fx)
+		w.obey()
+	})
+	w.after(0, w.nodes[0], func() {
+		w.controller.Start(&w.fx)
+		w.obey()
+		w.tickController()
+	})
+}
+
+// obey carries out what the controller wants.
+func (w *world) obey() {
+	if w.fx.Outcome != nil {
+		w.outcome = w.fx.Outcome
+		w.note("outcome %q after %d commits", w.outcome.Reason, w.outcome.Commits)
+	}
+	w.post(w.nodes[0], &w.fx.Outbox)
+	w.fx.Reset()
+}
+
+func (w *world) tickController() {
+	w.controller.Tick(w.now, &w.fx)
+	w.obey()
+	w.after(beatEvery, w.nodes[0], w.tickController)
+}
+
+// post takes an actor's mail: straight to its receiver on the same node, else to the link.
+func (w *world) post(from *node, out *wire.Outbox) {
+	for _, e := range out.Envelopes {
+		sum := digestOf(e.Message)
+		w.sees(e)
+		to, known := w.actors[e.To]
+		switch {
+		case !known: // whoever the world forged mail from
+			w.answerForged(e)
+		case to.node == from:
+			to.put(letter{envelope: e, digest: sum})
+		default:
+			w.sent[e.Message] = sum
+			from.links[to.node.id].send(e)
+		}
+	}
+	clear(out.Envelopes)
+	out.Envelopes = out.Envelopes[:0]
+}
+
+// put leaves mail for an actor, which takes all it has at once, soon.
+func (a *actor) put(l letter) {
+	a.inbox = append(a.inbox, l)
+	if !a.awake {
+		a.awake = true
+		a.w.after(int64(a.w.rng.IntN(4))/2, a.node, a.wake)
+	}
+}
+
+func (a *actor) wake() {
+	a.awake = false
+	batch := a.batch[:0]
+	for _, l := range a.inbox {
+		e := l.envelope
+		if sum := digestOf(e.Message); sum != l.digest {
+			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
+		}
+		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
+		if a.w.log != nil {
+			a.w.print("%v to %v: %s", e.From, e.To, describe(e.Message))
+		}
+		if !l.forged {
+			a.w.delivers(e)
+		}
+		batch = append(batch, e)
+	}
+	clear(a.inbox)
+	a.inbox = a.inbox[:0]
+	a.batch = batch
+	a.step(batch)
+	clear(batch)
+}
+
+// verifySent compares a message that arrives from another node with what was sent.
+func (w *world) verifySent(e wire.Envelope) {
+	if sum := digestOf(e.Message); sum != w.sent[e.Message] {
+		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
+	}
+}
+
+// run lets everything happen until the job is over, a promise is broken, or the deadline has passed.
+func (w *world) run() {
+	for w.violation == "" {
+		e, ok := w.pop()
+		switch {
+		case !ok || w.now > deadline:
+			w.violated("P8: the job hangs: %s", w.hanging())
+			return
+		case w.over > 0 && w.now > w.over+afterwards:
+			return
+		case e.node != nil && e.node.crashed:
+			continue
+		case e.node != nil && e.node.pausedUntil > w.now:
+			w.after(e.node.pausedUntil-w.now, e.node, e.do)
+			continue
+		}
+		e.do()
+		w.consider()
+		if w.over == 0 && w.outcome != nil && w.allClosed() {
+			w.over = w.now
+		}
+	}
+}
+
+// allClosed reports whether every actor that still can has heard that the job is over.
+func (w *world) allClosed() bool {
+	for _, l := range w.lanes {
+		if !l.told && !l.node.crashed {
+			return false
+		}
+	}
+	for _, k := range w.workers {
+		if k.client.Ended() == nil && !k.node.crashed {
+			return false
+		}
+	}
+	return true
+}
+
+// hanging says what the world waits for.
+func (w *world) hanging() string {
+	if w.outcome != nil {
+		return fmt.Sprintf("it is over, but somebody was not told (%q)", w.outcome.Reason)
+	}
+	for _, k := range w.workers {
+		for _, s := range k.scripts {
+			if s != nil && s.waiting {
+				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.at, s.since, len(w.oracle.log))
+			}
+		}
+	}
+	return fmt.Sprintf("nobody waits; %d commits", len(w.oracle.log))
+}
