@@ -29,7 +29,7 @@ func (App) Describe() app.Description {
 			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
-			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of a few thousand ratings"},
+			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 16,000 ratings, and four at least"},
 			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is splits under strata, 10 under ssp"},
 			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
 			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
