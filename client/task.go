@@ -166,6 +166,9 @@ func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
 	return nil
 }
 
+// HoldsExclusive reports whether the task holds an exclusive lease: then it may not wait for a read.
+func (t *Task) HoldsExclusive() bool { return len(t.leases) > 0 }
+
 // Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
 // until it is woken and asks again. Leases are taken in ascending order of (table, partition), so
 // that no two tasks can wait for each other.

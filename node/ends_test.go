@@ -227,6 +227,18 @@ func TestLeasesOutOfOrderAreRefused(t *testing.T) {
 	}
 }
 
+func TestAReadThatWaitsUnderALeaseIsRefused(t *testing.T) {
+	j := job(1, func(t *train.Task) error {
+		t.Lease(0, 1, train.Exclusive)
+		t.PullRange(0, 2, 4) // rows of the leased partition itself: it would wait for ever
+		return nil
+	})
+	_, err := node.Train(context.Background(), j, node.Options{})
+	if err == nil || !strings.Contains(err.Error(), "read first, then lease") {
+		t.Fatalf("error %v", err)
+	}
+}
+
 func TestBadJobsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*train.Job){
 		"no splits": func(j *train.Job) { j.Splits = 0 },

@@ -106,7 +106,7 @@ func (r *Runner) read(t *Task, tab Table, first, end bellows.RowID) bool {
 	r.checkEnded(fx)
 	ok := r.client.Read(t.core, tab, first, end, fx)
 	r.unlock(fx)
-	r.drainUnless(ok)
+	r.afterRead(t, ok)
 	return ok
 }
 
@@ -115,7 +115,7 @@ func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
 	r.checkEnded(fx)
 	ok := r.client.ReadRows(t.core, tab, rows, fx)
 	r.unlock(fx)
-	r.drainUnless(ok)
+	r.afterRead(t, ok)
 	return ok
 }
 
@@ -124,18 +124,25 @@ func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	r.checkEnded(fx)
 	ok, err := r.client.Lease(t.core, ref, mode, fx)
 	r.unlock(fx)
-	r.drainUnless(ok)
+	if !ok {
+		r.bus.Drain()
+	}
 	if err != nil {
 		panic(err)
 	}
 	return ok
 }
 
-// drainUnless delivers what a call sent, if it sent anything.
-func (r *Runner) drainUnless(answered bool) {
-	if !answered {
-		r.bus.Drain()
+// afterRead delivers what a read sent, if it must wait. Whoever holds an exclusive lease may not: the
+// answer could wait for a commit that waits for the lease.
+func (r *Runner) afterRead(t *Task, answered bool) {
+	if answered {
+		return
 	}
+	if t.core.HoldsExclusive() {
+		panic(fmt.Errorf("%v: a read would wait while the task holds an exclusive lease; read first, then lease", t.core.Unit))
+	}
+	r.bus.Drain()
 }
 
 // checkEnded unwinds the task if the job has ended.
