@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"bellows"
@@ -153,7 +152,10 @@ func perSecond(f func()) float64 {
 	}
 }
 
-const benchEpochs = 8
+const (
+	benchEpochs = 8
+	benchRuns   = 3 // of each number of slots, of which the best counts
+)
 
 // benchApplication trains on the demo's data with 1, 2, 4, ... slots up to one per CPU.
 func benchApplication(ctx context.Context, a app.Application) ([]figure, error) {
@@ -167,13 +169,19 @@ func benchApplication(ctx context.Context, a app.Application) ([]figure, error) 
 		counts = append(counts, n)
 	}
 	counts = slices.Compact(append(counts, runtime.GOMAXPROCS(0)))
-	var figures []figure
-	for _, slots := range counts {
-		perSecond, err := benchSlots(ctx, a, app.Input{Data: set, Seed: 1, Epochs: benchEpochs, Slots: slots})
-		if err != nil {
-			return nil, err
+	best := make([]float64, len(counts))
+	for range benchRuns { // in turns, so that a slow moment of the machine hits all alike
+		for i, slots := range counts {
+			perSecond, err := benchSlots(ctx, a, app.Input{Data: set, Seed: 1, Epochs: benchEpochs, Slots: slots})
+			if err != nil {
+				return nil, err
+			}
+			best[i] = max(best[i], perSecond)
 		}
-		figures = append(figures, figure{plural(slots, "slot"), perSecond / 1e6, "million " + strings.TrimSpace(d.Unit) + "/s"})
+	}
+	var figures []figure
+	for i, slots := range counts {
+		figures = append(figures, figure{plural(slots, "slot"), best[i] / 1e6, "million " + d.Unit + "/s"})
 	}
 	return figures, nil
 }

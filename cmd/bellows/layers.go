@@ -74,13 +74,38 @@ func fill(f *pflag.Flag, value string) error {
 	return nil
 }
 
-// fillFromFile reads the YAML file. A key that is no flag of any command is refused with its line;
-// one of another command is passed over, so that one file serves several.
+// fillFromFile gives flags what the YAML file says.
 func fillFromFile(cmd *cobra.Command, name string) error {
-	root, err := readYAML(name)
-	if err != nil || root == nil {
-		return err
+	f, err := os.Open(name)
+	if err != nil {
+		kind := bellows.IO
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			kind = bellows.NoInput
+		}
+		return bellows.Errorf(kind, "read", "--config", "%w", err)
 	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, configBytesMax+1))
+	switch {
+	case err != nil:
+		return bellows.Errorf(bellows.IO, "read", "--config", "%w", err)
+	case len(text) > configBytesMax:
+		return bellows.Errorf(bellows.Config, "read", name, "it has more than %d bytes", configBytesMax)
+	}
+	return fillFromText(cmd, name, text)
+}
+
+// fillFromText reads the content of the file. A key that is no flag of any command is refused with
+// its line; one of another command is passed over, so that one file serves several.
+func fillFromText(cmd *cobra.Command, name string, text []byte) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return bellows.Errorf(bellows.Config, "read", name, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	root := doc.Content[0]
 	at := func(n *yaml.Node, format string, args ...any) error {
 		place := fmt.Sprintf("%s:%d:%d", name, n.Line, n.Column)
 		return bellows.Errorf(bellows.Config, "read", place, format, args...)
@@ -98,21 +123,26 @@ func fillFromFile(cmd *cobra.Command, name string) error {
 		if !slices.Contains(known, key.Value) {
 			return at(key, "unknown key %q%s", key.Value, didYouMean(key.Value, known))
 		}
-		f := cmd.Flag(key.Value)
-		if f == nil || f.Changed && f.Name != "set" {
-			continue
-		}
-		words, err := flagWords(f, value)
-		if err != nil {
+		if err := fillFromNode(cmd.Flag(key.Value), value); err != nil {
 			return at(value, "%s: %w", key.Value, err)
 		}
-		for j, word := range words {
-			if j > 0 {
-				f.Changed = false // a list sets its flag once per entry
-			}
-			if err := fill(f, word); err != nil {
-				return at(value, "%s: %w", key.Value, err)
-			}
+	}
+	return nil
+}
+
+// fillFromNode gives a flag the value of its key; nil is a flag of another command.
+func fillFromNode(f *pflag.Flag, value *yaml.Node) error {
+	if f == nil || f.Changed && f.Name != "set" {
+		return nil
+	}
+	words, err := flagWords(f, value)
+	if err != nil {
+		return err
+	}
+	for _, word := range words {
+		f.Changed = false // a list sets its flag once per entry
+		if err := fill(f, word); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -123,34 +153,6 @@ func didYouMean(word string, known []string) string {
 		return "; did you mean " + near + "?"
 	}
 	return ""
-}
-
-// readYAML is the one document of the file, or nil when it is empty.
-func readYAML(name string) (*yaml.Node, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		kind := bellows.IO
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			kind = bellows.NoInput
-		}
-		return nil, bellows.Errorf(kind, "read", "--config", "%w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, configBytesMax+1))
-	switch {
-	case err != nil:
-		return nil, bellows.Errorf(bellows.IO, "read", "--config", "%w", err)
-	case len(text) > configBytesMax:
-		return nil, bellows.Errorf(bellows.Config, "read", name, "it has more than %d bytes", configBytesMax)
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, bellows.Errorf(bellows.Config, "read", name, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if len(doc.Content) == 0 {
-		return nil, nil
-	}
-	return doc.Content[0], nil
 }
 
 // flagWords is the value of a key as the words that would follow the flag: one, or several for a

@@ -150,3 +150,29 @@ func until(ts *testscript.TestScript, r *bufio.Reader, text string) {
 		}
 	}
 }
+
+// TestHeadlineComesFirst wants the first words on the screen before any data has been read: the
+// input is a pipe that stays empty until they have come.
+func TestHeadlineComesFirst(t *testing.T) {
+	t.Parallel()
+	in, feed := io.Pipe()
+	shown, out := io.Pipe()
+	c := &console{in: in, out: out, err: io.Discard}
+	code := make(chan int)
+	go func() {
+		code <- execute(c, []string{"train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m")})
+	}()
+	want := "matrix factorisation · standard input: "
+	words := make([]byte, len(want))
+	if _, err := io.ReadFull(shown, words); err != nil || string(words) != want {
+		t.Fatalf("the first words are %q, %v", words, err)
+	}
+	if _, err := io.WriteString(feed, "a b 3\na c 4\nb b 1\n"); err != nil {
+		t.Fatal(err)
+	}
+	feed.Close()
+	go io.Copy(io.Discard, shown)
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}
