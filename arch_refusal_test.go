@@ -90,6 +90,8 @@ var refusals = []struct {
 	{"floors", "code that uses a fake", "client/c.go", "// Package client asks.\npackage client\n\nimport _ \"bellows/transport/mem\"\n", "client may not import transport/mem: it is a fake"},
 	{"floors", "a test that uses a fake", "client/c_test.go", "package client\n\nimport _ \"bellows/transport/mem\"\n", ""},
 	{"floors", "a test that looks up", "table/t_test.go", "package table_test\n\nimport _ \"bellows/train\"\n", "table may not import train: floor 4 is above floor 2"},
+	{"floors", "an app's test that trains", "app/mf/m_test.go", "package mf_test\n\nimport _ \"bellows/node\"\n", ""},
+	{"floors", "an app that trains by itself", "app/mf/m.go", "package mf\n\nimport _ \"bellows/node\"\n", "app/mf may not import node: floor 7 is above floor 5"},
 	{"floors", "a leaf outside assembly", "api/a.go", "// Package api is a face.\npackage api\n\nimport _ \"bellows/transport/tcp\"\n", "api may not import transport/tcp: it is a leaf"},
 	{"floors", "a leaf that sees more than its port", "transport/tcp/more.go", "package tcp\n\nimport _ \"bellows/table\"\n", "transport/tcp may not import table"},
 	{"floors", "import of a benchmark", "node/n.go", "package node\n\nimport _ \"bellows/bench/axpy\"\n", "node may not import bench/axpy: it stands aside"},

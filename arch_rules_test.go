@@ -239,6 +239,8 @@ func (tr *tree) refusal(p *pack, to string, test bool) string {
 		return "" // the compiler lets in only those it belongs to
 	case target.floor == aside:
 		return "it stands aside and nothing imports it"
+	case test && slices.Contains(p.room.tests, to):
+		return ""
 	case target.floor > p.room.floor:
 		return fmt.Sprintf("floor %d is above floor %d", target.floor, p.room.floor)
 	case test:
