@@ -76,6 +76,8 @@ type waiter struct {
 	flush bellows.FlushID
 	clock bellows.Clock
 	from  wire.Address
+	rows  int64
+	asked bool // to come again
 }
 
 type parkedPull struct {
@@ -168,10 +170,11 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	bytes := pushBytes(m)
 	if !l.hasRoom(m.Flush, m.Clock, bytes) {
-		l.wait(waiter{m.Flush, m.Clock, from})
+		l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)})
 		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
 		return
 	}
+	l.arrived(m.Flush)
 	f := l.newFlush()
 	*f = flush{push: m, from: from, bytes: bytes, open: len(m.Chunks) + len(m.Leases)}
 	l.held = append(l.held, f)
@@ -316,7 +319,7 @@ func (l *Lane) unhold(id bellows.FlushID) *flush {
 // has come before.
 func (l *Lane) knows(id bellows.FlushID) bool {
 	for _, w := range l.waiting {
-		if w.flush == id {
+		if w.flush == id && !w.asked {
 			return true
 		}
 	}
@@ -373,8 +376,8 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.end(out)
 }
 
-// end closes the lane: what is held and not recorded never counts, nor what waits for a clock that
-// will not complete.
+// end closes the lane: what is held and not recorded never counts, nor what found no room, nor what
+// waits for a clock that will not complete.
 func (l *Lane) end(out *wire.Outbox) {
 	l.closed = true
 	for _, f := range l.held {
@@ -385,6 +388,9 @@ func (l *Lane) end(out *wire.Outbox) {
 		l.counts.Dropped += pushRows(f.push, l)
 	}
 	l.held = nil
+	for _, w := range l.waiting {
+		l.counts.Dropped += w.rows
+	}
 	for _, p := range l.owned {
 		applied, dropped := p.settle()
 		l.counts.Applied += applied

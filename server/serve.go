@@ -79,7 +79,7 @@ func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) bool {
 		return false
 	}
 	for _, h := range l.held {
-		if rank(waiter{h.push.Flush, h.push.Clock, h.from}, waiter{f, c, h.from}) < 0 {
+		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, waiter{flush: f, clock: c}) < 0 {
 			return false
 		}
 	}
@@ -96,21 +96,32 @@ func rank(a, b waiter) int {
 	return int(int64(a.flush.Seq) - int64(b.flush.Seq))
 }
 
+// wait notes a flush that must come again. It may have been asked to, and found no room.
 func (l *Lane) wait(w waiter) {
-	i, _ := slices.BinarySearchFunc(l.waiting, w, rank)
+	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
+	if again {
+		l.waiting[i] = w
+		return
+	}
 	l.waiting = slices.Insert(l.waiting, i, w)
+}
+
+// arrived forgets that a flush waits.
+func (l *Lane) arrived(id bellows.FlushID) {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == id })
 }
 
 // admitWaiting tells the lowest waiting flush to come again. One at a time is enough: its own record
 // admits the next.
 func (l *Lane) admitWaiting(out *wire.Outbox) {
-	if len(l.waiting) == 0 {
+	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return !w.asked })
+	if i < 0 {
 		return
 	}
-	w := l.waiting[0]
+	w := &l.waiting[i]
 	if !l.hasRoom(w.flush, w.clock, 0) {
 		return
 	}
-	l.waiting = l.waiting[1:]
+	w.asked = true
 	out.Send(l.cfg.Self, w.from, &wire.Room{Flush: w.flush})
 }
