@@ -7,12 +7,12 @@ import (
 	"bellows/wire"
 )
 
-// Fault is a kind of thing that goes wrong.
-type Fault int
+// fault is a kind of thing that goes wrong.
+type fault int
 
 // The faults. The last five end the job; the others must not show.
 const (
-	drop      Fault = iota // a packet is lost
+	drop      fault = iota // a packet is lost
 	duplicate              // a packet arrives twice
 	late                   // a packet takes much longer than others
 	reorder                // a packet arrives before one that was sent earlier
@@ -30,13 +30,13 @@ const (
 var faultNames = [faultKinds]string{"drop", "duplicate", "late", "reorder", "cut", "pause", "replay", "kill", "crash", "hush",
 	"forge", "interrupt"}
 
-func (f Fault) String() string { return faultNames[f] }
+func (f fault) String() string { return faultNames[f] }
 
 // plan is a fault to come: when a node has been in a phase for some events.
 type plan struct {
-	fault Fault
+	fault fault
 	node  bellows.NodeID
-	phase Phase
+	phase phase
 	skip  int
 }
 
@@ -53,24 +53,24 @@ type faults struct {
 // perhaps another while it ends.
 func (s *schedule) drawPlans() {
 	for range s.rng.IntN(4) {
-		s.plan(cut+Fault(s.rng.IntN(3)), Phase(s.rng.IntN(int(phases))))
+		s.plan(cut+fault(s.rng.IntN(3)), phase(s.rng.IntN(int(phases))))
 	}
 	if s.rng.IntN(2) == 0 {
 		return
 	}
-	s.plan(kill+Fault(s.rng.IntN(5)), Phase(s.rng.IntN(int(Ending))))
+	s.plan(kill+fault(s.rng.IntN(5)), phase(s.rng.IntN(int(theEnd))))
 	if s.rng.IntN(2) == 0 {
-		s.plan(kill+Fault(s.rng.IntN(5)), Ending)
+		s.plan(kill+fault(s.rng.IntN(5)), theEnd)
 	}
 }
 
-func (s *schedule) plan(f Fault, p Phase) {
+func (s *schedule) plan(f fault, p phase) {
 	node := bellows.NodeID(0)
 	for node == 0 || !s.hasClient(node) {
 		node = bellows.NodeID(s.rng.IntN(s.nodes))
 	}
 	most := 10
-	if p == Ending {
+	if p == theEnd {
 		most = 5
 	}
 	s.plans = append(s.plans, plan{f, node, p, s.rng.IntN(1 << s.rng.IntN(most+1))})
@@ -103,7 +103,7 @@ func (w *world) consider() {
 }
 
 // strike counts a fault in the phases of the nodes that it concerns.
-func (w *world) strike(f Fault, nodes ...*node) {
+func (w *world) strike(f fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
 	for _, n := range nodes {
 		if n.crashed {
@@ -141,7 +141,7 @@ func (w *world) fire(p plan) {
 			w.after(0, n, n.worker.killOne)
 		}
 	case crash:
-		n.crashed = true
+		n.crashed, n.gone = true, true
 		w.mayEnd("node %d has been silent", n.id)
 	case hush:
 		w.hush(n)
@@ -172,6 +172,7 @@ func (w *world) cut(n *node, millis int64) {
 // hush makes a node unheard for longer than its lease: it stops, or only its words are lost.
 func (w *world) hush(n *node) {
 	until := w.now + leaseMillis + 2*beatEvery + w.rng.Int64N(800)
+	n.gone = true
 	w.mayEnd("node %d has been silent", n.id)
 	if w.rng.IntN(2) == 0 {
 		n.pausedUntil = until

@@ -13,8 +13,8 @@ type ledger struct {
 	route    *route.Route
 	parts    map[partAt]*entry // for look-ups only
 	sentRows map[bellows.NodeID]int64
-	heldRows []int64 // per lane: rows that it said it holds
-	leases   []out   // per partition, by route.Number
+	laneRows map[wire.Address]int64 // that came to a lane
+	leases   []out                  // per partition, by route.Number
 	last     map[bellows.NodeID][]wire.Need
 }
 
@@ -28,6 +28,7 @@ type partAt struct {
 type entry struct {
 	rows     int64
 	leases   []bellows.PartitionRef
+	came     bool
 	held     bool
 	recorded bool
 }
@@ -39,8 +40,8 @@ type out struct {
 	local     bool // the exclusive holder works on the slab itself
 }
 
-func newLedger(r *route.Route, lanes int) ledger {
-	return ledger{route: r, parts: map[partAt]*entry{}, sentRows: map[bellows.NodeID]int64{}, heldRows: make([]int64, lanes),
+func newLedger(r *route.Route) ledger {
+	return ledger{route: r, parts: map[partAt]*entry{}, sentRows: map[bellows.NodeID]int64{}, laneRows: map[wire.Address]int64{},
 		leases: make([]out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}}
 }
 
@@ -62,14 +63,21 @@ func (l *ledger) sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 	l.sentRows[m.Flush.Client] += e.rows
 }
 
+// came takes a part on its arrival at its lane, for the first time or again.
+func (l *ledger) came(at partAt) {
+	if e := l.parts[at]; !e.came {
+		e.came = true
+		l.laneRows[at.lane] += e.rows
+	}
+}
+
 // held takes a lane's word that it holds a part.
-func (l *ledger) held(lane int, at partAt) bool {
+func (l *ledger) held(at partAt) bool {
 	e := l.parts[at]
 	if e == nil || e.held {
 		return false
 	}
 	e.held = true
-	l.heldRows[lane] += e.rows
 	return true
 }
 

@@ -5,32 +5,32 @@ import (
 	"bellows/wire"
 )
 
-// Phase is a state of the protocol in which a fault may strike a node.
-type Phase int
+// phase is a state of the protocol in which a fault may strike a node.
+type phase int
 
 // The phases, each seen from the client whose work it is.
 const (
-	PullParked     Phase = iota // a lane keeps a read waiting
-	PushUnderWay                // a part of a flush is between client and lane
-	FlushHeld                   // a lane holds a part that is not recorded
-	DoneUnderWay                // the client has told the controller, which does not know it yet
-	RecordUnderWay              // the controller has recorded a flush and a lane does not know it
-	LeaseHeld                   // a task has a lease
-	Ending                      // the controller has said that the job is over, and not everybody knows
+	pullParked     phase = iota // a lane keeps a read waiting
+	pushUnderWay                // a part of a flush is between client and lane
+	flushHeld                   // a lane holds a part that is not recorded
+	doneUnderWay                // the client has told the controller, which does not know it yet
+	recordUnderWay              // the controller has recorded a flush and a lane does not know it
+	leaseHeld                   // a task has a lease
+	theEnd                      // the controller has said that the job is over, and not everybody knows
 	phases
 )
 
 var phaseNames = [phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending"}
 
-func (p Phase) String() string { return phaseNames[p] }
+func (p phase) String() string { return phaseNames[p] }
 
 // enter and leave count what keeps a node in a phase.
-func (w *world) enter(n bellows.NodeID, p Phase) { w.phases[n][p]++ }
-func (w *world) leave(n bellows.NodeID, p Phase) { w.phases[n][p]-- }
+func (w *world) enter(n bellows.NodeID, p phase) { w.phases[n][p]++ }
+func (w *world) leave(n bellows.NodeID, p phase) { w.phases[n][p]-- }
 
 // in reports whether a node is in a phase.
-func (w *world) in(n bellows.NodeID, p Phase) bool {
-	if p == Ending {
+func (w *world) in(n bellows.NodeID, p phase) bool {
+	if p == theEnd {
 		return w.ending && w.over == 0
 	}
 	return w.phases[n][p] > 0
@@ -40,18 +40,18 @@ func (w *world) in(n bellows.NodeID, p Phase) bool {
 func (w *world) sees(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		w.enter(e.From.Node, PushUnderWay)
+		w.enter(e.From.Node, pushUnderWay)
 		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
 		w.remember(e)
 	case *wire.Done:
-		w.enter(e.From.Node, DoneUnderWay)
+		w.enter(e.From.Node, doneUnderWay)
 		w.remember(e)
 	case *wire.Records:
 		for i := range m.List {
 			if err := w.oracle.record(&m.List[i]); err != nil {
 				w.violated("%v", err)
 			}
-			w.enter(m.List[i].Flush.Client, RecordUnderWay)
+			w.enter(m.List[i].Flush.Client, recordUnderWay)
 		}
 	case *wire.End:
 		w.ending = true
@@ -62,14 +62,17 @@ func (w *world) sees(e wire.Envelope) {
 func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		w.leave(e.From.Node, PushUnderWay)
+		w.leave(e.From.Node, pushUnderWay)
+		if l := w.actors[e.To].lane; !l.closed {
+			w.ledger.came(partAt{e.To, m.Flush})
+		}
 	case *wire.Pull:
-		w.enter(e.From.Node, PullParked)
+		w.enter(e.From.Node, pullParked)
 	case *wire.Done:
-		w.leave(e.From.Node, DoneUnderWay)
+		w.leave(e.From.Node, doneUnderWay)
 	case *wire.Records:
 		for i := range m.List {
-			w.leave(m.List[i].Flush.Client, RecordUnderWay)
+			w.leave(m.List[i].Flush.Client, recordUnderWay)
 		}
 	case *wire.Dispatch:
 		for _, t := range m.Tasks {
@@ -89,7 +92,7 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 		case *wire.Records:
 			for k := range m.List {
 				if w.ledger.recorded(partAt{w.lanes[i].address, m.List[k].Flush}) {
-					w.leave(m.List[k].Flush.Client, FlushHeld)
+					w.leave(m.List[k].Flush.Client, flushHeld)
 				}
 			}
 		case *wire.End:
@@ -105,10 +108,10 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 	for _, e := range out {
 		switch m := e.Message.(type) {
 		case *wire.Rows:
-			w.leave(e.To.Node, PullParked)
+			w.leave(e.To.Node, pullParked)
 		case *wire.Held:
-			if w.ledger.held(i, partAt{w.lanes[i].address, m.Flush}) {
-				w.enter(m.Flush.Client, FlushHeld)
+			if w.ledger.held(partAt{w.lanes[i].address, m.Flush}) {
+				w.enter(m.Flush.Client, flushHeld)
 			}
 		case *wire.Granted:
 			if err := w.ledger.granted(w.lanes[i].address, e.To, m); err != nil {

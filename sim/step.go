@@ -215,7 +215,7 @@ func lease(of leaseOf) step {
 		if !ok {
 			return false
 		}
-		s.w.enter(s.k.node.id, LeaseHeld)
+		s.w.enter(s.k.node.id, leaseHeld)
 		v := s.task.Leased(ref)
 		s.checkSlab(of.partition, v)
 		if of.mode == wire.Exclusive {

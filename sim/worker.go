@@ -88,7 +88,7 @@ var errKilled = errors.New("killed by the schedule")
 func (k *worker) finish(s *script, err error) {
 	k.scripts[s.unit.Split] = nil
 	for range s.slabs {
-		k.w.leave(k.node.id, LeaseHeld)
+		k.w.leave(k.node.id, leaseHeld)
 	}
 	r := k.w.job.result(s.unit.Split, s.unit.Clock)
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))

@@ -53,6 +53,7 @@ type node struct {
 	links       []*link // by node; nil: itself
 	worker      *worker // nil: no client here
 	crashed     bool
+	gone        bool // crashed, or declared gone
 	pausedUntil int64
 }
 
@@ -70,6 +71,7 @@ type actor struct {
 	w       *world
 	address wire.Address
 	node    *node
+	lane    *lane // nil: it is none
 	inbox   []letter
 	batch   []wire.Envelope
 	awake   bool
@@ -97,7 +99,7 @@ func newWorld(seed uint64, log io.Writer) *world {
 		nodes = append(nodes, a.Node)
 	}
 	w.route = route.Spread(w.job.schemas, w.job.splits, w.schedule.lanes, nodes)
-	w.ledger = newLedger(w.route, len(w.schedule.lanes))
+	w.ledger = newLedger(w.route)
 	w.addLanes()
 	w.addController()
 	for _, a := range w.schedule.clients {
@@ -129,6 +131,7 @@ func (w *world) addLanes() {
 			w.afterLane(i, out.Envelopes)
 			w.post(at.node, &out)
 		})
+		w.actors[a].lane = at
 	}
 }
 
@@ -226,7 +229,7 @@ func (w *world) verifySent(e wire.Envelope) {
 // run lets everything happen until the job is over, a promise is broken, or the deadline has passed.
 func (w *world) run() {
 	for w.violation == "" {
-		e, ok := w.pop()
+		e, ok := w.next()
 		switch {
 		case !ok || w.now > deadline:
 			w.violated("P8: the job hangs: %s", w.hanging())
