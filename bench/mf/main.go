@@ -123,7 +123,7 @@ func speed(b bench, peer *peer, name string, train *data.Set, threads int) error
 	if err != nil {
 		return err
 	}
-	row := pair.Row{Figure: fmt.Sprintf("visits, %d thread", threads), Unit: "ratings/s", Clock: pair.Wall, Target: 1,
+	row := pair.Row{Figure: fmt.Sprintf("visits, threads %d", threads), Unit: "ratings/s", Clock: pair.Wall, Target: 1,
 		Ours: series[1], Peer: pair.Series{Name: "LIBMF"}}
 	if known, ok := recorded[name]; ok && threads <= len(known.rate) {
 		row.Recorded = known.rate[threads-1]
@@ -132,7 +132,7 @@ func speed(b bench, peer *peer, name string, train *data.Set, threads int) error
 		row.Peer = series[2]
 	}
 	b.table.Add(row)
-	row.Figure, row.Ours, row.Target = fmt.Sprintf("visits and scoring, %d thread", threads), series[0], 0
+	row.Figure, row.Ours, row.Target = fmt.Sprintf("visits and scoring, threads %d", threads), series[0], 0
 	b.table.Add(row)
 	return nil
 }

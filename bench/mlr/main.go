@@ -172,7 +172,7 @@ func (b *bench) system(train *data.Set, slots int, torch bool) error {
 		return err
 	}
 	row := pair.Row{Unit: "samples/s", Clock: pair.Wall, Ours: series[1], Peer: pair.Series{Name: "PyTorch"}, Target: 1,
-		Figure: fmt.Sprintf("system-level, visits, %d thread", slots)}
+		Figure: fmt.Sprintf("system-level, visits, threads %d", slots)}
 	if slots == 1 {
 		row.Recorded = torchBatch128
 	}
@@ -180,9 +180,9 @@ func (b *bench) system(train *data.Set, slots int, torch bool) error {
 		row.Peer = series[2]
 	}
 	b.table.Add(row)
-	row.Figure, row.Ours, row.Target = fmt.Sprintf("system-level, whole job, %d thread", slots), series[0], 0
+	row.Figure, row.Ours, row.Target = fmt.Sprintf("system-level, whole job, threads %d", slots), series[0], 0
 	b.table.Add(row)
-	row.Figure, row.Peer, row.Recorded = fmt.Sprintf("the same beside Bösen, %d thread", slots), pair.Series{Name: "Bösen"}, bosenOneCore
+	row.Figure, row.Peer, row.Recorded = fmt.Sprintf("the same beside Bösen, threads %d", slots), pair.Series{Name: "Bösen"}, bosenOneCore
 	if slots == 2 {
 		row.Recorded = bosenTwoCores
 	}

@@ -143,13 +143,13 @@ func (b bench) price(s subject, set *data.Set, slots int) error {
 	if err != nil {
 		return err
 	}
-	row := pair.Row{Figure: fmt.Sprintf("whole job, %d slot", slots), Unit: "items/s", Clock: pair.Wall, Target: withinBare,
+	row := pair.Row{Figure: fmt.Sprintf("whole job, slots %d", slots), Unit: "items/s", Clock: pair.Wall, Target: withinBare,
 		Ours: series[0], Peer: series[2]}
 	if slots == 1 {
 		row.Clock = pair.CPU
 	}
 	b.table.Add(row)
-	row.Figure, row.Clock, row.Ours, row.Peer = fmt.Sprintf("visits, %d slot", slots), pair.Wall, series[1], series[3]
+	row.Figure, row.Clock, row.Ours, row.Peer = fmt.Sprintf("visits, slots %d", slots), pair.Wall, series[1], series[3]
 	b.table.Add(row)
 	return nil
 }
@@ -203,7 +203,7 @@ func (b bench) executors(s subject, set *data.Set, slots int) error {
 	if err != nil {
 		return err
 	}
-	b.table.Add(pair.Row{Figure: fmt.Sprintf("%s on %d slot", many.Name, slots), Unit: "items/s", Clock: pair.Wall,
+	b.table.Add(pair.Row{Figure: fmt.Sprintf("%s, slots %d", many.Name, slots), Unit: "items/s", Clock: pair.Wall,
 		Target: withinExecutors, Ours: series[0], Peer: series[1]})
 	return nil
 }

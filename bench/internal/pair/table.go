@@ -167,7 +167,7 @@ func (t *Table) Close() {
 }
 
 func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
-	const form = "%-38s  %-32s  %-36s  %-26s  %s"
+	const form = "%-38s  %-32s  %-50s  %-26s  %s"
 	if !t.titled {
 		t.titled = true
 		fmt.Fprintf(t.out, form+"\n", "figure", "ours: median (least-most)", "peer or limit", "ratio", "target")
