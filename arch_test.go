@@ -132,6 +132,7 @@ var edges = []edge{
 	{"route", "table", "a route cuts tables into partitions"},
 
 	// Training.
+	{"run", "train", "a run that was interrupted keeps the image of its job"},
 	{"demo", "data", "a demonstration is a data set made from a seed"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.

@@ -200,6 +200,64 @@ func TestDocsRefuse(t *testing.T) {
 	}
 }
 
+const dependencyPage = "docs/dependencies.md"
+
+var requirement = regexp.MustCompile(`(?m)^(?:require|\t)\s*([^ \t\n]+\.[^ \t\n]+) (v[^ \n]+)( // indirect)?$`)
+
+// TestDependenciesAreListed wants each module that we require on the page, those of the tables at their version.
+func TestDependenciesAreListed(t *testing.T) {
+	t.Parallel()
+	for _, breach := range dependencyBreaches(os.DirFS(".")) {
+		t.Error(breach)
+	}
+}
+
+func dependencyBreaches(tree fs.FS) (out []string) {
+	page := read(tree, dependencyPage)
+	for _, file := range []string{"go.mod", "vec/gen/go.mod"} {
+		for _, m := range requirement.FindAllStringSubmatch(read(tree, file), -1) {
+			name, version, indirect := m[1], m[2], m[3] != ""
+			if indirect && file != "go.mod" {
+				continue // what a tool brings along builds nothing of ours
+			}
+			row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + `[ |].*$`).FindString(page)
+			switch {
+			case row != "" && !strings.Contains(row, version):
+				out = append(out, fmt.Sprintf("%s: %s is at %s in %s.", dependencyPage, name, version, file))
+			case row == "" && !indirect:
+				out = append(out, fmt.Sprintf("%s: %s of %s has no row with its reason.", dependencyPage, name, file))
+			case row == "" && !strings.Contains(page, shortModule(name)):
+				out = append(out, fmt.Sprintf("%s: %s of %s is not named.", dependencyPage, name, file))
+			}
+		}
+	}
+	return out
+}
+
+// shortModule is a module path without the host github.com and without its major version.
+func shortModule(name string) string {
+	name = strings.TrimPrefix(name, "github.com/")
+	return regexp.MustCompile(`/v[0-9]+$`).ReplaceAllString(name, "")
+}
+
+// TestDependenciesAreRefused plants a module that the page does not explain.
+func TestDependenciesAreRefused(t *testing.T) {
+	t.Parallel()
+	const page = "| example.org/a | v1.2.0 |\n\nb/c comes with a.\n"
+	for _, c := range []struct{ mod, want string }{
+		{"require (\n\texample.org/a v1.2.0\n)\n\nrequire (\n\tgithub.com/b/c/v2 v2.0.0 // indirect\n)\n", ""},
+		{"require example.org/a v1.2.0\n", ""},
+		{"require (\n\texample.org/a v1.3.0\n)\n", "example.org/a is at v1.3.0 in go.mod"},
+		{"require example.org/d v1.0.0\n", "example.org/d of go.mod has no row"},
+		{"require (\n\tgithub.com/e/f v1.0.0 // indirect\n)\n", "github.com/e/f of go.mod is not named"},
+	} {
+		got := dependencyBreaches(mapFS(map[string]string{"go.mod": c.mod, dependencyPage: page}))
+		if c.want == "" && len(got) > 0 || c.want != "" && !mentions(got, c.want) {
+			t.Errorf("%q: want %q, got %q", c.mod, c.want, got)
+		}
+	}
+}
+
 const goroutinePage = "docs/2-goroutines-and-locks.md"
 
 // TestGoroutinesAndLocksAreListed wants each file that starts a goroutine or declares a lock on the page about them,
