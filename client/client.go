@@ -237,6 +237,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	g.open--
 	if err != nil {
 		t.discard()
+		s.queue = s.queue[:0] // later clocks would miss this one's updates
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err})
 		return
 	}
