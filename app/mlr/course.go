@@ -16,8 +16,9 @@ type course struct {
 
 // The rules of the course, found on eight sets of data together.
 const (
-	gainLeast  = 0.002 // an epoch that lowers the training loss by a smaller part halves the step
+	gainLeast  = 0.002 // an epoch that lowers the training loss by a smaller part cuts the step
 	betterPart = 0.001 // a smaller gain of held-out loss does not count for patience
+	paceCut    = math.Sqrt2 / 2
 	paceLeast  = 1.0 / 1024
 	betaMost   = 0.9 // momentum
 )
@@ -41,7 +42,7 @@ func momentum(clock int) float64 {
 func (k *course) advance(loss, held float64) (best bool) {
 	k.epoch++
 	if !(loss < (1-gainLeast)*k.loss) || held > k.best {
-		k.pace = max(paceLeast, k.pace/2)
+		k.pace = max(paceLeast, k.pace*paceCut)
 	}
 	k.loss = loss
 	k.since++
@@ -57,9 +58,10 @@ func (k *course) advance(loss, held float64) (best bool) {
 	return true
 }
 
-// regularise follows the evidence of an epoch, half way in the logarithm after the first.
-func (k *course) regularise(levels []level, spread []float64, squares float64) {
-	next := evidence(levels, spread, squares, k.alpha)
+// regularise follows the evidence of an epoch, half way in the logarithm after the first. belief is
+// the part of the evidence's precision that is taken.
+func (k *course) regularise(levels []level, spread []float64, squares, belief float64) {
+	next := belief * evidence(levels, spread, squares, k.alpha/belief)
 	if k.epoch > 1 {
 		next = math.Sqrt(k.alpha * next)
 	}

@@ -93,7 +93,7 @@ func (d *driver) endEpoch(to *train.Dispatcher) {
 	held := score[gotHeldLoss] / float64(len(d.p.held)) // NaN without held-out rows
 	best := d.course.advance(loss/n, held)
 	if d.p.l2 < 0 {
-		d.course.regularise(d.p.spectrum, d.spread, score[gotSquares])
+		d.course.regularise(d.p.spectrum, d.spread, score[gotSquares], d.p.belief)
 	}
 	metrics := d.metrics(loss/n, correct/n, score)
 	to.Report(train.Epoch{Number: d.course.epoch, Items: d.visited, Metrics: metrics})

@@ -139,12 +139,13 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	u.walk(local, &e.scratch, args[argStep], e.p.batch, e.start(t))
 
 	beta := float32(args[argMomentum])
+	weight := float64(e.p.part) * float64(e.p.splits)
 	pull := args[argStep] * args[argL2] * float64(len(u.class)) / float64(e.p.batch)
 	for k, gap := range u.gap {
 		lo, hi := k*e.width, (k+1)*e.width
 		shrink := float32(0)
 		if k < len(u.gap)-1 {
-			shrink = float32(-math.Expm1(-pull * float64(gap)))
+			shrink = float32(weight * -math.Expm1(-pull*float64(gap)))
 		}
 		finish(local[lo:hi], w[lo:hi], m[lo:hi], e.p.part, shrink, beta, gap > 0)
 	}
@@ -181,7 +182,8 @@ func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 			local[i], m[i] = way, way
 			continue
 		}
-		local[i] = way + beta*m[i] - shrink*w[i]
+		way -= shrink * w[i]
+		local[i] = way + beta*m[i]
 		m[i] = way - (1-beta)*m[i]
 	}
 }

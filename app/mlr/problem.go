@@ -33,7 +33,8 @@ type problem struct {
 	cut         table.Cut // of the tables, where rows are sparse
 	part        float32   // of a split's way that it pushes
 	momentum    bool
-	whole       bool // sparse units pull whole partitions
+	belief      float64 // see course.regularise
+	whole       bool    // sparse units pull whole partitions
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
@@ -73,9 +74,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.chooseBatch()
 	p.chooseParts()
 	if p.dense {
-		p.scale = scaleDense(p.src, p.rows)
+		p.scale, p.belief = scaleDense(p.src, p.rows), 1
 	} else {
-		p.scale = scaleSparse(p.src, p.rows)
+		p.scale, p.belief = scaleSparse(p.src, p.rows), beliefSparse
 	}
 	p.size, p.spectrum = p.scale.length(), newSpectrum(p.scale.square)
 	p.build()

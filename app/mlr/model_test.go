@@ -1,0 +1,220 @@
+package mlr
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+)
+
+// modelOf trains a little and takes the model through its files.
+func modelOf(t *testing.T, set *data.ExampleSet) *model.Model {
+	t.Helper()
+	run, tables, _ := trained(t, app.Input{Data: setOf(set), Epochs: 3, Seed: 1}, 2)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/run"
+	if err := model.Save(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = model.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func opened(t *testing.T, m *model.Model) app.Predictor {
+	t.Helper()
+	p, err := New().Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// chance is P(class | x) by the definition, in double precision, from the tensors alone.
+func chance(m *model.Model, center []float32, x []float32) []float64 {
+	w, b := m.Tensor("weights"), m.Tensor("bias").Floats
+	z, sum := make([]float64, len(b)), 0.0
+	for c := range z {
+		s := float64(b[c])
+		for j, v := range x {
+			d := float64(v)
+			if len(center) > 0 {
+				d -= float64(center[j])
+			}
+			s += float64(w.Floats[c*w.Shape[1]+j]) * d
+		}
+		z[c] = math.Exp(s)
+		sum += z[c]
+	}
+	for c := range z {
+		z[c] /= sum
+	}
+	return z
+}
+
+func TestPredictsWhatTheTensorsSay(t *testing.T) {
+	t.Parallel()
+	dense, rare := made(500, 5, 3, 1, -1, 2.5), rarely(500, 60, 3, 1)
+	for name, set := range map[string]*data.ExampleSet{"dense": dense, "sparse": rare} {
+		m := modelOf(t, set)
+		var d details
+		if err := json.Unmarshal(m.Details, &d); err != nil {
+			t.Fatal(err)
+		}
+		if (name == "dense") != (len(d.Scaling.Center) == set.Features) {
+			t.Errorf("%s: %d centers", name, len(d.Scaling.Center))
+		}
+		var out strings.Builder
+		if err := opened(t, m).Predict(setOf(set), &out); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != set.Rows() {
+			t.Fatalf("%s: %d lines for %d rows", name, len(lines), set.Rows())
+		}
+		src, buf := source{set, set.Features}, make([]float32, set.Features)
+		for r, line := range lines {
+			checkLine(t, line, m.Names("labels.txt"), chance(m, d.Scaling.Center, src.dense(r, buf)))
+		}
+	}
+}
+
+func checkLine(t *testing.T, line string, labels []string, want []float64) {
+	t.Helper()
+	fields := strings.Split(line, "\t")
+	if len(fields) != 1+len(want) {
+		t.Fatalf("line %q has %d fields", line, len(fields))
+	}
+	top := 0
+	for c, w := range want {
+		got, err := strconv.ParseFloat(fields[1+c], 64)
+		if err != nil || math.Abs(got-w) > 1e-4 {
+			t.Errorf("line %q: class %d has %.5f", line, c, w)
+		}
+		if w > want[top] {
+			top = c
+		}
+	}
+	if fields[0] != labels[top] && want[top] > 0.5001 {
+		t.Errorf("line %q: the likeliest label is %s", line, labels[top])
+	}
+}
+
+func TestEvaluatesOtherWidths(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]func(*data.ExampleSet) *data.ExampleSet{
+		"dense": func(e *data.ExampleSet) *data.ExampleSet { return e }, "sparse": sparsely,
+	} {
+		set := made(400, 6, 3, 1, 0, 1)
+		p := opened(t, modelOf(t, set))
+		whole, err := p.Evaluate(setOf(form(set)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wide := widen(set, 9, 1)
+		got, err := p.Evaluate(setOf(form(wide)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(metric(t, got, "logloss")-metric(t, whole, "logloss")) > 1e-6 {
+			t.Errorf("%s: unknown features change the loss: %v, %v", name, got, whole)
+		}
+		if n := metric(t, got, "unknown_features"); n != 3*400 {
+			t.Errorf("%s: %v entries of unknown features", name, n)
+		}
+		narrow, err := p.Evaluate(setOf(form(widen(set, 4, 0))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		zeroed, err := p.Evaluate(setOf(form(widen(widen(set, 4, 0), 6, 0))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if metric(t, narrow, "logloss") != metric(t, zeroed, "logloss") {
+			t.Errorf("%s: features that lack are not zeros: %v, %v", name, narrow, zeroed)
+		}
+	}
+}
+
+// widen copies rows to another number of features; new ones hold fill.
+func widen(e *data.ExampleSet, features int, fill float32) *data.ExampleSet {
+	w := &data.ExampleSet{Label: e.Label, Features: features}
+	for r := range e.Rows() {
+		for j := range features {
+			v := fill
+			if j < e.Features {
+				v = e.Dense[r*e.Features+j]
+			}
+			w.Dense = append(w.Dense, v)
+		}
+	}
+	return w
+}
+
+func TestUnknownLabelsAreWrong(t *testing.T) {
+	t.Parallel()
+	set := made(300, 4, 2, 1, 0, 1)
+	p := opened(t, modelOf(t, set))
+	other := *set
+	other.Label = make([]float32, set.Rows())
+	for i := range other.Label {
+		other.Label[i] = 7
+	}
+	m, err := p.Evaluate(setOf(&other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if metric(t, m, "accuracy") != 0 || math.Abs(metric(t, m, "logloss")+math.Log(chanceLeast)) > 1e-9 {
+		t.Errorf("unknown labels score %v", m)
+	}
+}
+
+func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	good := modelOf(t, made(200, 4, 3, 1, 0, 1))
+	for name, c := range map[string]struct {
+		spoil func(*model.Model)
+		want  string
+	}{
+		"app":        {func(m *model.Model) { m.App = "mf" }, "not a model of mlr"},
+		"labels":     {func(m *model.Model) { m.IDs[0].Names = []string{"0", "zero", "2"} }, `line 2, "zero"`},
+		"order":      {func(m *model.Model) { m.IDs[0].Names = []string{"0", "2", "1"} }, "above the one before"},
+		"no labels":  {func(m *model.Model) { m.IDs = nil }, "0 labels"},
+		"classes":    {func(m *model.Model) { m.IDs[0].Names = []string{"0", "1"} }, "2 classes"},
+		"no weights": {func(m *model.Model) { m.Tensors = m.Tensors[1:] }, "weights"},
+		"short":      {func(m *model.Model) { m.Tensors[0].Floats = m.Tensors[0].Floats[1:] }, "weights"},
+		"bias":       {func(m *model.Model) { m.Tensors[1].Shape = []int{4} }, "bias"},
+		"centers":    {func(m *model.Model) { m.Details = []byte(`{"scaling":{"center":[1,2]}}`) }, "2 centers for 4"},
+		"base":       {func(m *model.Model) { m.Details = []byte(`{"index_base":3}`) }, "index_base is 3"},
+		"details":    {func(m *model.Model) { m.Details = []byte(`[]`) }, "details"},
+		"infinite":   {func(m *model.Model) { m.Tensors[1].Floats[0] = float32(math.Inf(1)) }, "+Inf"},
+	} {
+		m := *good
+		m.IDs = []model.IDs{{File: good.IDs[0].File, Names: good.IDs[0].Names}}
+		m.Tensors = append([]model.Tensor(nil), good.Tensors...)
+		m.Tensors[1].Floats = append([]float32(nil), good.Tensors[1].Floats...)
+		c.spoil(&m)
+		_, err := New().Open(&m)
+		if err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != bellows.BadData {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestReadKeepsTheShape(t *testing.T) {
+	t.Parallel()
+	kind, opt := opened(t, modelOf(t, rarely(300, 50, 2, 1))).Read()
+	if kind != data.Examples || opt.Features != 50 || opt.IndexBase != "0" {
+		t.Errorf("reads %v with %+v", kind, opt)
+	}
+}

@@ -1,0 +1,272 @@
+package mlr
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+)
+
+func TestEveryRowIsVisitedOnceAnEpoch(t *testing.T) {
+	t.Parallel()
+	for _, more := range []map[string]string{nil, {"splits": "7", "clocks": "13"}, {"splits": "16384", "clocks": "1000"}} {
+		p := problemOf(t, app.Input{Data: setOf(made(997, 3, 2, 1, 0, 1)), Seed: 4, Settings: more})
+		var seen []int32
+		for s := range p.splits {
+			for at := range p.clocks {
+				if again := p.items(bellows.SplitID(s), bellows.Clock(3*(p.clocks+1)+at)); again != p.items(bellows.SplitID(s), bellows.Clock(at)) {
+					t.Fatalf("split %d has other items in another epoch", s)
+				}
+				seen = append(seen, p.unitRows(s, at)...)
+			}
+			if n := p.items(bellows.SplitID(s), bellows.Clock(p.clocks)).Len(); n != 0 {
+				t.Fatalf("the scoring clock has %d items", n)
+			}
+		}
+		seen = append(seen, p.held...)
+		slices.Sort(seen)
+		if len(seen) != 997 || len(slices.Compact(seen)) != 997 {
+			t.Errorf("%v: %d rows of 997, or some twice", more, len(seen))
+		}
+	}
+}
+
+func TestRowsAreLedOnceAClock(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: setOf(rarely(2000, 500, 3, 1)), Seed: 4, Settings: map[string]string{"clocks": "6"}})
+	waited := make([]int, p.features+1)
+	for at := range p.clocks {
+		led := make([]int, p.features+1)
+		used := make([]bool, p.features+1)
+		for s := range p.splits {
+			u := &p.sparseUnits[s*p.clocks+at]
+			if !slices.IsSorted(u.rows) || int(u.rows[len(u.rows)-1]) != p.features {
+				t.Fatal("the rows of a unit do not ascend to the bias")
+			}
+			for k, r := range u.rows {
+				used[r] = true
+				if u.gap[k] > 0 {
+					led[r]++
+					waited[r] += int(u.gap[k])
+				}
+			}
+		}
+		for r := range used {
+			if used[r] != (led[r] == 1) {
+				t.Fatalf("row %d is led %d times in clock %d", r, led[r], at)
+			}
+		}
+	}
+	for r, n := range waited {
+		if n != 0 && n != p.clocks {
+			t.Errorf("the gaps of row %d add up to %d of %d clocks", r, n, p.clocks)
+		}
+	}
+}
+
+// TestDenseAndSparseWalkAlike lays the same scaled rows out in both forms.
+func TestDenseAndSparseWalkAlike(t *testing.T) {
+	t.Parallel()
+	for _, classes := range []int{2, 5, 20} {
+		set := made(90, 12, classes, 1, 0, 1)
+		p := &problem{features: 12, width: classes}
+		p.scale = scaling{factor: slices.Repeat([]float32{0.3}, 12), center: make([]float32, 12)}
+		rows := make([]int32, 90)
+		for i := range rows {
+			rows[i] = int32(i)
+		}
+		class := number(set.Label, slices.Compact(slices.Sorted(slices.Values(set.Label))))
+		var d denseUnit
+		p.fill(&d, source{set, 12}, rows, class)
+		u := p.renumber(source{sparsely(set), 12}, rows, class, make([]int32, 12))
+		e := newExecutor(p)
+		a, b := make([]float32, 13*classes), make([]float32, 13*classes)
+		d.walk(a, &e.scratch, 0.5, 0, 7, 3)
+		loss := e.tally.loss
+		e.tally.reset()
+		u.walk(b, &e.scratch, 0.5, 7, 3)
+		if math.Abs(loss-e.tally.loss) > 1e-4*loss {
+			t.Errorf("%d classes: loss %v dense, %v sparse", classes, loss, e.tally.loss)
+		}
+		for i := range a {
+			if math.Abs(float64(a[i]-b[i])) > 1e-4 {
+				t.Fatalf("%d classes: weight %d is %v dense, %v sparse", classes, i, a[i], b[i])
+			}
+		}
+	}
+}
+
+func TestWalksAllocateNothing(t *testing.T) {
+	p := problemOf(t, app.Input{Data: setOf(made(2000, 20, 4, 1, 0, 1)), Seed: 1})
+	q := problemOf(t, app.Input{Data: setOf(rarely(2000, 300, 4, 1)), Seed: 1})
+	dense, sparse := newExecutor(p), newExecutor(q)
+	w, v := make([]float32, 21*4), make([]float32, len(q.sparseUnits[0].rows)*4)
+	if n := testing.AllocsPerRun(10, func() {
+		p.denseUnit(0, 0, &dense.unit).walk(w, &dense.scratch, 0.1, 0.01, p.batch, 1)
+		q.sparseUnits[0].walk(v, &sparse.scratch, 0.1, q.batch, 1)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestScalingOfOddFeatures(t *testing.T) {
+	t.Parallel()
+	set := &data.ExampleSet{Features: 3, Label: []float32{0, 1, 0, 1}, Dense: []float32{
+		5, 1e6 + 1, -2,
+		5, 1e6 - 1, 2,
+		5, 1e6 + 1, -2,
+		5, 1e6 - 1, 2,
+	}}
+	s := scaleDense(source{set, 3}, []int32{0, 1, 2, 3})
+	want := []float32{0, 1, 1, 0, -1, 0, -1, 0.5, 0}
+	for i, row := range [][]float32{{5, 1e6 + 1, 2}, {9, 1e6 - 1, 0}, {5, 1e6 - 1, 1}} {
+		got := make([]float32, 3)
+		s.apply(row, got)
+		if i == 0 && !slices.Equal(got, want[:3]) || i == 2 && !slices.Equal(got, []float32{0, -1, 0.5}) {
+			t.Errorf("row %v scales to %v", row, got)
+		}
+	}
+	if !slices.Equal(s.square, []float64{0, 1, 1}) || s.length() != 3 {
+		t.Errorf("mean squares %v", s.square)
+	}
+	z := scaleSparse(source{sparsely(set), 3}, []int32{0, 1, 2, 3})
+	if math.Abs(z.length()-2) > 1e-6 {
+		t.Errorf("scaled sparse rows have mean squared length %v", z.length()-1)
+	}
+}
+
+func TestCurvatureIsTheLargestEigenvalue(t *testing.T) {
+	t.Parallel()
+	rows := []float32{3, 0, -3, 0, 0, 1, 0, -1} // second moments: 18/4 and 2/4
+	if got := curvature(rows, 2); math.Abs(got-4.5) > 1e-3 {
+		t.Errorf("curvature %v", got)
+	}
+	if got := curvature(make([]float32, 8), 2); got != 0 {
+		t.Errorf("curvature of zeros %v", got)
+	}
+}
+
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	levels := newSpectrum([]float64{0.5, 0.5, 0.5, 0.5, 0})
+	if len(levels) != 1 || levels[0] != (level{0.5, 4}) {
+		t.Fatalf("levels %v", levels)
+	}
+	// h = 20*0.5 = 10 in one class and 15 in the other; alpha 5: 4*(10/15 + 15/20) = 17/3 of 8 weights
+	if got, want := evidence(levels, []float64{20, 30}, 2, 5), 17.0/6; math.Abs(got-want) > 1e-12 {
+		t.Errorf("evidence %v, not %v", got, want)
+	}
+	if got := evidence(levels, []float64{20, 30}, 0, 5); got != 5 {
+		t.Errorf("evidence of zero weights %v", got)
+	}
+}
+
+func TestCourse(t *testing.T) {
+	t.Parallel()
+	k := newCourse(config{l2: 0.5}, 200)
+	if k.alpha != 100 {
+		t.Errorf("alpha %v", k.alpha)
+	}
+	for i, s := range []struct {
+		loss, held, pace float64
+		best             bool
+		since            int
+	}{
+		{2, 1, 1, true, 0},
+		{1, 0.8, 1, true, 0},
+		{0.9, 0.7999, 1, true, 1},                     // a gain too small to count
+		{0.9, 0.79, paceCut, true, 0},                 // no gain in training
+		{0.5, 0.9, paceCut * paceCut, false, 1},       // worse on held-out rows
+		{0.4, math.NaN(), paceCut * paceCut, true, 2}, // nothing held out
+	} {
+		if best := k.advance(s.loss, s.held); best != s.best || k.since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, k.since, k.pace, s)
+		}
+	}
+	var again course
+	again.restore(k.save())
+	if again != k {
+		t.Errorf("restored %+v from %+v", again, k)
+	}
+	for clock, want := range map[int]float64{0: 0.25, 2: 0.5, 1000: betaMost} {
+		if got := momentum(clock); got != want {
+			t.Errorf("momentum at clock %d is %v", clock, got)
+		}
+	}
+}
+
+func TestDriverRestores(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4})
+	d, e := newDriver(p), newDriver(p)
+	d.scoring, d.left, d.visited, d.trained[5], d.scores[3] = true, 3, 700, 1.5, 2.5
+	d.course.advance(0.7, 0.6)
+	if err := e.Restore(d.Save()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(e.Save(), d.Save()) || !e.scoring || e.left != 3 || e.visited != 700 {
+		t.Errorf("restored %v", e.Save())
+	}
+	for _, bad := range [][]float64{nil, d.Save()[1:], append([]float64{0, -1}, d.Save()[2:]...)} {
+		if err := e.Restore(bad); err == nil || !strings.Contains(err.Error(), "restore driver") {
+			t.Errorf("restored from %d numbers: %v", len(bad), err)
+		}
+	}
+}
+
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	classes, err := classesOf([]float32{2, -1, 2, 0.5, -1})
+	if err != nil || !slices.Equal(classes, []float32{-1, 0.5, 2}) {
+		t.Fatalf("classes %v, %v", classes, err)
+	}
+	if got := names(classes); !slices.Equal(got, []string{"-1", "0.5", "2"}) {
+		t.Errorf("names %v", got)
+	}
+	if got := number([]float32{2, 3, -1}, classes); !slices.Equal(got, []int32{2, unknownClass, 0}) {
+		t.Errorf("numbers %v", got)
+	}
+	back, err := parseNames(names(classes))
+	if err != nil || !slices.Equal(back, classes) {
+		t.Errorf("parsed %v, %v", back, err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	set := setOf(made(400, 3, 2, 1, 0, 1))
+	for name, c := range map[string]struct {
+		given map[string]string
+		want  string
+	}{
+		"unknown":  {map[string]string{"lrr": "1"}, "did you mean lr?"},
+		"lr":       {map[string]string{"lr": "-1"}, "lr=-1: must be a number from 1e-09 to 1e+09"},
+		"l2":       {map[string]string{"l2": "x"}, "l2=x: must be a number from 0"},
+		"batch":    {map[string]string{"batch": "0"}, "batch=0: must be a whole number from 1 to 65536"},
+		"rule":     {map[string]string{"rule": "adam"}, "rule=adam: must be one of average, sgd, adagrad"},
+		"splits":   {map[string]string{"splits": "1.5"}, "splits=1.5: must be a whole number"},
+		"clocks":   {map[string]string{"clocks": "1001"}, "clocks=1001: must be a whole number from 1 to 1000"},
+		"stop":     {map[string]string{"early_stop": "maybe"}, "early_stop=maybe: must be true or false"},
+		"patience": {map[string]string{"patience": "0"}, "patience=0: must be a whole number from 1"},
+		"two":      {map[string]string{"lr": "a", "rule": "b"}, "lr=a: must be a number from 1e-09 to 1e+09; rule=b"},
+	} {
+		_, err := New().NewRun(app.Input{Data: set, Settings: c.given})
+		if err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != bellows.Config {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	run, err := New().NewRun(app.Input{Data: set, Settings: map[string]string{"splits": "5"}, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Settings["splits"] != "5" || run.Settings["clocks"] == app.Auto || run.Settings["early_stop"] != "true" {
+		t.Errorf("settings %v", run.Settings)
+	}
+	if want := "2 classes · dense, batch 8 · 10 % held out (seed 2)"; run.Headline != want {
+		t.Errorf("headline %q", run.Headline)
+	}
+}
