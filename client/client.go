@@ -14,6 +14,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"bellows"
@@ -101,12 +102,12 @@ type queued struct {
 
 // New makes the client of a node.
 func New(cfg Config) *Client {
+	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		r, _ := rule.For(s)
-		c.barriers = c.barriers || s.Consistency == table.BSP
 		cut := cfg.Route.Cut(bellows.TableID(i))
 		for n := range cut.Len() {
 			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
@@ -121,9 +122,10 @@ func New(cfg Config) *Client {
 			p := &c.parts[cfg.Route.Number(ref)]
 			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
 			p.first, p.rows, p.lane = first, int(end-first), lane
-			p.barrier, p.additive = s.Consistency == table.BSP, r.Additive()
+			p.additive = r.Additive()
 		}
 	}
+	c.setBarriers()
 	c.pulls = make([]*wire.Pull, len(c.lanes))
 	for s := range c.splits {
 		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
@@ -132,6 +134,16 @@ func New(cfg Config) *Client {
 		}
 	}
 	return c
+}
+
+// setBarriers marks the partitions of tables whose clocks become visible as a whole.
+func (c *Client) setBarriers() {
+	c.barriers = false
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.barrier = p.schema.Consistency == table.BSP
+		c.barriers = c.barriers || p.barrier
+	}
 }
 
 // Deliver takes one message that has arrived.
@@ -163,6 +175,9 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Committed:
 		c.takeCommitted(m)
 		wire.Free(m)
+	case *wire.Staleness:
+		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
+		c.setBarriers()
 	case *wire.Refused:
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
 	case *wire.End:

@@ -15,6 +15,7 @@ import (
 	"bellows/gate"
 	"bellows/lease"
 	"bellows/route"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -59,6 +60,8 @@ type State struct {
 	Complete []bellows.Clock // per split, the last clock it completed
 	Queue    []wire.Task     // dispatched by the driver and not begun
 	Driver   []float64
+	// Staleness is what the driver changed, in order.
+	Staleness []wire.Staleness
 }
 
 // Controller is the state of one job.
@@ -78,6 +81,8 @@ type Controller struct {
 	finishing  bool
 	draining   bool
 	keep       bool
+	staleness  []wire.Staleness // changed by the driver since the job's start
+	announced  int              // of these, told to everybody
 	ending     *Outcome
 	open       int              // actors that have not said Closed
 	gone       []bellows.NodeID // clients whose Closed is not waited for
@@ -113,7 +118,7 @@ func (c *Controller) Resume(s State) error {
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
 		return err
 	}
-	c.queue = s.Queue
+	c.queue, c.staleness = s.Queue, s.Staleness
 	return nil
 }
 
@@ -210,6 +215,7 @@ func (c *Controller) conclude() {
 			c.fx.Send(c.cfg.Self, l, &wire.Keep{Commit: c.number})
 		}
 	}
+	c.announce()
 	for i, d := range c.dispatches {
 		if d != nil {
 			d.Commit = c.number
@@ -219,6 +225,18 @@ func (c *Controller) conclude() {
 	}
 	if c.ending == nil && c.tasks == 0 {
 		c.rest()
+	}
+}
+
+// announce tells everybody of changes of staleness, before the tasks that are to see them.
+func (c *Controller) announce() {
+	for ; c.announced < len(c.staleness); c.announced++ {
+		for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
+			for _, a := range list {
+				m := c.staleness[c.announced]
+				c.fx.Send(c.cfg.Self, a, &m)
+			}
+		}
 	}
 }
 
@@ -239,7 +257,7 @@ func (c *Controller) rest() {
 func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	o.Commits = c.number
 	o.State.Driver = c.cfg.Driver.Save()
-	o.State.Queue = c.queue
+	o.State.Queue, o.State.Staleness = c.queue, c.staleness
 	for s := range c.next {
 		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
 	}
@@ -346,6 +364,15 @@ func (d *Dispatcher) Keep() {
 		panic("coord: Keep while tasks are out")
 	}
 	d.c.keep = true
+}
+
+// SetStaleness changes a table's consistency for the tasks dispatched from now on. It may be called
+// only when no task is out.
+func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
+	if d.c.tasks > 0 {
+		panic("coord: SetStaleness while tasks are out")
+	}
+	d.c.staleness = append(d.c.staleness, wire.Staleness{Table: t, Clocks: int32(s)})
 }
 
 // Finish says that no more tasks will come: the job ends when the last one out has been committed.

@@ -163,7 +163,8 @@ func TestASilentClientIsDeclaredGone(t *testing.T) {
 	d.Tick(1500, &d.fx)
 	expect(t, d.said(),
 		`lane 0 of node 0: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
-		`node 1: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`)
+		`node 1: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
+		`node 2: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`)
 	d.closed(lanes[0], 0, 0)
 	d.Tick(2000, &d.fx)
 	if d.fx.Outcome != nil {

@@ -253,3 +253,49 @@ func TestBadJobsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestStalenessChangesWhileRunning tightens a table from async to BSP and loosens it again: reads must
+// follow from the next round on, and an interrupted run must remember.
+func TestStalenessChangesWhileRunning(t *testing.T) {
+	const rounds = 9
+	make := func(stop func(round int)) train.Job {
+		j := job(rounds, func(t *train.Task) error {
+			got, begin := t.PullRange(0, 0, 1)[0], float32(4*t.Clock())
+			if got < begin || (t.Clock() >= 3 && t.Clock() < 6 && got != begin) {
+				return fmt.Errorf("split %d clock %d sees %v", t.Split(), t.Clock(), got)
+			}
+			t.PushRange(0, 0, []float32{1, 0})
+			return nil
+		})
+		j.Tables[0].Consistency = table.Async
+		j.Driver = &train.Rounds{Splits: 4, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
+			switch r {
+			case 2:
+				to.SetStaleness(0, table.BSP)
+			case 5:
+				to.SetStaleness(0, table.SSP(2))
+			}
+			stop(r)
+			return r+1 < rounds
+		}}
+		return j
+	}
+	for at := range rounds {
+		ctx, cancel := context.WithCancel(context.Background())
+		r, err := node.Train(ctx, make(func(round int) {
+			if round == at {
+				cancel()
+			}
+		}), node.Options{Slots: 2})
+		for err == nil && r.Image != nil {
+			r, err = node.Train(context.Background(), make(func(int) {}), node.Options{Slots: 2, Resume: r.Image})
+		}
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Tables[0][0] != 4*rounds {
+			t.Errorf("ends at %v", r.Tables[0][0])
+		}
+	}
+}

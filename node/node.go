@@ -29,20 +29,13 @@ type Options struct {
 	Lanes   int                                           // server lanes; 0: one per slot
 	OnEpoch func(e train.Epoch, trainedFor time.Duration) // called in order, from any goroutine
 	Notice  func(sentence string)                         // long waits, by name; nil: not told
-	Resume  *Image                                        // continue from here instead of the beginning
-}
-
-// Image is a job at rest: what Train returns when it is interrupted, and continues from.
-type Image struct {
-	Tables [][]store.Image // per table and partition
-	Kept   [][]store.Image // what the driver last kept, or nil
-	State  coord.State
+	Resume  *train.Image                                  // continue from here instead of the beginning
 }
 
 // Result is what a job leaves.
 type Result struct {
-	Tables  [][]float32 // per table: rows x width, as kept or as they ended
-	Image   *Image      // set if the job was interrupted: how to go on
+	Tables  [][]float32  // per table: rows x width, as kept or as they ended
+	Image   *train.Image // set if the job was interrupted: how to go on
 	Audit   Audit
 	Commits bellows.CommitNumber
 	Trained time.Duration // while a task that visits items was out
@@ -158,7 +151,7 @@ func (p *process) addRunner() error {
 	return err
 }
 
-func (p *process) resume(im *Image) error {
+func (p *process) resume(im *train.Image) error {
 	if len(im.Tables) != len(p.job.Tables) {
 		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(im.Tables), len(p.job.Tables))
 	}
@@ -166,7 +159,7 @@ func (p *process) resume(im *Image) error {
 		if i >= len(im.Tables[t]) {
 			return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one more", len(im.Tables[t]))
 		}
-		if im.Kept != nil {
+		if im.Kept != nil && i < len(im.Kept[t]) {
 			p.lane(ref).LoadKept(ref, &im.Kept[t][i])
 		}
 		return p.lane(ref).Load(ref, &im.Tables[t][i])
@@ -306,9 +299,9 @@ func kindOf(err error) bellows.Kind {
 }
 
 // image collects what a run that was interrupted needs to go on.
-func (p *process) image(o *coord.Outcome) (*Image, error) {
+func (p *process) image(o *coord.Outcome) (*train.Image, error) {
 	n := len(p.job.Tables)
-	im := &Image{State: o.State, Tables: make([][]store.Image, n)}
+	im := &train.Image{State: o.State, Tables: make([][]store.Image, n)}
 	err := p.each(func(t, _ int, ref bellows.PartitionRef) error {
 		part, err := p.lane(ref).Partition(ref)
 		im.Tables[t] = append(im.Tables[t], part)

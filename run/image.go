@@ -7,31 +7,23 @@ import (
 	"math"
 
 	"bellows"
-	"bellows/coord"
 	"bellows/store"
+	"bellows/train"
 	"bellows/wire"
 )
 
 // imageMagic begins a resume image; its last byte is the version of the format.
-const imageMagic = "bellowsr\x01"
+const imageMagic = "bellowsr\x02"
 
 var order = binary.LittleEndian
 
-// EncodeImage is the bytes of a job at rest: the state of every partition of every table, and of
-// its controller. All numbers are little-endian; a list is its length as 32 bits, then its entries.
-func EncodeImage(tables [][]store.Image, s coord.State) []byte {
-	b := []byte(imageMagic)
-	b = order.AppendUint32(b, uint32(len(tables)))
-	for _, parts := range tables {
-		b = order.AppendUint32(b, uint32(len(parts)))
-		for i := range parts {
-			b = appendFloats(b, parts[i].Values)
-			b = order.AppendUint32(b, uint32(len(parts[i].Slots)))
-			for _, slot := range parts[i].Slots {
-				b = appendFloats(b, slot)
-			}
-		}
-	}
+// EncodeImage is the bytes of a job at rest: the state of every partition of every table, as it was
+// and as the driver last kept it, and of the controller. All numbers are little-endian; a list is its
+// length as 32 bits, then its entries.
+func EncodeImage(im *train.Image) []byte {
+	b := appendTables([]byte(imageMagic), im.Tables)
+	b = appendTables(b, im.Kept)
+	s := &im.State
 	b = order.AppendUint32(b, uint32(len(s.Complete)))
 	for _, c := range s.Complete {
 		b = order.AppendUint32(b, uint32(c))
@@ -44,7 +36,27 @@ func EncodeImage(tables [][]store.Image, s coord.State) []byte {
 		b = order.AppendUint64(b, uint64(t.Unit.Items.End))
 		b = appendDoubles(b, t.Args)
 	}
+	b = order.AppendUint32(b, uint32(len(s.Staleness)))
+	for _, c := range s.Staleness {
+		b = order.AppendUint32(b, uint32(c.Table))
+		b = order.AppendUint32(b, uint32(c.Clocks))
+	}
 	return appendDoubles(b, s.Driver)
+}
+
+func appendTables(b []byte, tables [][]store.Image) []byte {
+	b = order.AppendUint32(b, uint32(len(tables)))
+	for _, parts := range tables {
+		b = order.AppendUint32(b, uint32(len(parts)))
+		for i := range parts {
+			b = appendFloats(b, parts[i].Values)
+			b = order.AppendUint32(b, uint32(len(parts[i].Slots)))
+			for _, slot := range parts[i].Slots {
+				b = appendFloats(b, slot)
+			}
+		}
+	}
+	return b
 }
 
 func appendFloats(b []byte, values []float32) []byte {
@@ -65,37 +77,31 @@ func appendDoubles(b []byte, values []float64) []byte {
 
 // DecodeImage reads what EncodeImage wrote. An error of kind BadData means that it did not. Memory
 // is taken only for entries whose bytes are there.
-func DecodeImage(b []byte) (tables [][]store.Image, s coord.State, err error) {
+func DecodeImage(b []byte) (*train.Image, error) {
 	d := &decoder{rest: b}
 	if string(d.take(len(imageMagic))) != imageMagic {
 		d.fail("it does not begin like one of this version")
 	}
-	for range d.count(4) {
-		parts := make([]store.Image, 0, d.peek(8))
-		for range d.count(8) {
-			im := store.Image{Values: d.floats()}
-			for range d.count(4) {
-				im.Slots = append(im.Slots, d.floats())
-			}
-			parts = append(parts, im)
-		}
-		tables = append(tables, parts)
-	}
+	im := &train.Image{Tables: d.tables(), Kept: d.tables()}
+	s := &im.State
 	for range d.count(4) {
 		s.Complete = append(s.Complete, bellows.Clock(d.word()))
 	}
 	for range d.count(28) {
 		s.Queue = append(s.Queue, d.task())
 	}
+	for range d.count(8) {
+		s.Staleness = append(s.Staleness, wire.Staleness{Table: d.table(), Clocks: int32(d.word())})
+	}
 	s.Driver = d.doubles()
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow its end", len(d.rest)))
 	}
 	if d.err != nil {
-		return nil, coord.State{}, &bellows.Error{Kind: bellows.BadData, Op: "read resume image", Err: d.err,
+		return nil, &bellows.Error{Kind: bellows.BadData, Op: "read resume image", Err: d.err,
 			Hint: "add --fresh to start over"}
 	}
-	return tables, s, nil
+	return im, nil
 }
 
 // decoder takes values off the front of its bytes; after the first failure it returns zeros.
@@ -150,6 +156,31 @@ func (d *decoder) count(entryBytes int) int {
 func (d *decoder) peek(entryBytes int) int {
 	ahead := *d
 	return ahead.count(entryBytes)
+}
+
+func (d *decoder) tables() [][]store.Image {
+	var tables [][]store.Image
+	for range d.count(4) {
+		parts := make([]store.Image, 0, d.peek(8))
+		for range d.count(8) {
+			im := store.Image{Values: d.floats()}
+			for range d.count(4) {
+				im.Slots = append(im.Slots, d.floats())
+			}
+			parts = append(parts, im)
+		}
+		tables = append(tables, parts)
+	}
+	return tables
+}
+
+// table is a table's number, of which there are at most 2^16.
+func (d *decoder) table() bellows.TableID {
+	n := d.word()
+	if n > math.MaxUint16 {
+		d.fail(fmt.Sprintf("there is no table %d", n))
+	}
+	return bellows.TableID(n)
 }
 
 func (d *decoder) floats() []float32 {

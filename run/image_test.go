@@ -9,41 +9,47 @@ import (
 	"bellows"
 	"bellows/coord"
 	"bellows/store"
+	"bellows/train"
 	"bellows/wire"
 )
 
-func sample() ([][]store.Image, coord.State) {
+func sample() *train.Image {
 	nan := math.Float32frombits(0x7fc00123)
 	tables := [][]store.Image{
 		{{Values: []float32{1, -2, nan}, Slots: [][]float32{{3, 4, 5}, {}}}, {Values: []float32{}}},
 		{},
 	}
-	return tables, coord.State{
+	kept := [][]store.Image{{{Values: []float32{9}}}}
+	return &train.Image{Tables: tables, Kept: kept, State: coord.State{
 		Complete: []bellows.Clock{3, bellows.NoClock},
 		Queue: []wire.Task{
 			{Unit: bellows.Unit{Split: 1, Clock: 4, Items: bellows.Range{Begin: 5, End: 1 << 40}}, Args: []float64{0.5}},
 			{Args: []float64{}},
 		},
-		Driver: []float64{math.Inf(1), 7},
-	}
+		Staleness: []wire.Staleness{{Table: 3, Clocks: 2}},
+		Driver:    []float64{math.Inf(1), 7},
+	}}
 }
 
 func TestImageRoundTrip(t *testing.T) {
 	t.Parallel()
-	tables, state := sample()
-	b := EncodeImage(tables, state)
-	gotTables, gotState, err := DecodeImage(b)
+	im := sample()
+	b := EncodeImage(im)
+	got, err := DecodeImage(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(gotState, state) {
-		t.Errorf("the state is %+v, not %+v", gotState, state)
+	if !reflect.DeepEqual(got.State, im.State) {
+		t.Errorf("the state is %+v, not %+v", got.State, im.State)
 	}
-	if again := EncodeImage(gotTables, gotState); !bytes.Equal(b, again) {
-		t.Errorf("the tables came back as %+v", gotTables)
+	if again := EncodeImage(got); !bytes.Equal(b, again) {
+		t.Errorf("the tables came back as %+v", got.Tables)
 	}
-	if got := math.Float32bits(gotTables[0][0].Values[2]); got != 0x7fc00123 {
-		t.Errorf("the bits of a value are %#x", got)
+	if bits := math.Float32bits(got.Tables[0][0].Values[2]); bits != 0x7fc00123 {
+		t.Errorf("the bits of a value are %#x", bits)
+	}
+	if got.Kept[0][0].Values[0] != 9 {
+		t.Errorf("the kept tables came back as %+v", got.Kept)
 	}
 }
 
@@ -52,21 +58,21 @@ func TestImageIsRefused(t *testing.T) {
 	t.Parallel()
 	b := EncodeImage(sample())
 	for i := range b {
-		if _, _, err := DecodeImage(b[:i]); bellows.KindOf(err) != bellows.BadData {
+		if _, err := DecodeImage(b[:i]); bellows.KindOf(err) != bellows.BadData {
 			t.Fatalf("cut to %d bytes the error is %v", i, err)
 		}
 	}
-	if _, _, err := DecodeImage(append(bytes.Clone(b), 0)); err == nil {
+	if _, err := DecodeImage(append(bytes.Clone(b), 0)); err == nil {
 		t.Error("a byte too many was accepted")
 	}
-	if _, _, err := DecodeImage([]byte("bellowsr\x02")); err == nil {
+	if _, err := DecodeImage([]byte("bellowsr\x01")); err == nil {
 		t.Error("another version was accepted")
 	}
 	first := len(imageMagic)
 	for _, at := range []int{first, first + 4, first + 8} {
 		bad := bytes.Clone(b)
 		copy(bad[at:], []byte{255, 255, 255, 255})
-		if _, _, err := DecodeImage(bad); err == nil {
+		if _, err := DecodeImage(bad); err == nil {
 			t.Errorf("a count of 2^32-1 at %d was accepted", at)
 		}
 	}
@@ -75,14 +81,14 @@ func TestImageIsRefused(t *testing.T) {
 // FuzzDecodeImage wants every accepted image to be the one that EncodeImage writes.
 func FuzzDecodeImage(f *testing.F) {
 	f.Add(EncodeImage(sample()))
-	f.Add(EncodeImage(nil, coord.State{}))
+	f.Add(EncodeImage(&train.Image{}))
 	f.Add([]byte(imageMagic + "\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		tables, state, err := DecodeImage(in)
+		im, err := DecodeImage(in)
 		if err != nil {
 			return
 		}
-		if out := EncodeImage(tables, state); !bytes.Equal(in, out) {
+		if out := EncodeImage(im); !bytes.Equal(in, out) {
 			t.Fatalf("%q came back as %q", in, out)
 		}
 	})

@@ -9,6 +9,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"bellows"
@@ -87,6 +88,7 @@ type parkedPull struct {
 
 // NewLane makes the partitions of the lane, filled by their initialisers.
 func NewLane(cfg Config) (*Lane, error) {
+	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions())}
 	for i := range cfg.Tables {
@@ -142,8 +144,23 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		for _, p := range l.owned {
 			p.keep()
 		}
+	case *wire.Staleness:
+		l.setStaleness(m.Table, table.Consistency(m.Clocks), out)
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
+	}
+}
+
+// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
+// visible never goes back.
+func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Outbox) {
+	l.cfg.Tables[t].Consistency = c
+	l.barrier = l.applied
+	for _, p := range l.owned {
+		if p.ref.Table == t {
+			p.barrier = c == table.BSP
+			p.applyClocks(math.MaxInt32, l, out)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package train
 import (
 	"bellows"
 	"bellows/coord"
+	"bellows/store"
 	"bellows/table"
 )
 
@@ -34,4 +35,12 @@ type Job struct {
 type Executor interface {
 	// RunTask does the task's unit of work. An error ends the job, with nothing of the task applied.
 	RunTask(t *Task) error
+}
+
+// Image is a job at rest, as an interrupted run leaves it: with the same job, all that another run
+// needs to go on as if nothing had happened.
+type Image struct {
+	Tables [][]store.Image // per table and partition
+	Kept   [][]store.Image // the tables as the driver last kept them; nil: never
+	State  coord.State
 }

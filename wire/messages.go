@@ -195,6 +195,13 @@ func (r *Records) Append(n bellows.CommitNumber, f bellows.FlushID, results []Re
 // Keep tells a lane to keep an image of its partitions as they are after exactly these commits.
 type Keep struct{ Commit bellows.CommitNumber }
 
+// Staleness changes how many clocks reads of a table may lag, from the next dispatch on. It is sent when
+// no task is out.
+type Staleness struct {
+	Table  bellows.TableID
+	Clocks int32 // as table.Consistency
+}
+
 // Dispatch gives a client tasks that see every commit up to Commit.
 type Dispatch struct {
 	Commit bellows.CommitNumber

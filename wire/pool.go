@@ -114,6 +114,7 @@ func (*Failed) message()    {}
 func (*Beat) message()      {}
 func (*Records) message()   {}
 func (*Keep) message()      {}
+func (*Staleness) message() {}
 func (*Dispatch) message()  {}
 func (*End) message()       {}
 func (*Closed) message()    {}

@@ -66,7 +66,7 @@ func (a audit) agrees() bool { return a.Sent == a.Applied+a.Dropped }
 func (t *trainer) conclude(res *node.Result) error {
 	so := t.progress(res)
 	if res.Image != nil {
-		if err := t.folder.Interrupted(run.EncodeImage(res.Image.Tables, res.Image.State), so); err != nil {
+		if err := t.folder.Interrupted(run.EncodeImage(res.Image), so); err != nil {
 			return err
 		}
 	}

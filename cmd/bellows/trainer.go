@@ -190,11 +190,11 @@ func (t *trainer) event(kind, sentence string, fields map[string]any) {
 func (t *trainer) run(ctx context.Context) error {
 	opt := node.Options{Slots: t.slots, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
 	if t.folder.Image != nil {
-		tables, state, err := run.DecodeImage(t.folder.Image)
+		im, err := run.DecodeImage(t.folder.Image)
 		if err != nil {
 			return err
 		}
-		opt.Resume = &node.Image{Tables: tables, State: state}
+		opt.Resume = im
 		t.folder.Image = nil
 	}
 	t.screen.start()
