@@ -58,11 +58,14 @@ func (s *schedule) drawPlans() {
 	if s.rng.IntN(2) == 0 {
 		return
 	}
-	s.plan(kill+fault(s.rng.IntN(5)), phase(s.rng.IntN(int(theEnd))))
+	s.plan(s.fatal(), phase(s.rng.IntN(int(theEnd))))
 	if s.rng.IntN(2) == 0 {
-		s.plan(kill+fault(s.rng.IntN(5)), theEnd)
+		s.plan(s.fatal(), theEnd)
 	}
 }
+
+// fatal draws a fault that ends the job; a kill most often, since it waits for a task to strike.
+func (s *schedule) fatal() fault { return kill + fault(max(0, s.rng.IntN(7)-2)) }
 
 func (s *schedule) plan(f fault, p phase) {
 	node := bellows.NodeID(0)
@@ -89,7 +92,7 @@ func (s *schedule) hasClient(n bellows.NodeID) bool {
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.node, p.phase) {
+		if !w.in(p.node, p.phase) || p.fault == kill && w.nodes[p.node].worker.victim() == nil {
 			continue
 		}
 		if p.skip--; p.skip >= 0 {
@@ -122,10 +125,8 @@ func (w *world) fire(p plan) {
 	if n.crashed {
 		return
 	}
-	if p.fault != kill { // which strikes when a task runs
-		w.strike(p.fault, n)
-		w.note("%v strikes node %d in %v", p.fault, p.node, p.phase)
-	}
+	w.strike(p.fault, n)
+	w.note("%v strikes node %d in %v", p.fault, p.node, p.phase)
 	switch p.fault {
 	case cut:
 		w.cut(n, 100+w.rng.Int64N(500))
@@ -137,9 +138,7 @@ func (w *world) fire(p plan) {
 	case replay:
 		w.replay()
 	case kill:
-		if n.worker.doom = true; w.rng.IntN(2) == 0 {
-			w.after(0, n, n.worker.killOne)
-		}
+		n.worker.kill(n.worker.victim())
 	case crash:
 		n.crashed, n.gone = true, true
 		w.mayEnd("node %d has been silent", n.id)
@@ -240,7 +239,9 @@ func (w *world) forged(e wire.Envelope) {
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	if _, ok := e.Message.(*wire.Refused); !ok {
+	_, ok := e.Message.(*wire.Refused)
+	w.happened[strangerRefused] = true
+	if !ok {
 		w.violated("P5: a push of an older generation is answered by %s", describe(e.Message))
 	}
 }

@@ -31,8 +31,10 @@ func (w *world) checkEnd() {
 	if w.outcome.Reason == "" {
 		w.checkFinished()
 	}
+	whole := true
 	for _, l := range w.lanes {
 		if l.node.crashed {
+			whole = false
 			continue
 		}
 		if l.Applied() != w.outcome.Commits {
@@ -40,6 +42,9 @@ func (w *world) checkEnd() {
 			return
 		}
 		w.checkLane(l)
+	}
+	if !whole {
+		w.bits = 0
 	}
 }
 
@@ -109,6 +114,7 @@ func (w *world) checkLane(l *lane) {
 			}
 			w.checkPartition(l, ref)
 			if im := l.Kept(ref); im != nil {
+				w.happened[keptImage] = true
 				w.compare(l, ref, im.Values, w.driver.kept)
 			} else if w.driver.kept > 0 && w.outcome.Reason == "" {
 				w.violated("keep: %v has no image of %v", l.address, ref)
@@ -123,12 +129,14 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.leases[w.route.Number(ref)]
 	im, err := l.Partition(ref)
 	if dirty := lease.exclusive && lease.local; dirty || err != nil {
+		w.happened[tornRefused] = true
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
 		return
 	}
 	w.compare(l, ref, im.Values, l.Applied())
+	w.hash(ref, im.Values)
 }
 
 // compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).

@@ -63,9 +63,9 @@ func (l *ledger) sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 	l.sentRows[m.Flush.Client] += e.rows
 }
 
-// came takes a part on its arrival at its lane, for the first time or again.
+// came takes a part on its arrival at its lane, for the first time or again. A stranger's is none.
 func (l *ledger) came(at partAt) {
-	if e := l.parts[at]; !e.came {
+	if e := l.parts[at]; e != nil && !e.came {
 		e.came = true
 		l.laneRows[at.lane] += e.rows
 	}

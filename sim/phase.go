@@ -51,6 +51,7 @@ func (w *world) sees(e wire.Envelope) {
 			if err := w.oracle.record(&m.List[i]); err != nil {
 				w.violated("%v", err)
 			}
+			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Units) > 1
 			w.enter(m.List[i].Flush.Client, recordUnderWay)
 		}
 	case *wire.End:
@@ -63,9 +64,6 @@ func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, pushUnderWay)
-		if l := w.actors[e.To].lane; !l.closed {
-			w.ledger.came(partAt{e.To, m.Flush})
-		}
 	case *wire.Pull:
 		w.enter(e.From.Node, pullParked)
 	case *wire.Done:
@@ -85,10 +83,25 @@ func (w *world) delivers(e wire.Envelope) {
 	}
 }
 
+// leaseKind is the occasion of a lease.
+func leaseKind(m wire.Mode, from, to wire.Address) occasion {
+	switch {
+	case m == wire.Shared:
+		return sharedLease
+	case from.Node == to.Node:
+		return exclusiveHere
+	}
+	return exclusiveCopy
+}
+
 // beforeLane takes note of what a lane is about to learn.
 func (w *world) beforeLane(i int, batch []wire.Envelope) {
 	for _, e := range batch {
 		switch m := e.Message.(type) {
+		case *wire.Push:
+			if !w.lanes[i].closed {
+				w.ledger.came(partAt{e.To, m.Flush})
+			}
 		case *wire.Records:
 			for k := range m.List {
 				if w.ledger.recorded(partAt{w.lanes[i].address, m.List[k].Flush}) {
@@ -113,7 +126,10 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			if w.ledger.held(partAt{w.lanes[i].address, m.Flush}) {
 				w.enter(m.Flush.Client, flushHeld)
 			}
+		case *wire.Full:
+			w.happened[laneFull] = true
 		case *wire.Granted:
+			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
 			if err := w.ledger.granted(w.lanes[i].address, e.To, m); err != nil {
 				w.violated("%v", err)
 			}

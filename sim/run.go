@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+
+	"bellows"
 )
 
 // Report is what became of one schedule.
@@ -14,7 +16,11 @@ type Report struct {
 	Hash      uint64 // of everything that happened, in order
 	Millis    int64  // virtual time
 	Commits   int
-	Covered   [faultKinds][phases]bool // which faults struck in which phases
+
+	shape    uint64
+	bits     uint64                   // of the BSP tables at the end; 0: some are lost
+	covered  [faultKinds][phases]bool // which faults struck in which phases
+	happened [events]bool
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
@@ -27,14 +33,52 @@ func Run(seed uint64, log io.Writer) (r Report) {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
 		}
-		r = Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.now, Commits: len(w.oracle.log), Covered: w.faults.covered}
-		if w.outcome != nil {
-			r.Reason = w.outcome.Reason
-		}
+		r = w.report(seed)
 	}()
 	w.run()
 	if w.violation == "" {
 		w.checkEnd()
 	}
 	return r
+}
+
+func (w *world) report(seed uint64) Report {
+	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.now, Commits: len(w.oracle.log),
+		shape: w.job.shape, bits: uint64(w.bits), covered: w.faults.covered, happened: w.happened}
+	if w.outcome != nil {
+		r.Reason = w.outcome.Reason
+	}
+	return r
+}
+
+// occasion is something that a schedule may or may not bring about.
+type occasion int
+
+// The occasions, each of which must come about in some schedules for their checks to mean anything.
+const (
+	laneFull        occasion = iota // a lane had no room for a flush
+	exclusiveHere                   // a task worked on a slab itself
+	exclusiveCopy                   // a task worked on a copy
+	sharedLease                     // a task leased a partition to read it
+	severalUnits                    // a flush carried tasks of several splits
+	keptImage                       // the driver kept the tables
+	waitNamed                       // a wait was long enough to be named
+	strangerRefused                 // a push of an older generation was refused
+	tornRefused                     // a partition whose exclusive holder died was refused
+	events
+)
+
+var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
+	"flush of several splits", "tables kept", "wait named", "stranger refused", "torn partition refused"}
+
+func (e occasion) String() string { return occasionNames[e] }
+
+// hash adds a partition's values to the bits of a BSP table.
+func (w *world) hash(ref bellows.PartitionRef, values []float32) {
+	if ref.Table == sums || ref.Table == weights && w.job.barrier() {
+		var d digest
+		d.word(uint64(ref.Table)<<32 | uint64(ref.Partition))
+		d.values(values)
+		w.bits ^= d // in any order of lanes
+	}
 }

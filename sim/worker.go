@@ -18,7 +18,6 @@ type worker struct {
 	fx      client.Effects
 	scripts []*script             // per split; nil: not here, or nothing runs
 	seen    [splitsMax]watermarks // what each split's tasks have read
-	doom    bool                  // the next task to run is killed
 }
 
 func (w *world) addWorker(a wire.Address) {
@@ -64,6 +63,7 @@ func (k *worker) notice(sentence string) {
 	for _, s := range k.scripts {
 		if s != nil && strings.HasPrefix(sentence, s.unit.String()) {
 			s.named = true
+			k.w.happened[waitNamed] = true
 		}
 	}
 	k.w.note("notice: %s", sentence)
@@ -96,22 +96,23 @@ func (k *worker) finish(s *script, err error) {
 	k.obey()
 }
 
-// kill ends a task in an error.
-func (k *worker) kill(s *script) {
-	k.doom = false
-	k.w.strike(kill, k.node)
-	k.w.note("kill strikes %v on node %d", s.unit, k.node.id)
-	k.w.mayEnd("%v on node %d failed: %v", s.unit, k.node.id, errKilled)
-	k.finish(s, errKilled)
-}
-
-// killOne kills a task that runs, if one does.
-func (k *worker) killOne() {
+// victim is a task that runs and could fail, or nil.
+func (k *worker) victim() *script {
+	if k.client.Ended() != nil || k.node.pausedUntil > k.w.now {
+		return nil
+	}
 	for _, s := range k.scripts {
-		if s != nil && !s.waiting && k.doom && k.client.Ended() == nil {
-			k.kill(s)
+		if s != nil && !s.waiting {
+			return s
 		}
 	}
+	return nil
+}
+
+// kill ends a task in an error.
+func (k *worker) kill(s *script) {
+	k.w.mayEnd("%v on node %d failed: %v", s.unit, k.node.id, errKilled)
+	k.finish(s, errKilled)
 }
 
 // script is one task as the executor runs it: steps, one after the other.
@@ -197,10 +198,6 @@ func (s *script) run() {
 		return // killed meanwhile
 	}
 	for s.k.client.Ended() == nil && s.w.violation == "" {
-		if s.k.doom && s.w.rng.IntN(2) == 0 {
-			s.k.kill(s)
-			return
-		}
 		if s.at == len(s.steps) {
 			s.checkSlabs()
 			s.k.finish(s, nil)

@@ -42,6 +42,8 @@ type world struct {
 	ending bool          // the controller has said End
 
 	sum       digest
+	bits      digest // of the BSP tables at the end
+	happened  [events]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
@@ -71,7 +73,6 @@ type actor struct {
 	w       *world
 	address wire.Address
 	node    *node
-	lane    *lane // nil: it is none
 	inbox   []letter
 	batch   []wire.Envelope
 	awake   bool
@@ -131,7 +132,6 @@ func (w *world) addLanes() {
 			w.afterLane(i, out.Envelopes)
 			w.post(at.node, &out)
 		})
-		w.actors[a].lane = at
 	}
 }
 

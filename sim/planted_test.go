@@ -1,0 +1,100 @@
+//go:build planted
+
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows/planted"
+)
+
+var mutantSeedsFlag = flag.Int("sim.mutants", 2000, "how many seeds may be played to detect a planted bug")
+
+// detection is the first schedule that shows a planted bug.
+type detection struct {
+	bug    planted.Bug
+	report Report
+	found  bool
+	shown  int // of the schedules played with the one that shows it
+	played int
+}
+
+// TestPlanted plants each bug in turn and counts those that no schedule shows (promises, "Mutation score").
+// Each of those must be explained in testdata/survivors.md.
+func TestPlanted(t *testing.T) {
+	defer planted.Plant(planted.None)
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-24s %6s %9s  %s\n", "bug", "seed", "of 100", "what caught it")
+	var first []uint64
+	killed, survivors := 0, explained(t)
+	for b := planted.None + 1; b < planted.Bugs; b++ {
+		d := detect(b)
+		if !d.found {
+			fmt.Fprintf(&table, "%-24v %6s %9s  survives %d seeds\n", b, "-", "-", *mutantSeedsFlag)
+			if !slices.Contains(survivors, b.String()) {
+				t.Errorf("%v survives %d seeds and testdata/survivors.md does not say why", b, *mutantSeedsFlag)
+			}
+			continue
+		}
+		killed++
+		first = append(first, d.report.Seed)
+		fmt.Fprintf(&table, "%-24v %6d %9d  %.100s\n", b, d.report.Seed, 100*d.shown/d.played, d.report.Violation)
+	}
+	slices.Sort(first)
+	bugs := int(planted.Bugs) - 1
+	t.Logf("%d of %d planted bugs detected, the median at seed %d\n%s", killed, bugs, first[len(first)/2], table.String())
+	if 10*killed < 9*bugs {
+		t.Errorf("%d of %d planted bugs detected; at least 90 %% must be", killed, bugs)
+	}
+}
+
+// detect plays seeds with a bug planted, until one shows it.
+func detect(b planted.Bug) detection {
+	planted.Plant(b)
+	defer planted.Plant(planted.None)
+	const batch = 100
+	for seed := 1; seed <= *mutantSeedsFlag; seed += batch {
+		d := detection{bug: b}
+		for _, r := range play(uint64(seed), batch) {
+			d.played++
+			if r.Violation == "" {
+				continue
+			}
+			if d.shown++; !d.found {
+				d.found, d.report = true, r
+			}
+		}
+		if d.found {
+			return d
+		}
+	}
+	return detection{bug: b}
+}
+
+// explained are the bugs that testdata/survivors.md has a heading for.
+func explained(t *testing.T) (names []string) {
+	text, err := os.ReadFile("testdata/survivors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
+}
+
+// TestNothingPlanted sees that the build with planted bugs shows none while none is planted.
+func TestNothingPlanted(t *testing.T) {
+	for _, r := range play(1, 100) {
+		if r.Violation != "" {
+			complain(t, r)
+		}
+	}
+}
