@@ -48,7 +48,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Log is events.jsonl: one event a line, appended as it happens.
+// Log is events.jsonl: one event a line, appended as it happens. One goroutine at a time uses it.
 type Log struct {
 	file *os.File
 	seq  uint64

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"bellows"
@@ -44,7 +45,9 @@ type trainer struct {
 	last        train.Epoch  // the last that was reported
 	epochBegan  time.Duration
 	itemsBefore int64
-	logFailed   bool
+
+	events    sync.Mutex // epochs and notices come from different goroutines
+	logFailed bool       // under events
 }
 
 // check reads the flags that need no data, so that a mistake shows before a long read.
@@ -173,6 +176,8 @@ const localNode = "node-0"
 // event records something that happened and shows it: as a JSON line, and to people as a sentence
 // unless the table shows it already.
 func (t *trainer) event(kind, sentence string, fields map[string]any) {
+	t.events.Lock()
+	defer t.events.Unlock()
 	e, err := t.folder.Log.Append(run.Event{Kind: kind, Node: localNode, Sentence: sentence, Fields: fields})
 	if err != nil && !t.logFailed {
 		t.logFailed = true
