@@ -10,7 +10,7 @@ import (
 // drains the bus runs the actors that have mail, so that no message waits for a scheduler. Messages
 // from one sender to one receiver arrive in order if the sender enqueues them in order.
 type bus struct {
-	actors map[wire.Address]*actor
+	actors [3][]*actor // by role and index
 	mu     sync.Mutex
 	ready  []*actor // have mail and are run by nobody, in order
 	head   int
@@ -27,21 +27,21 @@ type actor struct {
 }
 
 func newBus() *bus {
-	b := &bus{actors: map[wire.Address]*actor{}}
+	b := &bus{}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	return b
 }
 
-// add makes an actor known. All actors are added before the first message.
+// add makes an actor known: of each role, index 0 first. All actors are added before the first message.
 func (b *bus) add(a wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) {
-	b.actors[a] = &actor{step: step}
+	b.actors[a.Role] = append(b.actors[a.Role], &actor{step: step})
 }
 
 // Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the
 // lock that orders its steps.
 func (b *bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
-		a := b.actors[e.To]
+		a := b.actors[e.To.Role][e.To.Index]
 		a.mu.Lock()
 		a.inbox = append(a.inbox, e)
 		wake := !a.busy
