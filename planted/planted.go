@@ -30,6 +30,22 @@ const (
 	SumByArrival            // server: deltas are summed in order of arrival, not along the tree
 	PushTwice               // server: a part of a flush that came before is held again
 	CapWithoutFloor         // server: above the cap even the lowest flush is refused
+	RoomForgotten           // server: a flush that found no room is never asked to come again
+	CommitUnderLease        // server: a recorded flush is applied although a lease keeps it out
+	ReadUnderLease          // server: a read is served while an exclusive lease is out
+	CopyForgotten           // server: what an exclusive holder sends back is not copied
+	KeepAtOnce              // server: an image is kept without what a lease keeps out
+	LeasedOutDropped        // server: what a lease keeps out at the job's end is dropped
+	NumberWhenVisible       // server: a client learns its flush's number only when all of it is visible
+	JoinAcrossOwn           // client: cached rows are joined although an own update lies between
+	LaterClockShared        // client: a read waits for another's question about a later clock
+	OwnCommitForgotten      // client: a read need not see the split's own commits
+	CousinsMerged           // client: subtrees that are not siblings are merged
+	SilenceIgnored          // coord: a client's lease never runs out
+	OldDoneAccepted         // coord: a done that names an older generation is accepted
+	DispatchBlind           // coord: tasks need not see what was committed when they were dispatched
+	GoneNotTold             // coord: a client declared gone is not told the end
+	AckEarly                // session: an envelope is acknowledged before it has come
 	Bugs                    // the number of bugs, None included
 )
 
@@ -37,6 +53,9 @@ var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resen
 	"stale-cache", "own-updates-forgotten", "own-updates-twice", "staleness-plus-one", "version-ignored",
 	"overlap-accepted", "generation-unchecked", "applied-when-held", "visible-when-recorded",
 	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival",
-	"push-twice", "cap-without-floor"}
+	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
+	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "number-when-visible", "join-across-own",
+	"later-clock-shared", "own-commit-forgotten", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
+	"gone-not-told", "ack-early"}
 
 func (b Bug) String() string { return names[b] }

@@ -36,12 +36,18 @@ type part struct {
 	buffers []*delta.Buffer
 }
 
-// entry is one chunk of a recorded flush; chunk -1 stands for a whole clock reached.
+// entry is one chunk of a recorded flush, or one of the marks.
 type entry struct {
 	flush *flush
 	chunk int
 	clock bellows.Clock
 }
+
+// The marks: entries that are no chunk.
+const (
+	clockMark = -1 // the clocks up to this are complete
+	keepMark  = -2 // an image is to be kept
+)
 
 type request struct {
 	from    wire.Address
@@ -83,7 +89,7 @@ func (p *part) postpone(e entry, l *Lane) {
 // reach makes the clocks up to c visible.
 func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.barrier && (p.holders > 0 || len(p.deferred) > 0) {
-		p.postpone(entry{chunk: -1, clock: c}, l)
+		p.postpone(entry{chunk: clockMark, clock: c}, l)
 		p.reached = c
 		return
 	}
@@ -134,8 +140,13 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 }
 
 func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
-	if e.chunk < 0 {
+	switch e.chunk {
+	case clockMark:
 		p.applyClocks(e.clock, l, out)
+		return
+	case keepMark:
+		p.store.Save(&p.image)
+		p.kept = true
 		return
 	}
 	c := &e.flush.push.Chunks[e.chunk]
@@ -225,7 +236,13 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	}
 }
 
+// keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
+// way when the controller, which knows that no task is out, asks.
 func (p *part) keep() {
+	if len(p.deferred) > 0 && !planted.On(planted.KeepAtOnce) {
+		p.deferred = append(p.deferred, entry{chunk: keepMark})
+		return
+	}
 	p.store.Save(&p.image)
 	p.kept = true
 }
