@@ -63,8 +63,9 @@ type Client struct {
 
 	request   uint64
 	seq       uint64
-	executing int // tasks running and not waiting
-	full      int // parts of flushes that lanes had no room for
+	executing int  // tasks running and not waiting
+	full      int  // parts of flushes that lanes had no room for
+	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
 	nowMillis int64
 	counts    wire.Counts
 	ended     *wire.End
@@ -201,7 +202,7 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 // startQueued starts the next task of every split that is free, unless a lane has no room: then
 // nothing new is begun.
 func (c *Client) startQueued(fx *Effects) {
-	if c.full > 0 || c.ended != nil {
+	if c.full > 0 || c.failed || c.ended != nil {
 		return
 	}
 	for _, s := range c.splits {
@@ -252,7 +253,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	g.open--
 	if err != nil {
 		t.discard()
-		s.queue = s.queue[:0] // later clocks would miss this one's updates
+		c.failed = true
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err})
 		return
 	}
