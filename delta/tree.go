@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -51,6 +52,9 @@ func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give func(*Bu
 		b := take()
 		b.MergeChunk(chunks[0].Rows, chunks[0].Values)
 		return b
+	}
+	if t.Level == 0 {
+		panic(fmt.Sprintf("delta: two sums contain split %d", t.Index)) // a client merged what are no siblings
 	}
 	half := wire.Subtree{Level: t.Level - 1, Index: t.Index<<1 + 1}
 	mid := uint64(half.Index) << half.Level
