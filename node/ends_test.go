@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"bellows"
 	"bellows/node"
@@ -160,7 +159,7 @@ func TestKeepReturnsTheKeptTables(t *testing.T) {
 		}}
 		var epochs []int
 		r, err := node.Train(context.Background(), j, node.Options{Slots: 2,
-			OnEpoch: func(e train.Epoch, _ time.Duration) { epochs = append(epochs, e.Number) }})
+			OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e.Number) }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,11 +25,17 @@ import (
 
 // Options are the choices of a run that do not change its result.
 type Options struct {
-	Slots   int                                           // compute slots; 0: 1
-	Lanes   int                                           // server lanes; 0: one per slot
-	OnEpoch func(e train.Epoch, trainedFor time.Duration) // called in order, from any goroutine
-	Notice  func(sentence string)                         // long waits, by name; nil: not told
-	Resume  *train.Image                                  // continue from here instead of the beginning
+	Slots   int                           // compute slots; 0: 1
+	Lanes   int                           // server lanes; 0: one per slot
+	OnEpoch func(e train.Epoch, so Spent) // called in order, from any goroutine
+	Notice  func(sentence string)         // long waits, by name; nil: not told
+	Resume  *train.Image                  // continue from here instead of the beginning
+}
+
+// Spent is the time that a job has taken so far.
+type Spent struct {
+	Trained  time.Duration // while a task that visits items was out
+	Computed time.Duration // in which such tasks ran, over all slots: less than Slots x Trained by the waits
 }
 
 // Result is what a job leaves.
@@ -204,7 +210,7 @@ func (p *process) stepController(batch []wire.Envelope, out *wire.Outbox) {
 	p.account()
 	for _, e := range p.fx.Epochs {
 		if p.opt.OnEpoch != nil {
-			p.opt.OnEpoch(e, p.trainedFor())
+			p.opt.OnEpoch(e, Spent{p.trainedFor(), p.runner.Computed()})
 		}
 	}
 	if p.fx.Outcome != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"bellows"
 	"bellows/client"
@@ -24,6 +26,7 @@ type Runner struct {
 	executors []Executor
 	slots     slots
 	effects   sync.Pool
+	computed  atomic.Int64 // nanoseconds that tasks with items to visit have run, waits left out
 	ended     chan struct{}
 	endOnce   sync.Once
 }
@@ -153,6 +156,9 @@ func (r *Runner) checkEnded(fx *client.Effects) {
 	}
 }
 
+// Computed is how long tasks that visit items have run so far, over all slots, without their waits.
+func (r *Runner) Computed() time.Duration { return time.Duration(r.computed.Load()) }
+
 // wait gives the task's compute slot away until the task is woken and has one again (Litz §4).
 func (r *Runner) wait(t *Task) {
 	select {
@@ -161,8 +167,10 @@ func (r *Runner) wait(t *Task) {
 		return
 	default:
 	}
+	parked := time.Now()
 	r.slots.park()
 	<-t.ready
+	t.waited += time.Since(parked)
 }
 
 // run runs one task to its end.
@@ -173,9 +181,14 @@ func (r *Runner) run(t *Task) {
 		return
 	default:
 	}
+	t.waited = 0
+	began := time.Now()
 	err := r.call(t)
 	if err == errUnwound {
 		return
+	}
+	if t.Items().Len() > 0 {
+		r.computed.Add(int64(time.Since(began) - t.waited))
 	}
 	fx := r.lock()
 	r.client.Finish(t.core, t.result, err, fx)

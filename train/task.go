@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"bellows"
 	"bellows/client"
@@ -25,6 +26,7 @@ type Task struct {
 	core   *client.Task
 	result []float64
 	ready  chan struct{} // one token: try again
+	waited time.Duration
 	order  []bellows.RowID
 	place  []int32
 	block  []float32

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"bellows/app"
 	"bellows/app/mf"
@@ -33,7 +32,7 @@ func fit(t *testing.T, in app.Input, slots int) outcome {
 	}
 	var o outcome
 	res, err := node.Train(context.Background(), run.Job, node.Options{Slots: slots,
-		OnEpoch: func(e train.Epoch, _ time.Duration) { o.epochs = append(o.epochs, e) }})
+		OnEpoch: func(e train.Epoch, _ node.Spent) { o.epochs = append(o.epochs, e) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"bellows/app"
 	"bellows/data"
@@ -105,7 +104,7 @@ func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []tr
 	}
 	var epochs []train.Epoch
 	res, err := node.Train(context.Background(), run.Job, node.Options{
-		Slots: slots, OnEpoch: func(e train.Epoch, _ time.Duration) { epochs = append(epochs, e) },
+		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -193,7 +193,7 @@ func benchSlots(ctx context.Context, a app.Application, in app.Input) (float64, 
 		return 0, err
 	}
 	var items int64
-	res, err := node.Train(ctx, made.Job, node.Options{Slots: in.Slots, OnEpoch: func(e train.Epoch, _ time.Duration) { items = e.Items }})
+	res, err := node.Train(ctx, made.Job, node.Options{Slots: in.Slots, OnEpoch: func(e train.Epoch, _ node.Spent) { items = e.Items }})
 	switch {
 	case err != nil:
 		return 0, err

@@ -41,7 +41,7 @@ func newScreen(c *console, d app.Description) *screen {
 	for _, title := range metricColumns(d.Metrics) {
 		s.columns = append(s.columns, column{title, max(9, 3+utf8.RuneCountInString(title))})
 	}
-	s.columns = append(s.columns, column{"time", 9}, column{d.Unit + "/s", 5 + len(d.Unit)}, column{"members", 10})
+	s.columns = append(s.columns, column{"time", 9}, column{d.Unit + "/s", 5 + len(d.Unit)}, column{"wait", 6}, column{"members", 10})
 	return s
 }
 
@@ -95,6 +95,7 @@ type progress struct {
 	train.Epoch
 	seconds float64 // of training, since the start
 	rate    float64 // items a second in this epoch
+	wait    float64 // share of the slots' time
 	members string
 }
 
@@ -110,7 +111,7 @@ func (s *screen) add(p progress) {
 		}
 		cells = append(cells, cell)
 	}
-	cells = append(cells, duration(p.seconds)+"s", rate(p.rate), p.members)
+	cells = append(cells, duration(p.seconds)+"s", rate(p.rate), fmt.Sprintf("%.0f%%", 100*p.wait), p.members)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch = p.Number

@@ -43,7 +43,7 @@ type trainer struct {
 	folder      *run.Folder
 	before      run.Progress // what led to the image that the run goes on from
 	last        train.Epoch  // the last that was reported
-	epochBegan  time.Duration
+	spent       node.Spent
 	itemsBefore int64
 
 	events    sync.Mutex // epochs and notices come from different goroutines
@@ -212,16 +212,18 @@ func (t *trainer) run(ctx context.Context) error {
 }
 
 // onEpoch shows an epoch. The runtime calls it in order.
-func (t *trainer) onEpoch(e train.Epoch, trainedFor time.Duration) {
-	seconds := (trainedFor - t.epochBegan).Seconds()
+func (t *trainer) onEpoch(e train.Epoch, so node.Spent) {
+	trainedFor := so.Trained
+	seconds := (trainedFor - t.spent.Trained).Seconds()
+	wait := 1 - (so.Computed-t.spent.Computed).Seconds()/(seconds*float64(t.slots))
 	items := e.Items - t.itemsBefore
 	if t.itemsBefore == 0 && e.Number > 1 {
 		items = t.made.Items // the first epoch after a resume
 	}
-	t.epochBegan, t.itemsBefore, t.last = trainedFor, e.Items, e
+	t.spent, t.itemsBefore, t.last = so, e.Items, e
 	p := progress{
 		Epoch: e, seconds: t.before.Seconds + trainedFor.Seconds(), rate: float64(items) / seconds,
-		members: fmt.Sprintf("%dw 1s", t.slots),
+		wait: max(0, wait), members: fmt.Sprintf("%dw 1s", t.slots),
 	}
 	t.screen.add(p)
 	metrics := finiteMetrics(e.Metrics)

@@ -72,9 +72,9 @@ func (s Setup) Train() (*Outcome, error) {
 	out := &Outcome{Settings: run.Settings}
 	count := &counter{Driver: run.Job.Driver}
 	run.Job.Driver = count
-	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, trained time.Duration) {
+	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, so node.Spent) {
 		out.Epochs = append(out.Epochs, e)
-		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: trained, cpu: pair.CPUTime(), tasks: count.tasks, mallocs: mallocs()})
+		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: so.Trained, cpu: pair.CPUTime(), tasks: count.tasks, mallocs: mallocs()})
 	}})
 	if err != nil {
 		return nil, err
