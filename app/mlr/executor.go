@@ -83,15 +83,15 @@ func (e *executor) RunTask(t *train.Task) error {
 		return nil
 	}
 	e.tally.reset()
-	switch {
-	case e.p.dense && e.p.rule == ruleAverage:
-		e.walkDense(t, split, at)
-	case e.p.dense:
-		e.gradientDense(t, split, at)
-	case e.p.rule == ruleAverage:
-		e.walkSparse(t, split, at)
+	switch gradient := e.p.rule != ruleAverage; {
+	case e.p.full && gradient:
+		e.gradientFull(t, e.unitOf(split, at))
+	case e.p.full:
+		e.walkFull(t, e.unitOf(split, at))
+	case gradient:
+		e.gradientRows(t, &e.p.sparseUnits[split*e.p.clocks+at])
 	default:
-		e.gradientSparse(t, split, at)
+		e.walkRows(t, &e.p.sparseUnits[split*e.p.clocks+at])
 	}
 	e.result = append(e.result[:0], e.tally.loss, e.tally.correct)
 	e.result = append(e.result, e.tally.spread...)
@@ -99,44 +99,69 @@ func (e *executor) RunTask(t *train.Task) error {
 	return nil
 }
 
-// walkDense takes local steps and pushes the split's part of them, and of the momentum.
-func (e *executor) walkDense(t *train.Task, split, at int) {
-	args := t.Args()
-	w := t.PullRange(weightsTable, 0, e.end())
-	u := e.p.denseUnit(split, at, &e.unit)
-	local := e.reserve(&e.local, len(w))
-	copy(local, w)
-	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
-
-	vec.Axpy(-1, w, local)
-	vec.Scale(e.p.part, local)
-	if e.p.momentum {
-		beta, part := float32(args[argMomentum]), 1/float32(e.p.splits)
-		m := t.PullRange(velocityTable, 0, e.end())
-		change := e.reserve(&e.m, len(w))
-		copy(change, local)
-		vec.Axpy(part*(beta-1), m, change)
-		vec.Axpy(part*beta, m, local)
-		t.PushRange(velocityTable, 0, change)
-	}
-	t.PushRange(weightsTable, 0, local)
+// unit is the rows of a clock of a split, to be visited with a whole table of weights.
+type unit interface {
+	walk(w []float32, s *scratch, step, l2 float64, batch, start int)
+	gradient(w, g []float32, s *scratch, rate float32)
 }
 
-// walkSparse is walkDense on the rows that the unit uses. The split that leads a row pushes all of
-// the row's momentum, and the shrinking by l2 for the clocks since its last use.
-func (e *executor) walkSparse(t *train.Task, split, at int) {
+func (e *executor) unitOf(split, at int) unit {
+	if e.p.dense {
+		return e.p.denseUnit(split, at, &e.unit)
+	}
+	return &e.p.sparseUnits[split*e.p.clocks+at]
+}
+
+// parts calls f for every partition of the tables: its first row, and where its values are.
+func (e *executor) parts(f func(first, end bellows.RowID, lo, hi int)) {
+	for p := range e.p.cut.Len() {
+		first, end := e.p.cut.Rows(bellows.PartitionID(p))
+		f(first, end, int(first)*e.width, int(end)*e.width)
+	}
+}
+
+// walkFull takes local steps on a copy of all weights and pushes the split's part of them, and of the
+// momentum.
+func (e *executor) walkFull(t *train.Task, u unit) {
 	args := t.Args()
-	u := &e.p.sparseUnits[split*e.p.clocks+at]
+	size := (e.p.features + 1) * e.width
+	local := e.reserve(&e.local, size)
+	e.parts(func(first, end bellows.RowID, lo, hi int) {
+		copy(local[lo:hi], t.PullRange(weightsTable, first, end))
+	})
+	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
+
+	change := e.reserve(&e.m, size)
+	beta, share := float32(args[argMomentum]), 1/float32(e.p.splits)
+	e.parts(func(first, end bellows.RowID, lo, hi int) {
+		way := local[lo:hi]
+		vec.Axpy(-1, t.PullRange(weightsTable, first, end), way)
+		vec.Scale(e.p.part, way)
+		if e.p.momentum {
+			m, change := t.PullRange(velocityTable, first, end), change[lo:hi]
+			copy(change, way)
+			vec.Axpy(share*(beta-1), m, change)
+			vec.Axpy(share*beta, m, way)
+			t.PushRange(velocityTable, first, change)
+		}
+		t.PushRange(weightsTable, first, way)
+	})
+}
+
+// walkRows is walkFull on the rows that the unit uses. The split that leads a row pushes all of the
+// row's momentum, and the shrinking by l2 for the clocks since its last use.
+func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
+	args := t.Args()
 	n := len(u.rows) * e.width
 	w, m, local := e.reserve(&e.w, n), e.reserve(&e.m, n), e.reserve(&e.local, n)
-	e.pull(t, weightsTable, u.rows, w)
+	t.Pull(weightsTable, u.rows, w)
 	if e.p.momentum {
-		e.pull(t, velocityTable, u.rows, m)
+		t.Pull(velocityTable, u.rows, m)
 	} else {
 		clear(m)
 	}
 	copy(local, w)
-	u.walk(local, &e.scratch, args[argStep], e.p.batch, e.start(t))
+	u.walk(local, &e.scratch, args[argStep], 0, e.p.batch, e.start(t))
 
 	beta := float32(args[argMomentum])
 	weight := float64(e.p.part) * float64(e.p.splits)
@@ -144,7 +169,7 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	for k, gap := range u.gap {
 		lo, hi := k*e.width, (k+1)*e.width
 		shrink := float32(0)
-		if k < len(u.gap)-1 {
+		if gap > 0 && k < len(u.gap)-1 {
 			shrink = float32(weight * -math.Expm1(-pull*float64(gap)))
 		}
 		finish(local[lo:hi], w[lo:hi], m[lo:hi], e.p.part, shrink, beta, gap > 0)
@@ -152,24 +177,6 @@ func (e *executor) walkSparse(t *train.Task, split, at int) {
 	t.Push(weightsTable, u.rows, local)
 	if e.p.momentum {
 		t.Push(velocityTable, u.rows, m)
-	}
-}
-
-// pull gathers table rows, ascending, into dst. Where units use much of the table, views of whole
-// partitions come cheaper than lists of rows: they are fetched once a clock for all splits.
-func (e *executor) pull(t *train.Task, tab train.Table, rows []bellows.RowID, dst []float32) {
-	if !e.p.whole {
-		t.Pull(tab, rows, dst)
-		return
-	}
-	for len(rows) > 0 {
-		lo, hi := e.p.cut.Rows(e.p.cut.Find(rows[0]))
-		view := t.PullRange(tab, lo, hi)
-		for len(rows) > 0 && rows[0] < hi {
-			at := int(rows[0]-lo) * e.width
-			copy(dst[:e.width], view[at:at+e.width])
-			rows, dst = rows[1:], dst[e.width:]
-		}
 	}
 }
 
@@ -188,24 +195,22 @@ func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 	}
 }
 
-// gradientDense pushes the split's part of the clock's mean gradient, for the table's rule.
-func (e *executor) gradientDense(t *train.Task, split, at int) {
+// gradientFull pushes the split's part of the clock's mean gradient, for the table's rule.
+func (e *executor) gradientFull(t *train.Task, u unit) {
 	w := t.PullRange(weightsTable, 0, e.end())
 	g := e.reserve(&e.local, len(w))
 	clear(g)
-	u := e.p.denseUnit(split, at, &e.unit)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	bias := len(w) - e.width
 	vec.Axpy(float32(t.Args()[argL2])/float32(e.p.splits), w[:bias], g[:bias])
 	t.PushRange(weightsTable, 0, g)
 }
 
-// gradientSparse is gradientDense on the rows that the unit uses.
-func (e *executor) gradientSparse(t *train.Task, split, at int) {
-	u := &e.p.sparseUnits[split*e.p.clocks+at]
+// gradientRows is gradientFull on the rows that the unit uses.
+func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 	n := len(u.rows) * e.width
 	w, g := e.reserve(&e.w, n), e.reserve(&e.local, n)
-	e.pull(t, weightsTable, u.rows, w)
+	t.Pull(weightsTable, u.rows, w)
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	for k, gap := range u.gap[:len(u.gap)-1] {

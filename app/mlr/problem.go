@@ -30,11 +30,11 @@ type problem struct {
 	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
 	sparseUnits []sparseUnit // per split and clock
 	scored      [][2]scoreUnit
-	cut         table.Cut // of the tables, where rows are sparse
+	cut         table.Cut // of the tables
 	part        float32   // of a split's way that it pushes
 	momentum    bool
 	belief      float64 // see course.regularise
-	whole       bool    // sparse units pull whole partitions
+	full        bool    // units work on whole tables
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
@@ -45,9 +45,9 @@ const (
 	clocksAuto   = 10
 	clocksLeast  = 2
 	clocksMax    = 1000
-	partStale    = 1.5
+	partStale    = 1
 	unitDense    = 64
-	unitSparse   = 256
+	unitSparse   = 512
 	batchMost    = 64
 	batchLeast   = 8
 	batchesUnit  = 5
@@ -191,7 +191,8 @@ func (p *problem) unitRows(split, at int) []int32 {
 
 // build lays the rows of all units out for the kernels.
 func (p *problem) build() {
-	if p.dense {
+	p.cut = p.tables()[weightsTable].Cut()
+	if p.full = p.dense; p.dense {
 		p.buildDense()
 	} else {
 		p.buildSparse()

@@ -21,6 +21,9 @@ func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
 	case len(rows) == 0:
 	case !p.dense:
 		u.sparse = p.renumber(s, rows, class, make([]int32, p.features))
+		if p.full {
+			u.sparse.widen()
+		}
 	case len(p.denseUnits) > 0:
 		p.fill(&u.dense, s, rows, class)
 	}
@@ -34,17 +37,23 @@ func (e *executor) score(t *train.Task, u *scoreUnit) (loss, correct float64) {
 	case len(u.rows) == 0:
 	case e.p.dense:
 		e.scoreDense(t.PullRange(weightsTable, 0, e.end()), u)
+	case e.p.full:
+		e.scoreSparse(t.PullRange(weightsTable, 0, e.end()), &u.sparse)
 	default:
 		w := e.reserve(&e.w, len(u.sparse.rows)*e.width)
-		e.pull(t, weightsTable, u.sparse.rows, w)
-		z := e.z[:e.width]
-		for i, y := range u.sparse.class {
-			u.sparse.logits(w, i, z)
-			vec.Softmax(1, e.width, z)
-			e.tally.count(z, y)
-		}
+		t.Pull(weightsTable, u.sparse.rows, w)
+		e.scoreSparse(w, &u.sparse)
 	}
 	return e.tally.loss, e.tally.correct
+}
+
+func (e *executor) scoreSparse(w []float32, u *sparseUnit) {
+	z := e.z[:e.width]
+	for i, y := range u.class {
+		u.logits(w, i, z)
+		vec.Softmax(1, e.width, z)
+		e.tally.count(z, y)
+	}
 }
 
 func (e *executor) scoreDense(w []float32, u *scoreUnit) {

@@ -15,7 +15,7 @@ var settings = []app.Setting{
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, fewer for small data"},
 	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
-	{Name: "patience", Default: "4", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show"},
+	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show"},
 }
 
 // The values of the setting rule.

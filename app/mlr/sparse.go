@@ -1,15 +1,18 @@
 package mlr
 
 import (
+	"math"
 	"slices"
 
 	"bellows"
 	"bellows/vec"
 )
 
-// sparseUnit is the rows of a clock of a split with their features renumbered: table row rows[k] is
-// feature k of the unit, so that the weights that the unit uses stand close together. The last of
-// rows is the bias. Row i has the features index[offset[i]:offset[i+1]].
+// sparseUnit is the rows of a clock of a split; row i has the features index[offset[i]:offset[i+1]].
+//
+// Where units use a small part of the tables, features are renumbered: table row rows[k] is feature k
+// of the unit, and only these rows are pulled and pushed. The last of rows is the bias. Else rows is
+// nil, and the unit works on whole tables, whose sums and copies then cost less than lists of rows.
 //
 // A table row that several splits use in a clock is led by the first of them, which alone pushes
 // what is due to the row and not to the split: momentum, and l2 for the clocks since the row's last
@@ -23,9 +26,8 @@ type sparseUnit struct {
 	class  []int32
 }
 
-// wholeShare is the part of a table, one in so many rows, that a unit must use on average for whole
-// partitions to be pulled.
-const wholeShare = 16
+// fullShare is the part of a table, one in so many rows, from which units work on all of it.
+const fullShare = 10
 
 // buildSparse makes the units of all splits and clocks, and says who leads which row.
 func (p *problem) buildSparse() {
@@ -40,14 +42,25 @@ func (p *problem) buildSparse() {
 	for i := range p.sparseUnits {
 		used += len(p.sparseUnits[i].rows)
 	}
-	p.whole = used*wholeShare >= p.features*len(p.sparseUnits)
-	p.cut = p.tables()[weightsTable].Cut()
+	if used*fullShare >= p.features*len(p.sparseUnits) {
+		p.full = true
+		forEach(len(p.sparseUnits), func(i int) { p.sparseUnits[i].widen() })
+		return
+	}
 	last := make([]int32, p.features+1) // clock of a row's last use plus 1; after one round, of the round before
 	for round := range 2 {
 		for at := range p.clocks {
 			p.lead(last, at, round*p.clocks+at+1)
 		}
 	}
+}
+
+// widen goes back to the features' own numbers.
+func (u *sparseUnit) widen() {
+	for i, k := range u.index {
+		u.index[i] = int32(u.rows[k])
+	}
+	u.rows, u.gap = nil, nil
 }
 
 // lead gives the rows of a clock to the first split that uses each. It runs twice, so that the gap
@@ -136,8 +149,9 @@ func (u *sparseUnit) add(w []float32, i int, z []float32, rate float32) {
 	}
 }
 
-// walk takes local steps over the unit's rows, changing w; the first batch visited is start.
-func (u *sparseUnit) walk(w []float32, s *scratch, step float64, batch, start int) {
+// walk takes local steps over the unit's rows, changing w; the first batch visited is start. All
+// steps shrink the weights by l2 together, at the end.
+func (u *sparseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start int) {
 	width, n := s.width, len(u.class)
 	batches := (n + batch - 1) / batch
 	for i := range batches {
@@ -152,6 +166,9 @@ func (u *sparseUnit) walk(w []float32, s *scratch, step float64, batch, start in
 		for r := lo; r < hi; r++ {
 			u.add(w, r, z[(r-lo)*width:(r-lo+1)*width], rate)
 		}
+	}
+	if l2 > 0 {
+		vec.Scale(float32(math.Exp(-step*l2*float64(batches))), w[:len(w)-width])
 	}
 }
 
