@@ -19,6 +19,7 @@ import (
 
 	"bellows"
 	"bellows/delta"
+	"bellows/planted"
 	"bellows/route"
 	"bellows/rule"
 	"bellows/table"
@@ -226,7 +227,9 @@ func (c *Client) start(s *split, fx *Effects) {
 			keep = append(keep, b)
 			continue
 		}
-		s.minCommit = max(s.minCommit, b.commit)
+		if !planted.On(planted.OwnCommitForgotten) {
+			s.minCommit = max(s.minCommit, b.commit)
+		}
 		b.drop(c)
 	}
 	s.retained = keep

@@ -146,7 +146,7 @@ func (g *gather) plant(s subtree, c *Client) {
 			continue
 		}
 		for i, o := range g.tree {
-			if o.at != delta.Sibling(s.at) {
+			if o.at != delta.Sibling(s.at) && !(planted.On(planted.CousinsMerged) && o.at.Level == s.at.Level) {
 				continue
 			}
 			left, right := s, o

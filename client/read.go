@@ -188,12 +188,21 @@ func (a *asking) want(n int, w want) {
 	a.last = n
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && !f.lease && w.in(f.rows) && f.need.Commit >= a.need.Commit && f.need.Clock == a.need.Clock {
+		if f.number == n && !f.lease && w.in(f.rows) && f.answers(a.need) {
 			f.waiters = append(f.waiters, t)
 			return
 		}
 	}
 	a.ask(n, w)
+}
+
+// answers reports whether the answer to a question that another task asked will do for a need, and
+// comes as soon.
+func (f *fetch) answers(n wire.Need) bool {
+	if planted.On(planted.LaterClockShared) {
+		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
+	}
+	return f.need.Commit >= n.Commit && f.need.Clock == n.Clock
 }
 
 // ask adds a question about a partition to the pull for its lane. Where much of the partition is
@@ -287,7 +296,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *bl
 func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool {
 	n := c.cfg.Route.Number(p.ref)
 	for _, s := range c.splits {
-		if s == nil {
+		if s == nil || planted.On(planted.JoinAcrossOwn) {
 			continue
 		}
 		for _, b := range s.retained {

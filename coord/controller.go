@@ -14,6 +14,7 @@ import (
 	"bellows"
 	"bellows/gate"
 	"bellows/lease"
+	"bellows/planted"
 	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
@@ -170,7 +171,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 		}
 	}
 	for _, p := range m.Pairs {
-		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation {
+		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On(planted.OldDoneAccepted) {
 			c.end(&Outcome{Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
 			return
 		}
@@ -218,7 +219,9 @@ func (c *Controller) conclude() {
 	c.announce()
 	for i, d := range c.dispatches {
 		if d != nil {
-			d.Commit = c.number
+			if d.Commit = c.number; planted.On(planted.DispatchBlind) {
+				d.Commit = 0
+			}
 			c.fx.Send(c.cfg.Self, c.cfg.Clients[i], d)
 			c.dispatches[i] = nil
 		}
@@ -272,6 +275,8 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 		for _, a := range list {
 			if !c.isGone(a) {
 				c.open++
+			} else if planted.On(planted.GoneNotTold) {
+				continue
 			}
 			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason, Gone: gone})
 		}
@@ -306,7 +311,7 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 		}
 		return
 	}
-	if n, silent, found := c.leases.Expired(nowMillis); found {
+	if n, silent, found := c.leases.Expired(nowMillis); found && !planted.On(planted.SilenceIgnored) {
 		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
 	}
 }

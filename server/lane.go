@@ -258,7 +258,7 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 	if f := l.unhold(r.Flush); f != nil {
 		f.number = r.Number
 		l.applyFlush(f, out)
-		if f.push != nil {
+		if f.push != nil && !planted.On(planted.NumberWhenVisible) {
 			l.sendCommitted(f, true, out)
 		}
 		l.admitWaiting(out)

@@ -70,7 +70,7 @@ func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
 	switch {
 	case p.barrier && !planted.On(planted.VisibleWhenRecorded):
 		p.later = append(p.later, e)
-	case p.holders > 0 || len(p.deferred) > 0:
+	case (p.holders > 0 || len(p.deferred) > 0) && !planted.On(planted.CommitUnderLease):
 		p.postpone(e, l)
 	default:
 		p.apply(e, l, out)
@@ -225,7 +225,7 @@ func (p *part) release(_ wire.Address, l *Lane, out *wire.Outbox) {
 
 // endExclusive ends an exclusive lease with the commit of its flush.
 func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
-	if p.remote {
+	if p.remote && !planted.On(planted.CopyForgotten) {
 		copy(p.store.Values(), f.push.Leases[lease].Values)
 	}
 	p.holders--
@@ -276,6 +276,9 @@ func (p *part) settle() (applied, dropped int64) {
 // settled applies what leases kept out of a job that is over. It is done when the state is asked for and
 // not at the job's end, when a task of this node may still look at the slab.
 func (p *part) settled(l *Lane) {
+	if planted.On(planted.LeasedOutDropped) {
+		return
+	}
 	var nobody wire.Outbox
 	p.catchUp(l, &nobody)
 }

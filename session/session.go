@@ -91,6 +91,9 @@ func (e *End) Tick(to []Packet) []Packet {
 	if e.owesAck {
 		e.owesAck = false
 		to = append(to, Packet{Ack: e.received})
+		if planted.On(planted.AckEarly) && len(e.early) > 0 {
+			to[len(to)-1].Ack++
+		}
 	}
 	return to
 }
