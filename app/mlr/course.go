@@ -11,7 +11,7 @@ type course struct {
 	loss   float64 // of the last epoch's training rows
 	best   float64 // least held-out loss
 	marked float64 // held-out loss at the last improvement that counted
-	since  int     // epochs since then
+	since  int     // epochs since then, but for those that noise explains
 }
 
 // The rules of the course, found on eight sets of data together.
@@ -20,7 +20,8 @@ const (
 	betterPart = 0.001 // a smaller gain of held-out loss does not count for patience
 	paceCut    = math.Sqrt2 / 2
 	paceLeast  = 1.0 / 1024
-	betaMost   = 0.9 // momentum
+	paceCalm   = 1.0 / 16 // above it, a training loss above the held-out one is the noise of long steps
+	betaMost   = 0.9      // momentum
 )
 
 func newCourse(c config, rows int) course {
@@ -45,7 +46,9 @@ func (k *course) advance(loss, held float64) (best bool) {
 		k.pace = max(paceLeast, k.pace*paceCut)
 	}
 	k.loss = loss
-	k.since++
+	if loss < held || k.pace <= paceCalm {
+		k.since++
+	}
 	if held < (1-betterPart)*k.marked {
 		k.marked, k.since = held, 0
 	}

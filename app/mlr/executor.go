@@ -120,8 +120,8 @@ func (e *executor) parts(f func(first, end bellows.RowID, lo, hi int)) {
 	}
 }
 
-// walkFull takes local steps on a copy of all weights and pushes the split's part of them, and of the
-// momentum.
+// walkFull takes local steps on a copy of all weights and pushes the split's part of them. The first
+// split also pushes what is due to the momentum.
 func (e *executor) walkFull(t *train.Task, u unit) {
 	args := t.Args()
 	size := (e.p.features + 1) * e.width
@@ -131,21 +131,29 @@ func (e *executor) walkFull(t *train.Task, u unit) {
 	})
 	u.walk(local, &e.scratch, args[argStep], args[argL2], e.p.batch, e.start(t))
 
-	change := e.reserve(&e.m, size)
-	beta, share := float32(args[argMomentum]), 1/float32(e.p.splits)
 	e.parts(func(first, end bellows.RowID, lo, hi int) {
 		way := local[lo:hi]
 		vec.Axpy(-1, t.PullRange(weightsTable, first, end), way)
 		vec.Scale(e.p.part, way)
 		if e.p.momentum {
-			m, change := t.PullRange(velocityTable, first, end), change[lo:hi]
-			copy(change, way)
-			vec.Axpy(share*(beta-1), m, change)
-			vec.Axpy(share*beta, m, way)
-			t.PushRange(velocityTable, first, change)
+			t.PushRange(velocityTable, first, e.carry(t, way, float32(args[argMomentum]), first, end))
 		}
 		t.PushRange(weightsTable, first, way)
 	})
+}
+
+// carry returns the change of velocities that belongs to a way, which it turns into the change of
+// weights: m' = βm + way, w' = w + m'.
+func (e *executor) carry(t *train.Task, way []float32, beta float32, first, end bellows.RowID) []float32 {
+	if t.Split() != 0 {
+		return way
+	}
+	m := t.PullRange(velocityTable, first, end)
+	change := e.reserve(&e.m, len(way))
+	copy(change, way)
+	vec.Axpy(beta-1, m, change)
+	vec.Axpy(beta, m, way)
+	return change
 }
 
 // walkRows is walkFull on the rows that the unit uses. The split that leads a row pushes all of the

@@ -179,12 +179,13 @@ func TestCourse(t *testing.T) {
 		best             bool
 		since            int
 	}{
-		{2, 1, 1, true, 0},
-		{1, 0.8, 1, true, 0},
-		{0.9, 0.7999, 1, true, 1},                     // a gain too small to count
-		{0.9, 0.79, paceCut, true, 0},                 // no gain in training
-		{0.5, 0.9, paceCut * paceCut, false, 1},       // worse on held-out rows
-		{0.4, math.NaN(), paceCut * paceCut, true, 2}, // nothing held out
+		{0.9, 1, 1, true, 0},
+		{0.7, 0.8, 1, true, 0},
+		{0.6, 0.7999, 1, true, 1},                        // a gain too small to count
+		{0.6, 0.79, paceCut, true, 0},                    // no gain in training
+		{0.5, 0.9, paceCut * paceCut, false, 1},          // worse on held-out rows
+		{0.95, 0.9, math.Pow(paceCut, 3), false, 1},      // worse yet in training: noise
+		{0.4, math.NaN(), math.Pow(paceCut, 3), true, 1}, // nothing held out
 	} {
 		if best := k.advance(s.loss, s.held); best != s.best || k.since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
 			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, k.since, k.pace, s)
