@@ -63,17 +63,37 @@ type Factors struct {
 // are fetched into the cache, so an order that stays within blocks of users and
 // items that fit the second-level cache is about twice as fast as a random one.
 func FactorBlock(f *Factors, user, item []int32, rating []float32) (sumSquares float64) {
-	f.check(len(user), len(item), len(rating))
+	return f.run("FactorBlock", true, user, item, rating)
+}
+
+// FactorScore returns the sum of the squared residuals of ratings, with the
+// rows as they are: that of [FactorBlock] at step 0, without writing anything.
+// It takes the same slices and panics likewise; Step, L2 and BiasL2 mean
+// nothing. Several goroutines may score by the same slabs.
+func FactorScore(f *Factors, user, item []int32, rating []float32) (sumSquares float64) {
+	return f.run("FactorScore", false, user, item, rating)
+}
+
+// run passes the ratings to a kernel, chunk by chunk: to the one that learns,
+// or to the one that scores.
+func (f *Factors) run(name string, learn bool, user, item []int32, rating []float32) (sumSquares float64) {
+	f.check(name, len(user), len(item), len(rating))
 	users, items := f.rows()
 	done := 0
 	for done < len(rating) {
 		end := min(done+factorChunk, len(rating))
-		n, s := factorBlock(f, users, items, user[done:], item[done:], rating[done:end])
+		var n int
+		var s float64
+		if learn {
+			n, s = factorBlock(f, users, items, user[done:], item[done:], rating[done:end])
+		} else {
+			n, s = factorScore(f, users, items, user[done:], item[done:], rating[done:end])
+		}
 		sumSquares += s
 		done += n
 		if done < end {
-			panic(fmt.Sprintf("vec: FactorBlock: rating %d is by user %d on item %d, but there are %d users and %d items",
-				done, user[done], item[done], users, items))
+			panic(fmt.Sprintf("vec: %s: rating %d is by user %d on item %d, but there are %d users and %d items",
+				name, done, user[done], item[done], users, items))
 		}
 	}
 	return sumSquares
@@ -83,17 +103,17 @@ func FactorBlock(f *Factors, user, item []int32, rating []float32) (sumSquares f
 // preempted.
 const factorChunk = 4096
 
-func (f *Factors) check(users, items, ratings int) {
-	same("FactorBlock", users, items)
-	same("FactorBlock", items, ratings)
+func (f *Factors) check(name string, users, items, ratings int) {
+	same(name, users, items)
+	same(name, items, ratings)
 	if f.Rank < 1 || f.Stride < f.Rank {
-		panic(fmt.Sprintf("vec: FactorBlock: rank %d with stride %d", f.Rank, f.Stride))
+		panic(fmt.Sprintf("vec: %s: rank %d with stride %d", name, f.Rank, f.Stride))
 	}
 	if (f.UserBias == nil) != (f.ItemBias == nil) {
-		panic("vec: FactorBlock: biases for users or for items only; give both or none")
+		panic(fmt.Sprintf("vec: %s: biases for users or for items only; give both or none", name))
 	}
 	if f.UserBias != nil && f.BiasStride < 1 {
-		panic(fmt.Sprintf("vec: FactorBlock: bias stride %d; separate biases have 1, biases in rows the row's stride", f.BiasStride))
+		panic(fmt.Sprintf("vec: %s: bias stride %d; separate biases have 1, biases in rows the row's stride", name, f.BiasStride))
 	}
 }
 
@@ -152,6 +172,25 @@ func goFactorBlock(f *Factors, users, items int, user, item []int32, rating []fl
 			e -= goDot(p, q)
 		}
 		goFactorUpdate(f.Step*e, decay, p, q)
+		sum += float64(float64(e) * float64(e))
+	}
+	return len(rating), sum
+}
+
+// goFactorScore returns how many ratings it scored: fewer than all if an index
+// is out of range.
+func goFactorScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	var sum float64
+	for j, r := range rating {
+		u, i := int(user[j]), int(item[j])
+		if uint(u) >= uint(users) || uint(i) >= uint(items) {
+			return j, sum
+		}
+		e := r - f.Mean
+		if f.UserBias != nil {
+			e = e - f.UserBias[u*f.BiasStride] - f.ItemBias[i*f.BiasStride]
+		}
+		e -= goDot(f.P[u*f.Stride:u*f.Stride+f.Rank], f.Q[i*f.Stride:i*f.Stride+f.Rank])
 		sum += float64(float64(e) * float64(e))
 	}
 	return len(rating), sum

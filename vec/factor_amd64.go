@@ -55,3 +55,38 @@ func biasedBlock(f *Factors, users, items int, user, item []int32, rating []floa
 		&f.P[0], &f.Q[0], f.Rank, 4*f.Stride, f.Mean, f.Step, 1-float32(f.Step*f.L2),
 		&f.UserBias[0], &f.ItemBias[0], 4*f.BiasStride, 1-float32(f.Step*f.BiasL2))
 }
+
+// factorScore is like factorBlock, and writes no rows.
+func factorScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	if active() == levelGo {
+		return goFactorScore(f, users, items, user, item, rating)
+	}
+	if users == 0 || items == 0 {
+		return 0, 0
+	}
+	users, items = min(users, 1<<31), min(items, 1<<31)
+	if f.UserBias != nil {
+		return biasedScore(f, users, items, user, item, rating)
+	}
+	kernel := factorScoreAVX2
+	switch f.Rank {
+	case 16:
+		kernel = factorScore16AVX2
+	case 32:
+		kernel = factorScore32AVX2
+	}
+	return kernel(len(rating), len(user), &user[0], &item[0], &rating[0], users, items,
+		&f.P[0], &f.Q[0], f.Rank, 4*f.Stride, f.Mean)
+}
+
+func biasedScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	kernel := factorScoreBiasedAVX2
+	switch f.Rank {
+	case 16:
+		kernel = factorScoreBiased16AVX2
+	case 32:
+		kernel = factorScoreBiased32AVX2
+	}
+	return kernel(len(rating), len(user), &user[0], &item[0], &rating[0], users, items,
+		&f.P[0], &f.Q[0], f.Rank, 4*f.Stride, f.Mean, &f.UserBias[0], &f.ItemBias[0], 4*f.BiasStride)
+}

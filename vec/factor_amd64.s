@@ -416,37 +416,37 @@ rating:
 	ADDQ         q+64(FP), R8
 	VMOVSS       (BX)(AX*4), X1
 	VSUBSS       mean+88(FP), X1, X1
-	VMOVUPS      (SI), Y3
-	VMOVUPS      (DI), Y4
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
 	VMOVUPS      32(SI), Y5
 	VMOVUPS      32(DI), Y6
 	VMULPS       Y5, Y6, Y7
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R8)
-	VADDPS       Y7, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X7
-	VADDPS       X7, X2, X2
-	VPERMILPS    $0x4e, X2, X7
-	VADDPS       X7, X2, X2
-	VPERMILPS    $0xb1, X2, X7
-	VADDPS       X7, X2, X2
-	VSUBSS       X2, X1, X1
-	VMULSS       step+92(FP), X1, X2
-	VBROADCASTSS X2, Y2
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y4
 	VBROADCASTSS decay+96(FP), Y7
-	VMULPS       Y3, Y7, Y8
-	VMULPS       Y4, Y7, Y9
-	VFMADD231PS  Y4, Y2, Y8
-	VFMADD231PS  Y3, Y2, Y9
+	VMULPS       Y2, Y7, Y8
+	VMULPS       Y3, Y7, Y9
+	VFMADD231PS  Y3, Y4, Y8
+	VFMADD231PS  Y2, Y4, Y9
 	VMOVUPS      Y8, (SI)
 	VMOVUPS      Y9, (DI)
-	VMULPS       Y5, Y7, Y3
-	VMULPS       Y6, Y7, Y4
-	VFMADD231PS  Y6, Y2, Y3
-	VFMADD231PS  Y5, Y2, Y4
-	VMOVUPS      Y3, 32(SI)
-	VMOVUPS      Y4, 32(DI)
+	VMULPS       Y5, Y7, Y2
+	VMULPS       Y6, Y7, Y3
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
 	VCVTSS2SD    X1, X1, X1
 	VFMADD231SD  X1, X1, X0
 	INCQ         AX
@@ -490,57 +490,57 @@ rating:
 	ADDQ         q+64(FP), R8
 	VMOVSS       (BX)(AX*4), X1
 	VSUBSS       mean+88(FP), X1, X1
-	VMOVUPS      (SI), Y3
-	VMOVUPS      (DI), Y4
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
 	VMOVUPS      32(SI), Y5
 	VMOVUPS      32(DI), Y6
-	VMULPS       Y5, Y6, Y11
-	VMOVUPS      64(SI), Y7
-	VMOVUPS      64(DI), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VMOVUPS      96(SI), Y9
-	VMOVUPS      96(DI), Y10
-	VFMADD231PS  Y9, Y10, Y11
+	VMULPS       Y5, Y6, Y7
+	VMOVUPS      64(SI), Y8
+	VMOVUPS      64(DI), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      96(SI), Y10
+	VMOVUPS      96(DI), Y11
+	VFMADD231PS  Y10, Y11, Y7
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R8)
 	PREFETCHT0   64(R9)
 	PREFETCHT0   64(R8)
-	VADDPS       Y11, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X11
-	VADDPS       X11, X2, X2
-	VPERMILPS    $0x4e, X2, X11
-	VADDPS       X11, X2, X2
-	VPERMILPS    $0xb1, X2, X11
-	VADDPS       X11, X2, X2
-	VSUBSS       X2, X1, X1
-	VMULSS       step+92(FP), X1, X2
-	VBROADCASTSS X2, Y2
-	VBROADCASTSS decay+96(FP), Y11
-	VMULPS       Y3, Y11, Y12
-	VMULPS       Y4, Y11, Y13
-	VFMADD231PS  Y4, Y2, Y12
-	VFMADD231PS  Y3, Y2, Y13
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y4
+	VBROADCASTSS decay+96(FP), Y7
+	VMULPS       Y2, Y7, Y12
+	VMULPS       Y3, Y7, Y13
+	VFMADD231PS  Y3, Y4, Y12
+	VFMADD231PS  Y2, Y4, Y13
 	VMOVUPS      Y12, (SI)
 	VMOVUPS      Y13, (DI)
-	VMULPS       Y5, Y11, Y3
-	VMULPS       Y6, Y11, Y4
-	VFMADD231PS  Y6, Y2, Y3
-	VFMADD231PS  Y5, Y2, Y4
-	VMOVUPS      Y3, 32(SI)
-	VMOVUPS      Y4, 32(DI)
-	VMULPS       Y7, Y11, Y3
-	VMULPS       Y8, Y11, Y4
-	VFMADD231PS  Y8, Y2, Y3
-	VFMADD231PS  Y7, Y2, Y4
-	VMOVUPS      Y3, 64(SI)
-	VMOVUPS      Y4, 64(DI)
-	VMULPS       Y9, Y11, Y3
-	VMULPS       Y10, Y11, Y4
-	VFMADD231PS  Y10, Y2, Y3
-	VFMADD231PS  Y9, Y2, Y4
-	VMOVUPS      Y3, 96(SI)
-	VMOVUPS      Y4, 96(DI)
+	VMULPS       Y5, Y7, Y2
+	VMULPS       Y6, Y7, Y3
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
+	VMULPS       Y8, Y7, Y2
+	VMULPS       Y9, Y7, Y3
+	VFMADD231PS  Y9, Y4, Y2
+	VFMADD231PS  Y8, Y4, Y3
+	VMOVUPS      Y2, 64(SI)
+	VMOVUPS      Y3, 64(DI)
+	VMULPS       Y10, Y7, Y2
+	VMULPS       Y11, Y7, Y3
+	VFMADD231PS  Y11, Y4, Y2
+	VFMADD231PS  Y10, Y4, Y3
+	VMOVUPS      Y2, 96(SI)
+	VMOVUPS      Y3, 96(DI)
 	VCVTSS2SD    X1, X1, X1
 	VFMADD231SD  X1, X1, X0
 	INCQ         AX
@@ -551,6 +551,229 @@ stop:
 	VZEROUPPER
 	MOVQ  AX, done+104(FP)
 	MOVSD X0, sumSquares+112(FP)
+	RET
+
+// func factorScoreAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreAVX2(SB), NOSPLIT, $0-112
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL    (CX)(AX*4), DI
+	MOVL    (DX)(AX*4), R8
+	CMPQ    DI, users+40(FP)
+	JAE     stop
+	CMPQ    R8, items+48(FP)
+	JAE     stop
+	LEAQ    6(AX), SI
+	CMPQ    SI, ahead+8(FP)
+	CMOVQGE AX, SI
+	IMULQ   stride+80(FP), DI
+	ADDQ    p+56(FP), DI
+	IMULQ   stride+80(FP), R8
+	ADDQ    q+64(FP), R8
+	MOVL    (CX)(SI*4), R9
+	MOVL    (DX)(SI*4), R10
+	IMULQ   stride+80(FP), R9
+	ADDQ    p+56(FP), R9
+	IMULQ   stride+80(FP), R10
+	ADDQ    q+64(FP), R10
+	VMOVSS  (BX)(AX*4), X1
+	VSUBSS  mean+88(FP), X1, X1
+	MOVQ    rank+72(FP), R11
+	SHLQ    $0x02, R11
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	XORQ    SI, SI
+
+row_product_two:
+	CMPQ        R11, $0x40
+	JL          row_product_one
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     32(DI)(SI*1), Y4
+	VMOVUPS     32(R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $0x40, SI
+	SUBQ        $0x40, R11
+	JMP         row_product_two
+
+row_product_one:
+	TESTQ       R11, R11
+	JZ          row_product_end
+	CMPQ        R11, $0x20
+	JL          row_product_rest
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	ADDQ        $0x20, SI
+	SUBQ        $0x20, R11
+	JZ          row_product_end
+
+row_product_rest:
+	SHRQ        $0x02, R11
+	LEAQ        restmask<>+0(SB), R9
+	MOVQ        R11, R10
+	NEGQ        R10
+	VMOVUPS     32(R9)(R10*4), Y4
+	VMASKMOVPS  (DI)(SI*1), Y4, Y5
+	VMASKMOVPS  (R8)(SI*1), Y4, Y4
+	VFMADD231PS Y5, Y4, Y3
+
+row_product_end:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+96(FP)
+	MOVSD X0, sumSquares+104(FP)
+	RET
+
+// func factorScore16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScore16AVX2(SB), NOSPLIT, $0-112
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R9
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R9
+	ADDQ         p+56(FP), R9
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      32(DI), Y4
+	VMULPS       Y3, Y4, Y3
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+96(FP)
+	MOVSD X0, sumSquares+104(FP)
+	RET
+
+// func factorScore32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScore32AVX2(SB), NOSPLIT, $0-112
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R9
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R9
+	ADDQ         p+56(FP), R9
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      32(DI), Y4
+	VMULPS       Y3, Y4, Y3
+	VMOVUPS      64(SI), Y4
+	VMOVUPS      64(DI), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      96(SI), Y4
+	VMOVUPS      96(DI), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R9)
+	PREFETCHT0   64(R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+96(FP)
+	MOVSD X0, sumSquares+104(FP)
 	RET
 
 // func factorBlockBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
@@ -803,43 +1026,43 @@ rating:
 	VSUBSS       mean+88(FP), X1, X1
 	VSUBSS       (R9), X1, X1
 	VSUBSS       (R10), X1, X1
-	VMOVUPS      (SI), Y3
-	VMOVUPS      (DI), Y4
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
 	VMOVUPS      32(SI), Y5
 	VMOVUPS      32(DI), Y6
 	VMULPS       Y5, Y6, Y7
 	PREFETCHT0   (R11)
 	PREFETCHT0   (R8)
-	VADDPS       Y7, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X7
-	VADDPS       X7, X2, X2
-	VPERMILPS    $0x4e, X2, X7
-	VADDPS       X7, X2, X2
-	VPERMILPS    $0xb1, X2, X7
-	VADDPS       X7, X2, X2
-	VSUBSS       X2, X1, X1
-	VMULSS       step+92(FP), X1, X2
-	VBROADCASTSS X2, Y7
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y7
 	VBROADCASTSS decay+96(FP), Y8
-	VMULPS       Y3, Y8, Y9
-	VMULPS       Y4, Y8, Y10
-	VFMADD231PS  Y4, Y7, Y9
-	VFMADD231PS  Y3, Y7, Y10
+	VMULPS       Y2, Y8, Y9
+	VMULPS       Y3, Y8, Y10
+	VFMADD231PS  Y3, Y7, Y9
+	VFMADD231PS  Y2, Y7, Y10
 	VMOVUPS      Y9, (SI)
 	VMOVUPS      Y10, (DI)
-	VMULPS       Y5, Y8, Y3
-	VMULPS       Y6, Y8, Y4
-	VFMADD231PS  Y6, Y7, Y3
-	VFMADD231PS  Y5, Y7, Y4
-	VMOVUPS      Y3, 32(SI)
-	VMOVUPS      Y4, 32(DI)
-	VMOVSS       biasDecay+128(FP), X3
-	VFMADD132SS  (R9), X2, X3
-	VMOVSS       X3, (R9)
-	VMOVSS       biasDecay+128(FP), X3
-	VFMADD132SS  (R10), X2, X3
-	VMOVSS       X3, (R10)
+	VMULPS       Y5, Y8, Y2
+	VMULPS       Y6, Y8, Y3
+	VFMADD231PS  Y6, Y7, Y2
+	VFMADD231PS  Y5, Y7, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
+	VMOVSS       biasDecay+128(FP), X2
+	VFMADD132SS  (R9), X4, X2
+	VMOVSS       X2, (R9)
+	VMOVSS       biasDecay+128(FP), X2
+	VFMADD132SS  (R10), X4, X2
+	VMOVSS       X2, (R10)
 	VCVTSS2SD    X1, X1, X1
 	VFMADD231SD  X1, X1, X0
 	INCQ         AX
@@ -891,63 +1114,63 @@ rating:
 	VSUBSS       mean+88(FP), X1, X1
 	VSUBSS       (R9), X1, X1
 	VSUBSS       (R10), X1, X1
-	VMOVUPS      (SI), Y3
-	VMOVUPS      (DI), Y4
-	VMULPS       Y3, Y4, Y2
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
 	VMOVUPS      32(SI), Y5
 	VMOVUPS      32(DI), Y6
-	VMULPS       Y5, Y6, Y11
-	VMOVUPS      64(SI), Y7
-	VMOVUPS      64(DI), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VMOVUPS      96(SI), Y9
-	VMOVUPS      96(DI), Y10
-	VFMADD231PS  Y9, Y10, Y11
+	VMULPS       Y5, Y6, Y7
+	VMOVUPS      64(SI), Y8
+	VMOVUPS      64(DI), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      96(SI), Y10
+	VMOVUPS      96(DI), Y11
+	VFMADD231PS  Y10, Y11, Y7
 	PREFETCHT0   (R11)
 	PREFETCHT0   (R8)
 	PREFETCHT0   64(R11)
 	PREFETCHT0   64(R8)
-	VADDPS       Y11, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X11
-	VADDPS       X11, X2, X2
-	VPERMILPS    $0x4e, X2, X11
-	VADDPS       X11, X2, X2
-	VPERMILPS    $0xb1, X2, X11
-	VADDPS       X11, X2, X2
-	VSUBSS       X2, X1, X1
-	VMULSS       step+92(FP), X1, X2
-	VBROADCASTSS X2, Y11
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y7
 	VBROADCASTSS decay+96(FP), Y12
-	VMULPS       Y3, Y12, Y13
-	VMULPS       Y4, Y12, Y14
-	VFMADD231PS  Y4, Y11, Y13
-	VFMADD231PS  Y3, Y11, Y14
+	VMULPS       Y2, Y12, Y13
+	VMULPS       Y3, Y12, Y14
+	VFMADD231PS  Y3, Y7, Y13
+	VFMADD231PS  Y2, Y7, Y14
 	VMOVUPS      Y13, (SI)
 	VMOVUPS      Y14, (DI)
-	VMULPS       Y5, Y12, Y3
-	VMULPS       Y6, Y12, Y4
-	VFMADD231PS  Y6, Y11, Y3
-	VFMADD231PS  Y5, Y11, Y4
-	VMOVUPS      Y3, 32(SI)
-	VMOVUPS      Y4, 32(DI)
-	VMULPS       Y7, Y12, Y3
-	VMULPS       Y8, Y12, Y4
-	VFMADD231PS  Y8, Y11, Y3
-	VFMADD231PS  Y7, Y11, Y4
-	VMOVUPS      Y3, 64(SI)
-	VMOVUPS      Y4, 64(DI)
+	VMULPS       Y5, Y12, Y2
+	VMULPS       Y6, Y12, Y3
+	VFMADD231PS  Y6, Y7, Y2
+	VFMADD231PS  Y5, Y7, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
+	VMULPS       Y8, Y12, Y2
 	VMULPS       Y9, Y12, Y3
-	VMULPS       Y10, Y12, Y4
-	VFMADD231PS  Y10, Y11, Y3
-	VFMADD231PS  Y9, Y11, Y4
-	VMOVUPS      Y3, 96(SI)
-	VMOVUPS      Y4, 96(DI)
-	VMOVSS       biasDecay+128(FP), X3
-	VFMADD132SS  (R9), X2, X3
-	VMOVSS       X3, (R9)
-	VMOVSS       biasDecay+128(FP), X3
-	VFMADD132SS  (R10), X2, X3
-	VMOVSS       X3, (R10)
+	VFMADD231PS  Y9, Y7, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VMOVUPS      Y2, 64(SI)
+	VMOVUPS      Y3, 64(DI)
+	VMULPS       Y10, Y12, Y2
+	VMULPS       Y11, Y12, Y3
+	VFMADD231PS  Y11, Y7, Y2
+	VFMADD231PS  Y10, Y7, Y3
+	VMOVUPS      Y2, 96(SI)
+	VMOVUPS      Y3, 96(DI)
+	VMOVSS       biasDecay+128(FP), X2
+	VFMADD132SS  (R9), X4, X2
+	VMOVSS       X2, (R9)
+	VMOVSS       biasDecay+128(FP), X2
+	VFMADD132SS  (R10), X4, X2
+	VMOVSS       X2, (R10)
 	VCVTSS2SD    X1, X1, X1
 	VFMADD231SD  X1, X1, X0
 	INCQ         AX
@@ -958,4 +1181,251 @@ stop:
 	VZEROUPPER
 	MOVQ  AX, done+136(FP)
 	MOVSD X0, sumSquares+144(FP)
+	RET
+
+// func factorScoreBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreBiasedAVX2(SB), NOSPLIT, $0-136
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL    (CX)(AX*4), DI
+	MOVL    (DX)(AX*4), R8
+	CMPQ    DI, users+40(FP)
+	JAE     stop
+	CMPQ    R8, items+48(FP)
+	JAE     stop
+	LEAQ    6(AX), R10
+	CMPQ    R10, ahead+8(FP)
+	CMOVQGE AX, R10
+	MOVQ    DI, SI
+	IMULQ   biasStride+112(FP), SI
+	ADDQ    userBias+96(FP), SI
+	MOVQ    R8, R11
+	IMULQ   biasStride+112(FP), R11
+	ADDQ    itemBias+104(FP), R11
+	IMULQ   stride+80(FP), DI
+	ADDQ    p+56(FP), DI
+	IMULQ   stride+80(FP), R8
+	ADDQ    q+64(FP), R8
+	MOVL    (CX)(R10*4), R9
+	MOVL    (DX)(R10*4), R10
+	IMULQ   stride+80(FP), R9
+	ADDQ    p+56(FP), R9
+	IMULQ   stride+80(FP), R10
+	ADDQ    q+64(FP), R10
+	VMOVSS  (BX)(AX*4), X1
+	VSUBSS  mean+88(FP), X1, X1
+	VSUBSS  (SI), X1, X1
+	VSUBSS  (R11), X1, X1
+	MOVQ    rank+72(FP), R11
+	SHLQ    $0x02, R11
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	XORQ    SI, SI
+
+row_product_two:
+	CMPQ        R11, $0x40
+	JL          row_product_one
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     32(DI)(SI*1), Y4
+	VMOVUPS     32(R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $0x40, SI
+	SUBQ        $0x40, R11
+	JMP         row_product_two
+
+row_product_one:
+	TESTQ       R11, R11
+	JZ          row_product_end
+	CMPQ        R11, $0x20
+	JL          row_product_rest
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	ADDQ        $0x20, SI
+	SUBQ        $0x20, R11
+	JZ          row_product_end
+
+row_product_rest:
+	SHRQ        $0x02, R11
+	LEAQ        restmask<>+0(SB), R9
+	MOVQ        R11, R10
+	NEGQ        R10
+	VMOVUPS     32(R9)(R10*4), Y4
+	VMASKMOVPS  (DI)(SI*1), Y4, Y5
+	VMASKMOVPS  (R8)(SI*1), Y4, Y4
+	VFMADD231PS Y5, Y4, Y3
+
+row_product_end:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+120(FP)
+	MOVSD X0, sumSquares+128(FP)
+	RET
+
+// func factorScoreBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreBiased16AVX2(SB), NOSPLIT, $0-136
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	MOVQ         SI, R9
+	IMULQ        biasStride+112(FP), R9
+	ADDQ         userBias+96(FP), R9
+	MOVQ         DI, R10
+	IMULQ        biasStride+112(FP), R10
+	ADDQ         itemBias+104(FP), R10
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R11
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R11
+	ADDQ         p+56(FP), R11
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VSUBSS       (R9), X1, X1
+	VSUBSS       (R10), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      32(DI), Y4
+	VMULPS       Y3, Y4, Y3
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+120(FP)
+	MOVSD X0, sumSquares+128(FP)
+	RET
+
+// func factorScoreBiased32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreBiased32AVX2(SB), NOSPLIT, $0-136
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	MOVQ         SI, R9
+	IMULQ        biasStride+112(FP), R9
+	ADDQ         userBias+96(FP), R9
+	MOVQ         DI, R10
+	IMULQ        biasStride+112(FP), R10
+	ADDQ         itemBias+104(FP), R10
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R11
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R11
+	ADDQ         p+56(FP), R11
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VSUBSS       (R9), X1, X1
+	VSUBSS       (R10), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      32(DI), Y4
+	VMULPS       Y3, Y4, Y3
+	VMOVUPS      64(SI), Y4
+	VMOVUPS      64(DI), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      96(SI), Y4
+	VMOVUPS      96(DI), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R11)
+	PREFETCHT0   64(R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+120(FP)
+	MOVSD X0, sumSquares+128(FP)
 	RET

@@ -156,6 +156,50 @@ func exactBlock(c *blockCase) (sumSquares float64) {
 	return sumSquares
 }
 
+// TestFactorScore: scoring is learning at step 0, and writes nothing.
+func TestFactorScore(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		for rank := 1; rank <= 70; rank++ {
+			for _, biases := range []string{"none", "separate", "in rows"} {
+				r := source(uint64(rank))
+				c := newBlockCase(r, rank, rank+1+rank%9, biases, 60+rank)
+				ref := c.clone()
+				ref.f.Step = 0
+				want := exactBlock(ref)
+				c.f.Step, c.f.L2, c.f.BiasL2 = float32(math.NaN()), float32(math.Inf(1)), -1
+				before := c.clone()
+				got := FactorScore(&c.f, c.user, c.item, c.rating)
+				if math.Abs(got-want) > 1e-4*want {
+					t.Fatalf("rank %d, biases %s: sum of squares %v, want %v", rank, biases, got, want)
+				}
+				if !slices.Equal(c.f.P, before.f.P) || !slices.Equal(c.f.Q, before.f.Q) ||
+					!slices.Equal(c.f.UserBias, before.f.UserBias) || !slices.Equal(c.f.ItemBias, before.f.ItemBias) {
+					t.Fatalf("rank %d, biases %s: scoring wrote a row", rank, biases)
+				}
+				c.p.intact(t, "P")
+				c.q.intact(t, "Q")
+			}
+		}
+	})
+}
+
+// TestFactorScoreIsTheBlock: the residuals of both kernels are the same to the
+// bit, over several chunks.
+func TestFactorScoreIsTheBlock(t *testing.T) {
+	eachSet(t, func(t *testing.T) {
+		for _, rank := range []int{3, 16, 24, 32, 33} {
+			for _, biases := range []string{"none", "in rows"} {
+				c := newBlockCase(source(15), rank, rank+8, biases, 2*factorChunk+7)
+				c.f.Step = 0
+				got := FactorScore(&c.f, c.user, c.item, c.rating)
+				if want := FactorBlock(&c.f, c.user, c.item, c.rating); got != want {
+					t.Errorf("rank %d, biases %s: scored %v, visited without a step %v", rank, biases, got, want)
+				}
+			}
+		}
+	})
+}
+
 // TestFactorBlockIsSteps: the block is the single step repeated, to the bit, so
 // also independent of how ratings are cut into blocks.
 func TestFactorBlockIsSteps(t *testing.T) {
@@ -201,6 +245,7 @@ func TestFactorBlockRefuses(t *testing.T) {
 			c := newBlockCase(source(13), 33, 40, "none", 50)
 			clean := c.clone()
 			spoil(c)
+			mustPanic(t, name, func() { FactorScore(&c.f, c.user, c.item, c.rating) })
 			mustPanic(t, name, func() { FactorBlock(&c.f, c.user, c.item, c.rating) })
 			c.p.intact(t, name)
 			c.q.intact(t, name)
@@ -219,6 +264,9 @@ func TestFactorBlockEmpty(t *testing.T) {
 	if got := FactorBlock(&f, nil, nil, nil); got != 0 {
 		t.Errorf("no ratings: got %v, want 0", got)
 	}
+	if got := FactorScore(&f, nil, nil, nil); got != 0 {
+		t.Errorf("no ratings scored: got %v, want 0", got)
+	}
 }
 
 func TestFactorDoesNotAllocate(t *testing.T) {
@@ -227,6 +275,7 @@ func TestFactorDoesNotAllocate(t *testing.T) {
 		allocs := testing.AllocsPerRun(10, func() {
 			f := c.f
 			FactorBlock(&f, c.user, c.item, c.rating)
+			FactorScore(&f, c.user, c.item, c.rating)
 			var p, q [10]float32
 			FactorStep(1, 0.1, 0.9, p[:], q[:], nil, nil)
 		})

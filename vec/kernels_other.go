@@ -25,6 +25,10 @@ func factorBlock(f *Factors, users, items int, user, item []int32, rating []floa
 	return goFactorBlock(f, users, items, user, item, rating)
 }
 
+func factorScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+	return goFactorScore(f, users, items, user, item, rating)
+}
+
 func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	goGemm(m, n, k, alpha, a, lda, 1, b, ldb, 1, beta, c, ldc)
 }

@@ -11,9 +11,12 @@ import (
 func factorKernels() {
 	stepKernel()
 	for _, biases := range []bool{false, true} {
-		blockKernel("AVX2", 0, biases)
-		blockKernel("AVX2", 16, biases)
-		blockKernel("AVX2", 32, biases)
+		for _, rank := range []int{0, 16, 32} {
+			blockKernel("AVX2", rank, biases)
+		}
+		for _, rank := range []int{0, 16, 32} {
+			scoreKernel("AVX2", rank, biases)
+		}
 	}
 }
 
@@ -175,13 +178,30 @@ func stepKernel() {
 	finishWith(e)
 }
 
-// blockKernel is the loop over ratings. A known rank gives a loop without
-// branches but its own and the two checks of the indices.
+// blockKernel is the loop over ratings that learns. A known rank gives a loop
+// without branches but its own and the two checks of the indices.
 func blockKernel(set string, rank int, biases bool) {
-	name, extra, doc := "factorBlock", "", ""
+	extra := ""
+	if biases {
+		extra = ", userBias, itemBias *float32, biasStride int, biasDecay float32"
+	}
+	ratingsKernel("factorBlock", "FactorBlock", set, rank, biases, "step, decay float32"+extra, (*block).learn)
+}
+
+// scoreKernel is the loop over ratings that leaves the rows as they are.
+func scoreKernel(set string, rank int, biases bool) {
+	extra := ""
+	if biases {
+		extra = "userBias, itemBias *float32, biasStride int"
+	}
+	ratingsKernel("factorScore", "FactorScore", set, rank, biases, extra, (*block).score)
+}
+
+// ratingsKernel is a loop over ratings; one does what is to be done with rating j.
+func ratingsKernel(name, public, set string, rank int, biases bool, extra string, one func(b *block)) {
+	doc := ""
 	if biases {
 		name += "Biased"
-		extra = ", userBias, itemBias *float32, biasStride int, biasDecay float32"
 		doc = ", with biases"
 	}
 	if rank > 0 {
@@ -189,15 +209,17 @@ func blockKernel(set string, rank int, biases bool) {
 		doc += fmt.Sprintf(", at rank %d", rank)
 	}
 	name += set
+	if extra != "" {
+		extra = ", " + extra
+	}
 	TEXT(name, NOSPLIT, "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, "+
-		"rank, stride int, mean, step, decay float32"+extra+") (done int, sumSquares float64)")
+		"rank, stride int, mean float32"+extra+") (done int, sumSquares float64)")
 	Pragma("noescape")
-	Doc(name+" is FactorBlock"+doc+". Of ratings at ahead and beyond, rows are not fetched.",
-		"stride and biasStride are in bytes.")
+	Doc(name+" is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
 	b := newBlock(rank, biases)
 	Label("rating")
 	b.rows()
-	b.one()
+	one(b)
 	INCQ(b.j)
 	CMPQ(b.j, address("n"))
 	JL(LabelRef("rating"))
@@ -261,9 +283,9 @@ func (b *block) row(pointer, index reg.GPVirtual, stride, slab string) {
 	ADDQ(address(slab), pointer)
 }
 
-// one applies rating j.
-func (b *block) one() {
-	e, a, double := XMM(), XMM(), XMM()
+// residual is what the rows leave of rating j.
+func (b *block) residual() reg.VecVirtual {
+	e := XMM()
 	VMOVSS(Mem{Base: b.rating, Index: b.j, Scale: 4}, e)
 	VSUBSS(address("mean"), e, e)
 	if b.biases {
@@ -276,6 +298,22 @@ func (b *block) one() {
 	}
 	b.ps, b.qs = nil, nil
 	VSUBSS(b.product(), e, e)
+	return e
+}
+
+// count adds the square of a residual.
+func (b *block) count(e reg.VecVirtual) {
+	double := XMM()
+	VCVTSS2SD(e, e, double)
+	VFMADD231SD(double, double, b.sum)
+}
+
+// score counts rating j.
+func (b *block) score() { b.count(b.residual()) }
+
+// learn applies rating j.
+func (b *block) learn() {
+	e, a := b.residual(), XMM()
 	VMULSS(address("step"), e, a)
 	step := YMM()
 	VBROADCASTSS(a, step)
@@ -288,6 +326,5 @@ func (b *block) one() {
 			VMOVSS(v, at(bias, 0))
 		}
 	}
-	VCVTSS2SD(e, e, double)
-	VFMADD231SD(double, double, b.sum)
+	b.count(e)
 }
