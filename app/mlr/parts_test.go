@@ -85,7 +85,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		class := number(set.Label, slices.Compact(slices.Sorted(slices.Values(set.Label))))
 		var d denseUnit
 		p.fill(&d, source{set, 12}, rows, class)
-		u := p.renumber(source{sparsely(set), 12}, rows, class, make([]int32, 12))
+		u := p.sparseUnit(source{sparsely(set), 12}, rows, class, make([]int32, 12))
 		e := newExecutor(p)
 		a, b := make([]float32, 13*classes), make([]float32, 13*classes)
 		d.walk(a, &e.scratch, 0.5, 0, 7, 3)

@@ -20,10 +20,11 @@ func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
 	switch {
 	case len(rows) == 0:
 	case !p.dense:
-		u.sparse = p.renumber(s, rows, class, make([]int32, p.features))
-		if p.full {
-			u.sparse.widen()
+		var place []int32
+		if !p.full {
+			place = make([]int32, p.features)
 		}
+		u.sparse = p.sparseUnit(s, rows, class, place)
 	case len(p.denseUnits) > 0:
 		p.fill(&u.dense, s, rows, class)
 	}

@@ -31,20 +31,18 @@ const fullShare = 10
 
 // buildSparse makes the units of all splits and clocks, and says who leads which row.
 func (p *problem) buildSparse() {
+	p.full = p.usedRows()*fullShare >= p.features*p.splits
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
 	forEach(p.splits, func(s int) {
-		place := make([]int32, p.features)
+		var place []int32
+		if !p.full {
+			place = make([]int32, p.features)
+		}
 		for at := range p.clocks {
-			p.sparseUnits[s*p.clocks+at] = p.renumber(p.src, p.unitRows(s, at), p.class, place)
+			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.src, p.unitRows(s, at), p.class, place)
 		}
 	})
-	used := 0
-	for i := range p.sparseUnits {
-		used += len(p.sparseUnits[i].rows)
-	}
-	if used*fullShare >= p.features*len(p.sparseUnits) {
-		p.full = true
-		forEach(len(p.sparseUnits), func(i int) { p.sparseUnits[i].widen() })
+	if p.full {
 		return
 	}
 	last := make([]int32, p.features+1) // clock of a row's last use plus 1; after one round, of the round before
@@ -55,12 +53,21 @@ func (p *problem) buildSparse() {
 	}
 }
 
-// widen goes back to the features' own numbers.
-func (u *sparseUnit) widen() {
-	for i, k := range u.index {
-		u.index[i] = int32(u.rows[k])
+// usedRows is the number of features that the splits use in the first clock, added up over splits.
+func (p *problem) usedRows() (n int) {
+	seen := make([]int32, p.features)
+	for s := range p.splits {
+		for _, r := range p.unitRows(s, 0) {
+			index, _ := p.src.sparse(int(r))
+			for _, j := range index {
+				if seen[j] != int32(s+1) {
+					seen[j] = int32(s + 1)
+					n++
+				}
+			}
+		}
 	}
-	u.rows, u.gap = nil, nil
+	return n
 }
 
 // lead gives the rows of a clock to the first split that uses each. It runs twice, so that the gap
@@ -78,41 +85,51 @@ func (p *problem) lead(last []int32, at, now int) {
 	}
 }
 
-// renumber makes a unit of rows; place is scratch of one number a feature.
-func (p *problem) renumber(s source, rows, class, place []int32) sparseUnit {
-	var u sparseUnit
+// sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
+// zero a feature.
+func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
+	u := sparseUnit{offset: append(make([]int32, 0, len(rows)+1), 0), class: make([]int32, 0, len(rows))}
 	entries := 0
 	for _, r := range rows {
 		index, _ := s.sparse(int(r))
 		entries += len(index)
-		for _, j := range index {
-			if place[j] == 0 {
-				place[j] = 1
-				u.rows = append(u.rows, bellows.RowID(j))
-			}
+	}
+	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
+	for _, r := range rows {
+		index, value := s.sparse(int(r))
+		u.index = append(u.index, index...)
+		for i, j := range index {
+			u.value = append(u.value, value[i]*p.scale.factor[j])
+		}
+		u.offset = append(u.offset, int32(len(u.index)))
+		u.class = append(u.class, class[r])
+	}
+	if place != nil {
+		u.renumber(place)
+	}
+	return u
+}
+
+// renumber counts the unit's features from 0, in their order, and lists the table rows that they are.
+func (u *sparseUnit) renumber(place []int32) {
+	for _, j := range u.index {
+		if place[j] == 0 {
+			place[j] = 1
+			u.rows = append(u.rows, bellows.RowID(j))
 		}
 	}
 	slices.Sort(u.rows)
 	for k, j := range u.rows {
 		place[j] = int32(k)
 	}
-	u.offset = append(make([]int32, 0, len(rows)+1), 0)
-	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
-	for _, r := range rows {
-		index, value := s.sparse(int(r))
-		for i, j := range index {
-			u.index = append(u.index, place[j])
-			u.value = append(u.value, value[i]*p.scale.factor[j])
-		}
-		u.offset = append(u.offset, int32(len(u.index)))
-		u.class = append(u.class, class[r])
+	for i, j := range u.index {
+		u.index[i] = place[j]
 	}
 	for _, j := range u.rows {
 		place[j] = 0
 	}
-	u.rows = append(u.rows, bellows.RowID(p.features))
+	u.rows = append(u.rows, bellows.RowID(len(place)))
 	u.gap = make([]uint16, len(u.rows))
-	return u
 }
 
 // entries is row i.
