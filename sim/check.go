@@ -12,7 +12,7 @@ type watermarks [2][countRows][splitsMax]int32
 // mustSee is how many clocks of every split the task must see in a table (P4 and Litz).
 func (s *script) mustSee(t bellows.TableID) [splitsMax]bellows.Clock {
 	need := s.w.oracle.doneAt[s.w.oracle.dispatched[s.unit.Split][s.unit.Clock]]
-	if bound := s.w.job.schemas[t].Consistency; bound != table.Async {
+	if bound := s.w.bound(t, s.unit.Clock); bound != table.Async {
 		for i := range need {
 			need[i] = max(need[i], s.unit.Clock-bellows.Clock(bound))
 		}
@@ -73,7 +73,10 @@ func among(got [2]float32, list []version) bool {
 // checkColumns holds a row of counts or free against the model: the task's own column exactly (P2), the
 // others between what the task must see and what is recorded, and never back (P3).
 func (s *script) checkColumns(t bellows.TableID, row int, values []float32) {
-	need := s.mustSee(t)
+	need, known := s.mustSee(t), *s.w.oracle.done()
+	if s.w.bound(t, s.unit.Clock) == table.BSP {
+		known = need
+	}
 	seen := &s.k.seen[s.unit.Split][t-counts][row]
 	for split := range s.w.job.splits {
 		n := int32(values[split])
@@ -91,7 +94,7 @@ func (s *script) checkColumns(t bellows.TableID, row int, values []float32) {
 			}
 			continue
 		}
-		least, most := added[need[split]], added[s.w.oracle.done()[split]]
+		least, most := added[need[split]], added[known[split]]
 		switch {
 		case n < least:
 			s.w.violated("P4: %v reads %s[%d,%d] = %d; it must see %d, %d clocks", s, s.w.job.schemas[t].Name, row, split, n, least, need[split])

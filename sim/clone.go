@@ -110,8 +110,10 @@ func cloneSmall(m wire.Message) wire.Message {
 		return &wire.Failed{Unit: m.Unit, Reason: m.Reason}
 	case *wire.Keep:
 		return &wire.Keep{Commit: m.Commit}
+	case *wire.Staleness:
+		return &wire.Staleness{Table: m.Table, Clocks: m.Clocks}
 	case *wire.End:
-		return &wire.End{Commit: m.Commit, Reason: m.Reason}
+		return &wire.End{Commit: m.Commit, Reason: m.Reason, Gone: slices.Clone(m.Gone)}
 	case *wire.Closed:
 		return &wire.Closed{Counts: m.Counts}
 	case *wire.Beat:
@@ -277,6 +279,9 @@ func (d *digest) small(m wire.Message) {
 	case *wire.End:
 		d.word(17<<56 | uint64(m.Commit))
 		d.text(m.Reason)
+		for _, n := range m.Gone {
+			d.word(uint64(n))
+		}
 	case *wire.Closed:
 		d.word(18 << 56)
 		d.word(uint64(m.Counts.Sent))
@@ -284,5 +289,7 @@ func (d *digest) small(m wire.Message) {
 		d.word(uint64(m.Counts.Dropped))
 	case *wire.Beat:
 		d.word(19 << 56)
+	case *wire.Staleness:
+		d.word(20<<56 | uint64(m.Table)<<32 | uint64(uint32(m.Clocks)))
 	}
 }

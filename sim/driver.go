@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/table"
 )
 
 // dispatching is how a driver hands out a job's clocks.
@@ -22,6 +23,7 @@ type driver struct {
 	*schedule
 	oracle   *oracle
 	violated func(string, ...any)
+	happened *[events]bool
 	next     [splitsMax]bellows.Clock
 	done     [splitsMax]bellows.Clock // clocks committed
 	finished int                      // tasks
@@ -32,13 +34,15 @@ type driver struct {
 func (d *driver) DispatchInitialTasks(to *coord.Dispatcher) {
 	for range d.ahead {
 		for s := range d.job.splits {
-			d.dispatch(bellows.SplitID(s), to)
+			d.dispatch(bellows.SplitID(s), 0, to)
 		}
 	}
 }
 
-func (d *driver) dispatch(s bellows.SplitID, to *coord.Dispatcher) {
+// dispatch hands out a split's next clock, which must see every commit up to known.
+func (d *driver) dispatch(s bellows.SplitID, known bellows.CommitNumber, to *coord.Dispatcher) {
 	if int(d.next[s]) < d.job.clocks {
+		d.oracle.dispatched[s][d.next[s]] = known
 		to.DispatchTask(s, float64(s), float64(d.next[s]))
 		d.next[s]++
 	}
@@ -55,19 +59,31 @@ func (d *driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 	d.finished++
 	switch {
 	case d.drive != strata:
-		d.dispatch(c.Split, to)
+		d.dispatch(c.Split, c.Commit, to)
 	case d.finished%d.job.splits == 0:
-		if c.Clock == d.keepAt {
-			d.kept = c.Commit
-			to.Keep()
-		}
+		d.betweenStrata(c, to)
 		for s := range d.job.splits {
-			d.dispatch(bellows.SplitID(s), to)
+			d.dispatch(bellows.SplitID(s), c.Commit, to)
 		}
 	}
 	if d.finished == d.job.splits*d.job.clocks {
 		d.finish = true
 		to.Finish()
+	}
+}
+
+// betweenStrata does what a driver may do only while no task is out.
+func (d *driver) betweenStrata(c coord.Completion, to *coord.Dispatcher) {
+	if c.Clock >= d.keepFrom {
+		d.kept = c.Commit
+		to.Keep()
+	}
+	if c.Clock == d.turnAt {
+		d.happened[stalenessTurned] = true
+		to.SetStaleness(counts, d.turnTo)
+		if d.turnTo == table.BSP {
+			d.oracle.barrierFrom = c.Commit
+		}
 	}
 }
 

@@ -59,7 +59,10 @@ func (s *schedule) drawPlans() {
 		return
 	}
 	s.plan(s.fatal(), phase(s.rng.IntN(int(theEnd))))
-	if s.rng.IntN(2) == 0 {
+	switch s.rng.IntN(4) {
+	case 0:
+		s.plan(kill, theEnd)
+	case 1:
 		s.plan(s.fatal(), theEnd)
 	}
 }
@@ -224,7 +227,10 @@ func (w *world) forge() {
 	}
 	m := clone(e.Message).(*wire.Done)
 	e.Message = m
-	if w.rng.IntN(2) == 0 {
+	if !w.ledger.done[m.Flush] || w.rng.IntN(2) == 0 {
+		if len(m.Pairs) == 0 {
+			return
+		}
 		for i := range m.Pairs {
 			m.Pairs[i].Generation--
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"math"
 	"strings"
 
@@ -105,19 +106,44 @@ func (w *world) checkFinished() {
 
 // checkLane holds the partitions of a lane against the model after the lane's last commit.
 func (w *world) checkLane(l *lane) {
-	for t := range w.job.schemas {
-		cut := w.route.Cut(bellows.TableID(t))
-		for p := range cut.Len() {
-			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
-			if w.route.Owner(ref).Lane != l.address {
-				continue
-			}
-			w.checkPartition(l, ref)
-			if im := l.Kept(ref); im != nil {
-				w.happened[keptImage] = true
-				w.compare(l, ref, im.Values, w.driver.kept)
-			} else if w.driver.kept > 0 && w.outcome.Reason == "" {
-				w.violated("keep: %v has no image of %v", l.address, ref)
+	for ref := range w.owned(l) {
+		w.checkPartition(l, ref)
+	}
+	if w.outcome.Reason != "" {
+		return
+	}
+	if l.kept != w.driver.kept {
+		w.violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.kept)
+	}
+	w.checkKept(l)
+}
+
+// checkKept holds the images that a lane has kept against the model. One of a partition with a lease out may
+// still be to come.
+func (w *world) checkKept(l *lane) {
+	for ref := range w.owned(l) {
+		if l.kept == 0 || w.ledger.leases[w.route.Number(ref)] != (out{}) {
+			continue
+		}
+		w.happened[keptImage] = true
+		im := l.Kept(ref)
+		if im == nil {
+			w.violated("keep: %v has no image of %v", l.address, ref)
+			return
+		}
+		w.compare(l, ref, im.Values, l.kept)
+	}
+}
+
+// owned are the partitions of a lane.
+func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
+	return func(yield func(bellows.PartitionRef) bool) {
+		for t := range w.job.schemas {
+			for p := range w.route.Cut(bellows.TableID(t)).Len() {
+				ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
+				if w.route.Owner(ref).Lane == l.address && !yield(ref) {
+					return
+				}
 			}
 		}
 	}

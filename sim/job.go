@@ -125,6 +125,7 @@ const (
 	drawAmount
 	drawLease
 	drawStateRow
+	drawQuiet
 )
 
 // items are those of a split in a clock. Some clocks have none.
@@ -155,8 +156,16 @@ func (j *job) touch(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows 
 	return touch{}
 }
 
+// quiet tasks change nothing but what they lease: their flush may visit no lane at all.
+func (j *job) quiet(s bellows.SplitID, c bellows.Clock) bool {
+	return j.draw(drawQuiet, s, c, 0)%5 == 0
+}
+
 // touches reports whether the task changes a row.
 func (j *job) touches(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows, row int) bool {
+	if j.quiet(s, c) {
+		return false
+	}
 	if x := j.touch(t, s, c, rows); x.end > 0 {
 		return row >= x.first && row < x.end
 	}
@@ -193,7 +202,7 @@ func (j *job) gradient(s bellows.SplitID, c bellows.Clock, row, col int) float32
 // amount is what the task adds to its split's column of a row of counts or free; 0 leaves it alone.
 func (j *job) amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row int) int32 {
 	h := j.draw(drawAmount, s, c, int(t)<<8|row)
-	if h%3 == 0 {
+	if h%3 == 0 || j.quiet(s, c) {
 		return 0
 	}
 	return int32(h>>8%9) + 1
@@ -202,6 +211,9 @@ func (j *job) amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row 
 // stateAdd is the row of state whose column 1 the task adds to, and how much; 0: nothing.
 func (j *job) stateAdd(s bellows.SplitID, c bellows.Clock) (row int, amount int32) {
 	h := j.draw(drawStateRow, s, c, 0)
+	if j.quiet(s, c) {
+		return 0, 0
+	}
 	return int(h>>8) % (stateRows * j.splits), int32(h % 3)
 }
 

@@ -11,7 +11,8 @@ import (
 // ledger is the account of row deltas and leases that the world keeps from the messages it sees.
 type ledger struct {
 	route    *route.Route
-	parts    map[partAt]*entry // for look-ups only
+	parts    map[partAt]*entry        // for look-ups only
+	done     map[bellows.FlushID]bool // that the controller was told, by the client itself
 	sentRows map[bellows.NodeID]int64
 	laneRows map[wire.Address]int64 // that came to a lane
 	leases   []out                  // per partition, by route.Number
@@ -41,7 +42,7 @@ type out struct {
 }
 
 func newLedger(r *route.Route) ledger {
-	return ledger{route: r, parts: map[partAt]*entry{}, sentRows: map[bellows.NodeID]int64{}, laneRows: map[wire.Address]int64{},
+	return ledger{route: r, parts: map[partAt]*entry{}, done: map[bellows.FlushID]bool{}, sentRows: map[bellows.NodeID]int64{}, laneRows: map[wire.Address]int64{},
 		leases: make([]out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}}
 }
 

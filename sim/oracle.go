@@ -10,15 +10,16 @@ import (
 
 // oracle is the model of a running job: the controller's records, replayed through the job's functions.
 type oracle struct {
-	job        *job
-	log        []wire.Record                       // log[i] is commit i+1
-	doneAt     [][splitsMax]bellows.Clock          // by commit: how many clocks each split has committed
-	clockAt    []bellows.CommitNumber              // by clock: the commit that completed it over all splits
-	weights    []float32                           // where weights is not BSP: the table now
-	squares    []float32                           // adagrad's memory
-	rows       [weightRows][]version               // of weights, where it is not BSP
-	parts      [splitsMax][]version                // of state's column 0, per partition
-	dispatched [splitsMax][64]bellows.CommitNumber // what each task must see
+	job         *job
+	log         []wire.Record                       // log[i] is commit i+1
+	doneAt      [][splitsMax]bellows.Clock          // by commit: how many clocks each split has committed
+	clockAt     []bellows.CommitNumber              // by clock: the commit that completed it over all splits
+	weights     []float32                           // where weights is not BSP: the table now
+	squares     []float32                           // adagrad's memory
+	rows        [weightRows][]version               // of weights, where it is not BSP
+	parts       [splitsMax][]version                // of state's column 0, per partition
+	barrierFrom bellows.CommitNumber                // counts is BSP from here on; 0: never
+	dispatched  [splitsMax][64]bellows.CommitNumber // what each task must see
 }
 
 // version is two values as a commit left them.
@@ -130,11 +131,17 @@ func (o *oracle) table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 	case state:
 		return o.states(n)
 	}
+	clocks := o.doneAt[n]
+	if t == counts && o.barrierFrom > 0 && n >= o.barrierFrom {
+		for i := range clocks {
+			clocks[i] = o.complete(n)
+		}
+	}
 	v := make([]float32, j.schemas[t].Rows*j.splits)
 	s := script{w: &world{schedule: &schedule{job: j}}}
 	for row := range j.schemas[t].Rows {
 		for split := range j.splits {
-			s.number(t, v[row*j.splits:(row+1)*j.splits], split, j.columns(t)[split][row][o.doneAt[n][split]])
+			s.number(t, v[row*j.splits:(row+1)*j.splits], split, j.columns(t)[split][row][clocks[split]])
 		}
 	}
 	return v

@@ -51,6 +51,9 @@ func (w *world) sees(e wire.Envelope) {
 			if err := w.oracle.record(&m.List[i]); err != nil {
 				w.violated("%v", err)
 			}
+			if !w.ledger.done[m.List[i].Flush] {
+				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
+			}
 			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Units) > 1
 			w.enter(m.List[i].Flush.Client, recordUnderWay)
 		}
@@ -68,13 +71,10 @@ func (w *world) delivers(e wire.Envelope) {
 		w.enter(e.From.Node, pullParked)
 	case *wire.Done:
 		w.leave(e.From.Node, doneUnderWay)
+		w.ledger.done[m.Flush] = true
 	case *wire.Records:
 		for i := range m.List {
 			w.leave(m.List[i].Flush.Client, recordUnderWay)
-		}
-	case *wire.Dispatch:
-		for _, t := range m.Tasks {
-			w.oracle.dispatched[t.Unit.Split][t.Unit.Clock] = m.Commit
 		}
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
@@ -110,7 +110,10 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 			}
 		case *wire.End:
 			w.lanes[i].told = w.lanes[i].told || e.From == controllerAddress
+		case *wire.Keep:
+			w.lanes[i].kept, w.lanes[i].look = m.Commit, true
 		case *wire.Release:
+			w.lanes[i].look = w.lanes[i].kept > 0
 			w.ledger.released(m.Ref)
 		}
 	}
@@ -118,6 +121,10 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 
 // afterLane takes note of what a lane says.
 func (w *world) afterLane(i int, out []wire.Envelope) {
+	if w.lanes[i].look {
+		w.lanes[i].look = false
+		w.checkKept(w.lanes[i])
+	}
 	for _, e := range out {
 		switch m := e.Message.(type) {
 		case *wire.Rows:

@@ -62,6 +62,7 @@ const (
 	sharedLease                     // a task leased a partition to read it
 	severalUnits                    // a flush carried tasks of several splits
 	keptImage                       // the driver kept the tables
+	stalenessTurned                 // the driver changed a table's staleness
 	waitNamed                       // a wait was long enough to be named
 	strangerRefused                 // a push of an older generation was refused
 	tornRefused                     // a partition whose exclusive holder died was refused
@@ -69,7 +70,8 @@ const (
 )
 
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
-	"flush of several splits", "tables kept", "wait named", "stranger refused", "torn partition refused"}
+	"flush of several splits", "tables kept",
+	"staleness changed", "wait named", "stranger refused", "torn partition refused"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"bellows"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -15,10 +16,15 @@ type schedule struct {
 	lanes   []wire.Address
 	clients []wire.Address
 	drive   dispatching
-	ahead   int           // clocks of a split dispatched at once
-	keepAt  bellows.Clock // the stratum after which the tables are kept; NoClock: never
-	heldMax int           // bytes
-	weather [][]weather   // [from][to]
+	ahead   int // clocks of a split dispatched at once
+	heldMax int // bytes
+
+	// What happens between strata; never is a clock that does not come.
+	keepFrom bellows.Clock // the first stratum after which the tables are kept
+	turnAt   bellows.Clock // the stratum after which the staleness of counts changes
+	turnTo   table.Consistency
+
+	weather [][]weather // [from][to]
 	plans   []plan
 }
 
@@ -33,7 +39,7 @@ const lateMax = 200
 
 func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
-	s := &schedule{rng: rng, job: jobs[rng.IntN(shapes)](), keepAt: bellows.NoClock}
+	s := &schedule{rng: rng, job: jobs[rng.IntN(shapes)](), keepFrom: never, turnAt: never}
 	s.drawTopology()
 	s.drive = dispatching(rng.IntN(int(dispatchings)))
 	s.ahead = 1
@@ -41,7 +47,11 @@ func newSchedule(seed uint64) *schedule {
 		s.ahead = 2 + rng.IntN(3)
 	}
 	if s.drive == strata && rng.IntN(2) == 0 {
-		s.keepAt = bellows.Clock(rng.IntN(s.job.clocks))
+		s.keepFrom = bellows.Clock(rng.IntN(s.job.clocks))
+	}
+	if s.drive == strata && rng.IntN(2) == 0 {
+		s.turnAt = bellows.Clock(rng.IntN(s.job.clocks - 1))
+		s.turnTo = []table.Consistency{table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(4)]
 	}
 	if rng.IntN(2) == 0 {
 		s.heldMax = 64 << rng.IntN(6)
@@ -49,6 +59,16 @@ func newSchedule(seed uint64) *schedule {
 	s.drawWeather()
 	s.drawPlans()
 	return s
+}
+
+const never bellows.Clock = 1 << 20
+
+// bound is the staleness of a table for a task of a clock.
+func (s *schedule) bound(t bellows.TableID, c bellows.Clock) table.Consistency {
+	if t == counts && c > s.turnAt {
+		return s.turnTo
+	}
+	return s.job.schemas[t].Consistency
 }
 
 // drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.

@@ -111,6 +111,9 @@ func pushWeights(s *script) bool {
 // push adds to the rows that the task touches: consecutive ones at once, others one by one.
 func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []float32) []float32) {
 	s.added[t] = true
+	if s.w.job.quiet(s.unit.Split, s.unit.Clock) {
+		return
+	}
 	x := s.w.job.touch(t, s.unit.Split, s.unit.Clock, rows)
 	var d []float32
 	if x.end > 0 {
@@ -162,6 +165,9 @@ func pushColumns(t bellows.TableID) step {
 	return func(s *script) bool {
 		j := s.w.job
 		s.added[t] = true
+		if j.quiet(s.unit.Split, s.unit.Clock) {
+			return true
+		}
 		all := make([]float32, j.schemas[t].Rows*j.splits)
 		for row := range j.schemas[t].Rows {
 			n := j.amount(t, s.unit.Split, s.unit.Clock, row)

@@ -66,6 +66,8 @@ type lane struct {
 	node    *node
 	told    bool // by the controller that the job is over
 	closed  bool
+	kept    bellows.CommitNumber // what its images show; 0: it has none
+	look    bool                 // at its images, after the step
 }
 
 // actor is one state machine's mailbox.
@@ -136,7 +138,7 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addController() {
-	w.driver = &driver{schedule: w.schedule, oracle: w.oracle, violated: w.violated}
+	w.driver = &driver{schedule: w.schedule, oracle: w.oracle, violated: w.violated, happened: &w.happened}
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.schedule.lanes, Clients: w.schedule.clients,
 		Route: w.route, Items: w.job.items, Driver: w.driver, LeaseMillis: leaseMillis})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
