@@ -172,13 +172,12 @@ func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
 	u.walk(local, &e.scratch, args[argStep], 0, e.p.batch, e.start(t))
 
 	beta := float32(args[argMomentum])
-	weight := float64(e.p.part) * float64(e.p.splits)
 	pull := args[argStep] * args[argL2] * float64(len(u.class)) / float64(e.p.batch)
 	for k, gap := range u.gap {
 		lo, hi := k*e.width, (k+1)*e.width
 		shrink := float32(0)
 		if gap > 0 && k < len(u.gap)-1 {
-			shrink = float32(weight * -math.Expm1(-pull*float64(gap)))
+			shrink = float32(-math.Expm1(-pull * float64(gap)))
 		}
 		finish(local[lo:hi], w[lo:hi], m[lo:hi], e.p.part, shrink, beta, gap > 0)
 	}
