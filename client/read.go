@@ -100,8 +100,12 @@ func (c *Client) freeFetch(f *fetch) {
 // not, the task waits until it is woken and asks again. Rows come from the cache if what is there is
 // new enough for the task, else from their lanes, where the gate may park the read.
 func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
+	return c.read(asking{c: c, t: t}, tab, first, end, fx)
+}
+
+func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
 	cut := c.cfg.Route.Cut(tab)
-	asked := asking{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
+	asked.need = asked.t.need(&c.cfg.Tables[tab])
 	for p := cut.Find(first); first < end; p++ {
 		lo, hi := cut.Rows(p)
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
@@ -109,6 +113,12 @@ func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx
 		first = hi
 	}
 	return asked.done(fx)
+}
+
+// Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits for
+// nothing: a later Read finds them sooner.
+func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) {
+	c.read(asking{c: c, t: t, ahead: true}, tab, first, end, fx)
 }
 
 // ReadRows is Read for any rows, ascending.
@@ -170,6 +180,7 @@ type asking struct {
 	pulls   []*wire.Pull // per lane; nil until the read must ask a lane
 	answers int
 	last    int
+	ahead   bool // the task does not wait
 }
 
 // want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
@@ -181,15 +192,19 @@ func (a *asking) want(n int, w want) {
 	p := &c.parts[n]
 	if b := p.block; b != nil && w.in(b.rows) &&
 		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
-		c.pin(t, n, b)
+		if !a.ahead {
+			c.pin(t, n, b)
+		}
 		return
 	}
-	a.answers++
-	a.last = n
+	if !a.ahead {
+		a.answers++
+		a.last = n
+	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
 		if f.number == n && !f.lease && w.in(f.rows) && f.answers(a.need) {
-			f.waiters = append(f.waiters, t)
+			a.wait(f)
 			return
 		}
 	}
@@ -203,6 +218,13 @@ func (f *fetch) answers(n wire.Need) bool {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
 	}
 	return f.need.Commit >= n.Commit && f.need.Clock == n.Clock
+}
+
+// wait makes the task one of those that a question's answer wakes.
+func (a *asking) wait(f *fetch) {
+	if !a.ahead {
+		f.waiters = append(f.waiters, a.t)
+	}
 }
 
 // ask adds a question about a partition to the pull for its lane. Where much of the partition is
@@ -220,7 +242,8 @@ func (a *asking) ask(n int, w want) {
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
-	f.request, f.need, f.waiters = m.Request, a.need, append(f.waiters, a.t)
+	f.request, f.need = m.Request, a.need
+	a.wait(f)
 	if 4*w.len() < p.rows {
 		f.rows = slices.Clone(w.list)
 		for r := w.first; r < w.end; r++ {
@@ -232,14 +255,14 @@ func (a *asking) ask(n int, w want) {
 
 // done sends the questions and reports whether there was none.
 func (a *asking) done(fx *Effects) bool {
-	if a.answers == 0 {
-		return true
-	}
 	for lane, m := range a.pulls {
 		if m != nil {
 			fx.Send(a.c.cfg.Self, a.c.lanes[lane], m)
 			a.pulls[lane] = nil
 		}
+	}
+	if a.answers == 0 {
+		return true
 	}
 	a.c.block(a.t, a.answers, a.last, fx)
 	return false
@@ -311,16 +334,19 @@ func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool 
 // join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
 // its block says does no harm.
 func (b *block) join(old *block, width int) {
-	rows := slices.Concat(old.rows, b.rows)
-	slices.Sort(rows)
-	rows = slices.Compact(rows)
-	values := make([]float32, 0, len(rows)*width)
-	for _, r := range rows {
-		from := b
-		if _, ok := slices.BinarySearch(b.rows, r); !ok {
-			from = old
+	n := len(old.rows) + len(b.rows)
+	rows, values := make([]uint32, 0, n), make([]float32, 0, n*width)
+	for i, j := 0, 0; i < len(old.rows) || j < len(b.rows); {
+		switch {
+		case i < len(old.rows) && (j == len(b.rows) || old.rows[i] < b.rows[j]):
+			rows, values = append(rows, old.rows[i]), append(values, old.values[i*width:(i+1)*width]...)
+			i++
+		case i < len(old.rows) && old.rows[i] == b.rows[j]:
+			i++ // the newer one counts
+		default:
+			rows, values = append(rows, b.rows[j]), append(values, b.values[j*width:(j+1)*width]...)
+			j++
 		}
-		values = append(values, from.view(int(r), int(r)+1, width)...)
 	}
 	b.commit, b.complete, b.rows, b.values = old.commit, old.complete, rows, values
 }

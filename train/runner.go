@@ -113,6 +113,14 @@ func (r *Runner) read(t *Task, tab Table, first, end bellows.RowID) bool {
 	return ok
 }
 
+func (r *Runner) prefetch(t *Task, tab Table, first, end bellows.RowID) {
+	fx := r.lock()
+	r.checkEnded(fx)
+	r.client.Prefetch(t.core, tab, first, end, fx)
+	r.unlock(fx)
+	r.bus.Drain()
+}
+
 func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
 	fx := r.lock()
 	r.checkEnded(fx)

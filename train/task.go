@@ -57,6 +57,13 @@ func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	return t.core.View(tab, first, end)
 }
 
+// Prefetch asks for the rows [first, end) of a table without waiting for them: a later pull, by this
+// task or another of the node, finds them in the cache or on their way.
+func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
+	t.checkRows(tab, first, end)
+	t.runner.prefetch(t, tab, first, end)
+}
+
 // Pull writes the named rows, in the order given, to dst: len(rows) x width values.
 func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 	if len(rows) == 0 {

@@ -1,0 +1,245 @@
+package client_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/client"
+	"bellows/route"
+	"bellows/table"
+	"bellows/wire"
+)
+
+var (
+	self       = wire.Address{Node: 1}
+	controller = wire.Address{Role: wire.Controller}
+	lanes      = []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}}
+)
+
+// desk is a client of two splits, on tables of two partitions: w is BSP, f is async.
+type desk struct {
+	*client.Client
+	t     *testing.T
+	fx    client.Effects
+	tasks map[bellows.SplitID]*client.Task
+	pulls []*wire.Pull
+	sent  []*wire.Push
+}
+
+func newDesk(t *testing.T) *desk {
+	tables := []table.Schema{
+		{Name: "w", Rows: 8, Width: 1, Partitions: 2},
+		{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async},
+	}
+	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
+	return &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r}), t: t,
+		tasks: map[bellows.SplitID]*client.Task{}}
+}
+
+// said is what the client has done since the last call, one line each.
+func (d *desk) said() string {
+	var lines []string
+	for _, t := range d.fx.Run {
+		d.tasks[t.Unit.Split] = t
+		lines = append(lines, fmt.Sprintf("run %v", t.Unit))
+	}
+	for _, t := range d.fx.Wake {
+		lines = append(lines, fmt.Sprintf("wake %v", t.Unit))
+	}
+	for _, e := range d.fx.Envelopes {
+		lines = append(lines, fmt.Sprintf("%v: %s", e.To, d.describe(e.Message)))
+	}
+	d.fx.Reset()
+	return strings.Join(lines, "\n")
+}
+
+func (d *desk) describe(m wire.Message) string {
+	switch m := m.(type) {
+	case *wire.Pull:
+		d.pulls = append(d.pulls, m)
+		s := "pull"
+		for _, p := range m.Parts {
+			s += fmt.Sprintf(" %v %v", p.Ref, p.Rows)
+		}
+		return s + fmt.Sprintf(" after commit %d clock %d", m.Need.Commit, m.Need.Clock)
+	case *wire.Push:
+		d.sent = append(d.sent, m)
+		s := fmt.Sprintf("push %v", m.Flush)
+		for _, c := range m.Chunks {
+			s += fmt.Sprintf(" %v %v%v of splits %d<<%d", c.Ref, c.Rows, c.Values, c.Subtree.Index, c.Subtree.Level)
+		}
+		return s
+	case *wire.Done:
+		return fmt.Sprintf("done %v: %d results, %d pairs", m.Flush, len(m.Results), len(m.Pairs))
+	case *wire.Failed:
+		return "failed: " + m.Reason
+	}
+	return fmt.Sprintf("%T", m)
+}
+
+func (d *desk) expect(lines ...string) {
+	d.t.Helper()
+	if got, want := d.said(), strings.Join(lines, "\n"); got != want {
+		d.t.Errorf("said:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func (d *desk) dispatch(clock bellows.Clock, commit bellows.CommitNumber, splits ...bellows.SplitID) {
+	m := wire.NewDispatch()
+	m.Commit = commit
+	for _, s := range splits {
+		m.Append(bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}, nil)
+	}
+	d.deliver(controller, m)
+}
+
+func (d *desk) deliver(from wire.Address, m wire.Message) {
+	d.Deliver(wire.Envelope{From: from, To: self, Message: m}, &d.fx)
+}
+
+// answer answers the last pull with the same value in every row.
+func (d *desk) answer(v float32, commit bellows.CommitNumber, complete bellows.Clock) {
+	m := wire.NewRows()
+	q := d.pulls[len(d.pulls)-1]
+	m.Request = q.Request
+	for i := range q.Parts {
+		p := m.Extend()
+		p.Ref, p.Rows, p.Commit, p.Complete = q.Parts[i].Ref, q.Parts[i].Rows, commit, complete
+		n := len(p.Rows)
+		if p.Rows == nil {
+			n = 4
+		}
+		for range n {
+			p.Values = append(p.Values, v)
+		}
+	}
+	d.deliver(lanes[0], m)
+}
+
+func (d *desk) finish(s bellows.SplitID) { d.Finish(d.tasks[s], []float64{1}, nil, &d.fx) }
+
+func (d *desk) read(s bellows.SplitID, tab bellows.TableID, first, end bellows.RowID) bool {
+	return d.Read(d.tasks[s], tab, first, end, &d.fx)
+}
+
+func TestTasksShareOneFetch(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0, 1)
+	d.expect("run split 0 clock 0 items [0,1)", "run split 1 clock 0 items [0,1)")
+	if d.read(0, 0, 0, 4) || d.read(1, 0, 0, 4) {
+		t.Fatal("rows out of nowhere")
+	}
+	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 0 clock -1")
+	d.answer(7, 0, -1)
+	d.expect("wake split 0 clock 0 items [0,1)", "wake split 1 clock 0 items [0,1)")
+	if !d.read(1, 0, 1, 3) || !slices.Equal(d.tasks[1].View(0, 1, 3), []float32{7, 7}) {
+		t.Error("the rows are not in the cache")
+	}
+	d.expect("")
+}
+
+func TestPrefetchWaitsForNothing(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.Prefetch(d.tasks[0], 0, 0, 4, &d.fx)
+	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 0 clock -1")
+	d.answer(3, 0, -1)
+	d.expect("")
+	if !d.read(0, 0, 0, 4) {
+		t.Error("what was fetched ahead is not there")
+	}
+}
+
+func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0, 1)
+	d.said()
+	for s := range bellows.SplitID(2) {
+		d.tasks[s].AddRow(0, 1, []float32{float32(s) + 1})
+	}
+	d.finish(1)
+	d.expect("") // split 0 still runs
+	d.finish(0)
+	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][3] of splits 0<<1")
+	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 1}})
+	d.expect("the controller: done flush 1 of node 1: 2 results, 1 pairs")
+	if d.Counts().Sent != 1 {
+		t.Errorf("%d row deltas sent, want 1: they are counted after aggregation", d.Counts().Sent)
+	}
+}
+
+func TestAFullLaneStopsNewTasks(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(1, 0, []float32{1})
+	d.finish(0)
+	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0")
+	id := bellows.FlushID{Client: 1, Seq: 1}
+	d.deliver(lanes[0], &wire.Full{Flush: id})
+	d.dispatch(0, 0, 1)
+	d.expect("") // waits with the flush
+	d.deliver(lanes[0], &wire.Room{Flush: id})
+	d.expect("run split 1 clock 0 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0")
+}
+
+func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(1, 0, []float32{5})
+	d.finish(0)
+	d.said()
+	d.read(0, 1, 0, 1)
+	d.said()
+	d.answer(10, 0, -1) // without the delta
+	d.said()
+	if v := d.tasks[0].View(1, 0, 1); v[0] != 15 {
+		t.Errorf("sees %v, want 10 and its own 5", v)
+	}
+	d.finish(0)
+	d.deliver(lanes[0], &wire.Committed{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1})
+	d.dispatch(2, 1, 0)
+	d.said()
+	if d.read(0, 1, 0, 1) {
+		t.Fatal("a block of commit 0 was served after commit 1 was known")
+	}
+	d.said()
+	d.answer(15, 1, -1) // with it
+	if v := d.tasks[0].View(1, 0, 1); v[0] != 15 {
+		t.Errorf("sees %v, want 15: its delta is in the rows", v)
+	}
+}
+
+func TestAFailedTaskTellsTheController(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.Finish(d.tasks[0], nil, fmt.Errorf("no such item"), &d.fx)
+	d.expect("the controller: failed: no such item")
+}
+
+func TestLongWaitsAreNamed(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(3, 2, 0)
+	d.said()
+	d.read(0, 0, 0, 4)
+	d.said()
+	var notices []string
+	for now := int64(1000); now <= 6000; now += 500 {
+		d.Tick(now, &d.fx)
+		notices = append(notices, d.fx.Notices...)
+		d.said()
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "split 0 clock 3") || !strings.Contains(notices[0], "table w") ||
+		!strings.Contains(notices[0], "after clock 2 of every split") {
+		t.Errorf("notices %q", notices)
+	}
+}
