@@ -42,7 +42,7 @@ func (b *Bare) Epoch() float64 {
 		for s := range p.splits {
 			w := newWorker(p, bellows.SplitID(s))
 			visits := p.itemsOf(bellows.SplitID(s), bellows.Clock(c))
-			w.descend(w.share.slice(visits.Begin, visits.End), b.slab(&p.users, b.users, s), b.slab(&p.items, b.items, (s+c)%p.splits), args)
+			w.descend(w.share.slice(visits.Begin, visits.End), b.slab(&p.users, b.users, s), b.slab(&p.items, b.items, p.rotation().part(s, c)), args)
 		}
 	}
 	return float64(p.trained)

@@ -54,15 +54,15 @@ func (s *share) begin(clock int) int {
 // leave room in a second-level cache of 512 KiB.
 const tileBytes = 192 << 10
 
-// cutStrata sorts the training ratings into shares: split, then clock t with the items of part
-// (split+t) mod splits, then tile, then by chance.
+// cutStrata sorts the training ratings into shares: split, then clock by the rotation, then tile,
+// then by chance.
 func (p *plan) cutStrata(set *data.RatingSet, rows []int32) {
-	n := p.splits
+	order, n := p.rotation(), p.clocks
 	key := func(r int32) int {
-		u, i := int(p.users.part[set.User[r]]), int(p.items.part[set.Item[r]])
-		return u*n + (i-u+n)%n
+		split := int(p.users.part[set.User[r]])
+		return split*n + order.clock(split, int(p.items.part[set.Item[r]]))
 	}
-	all, ends := p.sortBy(set, rows, n*n, key)
+	all, ends := p.sortBy(set, rows, p.splits*n, key)
 	for _, r := range rows {
 		at := ends[key(r)]
 		ends[key(r)]++
@@ -73,7 +73,7 @@ func (p *plan) cutStrata(set *data.RatingSet, rows []int32) {
 	for b, end := range ends {
 		block := all.slice(begin, end)
 		block.shuffle(p.seed, uint64(b))
-		p.tile(block, spare, b/n, (b/n+b%n)%n)
+		p.tile(block, spare, b/n, order.part(b/n, b%n))
 		begin = end
 	}
 	p.deal(all, ends, n)

@@ -9,9 +9,11 @@
 //  2. Users and items are relabelled so that parts of consecutive rows hold equally many ratings.
 //  3. schedule=strata (Gemulla et al. 2011, as in Litz §5): a split owns a part of the users; in
 //     clock t of an epoch split i visits the ratings between its users and the items of part
-//     (i+t) mod splits, with both parts under exclusive leases, in place. No two tasks that run
-//     together share a row, and the driver lets a task go as soon as the two tasks before it are
-//     done, so the result is the same bit for bit for any number of slots.
+//     (i+t) mod clocks, with both parts under exclusive leases, in place. Many splits of little
+//     data share few parts of the items, so that a task has enough to do; those that meet in one
+//     part go in the order of their numbers (see rotation). No two tasks that run together share a
+//     row, and the driver lets a task go as soon as the two tasks before it are done, so the
+//     result is the same bit for bit for any number of slots.
 //  4. schedule=ssp: the items are a table under SSP; a task pulls the rows of its clock's items,
 //     descends on a copy, and pushes what changed.
 //  5. After every epoch a clock that visits nothing scores the held-out ratings. They decide when

@@ -58,14 +58,18 @@ func (v *driver) release(k int, d dispatcher) {
 }
 
 // ready says whether split k's next clock may go. Under strata two tasks must be done: the split's
-// own before it, and that of split k+1, which held the part of the items one clock ago. Under SSP
-// the gate of the table holds tasks back, so all clocks of an epoch may queue.
+// own before it, and that of the split which holds the part of the items before. Under SSP the
+// gate of the table holds tasks back, so all clocks of an epoch may queue.
 func (v *driver) ready(k int) bool {
 	next := v.sent[k]
 	if next == v.plan.clocks {
 		return false
 	}
-	return v.plan.schedule == ssp || v.done[k] == next && v.done[(k+1)%len(v.done)] >= next
+	if v.plan.schedule == ssp {
+		return true
+	}
+	holder, clocks := v.plan.rotation().before(k)
+	return v.done[k] == next && v.done[holder] > next-clocks
 }
 
 func (v *driver) complete(c train.Completion, d dispatcher) {
@@ -85,7 +89,7 @@ func (v *driver) complete(c train.Completion, d dispatcher) {
 		return
 	}
 	v.release(k, d)
-	v.release((k+len(v.done)-1)%len(v.done), d)
+	v.release(v.plan.rotation().after(k), d)
 }
 
 func (v *driver) scoreAll(d dispatcher) {

@@ -16,6 +16,7 @@ type board struct {
 	t        *testing.T
 	p        *plan
 	next     []bellows.Clock
+	sent     []bellows.Unit // all, in order
 	out      []train.Completion
 	args     [][]float64 // of out
 	epochs   []train.Epoch
@@ -31,6 +32,7 @@ func newBoard(t *testing.T, p *plan) *board {
 func (b *board) DispatchTask(split bellows.SplitID, args ...float64) {
 	u := bellows.Unit{Split: split, Clock: b.next[split]}
 	b.next[split]++
+	b.sent = append(b.sent, u)
 	if !b.shares {
 		for _, o := range b.out {
 			if b.p.phase(u.Clock) < b.p.clocks && (o.Split == u.Split || b.part(o.Unit) == b.part(u)) {
@@ -42,7 +44,7 @@ func (b *board) DispatchTask(split bellows.SplitID, args ...float64) {
 	b.args = append(b.args, slices.Clone(args))
 }
 
-func (b *board) part(u bellows.Unit) int { return (int(u.Split) + b.p.phase(u.Clock)) % b.p.splits }
+func (b *board) part(u bellows.Unit) int { return (int(u.Split) + b.p.phase(u.Clock)) % b.p.clocks }
 
 func (b *board) Report(e train.Epoch) { b.epochs = append(b.epochs, e) }
 func (b *board) Finish()              { b.finished = true }
@@ -91,20 +93,50 @@ func valley(epoch int) (float64, float64) {
 }
 
 func TestNoTwoTasksShareAPart(t *testing.T) {
-	for _, splits := range []int{1, 2, 3, 8} {
-		p := planFor(t, small, config{schedule: strata, splits: splits, rank: 2, step: 1, epochs: 3})
+	for _, shape := range shapes {
+		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, epochs: 3})
 		for seed := range uint64(20) {
 			b := newBoard(t, p)
 			v := newDriver(p)
 			v.begin(b)
-			if len(b.out) != splits {
-				t.Fatalf("%d of %d splits begin at once", len(b.out), splits)
+			if want := min(shape.splits, shape.parts); len(b.out) != want {
+				t.Fatalf("%+v: %d splits begin at once, want %d", shape, len(b.out), want)
 			}
 			b.play(v, seed, steady)
 			for s, n := range b.next {
 				if int(n) != 3*p.clocksPerEpoch() {
 					t.Fatalf("split %d ran %d clocks in 3 epochs", s, n)
 				}
+			}
+		}
+	}
+}
+
+// TestPartsGoFromHandToHandInOneOrder: whatever completes first, each part sees its splits in the
+// order of clock and split, so that the result repeats.
+func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
+	for _, shape := range shapes {
+		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, epochs: 2})
+		for seed := range uint64(20) {
+			b := newBoard(t, p)
+			v := newDriver(p)
+			v.begin(b)
+			b.play(v, seed, steady)
+			last := make([]bellows.Unit, p.clocks)
+			visits := 0
+			for i, u := range b.sent {
+				if p.phase(u.Clock) == p.clocks {
+					continue
+				}
+				visits++
+				before := &last[b.part(u)]
+				if i > 0 && (u.Clock < before.Clock || u.Clock == before.Clock && u.Split < before.Split) {
+					t.Fatalf("%+v: part %d goes from %v to %v", shape, b.part(u), *before, u)
+				}
+				*before = u
+			}
+			if want := 2 * p.splits * p.clocks; visits != want {
+				t.Fatalf("%+v: %d visits in two epochs, want %d", shape, visits, want)
 			}
 		}
 	}

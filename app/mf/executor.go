@@ -27,13 +27,32 @@ func (w *worker) descend(c columns, users, items []float32, args []float64) floa
 	if len(c.rating) == 0 {
 		return 0
 	}
+	f := w.between(users, items)
+	f.Step, f.L2 = float32(args[0]), float32(args[1])
+	return vec.FactorBlock(f, c.user, c.item, c.rating)
+}
+
+// between is the model between the users and the items of two slabs.
+func (w *worker) between(users, items []float32) *vec.Factors {
 	f := &w.factors
 	f.P, f.Q = users, items
 	if w.plan.biases {
 		f.UserBias, f.ItemBias = users[f.Rank:], items[f.Rank:]
 	}
-	f.Step, f.L2 = float32(args[0]), float32(args[1])
-	return vec.FactorBlock(f, c.user, c.item, c.rating)
+	return f
+}
+
+// score is the sum of the squared errors of probes, by the slabs of their users and of their items.
+func (w *worker) score(g group, users, items []float32) float64 {
+	var sum float64
+	if len(g.pairs.rating) > 0 {
+		sum = vec.FactorScore(w.between(users, items), g.pairs.user, g.pairs.item, g.pairs.rating)
+	}
+	for j, r := range g.rest.rating {
+		e := float64(r - w.plan.predict(g.rest.user[j], g.rest.item[j], users, items))
+		sum += e * e
+	}
+	return sum
 }
 
 // scoreAll scores the split's held-out and test ratings: those of one part of the items after the
@@ -41,17 +60,17 @@ func (w *worker) descend(c columns, users, items []float32, args []float64) floa
 func (w *worker) scoreAll(t *train.Task, itemsOf func(t *train.Task, part int) []float32) {
 	users := t.Lease(usersTable, bellows.PartitionID(t.Split()), train.Shared)
 	var held, tested float64
-	for g := range w.plan.splits + 1 {
-		h, s := w.share.held.of(g), w.share.test.of(g)
-		if len(h.rating)+len(s.rating) == 0 {
+	for part := range w.plan.parts() + 1 {
+		h, s := w.share.held.of(part), w.share.test.of(part)
+		if h.size()+s.size() == 0 {
 			continue
 		}
 		var items []float32
-		if g < w.plan.splits {
-			items = itemsOf(t, g)
+		if part < w.plan.parts() {
+			items = itemsOf(t, part)
 		}
-		held += w.plan.score(h, users, items)
-		tested += w.plan.score(s, users, items)
+		held += w.score(h, users, items)
+		tested += w.score(s, users, items)
 	}
 	t.SignalTaskCompletion(held, tested)
 }
@@ -67,15 +86,19 @@ func (e *strataExecutor) RunTask(t *train.Task) error {
 		e.scoreAll(t, sharedItems)
 		return nil
 	}
-	split := int(t.Split())
-	part := (split + phase) % p.splits
+	split, order := int(t.Split()), p.rotation()
+	part := order.part(split, phase)
 	users := t.Lease(usersTable, bellows.PartitionID(split), train.Exclusive)
 	items := t.Lease(itemsTable, bellows.PartitionID(part), train.Exclusive)
 	args := t.Args()
-	if args[2] != 0 && phase == 0 {
-		// In clock 0 every part of both tables is held by exactly one task.
-		p.refill(usersTable, &p.users, split, users)
-		p.refill(itemsTable, &p.items, part, items)
+	if args[2] != 0 {
+		// Whoever holds a part first in the epoch gives it its first values.
+		if phase == 0 {
+			p.refill(usersTable, &p.users, split, users)
+		}
+		if order.first(split, phase) {
+			p.refill(itemsTable, &p.items, part, items)
+		}
 	}
 	visits := t.Items()
 	t.SignalTaskCompletion(e.descend(e.share.slice(visits.Begin, visits.End), users, items, args))

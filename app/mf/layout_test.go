@@ -90,25 +90,60 @@ func planFor(t *testing.T, m Made, c config) *plan {
 	return p
 }
 
+// shapes have as many splits as parts, more, a multiple, and fewer.
+var shapes = []rotation{{1, 1}, {2, 2}, {3, 3}, {8, 8}, {8, 4}, {7, 3}, {9, 2}, {5, 1}, {1, 4}, {3, 5}, {4, 9}, {16, 6}}
+
 func TestStrataVisitEveryRatingOnce(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 5, rank: 7, biases: true, step: 0.02})
-	var got []visit
-	for s := range p.shares {
-		for c := range p.clocks {
-			part := (s + c) % p.splits
-			items := p.itemsOf(bellows.SplitID(s), bellows.Clock(c))
-			block := p.shares[s].slice(items.Begin, items.End)
-			for j := range block.rating {
-				if int(block.user[j]) >= p.users.rows(s) || int(block.item[j]) >= p.items.rows(part) {
-					t.Fatalf("split %d clock %d visits user %d, item %d outside its parts", s, c, block.user[j], block.item[j])
+	for _, shape := range shapes {
+		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 7, biases: true, step: 0.02})
+		var got []visit
+		for s := range p.shares {
+			for c := range p.clocks {
+				part := (s + c) % p.clocks
+				items := p.itemsOf(bellows.SplitID(s), bellows.Clock(c))
+				block := p.shares[s].slice(items.Begin, items.End)
+				for j := range block.rating {
+					if int(block.user[j]) >= p.users.rows(s) || int(block.item[j]) >= p.items.rows(part) {
+						t.Fatalf("%+v: split %d clock %d visits user %d, item %d outside its parts", shape, s, c, block.user[j], block.item[j])
+					}
+					got = append(got, visit{int32(p.users.bounds[s]) + block.user[j], int32(p.items.bounds[part]) + block.item[j], block.rating[j]})
 				}
-				got = append(got, visit{int32(p.users.bounds[s]) + block.user[j], int32(p.items.bounds[part]) + block.item[j], block.rating[j]})
 			}
 		}
+		slices.SortFunc(got, visit.compare)
+		if want := wanted(p, small); !slices.Equal(got, want) {
+			t.Errorf("%+v: an epoch makes %d visits that are not the %d training ratings", shape, len(got), len(want))
+		}
 	}
-	slices.SortFunc(got, visit.compare)
-	if want := wanted(p, small); !slices.Equal(got, want) {
-		t.Errorf("an epoch makes %d visits that are not the %d training ratings", len(got), len(want))
+}
+
+// TestRotationAgreesWithItself: who holds a part before and after, from the order alone.
+func TestRotationAgreesWithItself(t *testing.T) {
+	for _, o := range shapes {
+		for part := range o.parts {
+			var hands [][2]int // split and clock, in order
+			for c := range o.parts {
+				for s := range o.splits {
+					if o.part(s, c) == part {
+						hands = append(hands, [2]int{s, c})
+					}
+					if o.clock(s, o.part(s, c)) != c {
+						t.Fatalf("%+v: split %d is not back at its part in clock %d", o, s, c)
+					}
+				}
+			}
+			for i, h := range hands {
+				if o.first(h[0], h[1]) != (i == 0) {
+					t.Errorf("%+v: split %d in clock %d is hand %d of part %d", o, h[0], h[1], i, part)
+				}
+				if holder, clocks := o.before(h[0]); i > 0 && hands[i-1] != [2]int{holder, h[1] - clocks} {
+					t.Errorf("%+v: before %v comes split %d, %d clocks ago; want %v", o, h, holder, clocks, hands[i-1])
+				}
+				if i > 0 && o.after(hands[i-1][0]) != h[0] {
+					t.Errorf("%+v: after %v comes split %d, want %v", o, hands[i-1], o.after(hands[i-1][0]), h)
+				}
+			}
+		}
 	}
 }
 
@@ -134,7 +169,7 @@ func TestClocksVisitEveryRatingOnce(t *testing.T) {
 func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
 	// Rows of 2048 values make tiles of 24 rows.
-	p := planFor(t, m, config{schedule: strata, splits: 2, rank: 2047, biases: true, step: 0.02})
+	p := planFor(t, m, config{schedule: strata, splits: 2, clocks: 2, rank: 2047, biases: true, step: 0.02})
 	var got []visit
 	changes := 0
 	for s := range p.shares {
@@ -172,19 +207,26 @@ func TestProbesGroupByItemPart(t *testing.T) {
 	found := 0
 	for s := range p.shares {
 		q := &p.shares[s].test
-		for g := range p.splits + 1 {
-			c := q.of(g)
+		for g := range 2*p.parts() + 2 {
+			part, pairs := g%(p.parts()+1), g <= p.parts()
+			c := q.of(part).rest
+			if pairs {
+				c = q.of(part).pairs
+			}
 			for j := range c.rating {
 				found++
 				one := list[slices.IndexFunc(list, func(o probe) bool { return p.scale.standard(o.rating) == c.rating[j] })]
-				if (one.item < 0) != (g == p.splits) || (one.item < 0) != (c.item[j] < 0) || (one.user < 0) != (c.user[j] < 0) {
-					t.Errorf("probe %v is in group %d as user %d, item %d", one, g, c.user[j], c.item[j])
+				if pairs != (one.user >= 0 && one.item >= 0) {
+					t.Errorf("probe %v is in the wrong block of part %d", one, part)
+				}
+				if (one.item < 0) != (part == p.parts()) || (one.item < 0) != (c.item[j] < 0) || (one.user < 0) != (c.user[j] < 0) {
+					t.Errorf("probe %v is in part %d as user %d, item %d", one, part, c.user[j], c.item[j])
 				}
 				if one.user >= 0 && (int(p.users.part[one.user]) != s || p.users.local(one.user) != c.user[j]) {
 					t.Errorf("probe %v is scored by split %d as row %d", one, s, c.user[j])
 				}
-				if one.item >= 0 && (int(p.items.part[one.item]) != g || p.items.local(one.item) != c.item[j]) {
-					t.Errorf("probe %v is in group %d as row %d", one, g, c.item[j])
+				if one.item >= 0 && (int(p.items.part[one.item]) != part || p.items.local(one.item) != c.item[j]) {
+					t.Errorf("probe %v is in part %d as row %d", one, part, c.item[j])
 				}
 			}
 		}

@@ -72,12 +72,12 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
 	p := &plan{config: c, scale: newScale(set.Rating, train), trained: int64(len(train)), held: len(held)}
-	if err := p.chooseSplits(len(train), len(set.Users), len(set.Items)); err != nil {
+	if err := p.chooseParts(len(train), len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
 	p.width = rowWidth(c.rank, c.biases)
 	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, mix(c.seed, 1))
-	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.splits, mix(c.seed, 2))
+	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), mix(c.seed, 2))
 	p.recipe = newRecipe(c, len(train), p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
@@ -93,36 +93,67 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 	return p, nil
 }
 
-// taskRatings is the size of a task that Splits aim at: 100 to 200 µs at rank 32, so that the price of a
-// task is small beside it.
+// taskRatings is the size of a task that auto splits aim at: 100 to 200 µs at rank 32, so that the price of a
+// task is small beside it. Tasks of more splits than that are smaller, but of ratingsLeast where the parts of
+// the items can be fewer. They cannot where slots would stand idle: splits are made for up to 16 slots' turns,
+// so an eighth of them leaves every slot two parts to choose from.
 const (
-	taskRatings   = 16000
-	splitsAutoMax = 256
-	splitsAutoMin = 4
+	taskRatings    = 16000
+	ratingsLeast   = 8000
+	splitsAutoMax  = 256
+	splitsAutoMin  = 4
+	partsLeast     = 4
+	splitsEachPart = 8
 )
 
-// chooseSplits fixes splits and clocks. The number of compute slots plays no part: it may change.
-func (p *plan) chooseSplits(ratings, users, items int) error {
-	most := min(users, items)
+// chooseParts fixes splits and clocks. The number of compute slots plays no part: it may change.
+func (p *plan) chooseParts(ratings, users, items int) error {
+	most := users
+	if p.schedule == ssp {
+		most = min(users, items)
+	}
 	if p.splits > most {
 		return bellows.Errorf(bellows.Config, "set mf", fmt.Sprintf("splits=%d", p.splits),
 			"more than the data can be cut into: %d users, %d items", users, items)
 	}
+	if p.schedule == ssp {
+		p.chooseClocks(ratings, most)
+		return nil
+	}
+	if p.clocks > items {
+		return bellows.Errorf(bellows.Config, "set mf", fmt.Sprintf("clocks=%d", p.clocks),
+			"more parts than there are items: %d", items)
+	}
+	if p.splits == 0 {
+		p.splits = min(max(int(math.Sqrt(float64(ratings)/taskRatings)), splitsAutoMin), splitsAutoMax, users, items)
+	}
+	if p.clocks == 0 {
+		fed := ratings / p.splits / ratingsLeast
+		p.clocks = min(max(fed, p.splits/splitsEachPart, partsLeast), p.splits, items)
+	}
+	return nil
+}
+
+// chooseClocks fixes splits and clocks under schedule=ssp.
+func (p *plan) chooseClocks(ratings, most int) {
 	if p.clocks == 0 {
 		p.clocks = sspClocks
 	}
 	if p.splits == 0 {
-		aim := math.Sqrt(float64(ratings) / taskRatings)
-		if p.schedule == ssp {
-			aim = float64(ratings) / taskRatings / float64(p.clocks)
-		}
-		p.splits = min(max(int(aim), splitsAutoMin), splitsAutoMax, most)
+		p.splits = min(max(ratings/taskRatings/p.clocks, splitsAutoMin), splitsAutoMax, most)
 	}
-	if p.schedule == strata {
-		p.clocks = p.splits
-	}
-	return nil
 }
+
+// parts is the number of parts of the items.
+func (p *plan) parts() int {
+	if p.schedule == ssp {
+		return p.splits
+	}
+	return p.clocks
+}
+
+// rotation is the order of visits under schedule=strata.
+func (p *plan) rotation() rotation { return rotation{p.splits, p.clocks} }
 
 // rowWidth is factors and bias, padded to whole cache lines.
 func rowWidth(rank int, biases bool) int {

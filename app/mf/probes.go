@@ -5,12 +5,13 @@ import (
 	"bellows/vec"
 )
 
-// probes are ratings that are scored and never trained on, grouped by the part of their items so
-// that each part is read once. The last group has the items without a training rating; such a user
-// or item is unseen: -1.
+// probes are ratings that are scored and never trained on, by the part of their items so that each
+// part is read once: first the pairs of a known user and a known item, in one block for each part,
+// then the rest in the same way. The last block of the rest has the items without a training
+// rating. A user or an item without one is unseen: -1.
 type probes struct {
 	columns
-	ends []int // by group
+	ends []int // by block
 }
 
 // probe is one rating to score: ids of the training data, or -1 where it does not know them.
@@ -19,48 +20,68 @@ type probe struct {
 	rating     float32
 }
 
+// group is the probes of one part of the items: pairs, and those that miss a side.
+type group struct{ pairs, rest columns }
+
+func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
+
 // group sorts probes into the shares of their users; unseen users go round.
 func (p *plan) group(list []probe, into func(*share) *probes) {
-	groups := p.splits + 1
-	key := func(i int) (split, group int) {
-		split, group = i%p.splits, p.splits
-		if p.users.seen(list[i].user) {
+	parts := p.parts()
+	key := func(i int) (split, block int) {
+		split, block = i%p.splits, 2*parts
+		user, item := p.users.seen(list[i].user), p.items.seen(list[i].item)
+		if user {
 			split = int(p.users.part[list[i].user])
 		}
-		if p.items.seen(list[i].item) {
-			group = int(p.items.part[list[i].item])
+		switch {
+		case user && item:
+			block = int(p.items.part[list[i].item])
+		case item:
+			block = parts + int(p.items.part[list[i].item])
 		}
-		return split, group
+		return split, block
 	}
 	for s := range p.shares {
-		into(&p.shares[s]).ends = make([]int, groups)
+		into(&p.shares[s]).ends = make([]int, 2*parts+1)
 	}
 	for i := range list {
-		s, g := key(i)
-		into(&p.shares[s]).ends[g]++
+		s, b := key(i)
+		into(&p.shares[s]).ends[b]++
 	}
 	for s := range p.shares {
 		into(&p.shares[s]).allot()
 	}
 	for i, one := range list {
-		s, g := key(i)
-		p.place(into(&p.shares[s]), g, one)
+		s, b := key(i)
+		p.place(into(&p.shares[s]), b, one)
+	}
+	for s := range p.shares {
+		p.tileAll(into(&p.shares[s]), s)
 	}
 }
 
-// allot turns the groups' sizes into where they begin, and takes the memory.
+// tileAll orders the pairs of a split as its visits are, to find their rows in the cache.
+func (p *plan) tileAll(q *probes, split int) {
+	spare := makeColumns(longest(q.ends))
+	for part := range p.parts() {
+		p.tile(q.block(part), spare, split, part)
+	}
+}
+
+// allot turns the blocks' sizes into where they begin, and takes the memory.
 func (q *probes) allot() {
 	total := 0
-	for g, size := range q.ends {
-		q.ends[g] = total
+	for b, size := range q.ends {
+		q.ends[b] = total
 		total += size
 	}
 	q.columns = makeColumns(total)
 }
 
-func (p *plan) place(q *probes, group int, one probe) {
-	at := q.ends[group]
-	q.ends[group]++
+func (p *plan) place(q *probes, block int, one probe) {
+	at := q.ends[block]
+	q.ends[block]++
 	q.user[at], q.item[at] = -1, -1
 	if p.users.seen(one.user) {
 		q.user[at] = p.users.local(one.user)
@@ -74,23 +95,21 @@ func (p *plan) place(q *probes, group int, one probe) {
 // seen says whether the id has a training rating.
 func (a *axis) seen(id int32) bool { return id >= 0 && a.count[id] > 0 }
 
-// of returns a group's probes.
-func (q *probes) of(group int) columns {
-	begin := 0
-	if group > 0 {
-		begin = q.ends[group-1]
+// of returns the probes of a part of the items; the part after the last is that of unseen items.
+func (q *probes) of(part int) group {
+	parts := len(q.ends) / 2
+	if part == parts {
+		return group{rest: q.block(2 * parts)}
 	}
-	return q.slice(begin, q.ends[group])
+	return group{q.block(part), q.block(parts + part)}
 }
 
-// score is the sum of the squared errors of probes, by the slabs of their users and of their items.
-func (p *plan) score(c columns, users, items []float32) float64 {
-	var sum float64
-	for j, r := range c.rating {
-		e := float64(r - p.predict(c.user[j], c.item[j], users, items))
-		sum += e * e
+func (q *probes) block(number int) columns {
+	begin := 0
+	if number > 0 {
+		begin = q.ends[number-1]
 	}
-	return sum
+	return q.slice(begin, q.ends[number])
 }
 
 // predict is the standardised prediction from what is known of the user and the item.

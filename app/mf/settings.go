@@ -29,8 +29,8 @@ func (App) Describe() app.Description {
 			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
-			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 16,000 ratings, and four at least"},
-			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is splits under strata, 10 under ssp"},
+			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 16,000 ratings, and at least four splits"},
+			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is 10 under ssp; under strata also the parts of the items, auto is splits, or fewer where tasks would be small"},
 			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
 			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
 		},
@@ -100,9 +100,6 @@ func (c *config) readChosen(v app.Values) {
 	}
 	if !v.IsAuto("clocks") {
 		c.clocks = v.Int("clocks", 1, clocksMax)
-		if c.schedule == strata && c.clocks != c.splits {
-			v.Refuse("clocks", "schedule=strata visits every part of the items once, so clocks is the number of splits; leave it out, or choose schedule=ssp")
-		}
 	}
 	if !v.IsAuto("early_stop") {
 		c.earlyStop = v.Bool("early_stop")

@@ -1,6 +1,7 @@
 package mf
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,8 +27,9 @@ func TestRefusedInputs(t *testing.T) {
 		{"l2", app.Input{Data: set, Settings: map[string]string{"l2": "much"}}, bellows.Config, "l2=much: must be a number from 0 to 1"},
 		{"biases", app.Input{Data: set, Settings: map[string]string{"biases": "both"}}, bellows.Config, "biases=both: must be true or false"},
 		{"schedule", app.Input{Data: set, Settings: map[string]string{"schedule": "bsp"}}, bellows.Config, "schedule=bsp: must be one of strata, ssp"},
-		{"clocks", app.Input{Data: set, Settings: map[string]string{"clocks": "7", "splits": "3"}}, bellows.Config, "clocks=7: schedule=strata visits every part of the items once"},
-		{"splits", app.Input{Data: set, Settings: map[string]string{"splits": "41"}}, bellows.Config, "splits=41: more than the data can be cut into: 60 users, 40 items"},
+		{"clocks", app.Input{Data: set, Settings: map[string]string{"clocks": "41", "splits": "3"}}, bellows.Config, "clocks=41: more parts than there are items: 40"},
+		{"splits", app.Input{Data: set, Settings: map[string]string{"splits": "61"}}, bellows.Config, "splits=61: more than the data can be cut into: 60 users, 40 items"},
+		{"splits of ssp", app.Input{Data: set, Settings: map[string]string{"splits": "41", "schedule": "ssp"}}, bellows.Config, "splits=41: more than the data can be cut into: 60 users, 40 items"},
 		{"staleness", app.Input{Data: set, Staleness: stale(2)}, bellows.Config, "schedule=strata: leases read nothing stale"},
 		{"goal", app.Input{Data: set, Goal: &app.Goal{Metric: "accuracy"}}, bellows.Usage, "accuracy: no metric of this application"},
 		{"no ratings", app.Input{Data: empty}, bellows.BadData, "the data holds no ratings"},
@@ -84,7 +86,7 @@ func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
 func TestEveryTableIsValid(t *testing.T) {
 	set, _ := small.Sets()
 	for _, settings := range []map[string]string{
-		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "40"},
+		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "60"}, {"splits": "2", "clocks": "40"},
 	} {
 		run, err := App{}.NewRun(app.Input{Data: set, Settings: settings})
 		if err != nil {
@@ -97,6 +99,33 @@ func TestEveryTableIsValid(t *testing.T) {
 			if s.Width%16 != 0 {
 				t.Errorf("%v: rows of %s are %d values, no whole cache lines", settings, s.Name, s.Width)
 			}
+		}
+	}
+}
+
+// TestSplitsAreWhatWasAsked: the number of executors is the user's; the parts of the items follow the data.
+func TestSplitsAreWhatWasAsked(t *testing.T) {
+	set, _ := Made{Users: 900, Items: 500, Rank: 1, Each: 100, Noise: 0.3, Mean: 3, Unit: 1, Seed: 2}.Sets()
+	for _, tt := range []struct{ splits, clocks, wantSplits, wantClocks string }{
+		{"auto", "auto", "4", "4"},
+		{"1", "auto", "1", "1"},
+		{"3", "auto", "3", "3"},
+		{"6", "auto", "6", "4"},
+		{"64", "auto", "64", "8"},
+		{"900", "auto", "900", "112"},
+		{"2", "5", "2", "5"},
+		{"7", "2", "7", "2"},
+		{"1", "500", "1", "500"},
+	} {
+		run, err := App{}.NewRun(app.Input{Data: set, Settings: map[string]string{"splits": tt.splits, "clocks": tt.clocks}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, c := run.Settings["splits"], run.Settings["clocks"]; s != tt.wantSplits || c != tt.wantClocks {
+			t.Errorf("splits=%s clocks=%s give splits=%s clocks=%s; want %s and %s", tt.splits, tt.clocks, s, c, tt.wantSplits, tt.wantClocks)
+		}
+		if got, want := run.Job.Splits, tt.wantSplits; strconv.Itoa(got) != want {
+			t.Errorf("splits=%s runs %d splits", tt.splits, got)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestRecoversAPlantedMatrix(t *testing.T) {
 		{Users: 300, Items: 400, Rank: 2, Each: 60, Noise: 0.3, Mean: -5000, Unit: 1000, Seed: 2},
 	} {
 		training, test := m.Sets()
-		for _, settings := range []map[string]string{nil, {"schedule": "ssp"}, {"rank": "8", "splits": "7"}} {
+		for _, settings := range []map[string]string{nil, {"schedule": "ssp"}, {"rank": "8", "splits": "7"}, {"splits": "50"}} {
 			o := fit(t, app.Input{Data: training, Test: test, Seed: 1, Settings: settings}, 2)
 			got, noise := o.rmse(t, test)/m.Unit, m.Noise
 			if got > 1.25*noise {
@@ -102,7 +102,7 @@ func TestRecoversAPlantedMatrix(t *testing.T) {
 func TestSlotsDoNotChangeTheResult(t *testing.T) {
 	training, _ := mf.Made{Users: 120, Items: 90, Rank: 2, Each: 30, Noise: 0.3, Mean: 3, Unit: 1, Seed: 4}.Sets()
 	for _, settings := range []map[string]string{
-		{"splits": "6"}, {"splits": "5", "biases": "off"}, {"schedule": "ssp", "splits": "5", "clocks": "4"},
+		{"splits": "6"}, {"splits": "5", "biases": "off"}, {"splits": "20", "clocks": "3"}, {"splits": "2", "clocks": "5"}, {"schedule": "ssp", "splits": "5", "clocks": "4"},
 	} {
 		in := app.Input{Data: training, Seed: 7, Epochs: 6, Settings: settings}
 		one := fit(t, in, 1)
