@@ -41,6 +41,9 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("splits of the run: %w", err)
 	}
+	if clocks := run.Settings["clocks"]; clocks != run.Settings["splits"] {
+		return nil, fmt.Errorf("the run cuts users into %d parts and items into %s: the bare loop is for equally many", parts, clocks)
+	}
 	rank, err := strconv.Atoi(run.Settings["rank"])
 	if err != nil {
 		return nil, fmt.Errorf("rank of the run: %w", err)
@@ -52,7 +55,9 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	l.users, l.items = l.slabs(users, run.Job.Tables[0].Init), l.slabs(items, run.Job.Tables[1].Init)
 	l.fill(r, users, items)
 	for b := range l.blocks {
-		l.tile(&l.blocks[b], len(l.items[(b/parts+b%parts)%parts])/l.width)
+		items := len(l.items[(b/parts+b%parts)%parts]) / l.width
+		l.tile(&l.blocks[b], items)
+		l.tile(&l.held[b], items)
 	}
 	return l, nil
 }
@@ -163,10 +168,8 @@ func (l *factorLoop) score(threads int) {
 		l.sums[part] = 0
 		for step := range l.parts {
 			f, c := l.factors(part, (part+step)%l.parts), l.held[part*l.parts+step]
-			for j, r := range c.rating {
-				p, q := f.P[int(c.user[j])*l.width:][:l.width], f.Q[int(c.item[j])*l.width:][:l.width]
-				e := float64(r - p[l.rank] - q[l.rank] - vec.Dot(p[:l.rank], q[:l.rank]))
-				l.sums[part] += e * e
+			if len(c.rating) > 0 {
+				l.sums[part] += vec.FactorScore(&f, c.user, c.item, c.rating)
 			}
 		}
 	})
