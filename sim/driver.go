@@ -12,10 +12,9 @@ import (
 type dispatching int
 
 const (
-	running      dispatching = iota // each split as soon as its last clock is committed
-	pipelined                       // several clocks of each split ahead
-	strata                          // all splits a clock, then the next
-	dispatchings                    // how many there are
+	running   dispatching = iota // each split as soon as its last clock is committed
+	pipelined                    // several clocks of each split ahead
+	strata                       // all splits a clock, then the next
 )
 
 // driver dispatches every split's clocks once, and checks what it is told.

@@ -161,10 +161,13 @@ func (w *world) mayEnd(format string, args ...any) {
 	w.faults.ends = append(w.faults.ends, fmt.Sprintf(format, args...))
 }
 
-// cut silences one direction between a node and another.
+// cut silences one direction between a node and another, mostly what it says to a lane.
 func (w *world) cut(n *node, millis int64) {
-	other := w.nodes[(int(n.id)+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)]
-	if w.rng.IntN(2) == 0 {
+	other := w.lanes[w.rng.IntN(len(w.lanes))].node
+	if other == n || w.rng.IntN(4) == 0 {
+		other = w.nodes[(int(n.id)+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)]
+	}
+	if w.rng.IntN(4) == 0 {
 		n, other = other, n
 	}
 	l := n.links[other.id]

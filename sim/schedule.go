@@ -41,12 +41,12 @@ func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
 	s := &schedule{rng: rng, job: jobs[rng.IntN(shapes)](), keepFrom: never, turnAt: never}
 	s.drawTopology()
-	s.drive = dispatching(rng.IntN(int(dispatchings)))
+	s.drive = []dispatching{running, pipelined, strata, strata}[rng.IntN(4)]
 	s.ahead = 1
 	if s.drive == pipelined {
 		s.ahead = 2 + rng.IntN(3)
 	}
-	if s.drive == strata && rng.IntN(2) == 0 {
+	if s.drive == strata && rng.IntN(4) > 0 {
 		s.keepFrom = bellows.Clock(rng.IntN(s.job.clocks))
 	}
 	if s.drive == strata && rng.IntN(2) == 0 {
