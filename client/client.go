@@ -203,7 +203,7 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 // startQueued starts the next task of every split that is free, unless a lane has no room: then
 // nothing new is begun.
 func (c *Client) startQueued(fx *Effects) {
-	if c.full > 0 || c.failed || c.ended != nil {
+	if c.full > 0 || (c.failed && !planted.On(planted.FailureIgnored)) || c.ended != nil {
 		return
 	}
 	for _, s := range c.splits {

@@ -36,10 +36,12 @@ const (
 	CopyForgotten           // server: what an exclusive holder sends back is not copied
 	KeepAtOnce              // server: an image is kept without what a lease keeps out
 	LeasedOutDropped        // server: what a lease keeps out at the job's end is dropped
+	FullUncounted           // server: what found no room is not accounted for at the job's end
 	NumberWhenVisible       // server: a client learns its flush's number only when all of it is visible
 	JoinAcrossOwn           // client: cached rows are joined although an own update lies between
 	LaterClockShared        // client: a read waits for another's question about a later clock
 	OwnCommitForgotten      // client: a read need not see the split's own commits
+	FailureIgnored          // client: tasks begin after another has failed
 	CousinsMerged           // client: subtrees that are not siblings are merged
 	SilenceIgnored          // coord: a client's lease never runs out
 	OldDoneAccepted         // coord: a done that names an older generation is accepted
@@ -54,8 +56,8 @@ var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resen
 	"overlap-accepted", "generation-unchecked", "applied-when-held", "visible-when-recorded",
 	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival",
 	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
-	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "number-when-visible", "join-across-own",
-	"later-clock-shared", "own-commit-forgotten", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
+	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "full-uncounted", "number-when-visible", "join-across-own",
+	"later-clock-shared", "own-commit-forgotten", "failure-ignored", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
 	"gone-not-told", "ack-early"}
 
 func (b Bug) String() string { return names[b] }

@@ -406,7 +406,9 @@ func (l *Lane) end(out *wire.Outbox) {
 	}
 	l.held = nil
 	for _, w := range l.waiting {
-		l.counts.Dropped += w.rows
+		if !planted.On(planted.FullUncounted) {
+			l.counts.Dropped += w.rows
+		}
 	}
 	for _, p := range l.owned {
 		applied, dropped := p.settle()
