@@ -28,8 +28,6 @@ type Task struct {
 	ready  chan struct{} // one token: try again
 	waited time.Duration
 	order  []bellows.RowID
-	place  []int32
-	block  []float32
 }
 
 // unwound is what stops a task whose job has ended.
