@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -34,6 +35,9 @@ type factorLoop struct {
 	blocks             []columns   // by user part, then step: items of part (user part + step) mod parts
 	held               []columns   // likewise
 	sums               []float64   // squared errors by user part
+	best               float64     // least sum of them after an epoch
+	bestUsers          [][]float32 // the slabs as they were then
+	bestItems          [][]float32
 }
 
 func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
@@ -50,9 +54,10 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	}
 	r := set.Join().Ratings
 	l := &factorLoop{parts: parts, width: run.Job.Tables[0].Width, rank: rank, blocks: make([]columns, parts*parts),
-		held: make([]columns, parts*parts), sums: make([]float64, parts)}
+		held: make([]columns, parts*parts), sums: make([]float64, parts), best: math.Inf(1)}
 	users, items := l.deal(r.User, len(r.Users)), l.deal(r.Item, len(r.Items))
 	l.users, l.items = l.slabs(users, run.Job.Tables[0].Init), l.slabs(items, run.Job.Tables[1].Init)
+	l.bestUsers, l.bestItems = likeSlabs(l.users), likeSlabs(l.items)
 	l.fill(r, users, items)
 	for b := range l.blocks {
 		items := len(l.items[(b/parts+b%parts)%parts]) / l.width
@@ -106,6 +111,14 @@ func (l *factorLoop) slabs(places []place, init table.Init) [][]float32 {
 		first += rows[part]
 	}
 	return slabs
+}
+
+func likeSlabs(slabs [][]float32) [][]float32 {
+	like := make([][]float32, len(slabs))
+	for i, s := range slabs {
+		like[i] = make([]float32, len(s))
+	}
+	return like
 }
 
 // fill puts every rating into its block, in an order by chance.
@@ -163,6 +176,7 @@ func (l *factorLoop) visit(threads int) int {
 	return visited
 }
 
+// score scores what is held out, and keeps a copy of the best model so far, as a run that stops early does.
 func (l *factorLoop) score(threads int) {
 	each(threads, l.parts, func(part int) {
 		l.sums[part] = 0
@@ -173,4 +187,15 @@ func (l *factorLoop) score(threads int) {
 			}
 		}
 	})
+	sum := 0.0
+	for _, part := range l.sums {
+		sum += part
+	}
+	if sum < l.best {
+		l.best = sum
+		each(threads, l.parts, func(part int) {
+			copy(l.bestUsers[part], l.users[part])
+			copy(l.bestItems[part], l.items[part])
+		})
+	}
 }
