@@ -250,7 +250,9 @@ func (p *process) run(ctx context.Context) (*Result, error) {
 	for {
 		select {
 		case o := <-p.outcome:
-			p.runner.Close()
+			if err := p.runner.Close(); err != nil {
+				return nil, err
+			}
 			return p.result(o)
 		case <-done:
 			p.interrupt.Store(true)

@@ -2,9 +2,11 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"bellows"
@@ -85,5 +87,34 @@ func TestCounting(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestAJobThatEndsEarlyLeavesNoWorkerBehind fails one worker and wants the functions of the others
+// unwound, deferred calls included.
+func TestAJobThatEndsEarlyLeavesNoWorkerBehind(t *testing.T) {
+	var left atomic.Int32
+	job := train.Job{
+		Tables: []table.Schema{{Name: "w", Rows: 1, Width: 1}},
+		Splits: 4,
+		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
+	}
+	train.Loop(&job, 100, func(w *train.Worker) error {
+		left.Add(1)
+		defer left.Add(-1)
+		for range 100 {
+			if w.Split() == 1 && w.Now() == 5 {
+				return errors.New("enough")
+			}
+			w.Inc(0, 0, 0, w.Get(0, 0, 0)+1)
+			w.Clock()
+		}
+		return nil
+	})
+	if _, err := node.Train(context.Background(), job, node.Options{Slots: 2}); err == nil {
+		t.Error("the job ended without the worker's error")
+	}
+	if n := left.Load(); n != 0 {
+		t.Errorf("%d worker functions are still there", n)
 	}
 }

@@ -31,7 +31,8 @@ type Job struct {
 	NewExecutor func(split bellows.SplitID) (Executor, error)
 }
 
-// Executor runs the tasks of one split, one after the other (Litz §3).
+// Executor runs the tasks of one split, one after the other (Litz §3). One that is an io.Closer is
+// closed when the job has ended.
 type Executor interface {
 	// RunTask does the task's unit of work. An error ends the job, with nothing of the task applied.
 	RunTask(t *Task) error

@@ -1,7 +1,9 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -222,8 +224,16 @@ func (r *Runner) call(t *Task) (err error) {
 	return r.executors[t.Split()].RunTask(t)
 }
 
-// Close waits until no task runs any more. The job must have ended.
-func (r *Runner) Close() {
+// Close waits until no task runs any more, and closes the executors that are io.Closers. The job must
+// have ended.
+func (r *Runner) Close() error {
 	<-r.ended
 	r.slots.close()
+	var err error
+	for _, e := range r.executors {
+		if c, ok := e.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
 }

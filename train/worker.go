@@ -49,6 +49,17 @@ func (l *loop) RunTask(t *Task) error {
 	return nil
 }
 
+// Close ends a worker function that the job's end left between two clocks.
+func (l *loop) Close() error {
+	defer func() {
+		if p := recover(); p != nil && p != any(unwound{}) {
+			panic(p)
+		}
+	}()
+	l.worker.stop()
+	return nil
+}
+
 func (l *loop) clocks(t *Task) int { return int(t.Args()[0]) }
 
 // Clock ends the current clock's work: its deltas are on their way. It returns when the next clock's
