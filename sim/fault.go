@@ -49,13 +49,13 @@ type faults struct {
 	done    wire.Envelope
 }
 
-// drawPlans plans up to two faults that must not show, and in half of the schedules one that ends the job, with
-// perhaps another while it ends.
+// drawPlans plans up to three faults that must not show, and in three schedules of five one that ends the job,
+// with perhaps another while it ends.
 func (s *schedule) drawPlans() {
 	for range s.rng.IntN(4) {
 		s.plan(cut+fault(s.rng.IntN(3)), phase(s.rng.IntN(int(phases))))
 	}
-	if s.rng.IntN(2) == 0 {
+	if s.rng.IntN(5) < 2 {
 		return
 	}
 	s.plan(s.fatal(), phase(s.rng.IntN(int(theEnd))))
@@ -67,17 +67,20 @@ func (s *schedule) drawPlans() {
 	}
 }
 
-// fatal draws a fault that ends the job; a kill most often, since it waits for a task to strike.
-func (s *schedule) fatal() fault { return kill + fault(max(0, s.rng.IntN(7)-2)) }
+// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
+func (s *schedule) fatal() fault { return kill + fault(max(0, s.rng.IntN(6)-1)) }
 
 func (s *schedule) plan(f fault, p phase) {
 	node := bellows.NodeID(0)
 	for node == 0 || !s.hasClient(node) {
 		node = bellows.NodeID(s.rng.IntN(s.nodes))
 	}
-	most := 10
-	if p == theEnd {
+	most := 10 // doublings
+	switch {
+	case p == theEnd:
 		most = 5
+	case f >= kill:
+		most = 8
 	}
 	s.plans = append(s.plans, plan{f, node, p, s.rng.IntN(1 << s.rng.IntN(most+1))})
 }
