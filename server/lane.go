@@ -255,12 +255,10 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 	for _, u := range r.Units {
 		l.progress.Commit(u)
 	}
-	if f := l.unhold(r.Flush); f != nil {
+	f := l.unhold(r.Flush)
+	if f != nil {
 		f.number = r.Number
 		l.applyFlush(f, out)
-		if f.push != nil && !planted.On(planted.NumberWhenVisible) {
-			l.sendCommitted(f, true, out)
-		}
 		l.admitWaiting(out)
 	}
 	if c := l.progress.Complete(); c > before {
@@ -269,6 +267,19 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 			p.reach(c, l, out)
 		}
 	}
+	if f != nil && f.push != nil && l.mayShow(f) && !planted.On(planted.NumberWhenVisible) {
+		l.sendCommitted(f, true, out)
+	}
+}
+
+// mayShow reports whether reads may see some of a recorded flush before all of it is visible.
+func (l *Lane) mayShow(f *flush) bool {
+	for i := range f.push.Chunks {
+		if !l.byNumber[l.cfg.Route.Number(f.push.Chunks[i].Ref)].barrier {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {

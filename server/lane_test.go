@@ -76,6 +76,9 @@ func describe(m wire.Message) string {
 	case *wire.Room:
 		return fmt.Sprintf("room for %v", m.Flush)
 	case *wire.Committed:
+		if m.Waiting {
+			return fmt.Sprintf("%v is commit %d, some of it waits", m.Flush, m.Commit)
+		}
 		return fmt.Sprintf("%v is commit %d", m.Flush, m.Commit)
 	case *wire.Refused:
 		return "refused: " + m.Reason
