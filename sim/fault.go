@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/sim/internal/parcel"
 	"bellows/wire"
 )
 
@@ -200,7 +201,7 @@ func (w *world) remember(e wire.Envelope) {
 	}
 	if keep.Message == nil || w.rng.IntN(3) == 0 {
 		*keep = e
-		keep.Message = clone(e.Message)
+		keep.Message = parcel.Clone(e.Message)
 	}
 }
 
@@ -210,7 +211,7 @@ func (w *world) replay() {
 	if e.Message == nil {
 		return
 	}
-	m := clone(e.Message).(*wire.Push)
+	m := parcel.Clone(e.Message).(*wire.Push)
 	e.Message = m
 	if w.rng.IntN(2) == 0 {
 		e.From.Node = stranger
@@ -231,7 +232,7 @@ func (w *world) forge() {
 	if e.Message == nil {
 		return
 	}
-	m := clone(e.Message).(*wire.Done)
+	m := parcel.Clone(e.Message).(*wire.Done)
 	e.Message = m
 	if !w.ledger.done[m.Flush] || w.rng.IntN(2) == 0 {
 		if len(m.Pairs) == 0 {
@@ -246,7 +247,7 @@ func (w *world) forge() {
 }
 
 func (w *world) forged(e wire.Envelope) {
-	w.actors[e.To].put(letter{envelope: e, digest: digestOf(e.Message), forged: true})
+	w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
 }
 
 // answerForged checks what a node of the past is told.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bellows/session"
+	"bellows/sim/internal/parcel"
 	"bellows/wire"
 )
 
@@ -99,7 +100,7 @@ func (l *link) receive(p session.Packet) {
 	l.arrived = l.end.Receive(p, l.arrived[:0])
 	for _, e := range l.arrived {
 		l.w.verifySent(e)
-		e.Message = clone(e.Message)
-		l.w.actors[e.To].put(letter{envelope: e, digest: digestOf(e.Message)})
+		e.Message = parcel.Clone(e.Message)
+		l.w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message)})
 	}
 }

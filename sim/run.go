@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"bellows"
+	"bellows/sim/internal/parcel"
 )
 
 // Report is what became of one schedule.
@@ -78,9 +79,9 @@ func (e occasion) String() string { return occasionNames[e] }
 // hash adds a partition's values to the bits of a BSP table.
 func (w *world) hash(ref bellows.PartitionRef, values []float32) {
 	if ref.Table == sums || ref.Table == weights && w.job.barrier() {
-		var d digest
-		d.word(uint64(ref.Table)<<32 | uint64(ref.Partition))
-		d.values(values)
+		var d parcel.Hash
+		d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
+		d.Values(values)
 		w.bits ^= d // in any order of lanes
 	}
 }

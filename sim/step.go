@@ -34,7 +34,7 @@ func (s *script) view(t bellows.TableID, first, end int) []float32 {
 		return nil
 	}
 	v := s.task.View(t, bellows.RowID(first), bellows.RowID(end))
-	s.sum.values(v)
+	s.sum.Values(v)
 	return v
 }
 
@@ -45,7 +45,7 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 	}
 	v := make([]float32, len(rows)*s.w.job.schemas[t].Width)
 	s.task.Gather(t, rows, v)
-	s.sum.values(v)
+	s.sum.Values(v)
 	return v
 }
 

@@ -8,9 +8,9 @@ import (
 
 // trace adds an event to the hash of the schedule.
 func (w *world) trace(what, a, b uint64) {
-	w.sum.word(what<<56 ^ uint64(w.now))
-	w.sum.word(a)
-	w.sum.word(b)
+	w.sum.Word(what<<56 ^ uint64(w.now))
+	w.sum.Word(a)
+	w.sum.Word(b)
 }
 
 // violated records the first broken promise, which ends the schedule.
@@ -24,7 +24,7 @@ func (w *world) violated(format string, args ...any) {
 // note adds a sentence to the trace.
 func (w *world) note(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
-	w.sum.text(s)
+	w.sum.Text(s)
 	if w.log != nil {
 		w.print("%s", s)
 	}

@@ -8,6 +8,7 @@ import (
 	"bellows/coord"
 	"bellows/route"
 	"bellows/server"
+	"bellows/sim/internal/parcel"
 	"bellows/wire"
 )
 
@@ -41,8 +42,8 @@ type world struct {
 	phases [][phases]int // per node
 	ending bool          // the controller has said End
 
-	sum       digest
-	bits      digest // of the BSP tables at the end
+	sum       parcel.Hash
+	bits      parcel.Hash // of the BSP tables at the end
 	happened  [events]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
@@ -171,7 +172,7 @@ func (w *world) tickController() {
 // post takes an actor's mail: straight to its receiver on the same node, else to the link.
 func (w *world) post(from *node, out *wire.Outbox) {
 	for _, e := range out.Envelopes {
-		sum := digestOf(e.Message)
+		sum := parcel.Digest(e.Message)
 		w.sees(e)
 		to, known := w.actors[e.To]
 		switch {
@@ -202,7 +203,7 @@ func (a *actor) wake() {
 	batch := a.batch[:0]
 	for _, l := range a.inbox {
 		e := l.envelope
-		if sum := digestOf(e.Message); sum != l.digest {
+		if sum := parcel.Digest(e.Message); sum != l.digest {
 			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
 		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
@@ -223,7 +224,7 @@ func (a *actor) wake() {
 
 // verifySent compares a message that arrives from another node with what was sent.
 func (w *world) verifySent(e wire.Envelope) {
-	if sum := digestOf(e.Message); sum != w.sent[e.Message] {
+	if sum := parcel.Digest(e.Message); sum != w.sent[e.Message] {
 		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
 	}
 }

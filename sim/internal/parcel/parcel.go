@@ -1,4 +1,9 @@
-package sim
+// Package parcel is messages as they travel between nodes of the simulation: copied as a codec would
+// copy them, and hashed, so that a change on the way shows.
+//
+// Clone a message where it arrives; compare Digest where it was sent and where it is taken. The package
+// refuses a message that it does not know: a codec would have to be written for it too.
+package parcel
 
 import (
 	"fmt"
@@ -10,9 +15,9 @@ import (
 	"bellows/wire"
 )
 
-// clone is a message as it arrives on another node: what a codec would make of it, sharing no memory
+// Clone is a message as it arrives on another node: what a codec would make of it, sharing no memory
 // with the original.
-func clone(m wire.Message) wire.Message {
+func Clone(m wire.Message) wire.Message {
 	switch m := m.(type) {
 	case *wire.Pull:
 		n := wire.NewPull()
@@ -119,99 +124,102 @@ func cloneSmall(m wire.Message) wire.Message {
 	case *wire.Beat:
 		return &wire.Beat{}
 	}
-	panic(fmt.Sprintf("sim: no codec for %T", m))
+	panic(fmt.Sprintf("parcel: no codec for %T", m))
 }
 
-// digest is a running hash of 64-bit words.
-type digest uint64
+// Hash is a running hash of 64-bit words. The zero Hash is ready.
+type Hash uint64
 
-func (d *digest) word(x uint64) {
-	*d = digest(bits.RotateLeft64(uint64(*d)^x, 27) * 0x9e3779b97f4a7c15)
+// Word adds a word.
+func (d *Hash) Word(x uint64) {
+	*d = Hash(bits.RotateLeft64(uint64(*d)^x, 27) * 0x9e3779b97f4a7c15)
 }
 
-func (d *digest) text(s string) {
+// Text adds a string.
+func (d *Hash) Text(s string) {
 	for i := range len(s) {
-		d.word(uint64(s[i]))
+		d.Word(uint64(s[i]))
 	}
-	d.word(uint64(len(s)) | 1<<32)
+	d.Word(uint64(len(s)) | 1<<32)
 }
 
-func (d *digest) values(v []float32) {
+// Values adds floats by their bits.
+func (d *Hash) Values(v []float32) {
 	for _, x := range v {
-		d.word(uint64(math.Float32bits(x)))
+		d.Word(uint64(math.Float32bits(x)))
 	}
-	d.word(uint64(len(v)) | 1<<33)
+	d.Word(uint64(len(v)) | 1<<33)
 }
 
-func (d *digest) rows(r []uint32) {
+func (d *Hash) rows(r []uint32) {
 	for _, x := range r {
-		d.word(uint64(x))
+		d.Word(uint64(x))
 	}
-	d.word(uint64(len(r)) | 1<<34)
+	d.Word(uint64(len(r)) | 1<<34)
 }
 
-func (d *digest) pair(p wire.Pair) {
-	d.word(uint64(p.Ref.Table)<<48 | uint64(p.Ref.Partition)<<24 | uint64(p.Generation))
+func (d *Hash) pair(p wire.Pair) {
+	d.Word(uint64(p.Ref.Table)<<48 | uint64(p.Ref.Partition)<<24 | uint64(p.Generation))
 }
 
-func (d *digest) pairs(p []wire.Pair) {
+func (d *Hash) pairs(p []wire.Pair) {
 	for i := range p {
 		d.pair(p[i])
 	}
 }
 
-func (d *digest) unit(u bellows.Unit) {
-	d.word(uint64(u.Split)<<32 | uint64(uint32(u.Clock)))
-	d.word(uint64(u.Items.Begin)<<32 | uint64(u.Items.End))
+func (d *Hash) unit(u bellows.Unit) {
+	d.Word(uint64(u.Split)<<32 | uint64(uint32(u.Clock)))
+	d.Word(uint64(u.Items.Begin)<<32 | uint64(u.Items.End))
 }
 
-func (d *digest) flush(f bellows.FlushID) { d.word(uint64(f.Client)<<48 | f.Seq) }
+func (d *Hash) flush(f bellows.FlushID) { d.Word(uint64(f.Client)<<48 | f.Seq) }
 
-func (d *digest) need(n wire.Need) { d.word(uint64(n.Commit)<<32 | uint64(uint32(n.Clock))) }
+func (d *Hash) need(n wire.Need) { d.Word(uint64(n.Commit)<<32 | uint64(uint32(n.Clock))) }
 
-// digestOf is the digest of a message's whole content.
-func digestOf(m wire.Message) uint64 {
-	var d digest
+// Digest is a hash of a message's whole content.
+func Digest(m wire.Message) uint64 {
+	var d Hash
 	switch m := m.(type) {
 	case *wire.Pull:
-		d.word(1<<56 | m.Request)
+		d.Word(1<<56 | m.Request)
 		d.need(m.Need)
 		for i := range m.Parts {
 			d.pair(m.Parts[i].Pair)
 			d.rows(m.Parts[i].Rows)
 		}
 	case *wire.Rows:
-		d.word(2<<56 | m.Request)
+		d.Word(2<<56 | m.Request)
 		for i := range m.Parts {
 			p := &m.Parts[i]
 			d.pair(wire.Pair{Ref: p.Ref})
 			d.need(wire.Need{Commit: p.Commit, Clock: p.Complete})
 			d.rows(p.Rows)
-			d.values(p.Values)
+			d.Values(p.Values)
 		}
 	case *wire.Push:
 		d.push(m)
 	case *wire.Done:
-		d.word(4 << 56)
+		d.Word(4 << 56)
 		d.flush(m.Flush)
 		d.pairs(m.Pairs)
 		for _, r := range m.Results {
 			d.unit(r.Unit)
 			for _, v := range r.Values {
-				d.word(math.Float64bits(v))
+				d.Word(math.Float64bits(v))
 			}
 		}
 	case *wire.Records:
-		d.word(5 << 56)
+		d.Word(5 << 56)
 		for i := range m.List {
-			d.word(uint64(m.List[i].Number))
+			d.Word(uint64(m.List[i].Number))
 			d.flush(m.List[i].Flush)
 			for _, u := range m.List[i].Units {
 				d.unit(u)
 			}
 		}
 	case *wire.Dispatch:
-		d.word(6<<56 | uint64(m.Commit))
+		d.Word(6<<56 | uint64(m.Commit))
 		for _, t := range m.Tasks {
 			d.unit(t.Unit)
 		}
@@ -221,75 +229,75 @@ func digestOf(m wire.Message) uint64 {
 	return uint64(d)
 }
 
-func (d *digest) push(m *wire.Push) {
-	d.word(3 << 56)
+func (d *Hash) push(m *wire.Push) {
+	d.Word(3 << 56)
 	d.flush(m.Flush)
-	d.word(uint64(m.Clock))
+	d.Word(uint64(m.Clock))
 	d.pairs(m.Pairs)
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
 		d.pair(c.Pair)
-		d.word(uint64(c.Subtree.Level)<<32 | uint64(c.Subtree.Index))
+		d.Word(uint64(c.Subtree.Level)<<32 | uint64(c.Subtree.Index))
 		d.rows(c.Rows)
-		d.values(c.Values)
+		d.Values(c.Values)
 	}
 	for i := range m.Leases {
 		d.pair(m.Leases[i].Pair)
-		d.values(m.Leases[i].Values)
+		d.Values(m.Leases[i].Values)
 	}
 }
 
-func (d *digest) small(m wire.Message) {
+func (d *Hash) small(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Acquire:
-		d.word(7<<56 | m.Request<<8 | uint64(m.Mode))
+		d.Word(7<<56 | m.Request<<8 | uint64(m.Mode))
 		d.pair(m.Pair)
 		d.need(m.Need)
 	case *wire.Granted:
-		d.word(8<<56 | m.Request<<8 | uint64(m.Mode))
+		d.Word(8<<56 | m.Request<<8 | uint64(m.Mode))
 		d.pair(wire.Pair{Ref: m.Ref})
-		d.values(m.Values)
+		d.Values(m.Values)
 	case *wire.Release:
-		d.word(9 << 56)
+		d.Word(9 << 56)
 		d.pair(wire.Pair{Ref: m.Ref})
 	case *wire.Held:
-		d.word(10 << 56)
+		d.Word(10 << 56)
 		d.flush(m.Flush)
 	case *wire.Full:
-		d.word(11 << 56)
+		d.Word(11 << 56)
 		d.flush(m.Flush)
 	case *wire.Room:
-		d.word(12 << 56)
+		d.Word(12 << 56)
 		d.flush(m.Flush)
 	case *wire.Committed:
-		d.word(13<<56 | uint64(m.Commit))
+		d.Word(13<<56 | uint64(m.Commit))
 		d.flush(m.Flush)
 		if m.Waiting {
-			d.word(1)
+			d.Word(1)
 		}
 	case *wire.Refused:
-		d.word(14 << 56)
-		d.text(m.Reason)
+		d.Word(14 << 56)
+		d.Text(m.Reason)
 	case *wire.Failed:
-		d.word(15 << 56)
+		d.Word(15 << 56)
 		d.unit(m.Unit)
-		d.text(m.Reason)
+		d.Text(m.Reason)
 	case *wire.Keep:
-		d.word(16<<56 | uint64(m.Commit))
+		d.Word(16<<56 | uint64(m.Commit))
 	case *wire.End:
-		d.word(17<<56 | uint64(m.Commit))
-		d.text(m.Reason)
+		d.Word(17<<56 | uint64(m.Commit))
+		d.Text(m.Reason)
 		for _, n := range m.Gone {
-			d.word(uint64(n))
+			d.Word(uint64(n))
 		}
 	case *wire.Closed:
-		d.word(18 << 56)
-		d.word(uint64(m.Counts.Sent))
-		d.word(uint64(m.Counts.Applied))
-		d.word(uint64(m.Counts.Dropped))
+		d.Word(18 << 56)
+		d.Word(uint64(m.Counts.Sent))
+		d.Word(uint64(m.Counts.Applied))
+		d.Word(uint64(m.Counts.Dropped))
 	case *wire.Beat:
-		d.word(19 << 56)
+		d.Word(19 << 56)
 	case *wire.Staleness:
-		d.word(20<<56 | uint64(m.Table)<<32 | uint64(uint32(m.Clocks)))
+		d.Word(20<<56 | uint64(m.Table)<<32 | uint64(uint32(m.Clocks)))
 	}
 }

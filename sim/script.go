@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/client"
+	"bellows/sim/internal/parcel"
+)
+
+// script is one task as the executor runs it: steps, one after the other.
+type script struct {
+	w       *world
+	k       *worker
+	task    *client.Task
+	unit    bellows.Unit
+	steps   []step
+	at      int
+	waiting bool
+	since   int64 // when the wait began
+	named   bool  // the wait was named
+	drawn   bool  // what the step is about has been drawn: first and end, or list
+	first   int
+	end     int
+	list    []bellows.RowID
+	own     float32
+	other   float32      // what the task read in its two cells of sums
+	added   [tables]bool // which tables it has changed
+	slabs   []slab
+	sum     parcel.Hash // of what it has read
+}
+
+// slab is a lease of the task and what it saw there.
+type slab struct {
+	leaseOf
+	values []float32
+	copy   []float32
+}
+
+// step does one thing and reports whether it could; if not, it is tried again when the task is woken.
+type step func(s *script) bool
+
+func (w *world) newScript(k *worker, t *client.Task) *script {
+	s := &script{w: w, k: k, task: t, unit: t.Unit}
+	groups := [][]step{
+		{readCells, pushSums, readSums},
+		{readWeights, pushWeights, readWeights},
+		{readColumns(counts), pushColumns(counts), readColumns(counts)},
+		{readColumns(free), pushColumns(free), readColumns(free)},
+		{readState, pushState, readState},
+	}
+	for i := range groups {
+		if w.chance(300) {
+			groups[i] = groups[i][:2]
+		}
+		if i > 0 && w.chance(300) {
+			groups[i] = groups[i][1:]
+		}
+	}
+	for len(groups) > 0 {
+		i := w.rng.IntN(len(groups))
+		s.steps = append(s.steps, groups[i][0])
+		if groups[i] = groups[i][1:]; len(groups[i]) == 0 {
+			groups = append(groups[:i], groups[i+1:]...)
+		}
+	}
+	for _, l := range w.job.leases(s.unit.Split, s.unit.Clock) {
+		s.steps = append(s.steps, lease(l))
+	}
+	return s
+}
+
+// resume goes on after a wait.
+func (s *script) resume() {
+	if s.k.scripts[s.unit.Split] != s {
+		return
+	}
+	s.waiting = false
+	if waited := s.w.now - s.since; waited > noticeMax && !s.named && s.k.client.Ended() == nil && s.k.node.pausedUntil < s.since {
+		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
+	}
+	s.run()
+}
+
+// noticeMax is when a wait must have been named: after 2 s and two ticks.
+const noticeMax = 2000 + 2*beatEvery + 10
+
+// run takes steps until one must wait, the task pauses, or it is over.
+func (s *script) run() {
+	if s.k.scripts[s.unit.Split] != s {
+		return // killed meanwhile
+	}
+	for s.k.client.Ended() == nil && s.w.violation == "" {
+		if s.at == len(s.steps) {
+			s.checkSlabs()
+			s.k.finish(s, nil)
+			return
+		}
+		if !s.steps[s.at](s) {
+			s.waiting, s.since, s.named = true, s.w.now, false
+			s.k.obey()
+			return
+		}
+		s.at, s.drawn = s.at+1, false
+		if s.w.rng.IntN(4) == 0 {
+			s.k.obey()
+			s.w.after(1+s.w.rng.Int64N(12), s.k.node, s.run)
+			return
+		}
+	}
+}
+
+func (s *script) String() string { return fmt.Sprintf("%v on node %d", s.unit, s.k.node.id) }
