@@ -15,6 +15,7 @@ type ledger struct {
 	done     map[bellows.FlushID]bool // that the controller was told, by the client itself
 	sentRows map[bellows.NodeID]int64
 	laneRows map[wire.Address]int64 // that came to a lane
+	lateRows map[wire.Address]int64 // likewise, perhaps after it closed
 	leases   []out                  // per partition, by route.Number
 	last     map[bellows.NodeID][]wire.Need
 }
@@ -42,7 +43,7 @@ type out struct {
 }
 
 func newLedger(r *route.Route) ledger {
-	return ledger{route: r, parts: map[partAt]*entry{}, done: map[bellows.FlushID]bool{}, sentRows: map[bellows.NodeID]int64{}, laneRows: map[wire.Address]int64{},
+	return ledger{route: r, parts: map[partAt]*entry{}, done: map[bellows.FlushID]bool{}, sentRows: map[bellows.NodeID]int64{}, laneRows: map[wire.Address]int64{}, lateRows: map[wire.Address]int64{},
 		leases: make([]out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}}
 }
 
@@ -64,12 +65,19 @@ func (l *ledger) sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 	l.sentRows[m.Flush.Client] += e.rows
 }
 
-// came takes a part on its arrival at its lane, for the first time or again. A stranger's is none.
-func (l *ledger) came(at partAt) {
-	if e := l.parts[at]; e != nil && !e.came {
-		e.came = true
+// came takes a part on its arrival at its lane, for the first time or again. A stranger's is none. Late is
+// that of a node declared gone, when the lane knows that the job is over: it may have closed.
+func (l *ledger) came(at partAt, late bool) {
+	e := l.parts[at]
+	switch {
+	case e == nil || e.came:
+		return
+	case late:
+		l.lateRows[at.lane] += e.rows
+	default:
 		l.laneRows[at.lane] += e.rows
 	}
+	e.came = true
 }
 
 // held takes a lane's word that it holds a part.

@@ -100,7 +100,8 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 		switch m := e.Message.(type) {
 		case *wire.Push:
 			if !w.lanes[i].closed {
-				w.ledger.came(partAt{e.To, m.Flush})
+				late := w.lanes[i].told && int(e.From.Node) < len(w.nodes) && w.nodes[e.From.Node].gone
+				w.ledger.came(partAt{e.To, m.Flush}, late)
 			}
 		case *wire.Records:
 			for k := range m.List {
