@@ -138,10 +138,9 @@ func (o *oracle) table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 		}
 	}
 	v := make([]float32, j.schemas[t].Rows*j.splits)
-	s := script{w: &world{schedule: &schedule{job: j}}}
 	for row := range j.schemas[t].Rows {
 		for split := range j.splits {
-			s.number(t, v[row*j.splits:(row+1)*j.splits], split, j.columns(t)[split][row][clocks[split]])
+			j.number(t, v[row*j.splits:(row+1)*j.splits], split, j.columns(t)[split][row][clocks[split]])
 		}
 	}
 	return v

@@ -172,7 +172,7 @@ func pushColumns(t bellows.TableID) step {
 		for row := range j.schemas[t].Rows {
 			n := j.amount(t, s.unit.Split, s.unit.Clock, row)
 			to := all[row*j.splits : (row+1)*j.splits]
-			s.number(t, to, int(s.unit.Split), n)
+			j.number(t, to, int(s.unit.Split), n)
 			if n > 0 && s.unit.Clock%2 == 0 {
 				s.task.AddRow(t, bellows.RowID(row), to)
 			}
@@ -185,8 +185,8 @@ func pushColumns(t bellows.TableID) step {
 }
 
 // number writes a whole number in the table's type.
-func (s *script) number(t bellows.TableID, row []float32, col int, n int32) {
-	if s.w.job.schemas[t].DType == table.Int32 {
+func (j *job) number(t bellows.TableID, row []float32, col int, n int32) {
+	if j.schemas[t].DType == table.Int32 {
 		table.Counts(row)[col] = n
 		return
 	}

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestQueue takes events out by time, and those of one time as they were put in.
+func TestQueue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var q queue
+	type asked struct {
+		at    int64
+		order int
+	}
+	var taken []asked
+	order := 0
+	ask := func() {
+		order++
+		a := asked{q.now + rng.Int64N(20), order}
+		q.after(a.at-q.now, nil, func() { taken = append(taken, a) })
+	}
+	for range 500 {
+		ask()
+	}
+	for {
+		e, ok := q.next()
+		if !ok {
+			break
+		}
+		if e.do(); len(taken)%3 == 0 && order < 2000 {
+			ask()
+		}
+		if last := taken[len(taken)-1]; last.at != q.now {
+			t.Fatalf("an event of %d ms happened at %d ms", last.at, q.now)
+		}
+	}
+	if len(taken) != order {
+		t.Fatalf("%d events of %d happened", len(taken), order)
+	}
+	for i := 1; i < len(taken); i++ {
+		a, b := taken[i-1], taken[i]
+		if a.at > b.at || a.at == b.at && a.order > b.order {
+			t.Fatalf("event %+v happened before %+v", a, b)
+		}
+	}
+}
