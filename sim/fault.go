@@ -74,7 +74,7 @@ func (s *schedule) fatal() fault { return kill + fault(max(0, s.rng.IntN(6)-1)) 
 func (s *schedule) plan(f fault, p phase) {
 	node := bellows.NodeID(0)
 	for node == 0 || !s.hasClient(node) {
-		node = bellows.NodeID(s.rng.IntN(s.nodes))
+		node = bellows.NodeID(s.rng.IntN(s.nodeCount))
 	}
 	most := 10 // doublings
 	switch {
@@ -87,7 +87,7 @@ func (s *schedule) plan(f fault, p phase) {
 }
 
 func (s *schedule) hasClient(n bellows.NodeID) bool {
-	for _, c := range s.clients {
+	for _, c := range s.clientAt {
 		if c.Node == n {
 			return true
 		}

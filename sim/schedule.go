@@ -10,14 +10,14 @@ import (
 
 // schedule is what a seed decides before the first event. What it decides later comes from the same rng.
 type schedule struct {
-	rng     *rand.Rand
-	job     *job
-	nodes   int // node 0 hosts the controller
-	lanes   []wire.Address
-	clients []wire.Address
-	drive   dispatching
-	ahead   int // clocks of a split dispatched at once
-	heldMax int // bytes
+	rng       *rand.Rand
+	job       *job
+	nodeCount int // node 0 hosts the controller
+	laneAt    []wire.Address
+	clientAt  []wire.Address
+	drive     dispatching
+	ahead     int // clocks of a split dispatched at once
+	heldMax   int // bytes
 
 	// What happens between strata; never is a clock that does not come.
 	keepFrom bellows.Clock // the first stratum after which the tables are kept
@@ -73,22 +73,22 @@ func (s *schedule) bound(t bellows.TableID, c bellows.Clock) table.Consistency {
 
 // drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
 func (s *schedule) drawTopology() {
-	s.nodes = 4 + s.rng.IntN(3)
-	for _, n := range s.rng.Perm(s.nodes)[:2+s.rng.IntN(2)] {
+	s.nodeCount = 4 + s.rng.IntN(3)
+	for _, n := range s.rng.Perm(s.nodeCount)[:2+s.rng.IntN(2)] {
 		for i := range 1 + s.rng.IntN(2) {
-			s.lanes = append(s.lanes, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
+			s.laneAt = append(s.laneAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
 		}
 	}
-	for _, n := range s.rng.Perm(s.nodes)[:3+s.rng.IntN(2)] {
-		s.clients = append(s.clients, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
+	for _, n := range s.rng.Perm(s.nodeCount)[:3+s.rng.IntN(2)] {
+		s.clientAt = append(s.clientAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
 	}
 }
 
 // drawWeather makes every link of its own kind, from none of a fault to much of it.
 func (s *schedule) drawWeather() {
 	worst := weather{drop: s.upTo(250), duplicate: s.upTo(200), late: s.upTo(60), delay: 1, jitter: int64(s.upTo(15))}
-	for range s.nodes {
-		row := make([]weather, s.nodes)
+	for range s.nodeCount {
+		row := make([]weather, s.nodeCount)
 		for to := range row {
 			row[to] = weather{drop: s.upTo(worst.drop), duplicate: s.upTo(worst.duplicate), late: s.upTo(worst.late),
 				delay: 1 + s.rng.Int64N(4), jitter: int64(s.upTo(int(worst.jitter)))}

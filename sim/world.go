@@ -93,20 +93,20 @@ type letter struct {
 func newWorld(seed uint64, log io.Writer) *world {
 	w := &world{schedule: newSchedule(seed), actors: map[wire.Address]*actor{}, sent: map[wire.Message]uint64{}, log: log}
 	w.oracle = newOracle(w.job)
-	for i := range w.schedule.nodes {
+	for i := range w.nodeCount {
 		w.nodes = append(w.nodes, &node{id: bellows.NodeID(i)})
 	}
 	w.phases = make([][phases]int, len(w.nodes))
 	w.connect()
-	nodes := make([]bellows.NodeID, 0, len(w.schedule.clients))
-	for _, a := range w.schedule.clients {
+	nodes := make([]bellows.NodeID, 0, len(w.clientAt))
+	for _, a := range w.clientAt {
 		nodes = append(nodes, a.Node)
 	}
-	w.route = route.Spread(w.job.schemas, w.job.splits, w.schedule.lanes, nodes)
+	w.route = route.Spread(w.job.schemas, w.job.splits, w.laneAt, nodes)
 	w.ledger = newLedger(w.route)
 	w.addLanes()
 	w.addController()
-	for _, a := range w.schedule.clients {
+	for _, a := range w.clientAt {
 		w.addWorker(a)
 	}
 	w.faults.plans = w.schedule.plans
@@ -120,8 +120,8 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 }
 
 func (w *world) addLanes() {
-	for i, a := range w.schedule.lanes {
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.schedule.clients,
+	for i, a := range w.laneAt {
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.clientAt,
 			Tables: w.job.schemas, Route: w.route, Items: w.job.items, HeldBytesMax: w.heldMax})
 		if err != nil {
 			panic(err)
@@ -140,7 +140,7 @@ func (w *world) addLanes() {
 
 func (w *world) addController() {
 	w.driver = &driver{schedule: w.schedule, oracle: w.oracle, violated: w.violated, happened: &w.happened}
-	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.schedule.lanes, Clients: w.schedule.clients,
+	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.laneAt, Clients: w.clientAt,
 		Route: w.route, Items: w.job.items, Driver: w.driver, LeaseMillis: leaseMillis})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
