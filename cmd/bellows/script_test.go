@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -29,7 +31,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("TMPDIR", env.WorkDir)
-			return nil
+			return age(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     cmdExits,
@@ -38,6 +40,17 @@ func TestScripts(t *testing.T) {
 			"last":      cmdLast,
 			"flip":      cmdFlip,
 		},
+	})
+}
+
+// age makes every file below folder an hour old: what is read from a file that was just written is not stored.
+func age(folder string) error {
+	then := time.Now().Add(-time.Hour)
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, then, then)
 	})
 }
 

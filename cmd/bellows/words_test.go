@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
 	"bellows/app"
@@ -131,7 +132,7 @@ func TestLiveLine(t *testing.T) {
 	var terminal bytes.Buffer
 	c := &console{out: &terminal, err: &terminal}
 	s := newScreen(c, app.Description{Unit: "ratings", Metrics: []string{"train_rmse"}})
-	s.live, s.clears = true, true
+	s.live, s.clears, s.began = true, true, time.Now()
 	s.begin("title: ")
 	s.headline("rest", "here")
 	s.show()
@@ -140,7 +141,7 @@ func TestLiveLine(t *testing.T) {
 	s.sentence("something happened")
 	s.close()
 	text := terminal.String()
-	want := "title: rest\nhere\nepoch    train     time   ratings/s   members\n"
+	want := "title: rest\nhere\nepoch    train     time   ratings/s  wait   members\n"
 	if !strings.HasPrefix(text, want) {
 		t.Fatalf("the table begins with %q", text)
 	}
@@ -149,7 +150,7 @@ func TestLiveLine(t *testing.T) {
 			t.Errorf("the live line stays before %q", line)
 		}
 	}
-	if !strings.Contains(text, "\r\x1b[K    1   0.5000    1.00s          10     1w 1s\n") {
+	if !strings.Contains(text, "\r\x1b[K    1   0.5000    1.00s          10    0%     1w 1s\n") {
 		t.Errorf("the row is not on a line of its own: %q", text)
 	}
 }
