@@ -16618,7 +16618,6 @@ r1c1:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), BX
 
 r1c1_tile:
 	MOVQ   b+48(FP), SI
@@ -16663,13 +16662,20 @@ r1c1_rest:
 	VFMADD231PS Y1, Y2, Y0
 
 r1c1_sum:
+	MOVQ         strideC+80(FP), SI
 	VBROADCASTSS alpha+64(FP), X1
 	VBROADCASTSS beta+68(FP), X2
 	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
-	VHADDPS      Y0, Y0, Y3
-	VHADDPS      Y0, Y0, Y0
-	VHADDPS      Y0, Y3, Y3
+	VUNPCKLPS    Y0, Y0, Y4
+	VUNPCKHPS    Y0, Y0, Y5
+	VADDPS       Y5, Y4, Y3
+	VUNPCKLPS    Y0, Y0, Y4
+	VUNPCKHPS    Y0, Y0, Y5
+	VADDPS       Y5, Y4, Y0
+	VUNPCKLPD    Y0, Y3, Y4
+	VUNPCKHPD    Y0, Y3, Y5
+	VADDPS       Y5, Y4, Y3
 	VEXTRACTF128 $0x01, Y3, X0
 	VADDPS       X0, X3, X3
 	VMULPS       X1, X3, X3
@@ -16680,7 +16686,7 @@ r1c1_sum:
 
 r1c1_write00:
 	VMOVSS X3, (CX)
-	ADDQ   strideC+80(FP), CX
+	ADDQ   SI, CX
 	ADDQ   DX, AX
 	DECQ   tiles+16(FP)
 	JNZ    r1c1_tile
@@ -16692,7 +16698,6 @@ r1c2:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r1c2_tile:
 	MOVQ   b+48(FP), DI
@@ -16746,13 +16751,20 @@ r1c2_rest:
 	VFMADD231PS Y2, Y3, Y1
 
 r1c2_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X2
 	VBROADCASTSS beta+68(FP), X3
 	MOVL         beta+68(FP), SI
 	ADDL         SI, SI
-	VHADDPS      Y1, Y0, Y1
-	VHADDPS      Y0, Y0, Y0
-	VHADDPS      Y0, Y1, Y1
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VADDPS       Y5, Y4, Y1
+	VUNPCKLPS    Y0, Y0, Y4
+	VUNPCKHPS    Y0, Y0, Y5
+	VADDPS       Y5, Y4, Y0
+	VUNPCKLPD    Y0, Y1, Y4
+	VUNPCKHPD    Y0, Y1, Y5
+	VADDPS       Y5, Y4, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X2, X1, X1
@@ -16763,7 +16775,7 @@ r1c2_sum:
 
 r1c2_write00:
 	VMOVLPS X1, (CX)
-	ADDQ    strideC+80(FP), CX
+	ADDQ    DI, CX
 	ADDQ    DX, AX
 	DECQ    tiles+16(FP)
 	JNZ     r1c2_tile
@@ -16775,7 +16787,6 @@ r1c3:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r1c3_tile:
 	MOVQ   b+48(FP), DI
@@ -16838,13 +16849,20 @@ r1c3_rest:
 	VFMADD231PS Y3, Y4, Y2
 
 r1c3_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X3
 	VBROADCASTSS beta+68(FP), X4
 	MOVL         beta+68(FP), SI
 	ADDL         SI, SI
-	VHADDPS      Y1, Y0, Y1
-	VHADDPS      Y0, Y2, Y0
-	VHADDPS      Y0, Y1, Y1
+	VUNPCKLPS    Y1, Y0, Y5
+	VUNPCKHPS    Y1, Y0, Y6
+	VADDPS       Y6, Y5, Y1
+	VUNPCKLPS    Y0, Y2, Y5
+	VUNPCKHPS    Y0, Y2, Y6
+	VADDPS       Y6, Y5, Y0
+	VUNPCKLPD    Y0, Y1, Y5
+	VUNPCKHPD    Y0, Y1, Y6
+	VADDPS       Y6, Y5, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X3, X1, X1
@@ -16858,7 +16876,7 @@ r1c3_sum:
 r1c3_write00:
 	VMOVLPS    X1, (CX)
 	VEXTRACTPS $0x02, X1, 8(CX)
-	ADDQ       strideC+80(FP), CX
+	ADDQ       DI, CX
 	ADDQ       DX, AX
 	DECQ       tiles+16(FP)
 	JNZ        r1c3_tile
@@ -16870,11 +16888,11 @@ r1c4:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r1c4_tile:
-	MOVQ   b+48(FP), R8
-	MOVQ   AX, DI
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -16884,26 +16902,26 @@ r1c4_tile:
 r1c4_two:
 	SUBQ        $0x10, R9
 	JL          r1c4_one
-	VMOVUPS     (DI), Y4
-	VMOVUPS     (R8), Y5
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (DI), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (R8)(BX*1), Y5
+	VMOVUPS     (DI)(BX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (R8)(BX*2), Y5
+	VMOVUPS     (DI)(BX*2), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (R8)(SI*1), Y5
+	VMOVUPS     (DI)(R8*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	VMOVUPS     32(DI), Y4
-	VMOVUPS     32(R8), Y5
+	VMOVUPS     32(SI), Y4
+	VMOVUPS     32(DI), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     32(R8)(BX*1), Y5
+	VMOVUPS     32(DI)(BX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     32(R8)(BX*2), Y5
+	VMOVUPS     32(DI)(BX*2), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     32(R8)(SI*1), Y5
+	VMOVUPS     32(DI)(R8*1), Y5
 	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x40, SI
 	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
 	JMP         r1c4_two
 
 r1c4_one:
@@ -16912,17 +16930,17 @@ r1c4_one:
 r1c4_last:
 	SUBQ        $0x08, R9
 	JL          r1c4_rest
-	VMOVUPS     (DI), Y4
-	VMOVUPS     (R8), Y5
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (DI), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (R8)(BX*1), Y5
+	VMOVUPS     (DI)(BX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (R8)(BX*2), Y5
+	VMOVUPS     (DI)(BX*2), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (R8)(SI*1), Y5
+	VMOVUPS     (DI)(R8*1), Y5
 	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x20, SI
 	ADDQ        $0x20, DI
-	ADDQ        $0x20, R8
 	JMP         r1c4_last
 
 r1c4_rest:
@@ -16931,35 +16949,42 @@ r1c4_rest:
 	LEAQ        restmask<>+0(SB), R10
 	NEGQ        R9
 	VMOVUPS     32(R10)(R9*4), Y4
-	VMASKMOVPS  (DI), Y4, Y5
-	VMASKMOVPS  (R8), Y4, Y6
+	VMASKMOVPS  (SI), Y4, Y5
+	VMASKMOVPS  (DI), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (R8)(BX*1), Y4, Y6
+	VMASKMOVPS  (DI)(BX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (R8)(BX*2), Y4, Y6
+	VMASKMOVPS  (DI)(BX*2), Y4, Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (R8)(SI*1), Y4, Y4
+	VMASKMOVPS  (DI)(R8*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
 
 r1c4_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X4
 	VBROADCASTSS beta+68(FP), X5
-	MOVL         beta+68(FP), DI
-	ADDL         DI, DI
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
+	MOVL         beta+68(FP), SI
+	ADDL         SI, SI
+	VUNPCKLPS    Y1, Y0, Y6
+	VUNPCKHPS    Y1, Y0, Y1
+	VADDPS       Y1, Y6, Y0
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y1
+	VADDPS       Y1, Y6, Y1
+	VUNPCKLPD    Y1, Y0, Y6
+	VUNPCKHPD    Y1, Y0, Y1
+	VADDPS       Y1, Y6, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMULPS       X4, X0, X0
-	TESTL        DI, DI
+	TESTL        SI, SI
 	JZ           r1c4_write00
 	VMOVUPS      (CX), X1
 	VFMADD231PS  X1, X5, X0
 
 r1c4_write00:
 	VMOVUPS X0, (CX)
-	ADDQ    strideC+80(FP), CX
+	ADDQ    DI, CX
 	ADDQ    DX, AX
 	DECQ    tiles+16(FP)
 	JNZ     r1c4_tile
@@ -16971,11 +16996,11 @@ r1c5:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r1c5_tile:
-	MOVQ   b+48(FP), R8
-	MOVQ   AX, DI
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -16986,30 +17011,30 @@ r1c5_tile:
 r1c5_two:
 	SUBQ        $0x10, R9
 	JL          r1c5_one
-	VMOVUPS     (DI), Y5
-	VMOVUPS     (R8), Y6
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (DI), Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMOVUPS     (R8)(BX*1), Y6
+	VMOVUPS     (DI)(BX*1), Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     (R8)(BX*2), Y6
+	VMOVUPS     (DI)(BX*2), Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     (R8)(SI*1), Y6
+	VMOVUPS     (DI)(R8*1), Y6
 	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     (R8)(BX*4), Y6
+	VMOVUPS     (DI)(BX*4), Y6
 	VFMADD231PS Y6, Y5, Y4
-	VMOVUPS     32(DI), Y5
-	VMOVUPS     32(R8), Y6
+	VMOVUPS     32(SI), Y5
+	VMOVUPS     32(DI), Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMOVUPS     32(R8)(BX*1), Y6
+	VMOVUPS     32(DI)(BX*1), Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     32(R8)(BX*2), Y6
+	VMOVUPS     32(DI)(BX*2), Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     32(R8)(SI*1), Y6
+	VMOVUPS     32(DI)(R8*1), Y6
 	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     32(R8)(BX*4), Y6
+	VMOVUPS     32(DI)(BX*4), Y6
 	VFMADD231PS Y6, Y5, Y4
+	ADDQ        $0x40, SI
 	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
 	JMP         r1c5_two
 
 r1c5_one:
@@ -17018,19 +17043,19 @@ r1c5_one:
 r1c5_last:
 	SUBQ        $0x08, R9
 	JL          r1c5_rest
-	VMOVUPS     (DI), Y5
-	VMOVUPS     (R8), Y6
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (DI), Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMOVUPS     (R8)(BX*1), Y6
+	VMOVUPS     (DI)(BX*1), Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     (R8)(BX*2), Y6
+	VMOVUPS     (DI)(BX*2), Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     (R8)(SI*1), Y6
+	VMOVUPS     (DI)(R8*1), Y6
 	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     (R8)(BX*4), Y6
+	VMOVUPS     (DI)(BX*4), Y6
 	VFMADD231PS Y6, Y5, Y4
+	ADDQ        $0x20, SI
 	ADDQ        $0x20, DI
-	ADDQ        $0x20, R8
 	JMP         r1c5_last
 
 r1c5_rest:
@@ -17039,50 +17064,63 @@ r1c5_rest:
 	LEAQ        restmask<>+0(SB), R10
 	NEGQ        R9
 	VMOVUPS     32(R10)(R9*4), Y5
-	VMASKMOVPS  (DI), Y5, Y6
-	VMASKMOVPS  (R8), Y5, Y7
+	VMASKMOVPS  (SI), Y5, Y6
+	VMASKMOVPS  (DI), Y5, Y7
 	VFMADD231PS Y7, Y6, Y0
-	VMASKMOVPS  (R8)(BX*1), Y5, Y7
+	VMASKMOVPS  (DI)(BX*1), Y5, Y7
 	VFMADD231PS Y7, Y6, Y1
-	VMASKMOVPS  (R8)(BX*2), Y5, Y7
+	VMASKMOVPS  (DI)(BX*2), Y5, Y7
 	VFMADD231PS Y7, Y6, Y2
-	VMASKMOVPS  (R8)(SI*1), Y5, Y7
+	VMASKMOVPS  (DI)(R8*1), Y5, Y7
 	VFMADD231PS Y7, Y6, Y3
-	VMASKMOVPS  (R8)(BX*4), Y5, Y5
+	VMASKMOVPS  (DI)(BX*4), Y5, Y5
 	VFMADD231PS Y5, Y6, Y4
 
 r1c5_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X5
 	VBROADCASTSS beta+68(FP), X6
-	MOVL         beta+68(FP), DI
-	ADDL         DI, DI
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
+	MOVL         beta+68(FP), SI
+	ADDL         SI, SI
+	VUNPCKLPS    Y1, Y0, Y7
+	VUNPCKHPS    Y1, Y0, Y1
+	VADDPS       Y1, Y7, Y0
+	VUNPCKLPS    Y3, Y2, Y7
+	VUNPCKHPS    Y3, Y2, Y1
+	VADDPS       Y1, Y7, Y1
+	VUNPCKLPD    Y1, Y0, Y7
+	VUNPCKHPD    Y1, Y0, Y1
+	VADDPS       Y1, Y7, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMULPS       X5, X0, X0
-	TESTL        DI, DI
+	TESTL        SI, SI
 	JZ           r1c5_write00
 	VMOVUPS      (CX), X1
 	VFMADD231PS  X1, X6, X0
 
 r1c5_write00:
 	VMOVUPS      X0, (CX)
-	VHADDPS      Y4, Y4, Y0
-	VHADDPS      Y4, Y4, Y1
-	VHADDPS      Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y4, Y1
+	VUNPCKHPS    Y4, Y4, Y2
+	VADDPS       Y2, Y1, Y0
+	VUNPCKLPS    Y4, Y4, Y1
+	VUNPCKHPS    Y4, Y4, Y2
+	VADDPS       Y2, Y1, Y2
+	VUNPCKLPD    Y2, Y0, Y1
+	VUNPCKHPD    Y2, Y0, Y2
+	VADDPS       Y2, Y1, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMULPS       X5, X0, X0
-	TESTL        DI, DI
+	TESTL        SI, SI
 	JZ           r1c5_write04
 	VMOVSS       16(CX), X1
 	VFMADD231PS  X1, X6, X0
 
 r1c5_write04:
 	VMOVSS X0, 16(CX)
-	ADDQ   strideC+80(FP), CX
+	ADDQ   DI, CX
 	ADDQ   DX, AX
 	DECQ   tiles+16(FP)
 	JNZ    r1c5_tile
@@ -17094,7 +17132,6 @@ r2c1:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), BX
 
 r2c1_tile:
 	MOVQ   b+48(FP), SI
@@ -17148,42 +17185,38 @@ r2c1_rest:
 	VFMADD231PS Y2, Y4, Y1
 
 r2c1_sum:
+	MOVQ         strideC+80(FP), SI
 	VBROADCASTSS alpha+64(FP), X2
 	VBROADCASTSS beta+68(FP), X3
 	MOVL         beta+68(FP), BX
 	ADDL         BX, BX
-	VHADDPS      Y0, Y0, Y4
-	VHADDPS      Y0, Y0, Y0
-	VHADDPS      Y0, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPS       X0, X4, X4
-	VMULPS       X2, X4, X4
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VADDPS       Y5, Y4, Y1
+	VUNPCKLPS    Y0, Y0, Y4
+	VUNPCKHPS    Y0, Y0, Y5
+	VADDPS       Y5, Y4, Y0
+	VUNPCKLPD    Y0, Y1, Y4
+	VUNPCKHPD    Y0, Y1, Y5
+	VADDPS       Y5, Y4, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMULPS       X2, X1, X1
 	TESTL        BX, BX
-	JZ           r2c1_write00
+	JZ           r2c1_column
 	VMOVSS       (CX), X0
-	VFMADD231PS  X0, X3, X4
+	VINSERTPS    $0x10, (CX)(SI*1), X0, X0
+	VFMADD231PS  X0, X3, X1
 
-r2c1_write00:
-	VMOVSS       X4, (CX)
-	ADDQ         strideC+80(FP), CX
-	VHADDPS      Y1, Y1, Y0
-	VHADDPS      Y1, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X2, X0, X0
-	TESTL        BX, BX
-	JZ           r2c1_write10
-	VMOVSS       (CX), X1
-	VFMADD231PS  X1, X3, X0
-
-r2c1_write10:
-	VMOVSS X0, (CX)
-	ADDQ   strideC+80(FP), CX
-	ADDQ   DX, AX
-	ADDQ   DX, AX
-	DECQ   tiles+16(FP)
-	JNZ    r2c1_tile
+r2c1_column:
+	VMOVSS     X1, (CX)
+	VEXTRACTPS $0x01, X1, (CX)(SI*1)
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r2c1_tile
 	VZEROUPPER
 	RET
 
@@ -17192,7 +17225,6 @@ r2c2:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r2c2_tile:
 	MOVQ   b+48(FP), DI
@@ -17260,13 +17292,20 @@ r2c2_rest:
 	VFMADD231PS Y4, Y6, Y3
 
 r2c2_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X4
 	VBROADCASTSS beta+68(FP), X5
 	MOVL         beta+68(FP), SI
 	ADDL         SI, SI
-	VHADDPS      Y1, Y0, Y1
-	VHADDPS      Y0, Y0, Y0
-	VHADDPS      Y0, Y1, Y1
+	VUNPCKLPS    Y1, Y0, Y6
+	VUNPCKHPS    Y1, Y0, Y7
+	VADDPS       Y7, Y6, Y1
+	VUNPCKLPS    Y0, Y0, Y6
+	VUNPCKHPS    Y0, Y0, Y7
+	VADDPS       Y7, Y6, Y0
+	VUNPCKLPD    Y0, Y1, Y6
+	VUNPCKHPD    Y0, Y1, Y7
+	VADDPS       Y7, Y6, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X4, X1, X1
@@ -17277,21 +17316,27 @@ r2c2_sum:
 
 r2c2_write00:
 	VMOVLPS      X1, (CX)
-	ADDQ         strideC+80(FP), CX
-	VHADDPS      Y3, Y2, Y0
-	VHADDPS      Y2, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X4, X0, X0
+	ADDQ         DI, CX
+	VUNPCKLPS    Y3, Y2, Y0
+	VUNPCKHPS    Y3, Y2, Y3
+	VADDPS       Y3, Y0, Y1
+	VUNPCKLPS    Y2, Y2, Y0
+	VUNPCKHPS    Y2, Y2, Y3
+	VADDPS       Y3, Y0, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMULPS       X4, X1, X1
 	TESTL        SI, SI
 	JZ           r2c2_write10
-	VMOVSD       (CX), X1
-	VFMADD231PS  X1, X5, X0
+	VMOVSD       (CX), X0
+	VFMADD231PS  X0, X5, X1
 
 r2c2_write10:
-	VMOVLPS X0, (CX)
-	ADDQ    strideC+80(FP), CX
+	VMOVLPS X1, (CX)
+	ADDQ    DI, CX
 	ADDQ    DX, AX
 	ADDQ    DX, AX
 	DECQ    tiles+16(FP)
@@ -17304,7 +17349,6 @@ r2c3:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r2c3_tile:
 	MOVQ   b+48(FP), DI
@@ -17386,13 +17430,20 @@ r2c3_rest:
 	VFMADD231PS Y6, Y8, Y5
 
 r2c3_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X6
 	VBROADCASTSS beta+68(FP), X7
 	MOVL         beta+68(FP), SI
 	ADDL         SI, SI
-	VHADDPS      Y1, Y0, Y1
-	VHADDPS      Y0, Y2, Y0
-	VHADDPS      Y0, Y1, Y1
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y9
+	VADDPS       Y9, Y8, Y1
+	VUNPCKLPS    Y0, Y2, Y8
+	VUNPCKHPS    Y0, Y2, Y9
+	VADDPS       Y9, Y8, Y0
+	VUNPCKLPD    Y0, Y1, Y8
+	VUNPCKHPD    Y0, Y1, Y9
+	VADDPS       Y9, Y8, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VMULPS       X6, X1, X1
@@ -17406,24 +17457,30 @@ r2c3_sum:
 r2c3_write00:
 	VMOVLPS      X1, (CX)
 	VEXTRACTPS   $0x02, X1, 8(CX)
-	ADDQ         strideC+80(FP), CX
-	VHADDPS      Y4, Y3, Y0
-	VHADDPS      Y3, Y5, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X6, X0, X0
+	ADDQ         DI, CX
+	VUNPCKLPS    Y4, Y3, Y0
+	VUNPCKHPS    Y4, Y3, Y2
+	VADDPS       Y2, Y0, Y1
+	VUNPCKLPS    Y3, Y5, Y0
+	VUNPCKHPS    Y3, Y5, Y2
+	VADDPS       Y2, Y0, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VADDPS       Y2, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMULPS       X6, X1, X1
 	TESTL        SI, SI
 	JZ           r2c3_write10
-	VMOVSD       (CX), X1
+	VMOVSD       (CX), X0
 	VMOVSS       8(CX), X2
-	VMOVLHPS     X2, X1, X1
-	VFMADD231PS  X1, X7, X0
+	VMOVLHPS     X2, X0, X0
+	VFMADD231PS  X0, X7, X1
 
 r2c3_write10:
-	VMOVLPS    X0, (CX)
-	VEXTRACTPS $0x02, X0, 8(CX)
-	ADDQ       strideC+80(FP), CX
+	VMOVLPS    X1, (CX)
+	VEXTRACTPS $0x02, X1, 8(CX)
+	ADDQ       DI, CX
 	ADDQ       DX, AX
 	ADDQ       DX, AX
 	DECQ       tiles+16(FP)
@@ -17436,11 +17493,11 @@ r2c4:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r2c4_tile:
-	MOVQ   b+48(FP), R8
-	MOVQ   AX, DI
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -17454,36 +17511,36 @@ r2c4_tile:
 r2c4_two:
 	SUBQ        $0x10, R9
 	JL          r2c4_one
-	VMOVUPS     (DI), Y8
-	VMOVUPS     (DI)(DX*1), Y9
-	VMOVUPS     (R8), Y10
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (DI), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     (R8)(BX*1), Y10
+	VMOVUPS     (DI)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     (R8)(BX*2), Y10
+	VMOVUPS     (DI)(BX*2), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     (R8)(SI*1), Y10
+	VMOVUPS     (DI)(R8*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
-	VMOVUPS     32(DI), Y8
-	VMOVUPS     32(DI)(DX*1), Y9
-	VMOVUPS     32(R8), Y10
+	VMOVUPS     32(SI), Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(DI), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     32(R8)(BX*1), Y10
+	VMOVUPS     32(DI)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     32(R8)(BX*2), Y10
+	VMOVUPS     32(DI)(BX*2), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     32(R8)(SI*1), Y10
+	VMOVUPS     32(DI)(R8*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $0x40, SI
 	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
 	JMP         r2c4_two
 
 r2c4_one:
@@ -17492,22 +17549,22 @@ r2c4_one:
 r2c4_last:
 	SUBQ        $0x08, R9
 	JL          r2c4_rest
-	VMOVUPS     (DI), Y8
-	VMOVUPS     (DI)(DX*1), Y9
-	VMOVUPS     (R8), Y10
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (DI), Y10
 	VFMADD231PS Y10, Y8, Y0
 	VFMADD231PS Y10, Y9, Y4
-	VMOVUPS     (R8)(BX*1), Y10
+	VMOVUPS     (DI)(BX*1), Y10
 	VFMADD231PS Y10, Y8, Y1
 	VFMADD231PS Y10, Y9, Y5
-	VMOVUPS     (R8)(BX*2), Y10
+	VMOVUPS     (DI)(BX*2), Y10
 	VFMADD231PS Y10, Y8, Y2
 	VFMADD231PS Y10, Y9, Y6
-	VMOVUPS     (R8)(SI*1), Y10
+	VMOVUPS     (DI)(R8*1), Y10
 	VFMADD231PS Y10, Y8, Y3
 	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $0x20, SI
 	ADDQ        $0x20, DI
-	ADDQ        $0x20, R8
 	JMP         r2c4_last
 
 r2c4_rest:
@@ -17516,54 +17573,67 @@ r2c4_rest:
 	LEAQ        restmask<>+0(SB), R10
 	NEGQ        R9
 	VMOVUPS     32(R10)(R9*4), Y8
-	VMASKMOVPS  (DI), Y8, Y9
-	VMASKMOVPS  (DI)(DX*1), Y8, Y10
-	VMASKMOVPS  (R8), Y8, Y11
+	VMASKMOVPS  (SI), Y8, Y9
+	VMASKMOVPS  (SI)(DX*1), Y8, Y10
+	VMASKMOVPS  (DI), Y8, Y11
 	VFMADD231PS Y11, Y9, Y0
 	VFMADD231PS Y11, Y10, Y4
-	VMASKMOVPS  (R8)(BX*1), Y8, Y11
+	VMASKMOVPS  (DI)(BX*1), Y8, Y11
 	VFMADD231PS Y11, Y9, Y1
 	VFMADD231PS Y11, Y10, Y5
-	VMASKMOVPS  (R8)(BX*2), Y8, Y11
+	VMASKMOVPS  (DI)(BX*2), Y8, Y11
 	VFMADD231PS Y11, Y9, Y2
 	VFMADD231PS Y11, Y10, Y6
-	VMASKMOVPS  (R8)(SI*1), Y8, Y8
+	VMASKMOVPS  (DI)(R8*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y3
 	VFMADD231PS Y8, Y10, Y7
 
 r2c4_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X8
 	VBROADCASTSS beta+68(FP), X9
-	MOVL         beta+68(FP), DI
-	ADDL         DI, DI
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
+	MOVL         beta+68(FP), SI
+	ADDL         SI, SI
+	VUNPCKLPS    Y1, Y0, Y10
+	VUNPCKHPS    Y1, Y0, Y1
+	VADDPS       Y1, Y10, Y0
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y1
+	VADDPS       Y1, Y10, Y1
+	VUNPCKLPD    Y1, Y0, Y10
+	VUNPCKHPD    Y1, Y0, Y1
+	VADDPS       Y1, Y10, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMULPS       X8, X0, X0
-	TESTL        DI, DI
+	TESTL        SI, SI
 	JZ           r2c4_write00
 	VMOVUPS      (CX), X1
 	VFMADD231PS  X1, X9, X0
 
 r2c4_write00:
 	VMOVUPS      X0, (CX)
-	ADDQ         strideC+80(FP), CX
-	VHADDPS      Y5, Y4, Y0
-	VHADDPS      Y7, Y6, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X8, X0, X0
-	TESTL        DI, DI
+	ADDQ         DI, CX
+	VUNPCKLPS    Y5, Y4, Y0
+	VUNPCKHPS    Y5, Y4, Y2
+	VADDPS       Y2, Y0, Y1
+	VUNPCKLPS    Y7, Y6, Y0
+	VUNPCKHPS    Y7, Y6, Y2
+	VADDPS       Y2, Y0, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VADDPS       Y2, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMULPS       X8, X1, X1
+	TESTL        SI, SI
 	JZ           r2c4_write10
-	VMOVUPS      (CX), X1
-	VFMADD231PS  X1, X9, X0
+	VMOVUPS      (CX), X0
+	VFMADD231PS  X0, X9, X1
 
 r2c4_write10:
-	VMOVUPS X0, (CX)
-	ADDQ    strideC+80(FP), CX
+	VMOVUPS X1, (CX)
+	ADDQ    DI, CX
 	ADDQ    DX, AX
 	ADDQ    DX, AX
 	DECQ    tiles+16(FP)
@@ -17576,11 +17646,11 @@ r2c5:
 	MOVQ c+72(FP), CX
 	MOVQ strideA+40(FP), DX
 	MOVQ strideB+56(FP), BX
-	LEAQ (BX)(BX*2), SI
 
 r2c5_tile:
-	MOVQ   b+48(FP), R8
-	MOVQ   AX, DI
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -17596,42 +17666,42 @@ r2c5_tile:
 r2c5_two:
 	SUBQ        $0x10, R9
 	JL          r2c5_one
-	VMOVUPS     (DI), Y10
-	VMOVUPS     (DI)(DX*1), Y11
-	VMOVUPS     (R8), Y12
+	VMOVUPS     (SI), Y10
+	VMOVUPS     (SI)(DX*1), Y11
+	VMOVUPS     (DI), Y12
 	VFMADD231PS Y12, Y10, Y0
 	VFMADD231PS Y12, Y11, Y5
-	VMOVUPS     (R8)(BX*1), Y12
+	VMOVUPS     (DI)(BX*1), Y12
 	VFMADD231PS Y12, Y10, Y1
 	VFMADD231PS Y12, Y11, Y6
-	VMOVUPS     (R8)(BX*2), Y12
+	VMOVUPS     (DI)(BX*2), Y12
 	VFMADD231PS Y12, Y10, Y2
 	VFMADD231PS Y12, Y11, Y7
-	VMOVUPS     (R8)(SI*1), Y12
+	VMOVUPS     (DI)(R8*1), Y12
 	VFMADD231PS Y12, Y10, Y3
 	VFMADD231PS Y12, Y11, Y8
-	VMOVUPS     (R8)(BX*4), Y12
+	VMOVUPS     (DI)(BX*4), Y12
 	VFMADD231PS Y12, Y10, Y4
 	VFMADD231PS Y12, Y11, Y9
-	VMOVUPS     32(DI), Y10
-	VMOVUPS     32(DI)(DX*1), Y11
-	VMOVUPS     32(R8), Y12
+	VMOVUPS     32(SI), Y10
+	VMOVUPS     32(SI)(DX*1), Y11
+	VMOVUPS     32(DI), Y12
 	VFMADD231PS Y12, Y10, Y0
 	VFMADD231PS Y12, Y11, Y5
-	VMOVUPS     32(R8)(BX*1), Y12
+	VMOVUPS     32(DI)(BX*1), Y12
 	VFMADD231PS Y12, Y10, Y1
 	VFMADD231PS Y12, Y11, Y6
-	VMOVUPS     32(R8)(BX*2), Y12
+	VMOVUPS     32(DI)(BX*2), Y12
 	VFMADD231PS Y12, Y10, Y2
 	VFMADD231PS Y12, Y11, Y7
-	VMOVUPS     32(R8)(SI*1), Y12
+	VMOVUPS     32(DI)(R8*1), Y12
 	VFMADD231PS Y12, Y10, Y3
 	VFMADD231PS Y12, Y11, Y8
-	VMOVUPS     32(R8)(BX*4), Y12
+	VMOVUPS     32(DI)(BX*4), Y12
 	VFMADD231PS Y12, Y10, Y4
 	VFMADD231PS Y12, Y11, Y9
+	ADDQ        $0x40, SI
 	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
 	JMP         r2c5_two
 
 r2c5_one:
@@ -17640,25 +17710,25 @@ r2c5_one:
 r2c5_last:
 	SUBQ        $0x08, R9
 	JL          r2c5_rest
-	VMOVUPS     (DI), Y10
-	VMOVUPS     (DI)(DX*1), Y11
-	VMOVUPS     (R8), Y12
+	VMOVUPS     (SI), Y10
+	VMOVUPS     (SI)(DX*1), Y11
+	VMOVUPS     (DI), Y12
 	VFMADD231PS Y12, Y10, Y0
 	VFMADD231PS Y12, Y11, Y5
-	VMOVUPS     (R8)(BX*1), Y12
+	VMOVUPS     (DI)(BX*1), Y12
 	VFMADD231PS Y12, Y10, Y1
 	VFMADD231PS Y12, Y11, Y6
-	VMOVUPS     (R8)(BX*2), Y12
+	VMOVUPS     (DI)(BX*2), Y12
 	VFMADD231PS Y12, Y10, Y2
 	VFMADD231PS Y12, Y11, Y7
-	VMOVUPS     (R8)(SI*1), Y12
+	VMOVUPS     (DI)(R8*1), Y12
 	VFMADD231PS Y12, Y10, Y3
 	VFMADD231PS Y12, Y11, Y8
-	VMOVUPS     (R8)(BX*4), Y12
+	VMOVUPS     (DI)(BX*4), Y12
 	VFMADD231PS Y12, Y10, Y4
 	VFMADD231PS Y12, Y11, Y9
+	ADDQ        $0x20, SI
 	ADDQ        $0x20, DI
-	ADDQ        $0x20, R8
 	JMP         r2c5_last
 
 r2c5_rest:
@@ -17667,87 +17737,3345 @@ r2c5_rest:
 	LEAQ        restmask<>+0(SB), R10
 	NEGQ        R9
 	VMOVUPS     32(R10)(R9*4), Y10
-	VMASKMOVPS  (DI), Y10, Y11
-	VMASKMOVPS  (DI)(DX*1), Y10, Y12
-	VMASKMOVPS  (R8), Y10, Y13
+	VMASKMOVPS  (SI), Y10, Y11
+	VMASKMOVPS  (SI)(DX*1), Y10, Y12
+	VMASKMOVPS  (DI), Y10, Y13
 	VFMADD231PS Y13, Y11, Y0
 	VFMADD231PS Y13, Y12, Y5
-	VMASKMOVPS  (R8)(BX*1), Y10, Y13
+	VMASKMOVPS  (DI)(BX*1), Y10, Y13
 	VFMADD231PS Y13, Y11, Y1
 	VFMADD231PS Y13, Y12, Y6
-	VMASKMOVPS  (R8)(BX*2), Y10, Y13
+	VMASKMOVPS  (DI)(BX*2), Y10, Y13
 	VFMADD231PS Y13, Y11, Y2
 	VFMADD231PS Y13, Y12, Y7
-	VMASKMOVPS  (R8)(SI*1), Y10, Y13
+	VMASKMOVPS  (DI)(R8*1), Y10, Y13
 	VFMADD231PS Y13, Y11, Y3
 	VFMADD231PS Y13, Y12, Y8
-	VMASKMOVPS  (R8)(BX*4), Y10, Y10
+	VMASKMOVPS  (DI)(BX*4), Y10, Y10
 	VFMADD231PS Y10, Y11, Y4
 	VFMADD231PS Y10, Y12, Y9
 
 r2c5_sum:
+	MOVQ         strideC+80(FP), DI
 	VBROADCASTSS alpha+64(FP), X10
 	VBROADCASTSS beta+68(FP), X11
-	MOVL         beta+68(FP), DI
-	ADDL         DI, DI
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
+	MOVL         beta+68(FP), SI
+	ADDL         SI, SI
+	VUNPCKLPS    Y9, Y4, Y12
+	VUNPCKHPS    Y9, Y4, Y13
+	VADDPS       Y13, Y12, Y9
+	VUNPCKLPS    Y4, Y4, Y12
+	VUNPCKHPS    Y4, Y4, Y13
+	VADDPS       Y13, Y12, Y4
+	VUNPCKLPD    Y4, Y9, Y12
+	VUNPCKHPD    Y4, Y9, Y13
+	VADDPS       Y13, Y12, Y9
+	VEXTRACTF128 $0x01, Y9, X4
+	VADDPS       X4, X9, X9
+	VMULPS       X10, X9, X9
+	TESTL        SI, SI
+	JZ           r2c5_column
+	VMOVSS       16(CX), X4
+	VINSERTPS    $0x10, 16(CX)(DI*1), X4, X4
+	VFMADD231PS  X4, X11, X9
+
+r2c5_column:
+	VMOVSS       X9, 16(CX)
+	VEXTRACTPS   $0x01, X9, 16(CX)(DI*1)
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y1
+	VADDPS       Y1, Y4, Y0
+	VUNPCKLPS    Y3, Y2, Y4
+	VUNPCKHPS    Y3, Y2, Y1
+	VADDPS       Y1, Y4, Y1
+	VUNPCKLPD    Y1, Y0, Y4
+	VUNPCKHPD    Y1, Y0, Y1
+	VADDPS       Y1, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMULPS       X10, X0, X0
-	TESTL        DI, DI
+	TESTL        SI, SI
 	JZ           r2c5_write00
 	VMOVUPS      (CX), X1
 	VFMADD231PS  X1, X11, X0
 
 r2c5_write00:
 	VMOVUPS      X0, (CX)
-	VHADDPS      Y4, Y4, Y0
-	VHADDPS      Y4, Y4, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X10, X0, X0
-	TESTL        DI, DI
-	JZ           r2c5_write04
-	VMOVSS       16(CX), X1
-	VFMADD231PS  X1, X11, X0
-
-r2c5_write04:
-	VMOVSS       X0, 16(CX)
-	ADDQ         strideC+80(FP), CX
-	VHADDPS      Y6, Y5, Y0
-	VHADDPS      Y8, Y7, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X10, X0, X0
-	TESTL        DI, DI
+	ADDQ         DI, CX
+	VUNPCKLPS    Y6, Y5, Y0
+	VUNPCKHPS    Y6, Y5, Y2
+	VADDPS       Y2, Y0, Y1
+	VUNPCKLPS    Y8, Y7, Y0
+	VUNPCKHPS    Y8, Y7, Y2
+	VADDPS       Y2, Y0, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VADDPS       Y2, Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMULPS       X10, X1, X1
+	TESTL        SI, SI
 	JZ           r2c5_write10
-	VMOVUPS      (CX), X1
-	VFMADD231PS  X1, X11, X0
+	VMOVUPS      (CX), X0
+	VFMADD231PS  X0, X11, X1
 
 r2c5_write10:
-	VMOVUPS      X0, (CX)
-	VHADDPS      Y9, Y9, Y0
-	VHADDPS      Y9, Y9, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMULPS       X10, X0, X0
-	TESTL        DI, DI
-	JZ           r2c5_write14
-	VMOVSS       16(CX), X1
-	VFMADD231PS  X1, X11, X0
+	VMOVUPS X1, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r2c5_tile
+	VZEROUPPER
+	RET
 
-r2c5_write14:
-	VMOVSS X0, 16(CX)
-	ADDQ   strideC+80(FP), CX
-	ADDQ   DX, AX
+// func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, FMA3
+TEXT ·dotsAVX512(SB), NOSPLIT, $0-88
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	CMPQ AX, $0x04
+	JNE  below4
+	CMPQ CX, $0x05
+	JEQ  r4c5
+	CMPQ CX, $0x04
+	JEQ  r4c4
+	CMPQ CX, $0x03
+	JEQ  r4c3
+	CMPQ CX, $0x02
+	JEQ  r4c2
+	JMP  r4c1
+
+below4:
+	CMPQ AX, $0x03
+	JNE  below3
+	CMPQ CX, $0x05
+	JEQ  r3c5
+	CMPQ CX, $0x04
+	JEQ  r3c4
+	CMPQ CX, $0x03
+	JEQ  r3c3
+	CMPQ CX, $0x02
+	JEQ  r3c2
+	JMP  r3c1
+
+below3:
+	CMPQ AX, $0x02
+	JNE  below2
+	CMPQ CX, $0x05
+	JEQ  r2c5
+	CMPQ CX, $0x04
+	JEQ  r2c4
+	CMPQ CX, $0x03
+	JEQ  r2c3
+	CMPQ CX, $0x02
+	JEQ  r2c2
+	JMP  r2c1
+
+below2:
+	CMPQ AX, $0x01
+	JNE  below1
+	CMPQ CX, $0x05
+	JEQ  r1c5
+	CMPQ CX, $0x04
+	JEQ  r1c4
+	CMPQ CX, $0x03
+	JEQ  r1c3
+	CMPQ CX, $0x02
+	JEQ  r1c2
+	JMP  r1c1
+
+below1:
+	RET
+
+r1c1:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r1c1_tile:
+	MOVQ   b+48(FP), SI
+	MOVQ   AX, BX
+	VPXORD Y0, Y0, Y0
+	MOVQ   k+24(FP), DI
+
+r1c1_two:
+	SUBQ        $0x10, DI
+	JL          r1c1_one
+	VMOVUPS     (BX), Y1
+	VMOVUPS     (SI), Y2
+	VFMADD231PS Y2, Y1, Y0
+	VMOVUPS     32(BX), Y1
+	VMOVUPS     32(SI), Y2
+	VFMADD231PS Y2, Y1, Y0
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	JMP         r1c1_two
+
+r1c1_one:
+	ADDQ $0x10, DI
+
+r1c1_last:
+	SUBQ        $0x08, DI
+	JL          r1c1_rest
+	VMOVUPS     (BX), Y1
+	VMOVUPS     (SI), Y2
+	VFMADD231PS Y2, Y1, Y0
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	JMP         r1c1_last
+
+r1c1_rest:
+	ADDQ        $0x08, DI
+	JZ          r1c1_sum
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (BX), K1, Y1
+	VMOVUPS.Z   (SI), K1, Y2
+	VFMADD231PS Y2, Y1, Y0
+
+r1c1_sum:
+	MOVQ          strideC+80(FP), SI
+	VBROADCASTSS  alpha+64(FP), X1
+	VBROADCASTSS  beta+68(FP), X2
+	MOVL          beta+68(FP), BX
+	ADDL          BX, BX
+	VUNPCKLPS     Y0, Y0, Y5
+	VUNPCKHPS     Y0, Y0, Y4
+	VADDPS        Y4, Y5, Y3
+	VUNPCKLPS     Y0, Y0, Y5
+	VUNPCKHPS     Y0, Y0, Y4
+	VADDPS        Y4, Y5, Y4
+	VUNPCKLPD     Y4, Y3, Y5
+	VUNPCKHPD     Y4, Y3, Y4
+	VADDPS        Y4, Y5, Y3
+	VEXTRACTF32X4 $0x01, Y3, X4
+	VADDPS        X4, X3, X3
+	VMULPS        X1, X3, X3
+	TESTL         BX, BX
+	JZ            r1c1_write00
+	VMOVSS        (CX), X1
+	VFMADD231PS   X1, X2, X3
+
+r1c1_write00:
+	VMOVSS X3, (CX)
+	ADDQ   SI, CX
 	ADDQ   DX, AX
 	DECQ   tiles+16(FP)
-	JNZ    r2c5_tile
+	JNZ    r1c1_tile
+	VZEROUPPER
+	RET
+
+r1c2:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r1c2_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	MOVQ   k+24(FP), R8
+
+r1c2_two:
+	SUBQ        $0x10, R8
+	JL          r1c2_one
+	VMOVUPS     (SI), Y2
+	VMOVUPS     (DI), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS     (DI)(BX*1), Y3
+	VFMADD231PS Y3, Y2, Y1
+	VMOVUPS     32(SI), Y2
+	VMOVUPS     32(DI), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS     32(DI)(BX*1), Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r1c2_two
+
+r1c2_one:
+	ADDQ $0x10, R8
+
+r1c2_last:
+	SUBQ        $0x08, R8
+	JL          r1c2_rest
+	VMOVUPS     (SI), Y2
+	VMOVUPS     (DI), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS     (DI)(BX*1), Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r1c2_last
+
+r1c2_rest:
+	ADDQ        $0x08, R8
+	JZ          r1c2_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y2
+	VMOVUPS.Z   (DI), K1, Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS.Z   (DI)(BX*1), K1, Y3
+	VFMADD231PS Y3, Y2, Y1
+
+r1c2_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X2
+	VBROADCASTSS  beta+68(FP), X3
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y6
+	VUNPCKHPS     Y1, Y0, Y5
+	VADDPS        Y5, Y6, Y4
+	VUNPCKLPS     Y0, Y0, Y6
+	VUNPCKHPS     Y0, Y0, Y5
+	VADDPS        Y5, Y6, Y5
+	VUNPCKLPD     Y5, Y4, Y6
+	VUNPCKHPD     Y5, Y4, Y5
+	VADDPS        Y5, Y6, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPS        X5, X4, X4
+	VMULPS        X2, X4, X4
+	TESTL         SI, SI
+	JZ            r1c2_write00
+	VMOVSD        (CX), X2
+	VFMADD231PS   X2, X3, X4
+
+r1c2_write00:
+	VMOVLPS X4, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r1c2_tile
+	VZEROUPPER
+	RET
+
+r1c3:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r1c3_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	MOVQ   k+24(FP), R8
+
+r1c3_two:
+	SUBQ        $0x10, R8
+	JL          r1c3_one
+	VMOVUPS     (SI), Y3
+	VMOVUPS     (DI), Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     (DI)(BX*1), Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     (DI)(BX*2), Y4
+	VFMADD231PS Y4, Y3, Y2
+	VMOVUPS     32(SI), Y3
+	VMOVUPS     32(DI), Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     32(DI)(BX*1), Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     32(DI)(BX*2), Y4
+	VFMADD231PS Y4, Y3, Y2
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r1c3_two
+
+r1c3_one:
+	ADDQ $0x10, R8
+
+r1c3_last:
+	SUBQ        $0x08, R8
+	JL          r1c3_rest
+	VMOVUPS     (SI), Y3
+	VMOVUPS     (DI), Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS     (DI)(BX*1), Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     (DI)(BX*2), Y4
+	VFMADD231PS Y4, Y3, Y2
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r1c3_last
+
+r1c3_rest:
+	ADDQ        $0x08, R8
+	JZ          r1c3_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y3
+	VMOVUPS.Z   (DI), K1, Y4
+	VFMADD231PS Y4, Y3, Y0
+	VMOVUPS.Z   (DI)(BX*1), K1, Y4
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS.Z   (DI)(BX*2), K1, Y4
+	VFMADD231PS Y4, Y3, Y2
+
+r1c3_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X3
+	VBROADCASTSS  beta+68(FP), X4
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y7
+	VUNPCKHPS     Y1, Y0, Y6
+	VADDPS        Y6, Y7, Y5
+	VUNPCKLPS     Y0, Y2, Y7
+	VUNPCKHPS     Y0, Y2, Y6
+	VADDPS        Y6, Y7, Y6
+	VUNPCKLPD     Y6, Y5, Y7
+	VUNPCKHPD     Y6, Y5, Y6
+	VADDPS        Y6, Y7, Y5
+	VEXTRACTF32X4 $0x01, Y5, X6
+	VADDPS        X6, X5, X5
+	VMULPS        X3, X5, X5
+	TESTL         SI, SI
+	JZ            r1c3_write00
+	VMOVSD        (CX), X3
+	VMOVSS        8(CX), X6
+	VMOVLHPS      X6, X3, X3
+	VFMADD231PS   X3, X4, X5
+
+r1c3_write00:
+	VMOVLPS    X5, (CX)
+	VEXTRACTPS $0x02, X5, 8(CX)
+	ADDQ       DI, CX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r1c3_tile
+	VZEROUPPER
+	RET
+
+r1c4:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r1c4_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	MOVQ   k+24(FP), R9
+
+r1c4_two:
+	SUBQ        $0x10, R9
+	JL          r1c4_one
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (DI), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (DI)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (DI)(BX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (DI)(R8*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	VMOVUPS     32(SI), Y4
+	VMOVUPS     32(DI), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     32(DI)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     32(DI)(BX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     32(DI)(R8*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r1c4_two
+
+r1c4_one:
+	ADDQ $0x10, R9
+
+r1c4_last:
+	SUBQ        $0x08, R9
+	JL          r1c4_rest
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (DI), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (DI)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (DI)(BX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (DI)(R8*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r1c4_last
+
+r1c4_rest:
+	ADDQ        $0x08, R9
+	JZ          r1c4_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y4
+	VMOVUPS.Z   (DI), K1, Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS.Z   (DI)(BX*1), K1, Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS.Z   (DI)(BX*2), K1, Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS.Z   (DI)(R8*1), K1, Y5
+	VFMADD231PS Y5, Y4, Y3
+
+r1c4_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X4
+	VBROADCASTSS  beta+68(FP), X5
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y8
+	VUNPCKHPS     Y1, Y0, Y7
+	VADDPS        Y7, Y8, Y6
+	VUNPCKLPS     Y3, Y2, Y8
+	VUNPCKHPS     Y3, Y2, Y7
+	VADDPS        Y7, Y8, Y7
+	VUNPCKLPD     Y7, Y6, Y8
+	VUNPCKHPD     Y7, Y6, Y7
+	VADDPS        Y7, Y8, Y6
+	VEXTRACTF32X4 $0x01, Y6, X7
+	VADDPS        X7, X6, X6
+	VMULPS        X4, X6, X6
+	TESTL         SI, SI
+	JZ            r1c4_write00
+	VMOVUPS       (CX), X4
+	VFMADD231PS   X4, X5, X6
+
+r1c4_write00:
+	VMOVUPS X6, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r1c4_tile
+	VZEROUPPER
+	RET
+
+r1c5:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r1c5_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	MOVQ   k+24(FP), R9
+
+r1c5_two:
+	SUBQ        $0x10, R9
+	JL          r1c5_one
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (DI), Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMOVUPS     (DI)(BX*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     (DI)(BX*2), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (DI)(R8*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (DI)(BX*4), Y6
+	VFMADD231PS Y6, Y5, Y4
+	VMOVUPS     32(SI), Y5
+	VMOVUPS     32(DI), Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMOVUPS     32(DI)(BX*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     32(DI)(BX*2), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     32(DI)(R8*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     32(DI)(BX*4), Y6
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r1c5_two
+
+r1c5_one:
+	ADDQ $0x10, R9
+
+r1c5_last:
+	SUBQ        $0x08, R9
+	JL          r1c5_rest
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (DI), Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMOVUPS     (DI)(BX*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     (DI)(BX*2), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (DI)(R8*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (DI)(BX*4), Y6
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r1c5_last
+
+r1c5_rest:
+	ADDQ        $0x08, R9
+	JZ          r1c5_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y5
+	VMOVUPS.Z   (DI), K1, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMOVUPS.Z   (DI)(BX*1), K1, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS.Z   (DI)(BX*2), K1, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS.Z   (DI)(R8*1), K1, Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS.Z   (DI)(BX*4), K1, Y6
+	VFMADD231PS Y6, Y5, Y4
+
+r1c5_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X5
+	VBROADCASTSS  beta+68(FP), X6
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y9
+	VUNPCKHPS     Y1, Y0, Y8
+	VADDPS        Y8, Y9, Y7
+	VUNPCKLPS     Y3, Y2, Y9
+	VUNPCKHPS     Y3, Y2, Y8
+	VADDPS        Y8, Y9, Y8
+	VUNPCKLPD     Y8, Y7, Y9
+	VUNPCKHPD     Y8, Y7, Y8
+	VADDPS        Y8, Y9, Y7
+	VEXTRACTF32X4 $0x01, Y7, X8
+	VADDPS        X8, X7, X7
+	VMULPS        X5, X7, X7
+	TESTL         SI, SI
+	JZ            r1c5_write00
+	VMOVUPS       (CX), X8
+	VFMADD231PS   X8, X6, X7
+
+r1c5_write00:
+	VMOVUPS       X7, (CX)
+	VUNPCKLPS     Y4, Y4, Y9
+	VUNPCKHPS     Y4, Y4, Y8
+	VADDPS        Y8, Y9, Y7
+	VUNPCKLPS     Y4, Y4, Y9
+	VUNPCKHPS     Y4, Y4, Y8
+	VADDPS        Y8, Y9, Y8
+	VUNPCKLPD     Y8, Y7, Y9
+	VUNPCKHPD     Y8, Y7, Y8
+	VADDPS        Y8, Y9, Y7
+	VEXTRACTF32X4 $0x01, Y7, X8
+	VADDPS        X8, X7, X7
+	VMULPS        X5, X7, X7
+	TESTL         SI, SI
+	JZ            r1c5_write04
+	VMOVSS        16(CX), X5
+	VFMADD231PS   X5, X6, X7
+
+r1c5_write04:
+	VMOVSS X7, 16(CX)
+	ADDQ   DI, CX
+	ADDQ   DX, AX
+	DECQ   tiles+16(FP)
+	JNZ    r1c5_tile
+	VZEROUPPER
+	RET
+
+r2c1:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r2c1_tile:
+	MOVQ   b+48(FP), SI
+	MOVQ   AX, BX
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	MOVQ   k+24(FP), DI
+
+r2c1_two:
+	SUBQ        $0x10, DI
+	JL          r2c1_one
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (BX)(DX*1), Y3
+	VMOVUPS     (SI), Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     32(BX)(DX*1), Y3
+	VMOVUPS     32(SI), Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	JMP         r2c1_two
+
+r2c1_one:
+	ADDQ $0x10, DI
+
+r2c1_last:
+	SUBQ        $0x08, DI
+	JL          r2c1_rest
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (BX)(DX*1), Y3
+	VMOVUPS     (SI), Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	JMP         r2c1_last
+
+r2c1_rest:
+	ADDQ        $0x08, DI
+	JZ          r2c1_sum
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (BX), K1, Y2
+	VMOVUPS.Z   (BX)(DX*1), K1, Y3
+	VMOVUPS.Z   (SI), K1, Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+
+r2c1_sum:
+	MOVQ          strideC+80(FP), SI
+	VBROADCASTSS  alpha+64(FP), X2
+	VBROADCASTSS  beta+68(FP), X3
+	MOVL          beta+68(FP), BX
+	ADDL          BX, BX
+	VUNPCKLPS     Y1, Y0, Y6
+	VUNPCKHPS     Y1, Y0, Y5
+	VADDPS        Y5, Y6, Y4
+	VUNPCKLPS     Y0, Y0, Y6
+	VUNPCKHPS     Y0, Y0, Y5
+	VADDPS        Y5, Y6, Y5
+	VUNPCKLPD     Y5, Y4, Y6
+	VUNPCKHPD     Y5, Y4, Y5
+	VADDPS        Y5, Y6, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPS        X5, X4, X4
+	VMULPS        X2, X4, X4
+	TESTL         BX, BX
+	JZ            r2c1_column
+	VMOVSS        (CX), X2
+	VINSERTPS     $0x10, (CX)(SI*1), X2, X2
+	VFMADD231PS   X2, X3, X4
+
+r2c1_column:
+	VMOVSS     X4, (CX)
+	VEXTRACTPS $0x01, X4, (CX)(SI*1)
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r2c1_tile
+	VZEROUPPER
+	RET
+
+r2c2:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r2c2_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	MOVQ   k+24(FP), R8
+
+r2c2_two:
+	SUBQ        $0x10, R8
+	JL          r2c2_one
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (SI)(DX*1), Y5
+	VMOVUPS     (DI), Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (DI)(BX*1), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     32(SI), Y4
+	VMOVUPS     32(SI)(DX*1), Y5
+	VMOVUPS     32(DI), Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     32(DI)(BX*1), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y3
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r2c2_two
+
+r2c2_one:
+	ADDQ $0x10, R8
+
+r2c2_last:
+	SUBQ        $0x08, R8
+	JL          r2c2_rest
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (SI)(DX*1), Y5
+	VMOVUPS     (DI), Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (DI)(BX*1), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y3
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r2c2_last
+
+r2c2_rest:
+	ADDQ        $0x08, R8
+	JZ          r2c2_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y4
+	VMOVUPS.Z   (SI)(DX*1), K1, Y5
+	VMOVUPS.Z   (DI), K1, Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS.Z   (DI)(BX*1), K1, Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y3
+
+r2c2_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X4
+	VBROADCASTSS  beta+68(FP), X5
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y8
+	VUNPCKHPS     Y1, Y0, Y7
+	VADDPS        Y7, Y8, Y6
+	VUNPCKLPS     Y0, Y0, Y8
+	VUNPCKHPS     Y0, Y0, Y7
+	VADDPS        Y7, Y8, Y7
+	VUNPCKLPD     Y7, Y6, Y8
+	VUNPCKHPD     Y7, Y6, Y7
+	VADDPS        Y7, Y8, Y6
+	VEXTRACTF32X4 $0x01, Y6, X7
+	VADDPS        X7, X6, X6
+	VMULPS        X4, X6, X6
+	TESTL         SI, SI
+	JZ            r2c2_write00
+	VMOVSD        (CX), X7
+	VFMADD231PS   X7, X5, X6
+
+r2c2_write00:
+	VMOVLPS       X6, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y3, Y2, Y8
+	VUNPCKHPS     Y3, Y2, Y7
+	VADDPS        Y7, Y8, Y6
+	VUNPCKLPS     Y2, Y2, Y8
+	VUNPCKHPS     Y2, Y2, Y7
+	VADDPS        Y7, Y8, Y7
+	VUNPCKLPD     Y7, Y6, Y8
+	VUNPCKHPD     Y7, Y6, Y7
+	VADDPS        Y7, Y8, Y6
+	VEXTRACTF32X4 $0x01, Y6, X7
+	VADDPS        X7, X6, X6
+	VMULPS        X4, X6, X6
+	TESTL         SI, SI
+	JZ            r2c2_write10
+	VMOVSD        (CX), X4
+	VFMADD231PS   X4, X5, X6
+
+r2c2_write10:
+	VMOVLPS X6, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r2c2_tile
+	VZEROUPPER
+	RET
+
+r2c3:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r2c3_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	MOVQ   k+24(FP), R8
+
+r2c3_two:
+	SUBQ        $0x10, R8
+	JL          r2c3_one
+	VMOVUPS     (SI), Y6
+	VMOVUPS     (SI)(DX*1), Y7
+	VMOVUPS     (DI), Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS     (DI)(BX*1), Y8
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y4
+	VMOVUPS     (DI)(BX*2), Y8
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y5
+	VMOVUPS     32(SI), Y6
+	VMOVUPS     32(SI)(DX*1), Y7
+	VMOVUPS     32(DI), Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS     32(DI)(BX*1), Y8
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y4
+	VMOVUPS     32(DI)(BX*2), Y8
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y5
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r2c3_two
+
+r2c3_one:
+	ADDQ $0x10, R8
+
+r2c3_last:
+	SUBQ        $0x08, R8
+	JL          r2c3_rest
+	VMOVUPS     (SI), Y6
+	VMOVUPS     (SI)(DX*1), Y7
+	VMOVUPS     (DI), Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS     (DI)(BX*1), Y8
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y4
+	VMOVUPS     (DI)(BX*2), Y8
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y5
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r2c3_last
+
+r2c3_rest:
+	ADDQ        $0x08, R8
+	JZ          r2c3_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y6
+	VMOVUPS.Z   (SI)(DX*1), K1, Y7
+	VMOVUPS.Z   (DI), K1, Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS.Z   (DI)(BX*1), K1, Y8
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y4
+	VMOVUPS.Z   (DI)(BX*2), K1, Y8
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y5
+
+r2c3_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X6
+	VBROADCASTSS  beta+68(FP), X7
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y10
+	VUNPCKHPS     Y1, Y0, Y9
+	VADDPS        Y9, Y10, Y8
+	VUNPCKLPS     Y0, Y2, Y10
+	VUNPCKHPS     Y0, Y2, Y9
+	VADDPS        Y9, Y10, Y9
+	VUNPCKLPD     Y9, Y8, Y10
+	VUNPCKHPD     Y9, Y8, Y9
+	VADDPS        Y9, Y10, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VMULPS        X6, X8, X8
+	TESTL         SI, SI
+	JZ            r2c3_write00
+	VMOVSD        (CX), X9
+	VMOVSS        8(CX), X10
+	VMOVLHPS      X10, X9, X9
+	VFMADD231PS   X9, X7, X8
+
+r2c3_write00:
+	VMOVLPS       X8, (CX)
+	VEXTRACTPS    $0x02, X8, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y4, Y3, Y10
+	VUNPCKHPS     Y4, Y3, Y9
+	VADDPS        Y9, Y10, Y8
+	VUNPCKLPS     Y3, Y5, Y10
+	VUNPCKHPS     Y3, Y5, Y9
+	VADDPS        Y9, Y10, Y9
+	VUNPCKLPD     Y9, Y8, Y10
+	VUNPCKHPD     Y9, Y8, Y9
+	VADDPS        Y9, Y10, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VMULPS        X6, X8, X8
+	TESTL         SI, SI
+	JZ            r2c3_write10
+	VMOVSD        (CX), X6
+	VMOVSS        8(CX), X9
+	VMOVLHPS      X9, X6, X6
+	VFMADD231PS   X6, X7, X8
+
+r2c3_write10:
+	VMOVLPS    X8, (CX)
+	VEXTRACTPS $0x02, X8, 8(CX)
+	ADDQ       DI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r2c3_tile
+	VZEROUPPER
+	RET
+
+r2c4:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r2c4_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	MOVQ   k+24(FP), R9
+
+r2c4_two:
+	SUBQ        $0x10, R9
+	JL          r2c4_one
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (DI), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     (DI)(BX*1), Y10
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     (DI)(BX*2), Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS     (DI)(R8*1), Y10
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y7
+	VMOVUPS     32(SI), Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(DI), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     32(DI)(BX*1), Y10
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     32(DI)(BX*2), Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS     32(DI)(R8*1), Y10
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r2c4_two
+
+r2c4_one:
+	ADDQ $0x10, R9
+
+r2c4_last:
+	SUBQ        $0x08, R9
+	JL          r2c4_rest
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (DI), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     (DI)(BX*1), Y10
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     (DI)(BX*2), Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS     (DI)(R8*1), Y10
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r2c4_last
+
+r2c4_rest:
+	ADDQ        $0x08, R9
+	JZ          r2c4_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y8
+	VMOVUPS.Z   (SI)(DX*1), K1, Y9
+	VMOVUPS.Z   (DI), K1, Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS.Z   (DI)(BX*1), K1, Y10
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS.Z   (DI)(BX*2), K1, Y10
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS.Z   (DI)(R8*1), K1, Y10
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y7
+
+r2c4_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X8
+	VBROADCASTSS  beta+68(FP), X9
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y12
+	VUNPCKHPS     Y1, Y0, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y3, Y2, Y12
+	VUNPCKHPS     Y3, Y2, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r2c4_write00
+	VMOVUPS       (CX), X11
+	VFMADD231PS   X11, X9, X10
+
+r2c4_write00:
+	VMOVUPS       X10, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y5, Y4, Y12
+	VUNPCKHPS     Y5, Y4, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y7, Y6, Y12
+	VUNPCKHPS     Y7, Y6, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r2c4_write10
+	VMOVUPS       (CX), X8
+	VFMADD231PS   X8, X9, X10
+
+r2c4_write10:
+	VMOVUPS X10, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r2c4_tile
+	VZEROUPPER
+	RET
+
+r2c5:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r2c5_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	MOVQ   k+24(FP), R9
+
+r2c5_two:
+	SUBQ        $0x10, R9
+	JL          r2c5_one
+	VMOVUPS     (SI), Y10
+	VMOVUPS     (SI)(DX*1), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*2), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     (DI)(R8*1), Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y8
+	VMOVUPS     (DI)(BX*4), Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y9
+	VMOVUPS     32(SI), Y10
+	VMOVUPS     32(SI)(DX*1), Y11
+	VMOVUPS     32(DI), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     32(DI)(BX*1), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     32(DI)(BX*2), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     32(DI)(R8*1), Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y8
+	VMOVUPS     32(DI)(BX*4), Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y9
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r2c5_two
+
+r2c5_one:
+	ADDQ $0x10, R9
+
+r2c5_last:
+	SUBQ        $0x08, R9
+	JL          r2c5_rest
+	VMOVUPS     (SI), Y10
+	VMOVUPS     (SI)(DX*1), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*2), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     (DI)(R8*1), Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y8
+	VMOVUPS     (DI)(BX*4), Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y9
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r2c5_last
+
+r2c5_rest:
+	ADDQ        $0x08, R9
+	JZ          r2c5_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y10
+	VMOVUPS.Z   (SI)(DX*1), K1, Y11
+	VMOVUPS.Z   (DI), K1, Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS.Z   (DI)(BX*1), K1, Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS.Z   (DI)(BX*2), K1, Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS.Z   (DI)(R8*1), K1, Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y8
+	VMOVUPS.Z   (DI)(BX*4), K1, Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y9
+
+r2c5_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X10
+	VBROADCASTSS  beta+68(FP), X11
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y9, Y4, Y14
+	VUNPCKHPS     Y9, Y4, Y13
+	VADDPS        Y13, Y14, Y12
+	VUNPCKLPS     Y4, Y4, Y14
+	VUNPCKHPS     Y4, Y4, Y13
+	VADDPS        Y13, Y14, Y13
+	VUNPCKLPD     Y13, Y12, Y14
+	VUNPCKHPD     Y13, Y12, Y13
+	VADDPS        Y13, Y14, Y12
+	VEXTRACTF32X4 $0x01, Y12, X13
+	VADDPS        X13, X12, X12
+	VMULPS        X10, X12, X12
+	TESTL         SI, SI
+	JZ            r2c5_column
+	VMOVSS        16(CX), X13
+	VINSERTPS     $0x10, 16(CX)(DI*1), X13, X13
+	VFMADD231PS   X13, X11, X12
+
+r2c5_column:
+	VMOVSS        X12, 16(CX)
+	VEXTRACTPS    $0x01, X12, 16(CX)(DI*1)
+	VUNPCKLPS     Y1, Y0, Y14
+	VUNPCKHPS     Y1, Y0, Y13
+	VADDPS        Y13, Y14, Y12
+	VUNPCKLPS     Y3, Y2, Y14
+	VUNPCKHPS     Y3, Y2, Y13
+	VADDPS        Y13, Y14, Y13
+	VUNPCKLPD     Y13, Y12, Y14
+	VUNPCKHPD     Y13, Y12, Y13
+	VADDPS        Y13, Y14, Y12
+	VEXTRACTF32X4 $0x01, Y12, X13
+	VADDPS        X13, X12, X12
+	VMULPS        X10, X12, X12
+	TESTL         SI, SI
+	JZ            r2c5_write00
+	VMOVUPS       (CX), X13
+	VFMADD231PS   X13, X11, X12
+
+r2c5_write00:
+	VMOVUPS       X12, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y6, Y5, Y14
+	VUNPCKHPS     Y6, Y5, Y13
+	VADDPS        Y13, Y14, Y12
+	VUNPCKLPS     Y8, Y7, Y14
+	VUNPCKHPS     Y8, Y7, Y13
+	VADDPS        Y13, Y14, Y13
+	VUNPCKLPD     Y13, Y12, Y14
+	VUNPCKHPD     Y13, Y12, Y13
+	VADDPS        Y13, Y14, Y12
+	VEXTRACTF32X4 $0x01, Y12, X13
+	VADDPS        X13, X12, X12
+	VMULPS        X10, X12, X12
+	TESTL         SI, SI
+	JZ            r2c5_write10
+	VMOVUPS       (CX), X10
+	VFMADD231PS   X10, X11, X12
+
+r2c5_write10:
+	VMOVUPS X12, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r2c5_tile
+	VZEROUPPER
+	RET
+
+r3c1:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r3c1_tile:
+	MOVQ   b+48(FP), SI
+	MOVQ   AX, BX
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	MOVQ   k+24(FP), DI
+
+r3c1_two:
+	SUBQ        $0x10, DI
+	JL          r3c1_one
+	VMOVUPS     (BX), Y3
+	VMOVUPS     (BX)(DX*1), Y4
+	VMOVUPS     (BX)(DX*2), Y5
+	VMOVUPS     (SI), Y6
+	VFMADD231PS Y6, Y3, Y0
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     32(BX), Y3
+	VMOVUPS     32(BX)(DX*1), Y4
+	VMOVUPS     32(BX)(DX*2), Y5
+	VMOVUPS     32(SI), Y6
+	VFMADD231PS Y6, Y3, Y0
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	JMP         r3c1_two
+
+r3c1_one:
+	ADDQ $0x10, DI
+
+r3c1_last:
+	SUBQ        $0x08, DI
+	JL          r3c1_rest
+	VMOVUPS     (BX), Y3
+	VMOVUPS     (BX)(DX*1), Y4
+	VMOVUPS     (BX)(DX*2), Y5
+	VMOVUPS     (SI), Y6
+	VFMADD231PS Y6, Y3, Y0
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	JMP         r3c1_last
+
+r3c1_rest:
+	ADDQ        $0x08, DI
+	JZ          r3c1_sum
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (BX), K1, Y3
+	VMOVUPS.Z   (BX)(DX*1), K1, Y4
+	VMOVUPS.Z   (BX)(DX*2), K1, Y5
+	VMOVUPS.Z   (SI), K1, Y6
+	VFMADD231PS Y6, Y3, Y0
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+
+r3c1_sum:
+	MOVQ          strideC+80(FP), SI
+	VBROADCASTSS  alpha+64(FP), X3
+	VBROADCASTSS  beta+68(FP), X4
+	MOVL          beta+68(FP), BX
+	ADDL          BX, BX
+	VUNPCKLPS     Y1, Y0, Y7
+	VUNPCKHPS     Y1, Y0, Y6
+	VADDPS        Y6, Y7, Y5
+	VUNPCKLPS     Y0, Y2, Y7
+	VUNPCKHPS     Y0, Y2, Y6
+	VADDPS        Y6, Y7, Y6
+	VUNPCKLPD     Y6, Y5, Y7
+	VUNPCKHPD     Y6, Y5, Y6
+	VADDPS        Y6, Y7, Y5
+	VEXTRACTF32X4 $0x01, Y5, X6
+	VADDPS        X6, X5, X5
+	VMULPS        X3, X5, X5
+	TESTL         BX, BX
+	JZ            r3c1_column
+	VMOVSS        (CX), X3
+	VINSERTPS     $0x10, (CX)(SI*1), X3, X3
+	VINSERTPS     $0x20, (CX)(SI*2), X3, X3
+	VFMADD231PS   X3, X4, X5
+
+r3c1_column:
+	VMOVSS     X5, (CX)
+	VEXTRACTPS $0x01, X5, (CX)(SI*1)
+	VEXTRACTPS $0x02, X5, (CX)(SI*2)
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r3c1_tile
+	VZEROUPPER
+	RET
+
+r3c2:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r3c2_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	MOVQ   k+24(FP), R8
+
+r3c2_two:
+	SUBQ        $0x10, R8
+	JL          r3c2_one
+	VMOVUPS     (SI), Y6
+	VMOVUPS     (SI)(DX*1), Y7
+	VMOVUPS     (SI)(DX*2), Y8
+	VMOVUPS     (DI), Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     (DI)(BX*1), Y9
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+	VMOVUPS     32(SI), Y6
+	VMOVUPS     32(SI)(DX*1), Y7
+	VMOVUPS     32(SI)(DX*2), Y8
+	VMOVUPS     32(DI), Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     32(DI)(BX*1), Y9
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r3c2_two
+
+r3c2_one:
+	ADDQ $0x10, R8
+
+r3c2_last:
+	SUBQ        $0x08, R8
+	JL          r3c2_rest
+	VMOVUPS     (SI), Y6
+	VMOVUPS     (SI)(DX*1), Y7
+	VMOVUPS     (SI)(DX*2), Y8
+	VMOVUPS     (DI), Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     (DI)(BX*1), Y9
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r3c2_last
+
+r3c2_rest:
+	ADDQ        $0x08, R8
+	JZ          r3c2_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y6
+	VMOVUPS.Z   (SI)(DX*1), K1, Y7
+	VMOVUPS.Z   (SI)(DX*2), K1, Y8
+	VMOVUPS.Z   (DI), K1, Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS.Z   (DI)(BX*1), K1, Y9
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+
+r3c2_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X6
+	VBROADCASTSS  beta+68(FP), X7
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y10
+	VUNPCKHPS     Y1, Y0, Y9
+	VADDPS        Y9, Y10, Y8
+	VUNPCKLPS     Y0, Y0, Y10
+	VUNPCKHPS     Y0, Y0, Y9
+	VADDPS        Y9, Y10, Y9
+	VUNPCKLPD     Y9, Y8, Y10
+	VUNPCKHPD     Y9, Y8, Y9
+	VADDPS        Y9, Y10, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VMULPS        X6, X8, X8
+	TESTL         SI, SI
+	JZ            r3c2_write00
+	VMOVSD        (CX), X9
+	VFMADD231PS   X9, X7, X8
+
+r3c2_write00:
+	VMOVLPS       X8, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y3, Y2, Y10
+	VUNPCKHPS     Y3, Y2, Y9
+	VADDPS        Y9, Y10, Y8
+	VUNPCKLPS     Y2, Y2, Y10
+	VUNPCKHPS     Y2, Y2, Y9
+	VADDPS        Y9, Y10, Y9
+	VUNPCKLPD     Y9, Y8, Y10
+	VUNPCKHPD     Y9, Y8, Y9
+	VADDPS        Y9, Y10, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VMULPS        X6, X8, X8
+	TESTL         SI, SI
+	JZ            r3c2_write10
+	VMOVSD        (CX), X9
+	VFMADD231PS   X9, X7, X8
+
+r3c2_write10:
+	VMOVLPS       X8, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y5, Y4, Y10
+	VUNPCKHPS     Y5, Y4, Y9
+	VADDPS        Y9, Y10, Y8
+	VUNPCKLPS     Y4, Y4, Y10
+	VUNPCKHPS     Y4, Y4, Y9
+	VADDPS        Y9, Y10, Y9
+	VUNPCKLPD     Y9, Y8, Y10
+	VUNPCKHPD     Y9, Y8, Y9
+	VADDPS        Y9, Y10, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VMULPS        X6, X8, X8
+	TESTL         SI, SI
+	JZ            r3c2_write20
+	VMOVSD        (CX), X6
+	VFMADD231PS   X6, X7, X8
+
+r3c2_write20:
+	VMOVLPS X8, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r3c2_tile
+	VZEROUPPER
+	RET
+
+r3c3:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r3c3_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	MOVQ   k+24(FP), R8
+
+r3c3_two:
+	SUBQ        $0x10, R8
+	JL          r3c3_one
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (SI)(DX*1), Y10
+	VMOVUPS     (SI)(DX*2), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     (DI)(BX*2), Y12
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y8
+	VMOVUPS     32(SI), Y9
+	VMOVUPS     32(SI)(DX*1), Y10
+	VMOVUPS     32(SI)(DX*2), Y11
+	VMOVUPS     32(DI), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     32(DI)(BX*1), Y12
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     32(DI)(BX*2), Y12
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y8
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r3c3_two
+
+r3c3_one:
+	ADDQ $0x10, R8
+
+r3c3_last:
+	SUBQ        $0x08, R8
+	JL          r3c3_rest
+	VMOVUPS     (SI), Y9
+	VMOVUPS     (SI)(DX*1), Y10
+	VMOVUPS     (SI)(DX*2), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     (DI)(BX*2), Y12
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y8
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r3c3_last
+
+r3c3_rest:
+	ADDQ        $0x08, R8
+	JZ          r3c3_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI), K1, Y9
+	VMOVUPS.Z   (SI)(DX*1), K1, Y10
+	VMOVUPS.Z   (SI)(DX*2), K1, Y11
+	VMOVUPS.Z   (DI), K1, Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS.Z   (DI)(BX*1), K1, Y12
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS.Z   (DI)(BX*2), K1, Y12
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y8
+
+r3c3_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X9
+	VBROADCASTSS  beta+68(FP), X10
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y13
+	VUNPCKHPS     Y1, Y0, Y12
+	VADDPS        Y12, Y13, Y11
+	VUNPCKLPS     Y0, Y2, Y13
+	VUNPCKHPS     Y0, Y2, Y12
+	VADDPS        Y12, Y13, Y12
+	VUNPCKLPD     Y12, Y11, Y13
+	VUNPCKHPD     Y12, Y11, Y12
+	VADDPS        Y12, Y13, Y11
+	VEXTRACTF32X4 $0x01, Y11, X12
+	VADDPS        X12, X11, X11
+	VMULPS        X9, X11, X11
+	TESTL         SI, SI
+	JZ            r3c3_write00
+	VMOVSD        (CX), X12
+	VMOVSS        8(CX), X13
+	VMOVLHPS      X13, X12, X12
+	VFMADD231PS   X12, X10, X11
+
+r3c3_write00:
+	VMOVLPS       X11, (CX)
+	VEXTRACTPS    $0x02, X11, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y4, Y3, Y13
+	VUNPCKHPS     Y4, Y3, Y12
+	VADDPS        Y12, Y13, Y11
+	VUNPCKLPS     Y3, Y5, Y13
+	VUNPCKHPS     Y3, Y5, Y12
+	VADDPS        Y12, Y13, Y12
+	VUNPCKLPD     Y12, Y11, Y13
+	VUNPCKHPD     Y12, Y11, Y12
+	VADDPS        Y12, Y13, Y11
+	VEXTRACTF32X4 $0x01, Y11, X12
+	VADDPS        X12, X11, X11
+	VMULPS        X9, X11, X11
+	TESTL         SI, SI
+	JZ            r3c3_write10
+	VMOVSD        (CX), X12
+	VMOVSS        8(CX), X13
+	VMOVLHPS      X13, X12, X12
+	VFMADD231PS   X12, X10, X11
+
+r3c3_write10:
+	VMOVLPS       X11, (CX)
+	VEXTRACTPS    $0x02, X11, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y7, Y6, Y13
+	VUNPCKHPS     Y7, Y6, Y12
+	VADDPS        Y12, Y13, Y11
+	VUNPCKLPS     Y6, Y8, Y13
+	VUNPCKHPS     Y6, Y8, Y12
+	VADDPS        Y12, Y13, Y12
+	VUNPCKLPD     Y12, Y11, Y13
+	VUNPCKHPD     Y12, Y11, Y12
+	VADDPS        Y12, Y13, Y11
+	VEXTRACTF32X4 $0x01, Y11, X12
+	VADDPS        X12, X11, X11
+	VMULPS        X9, X11, X11
+	TESTL         SI, SI
+	JZ            r3c3_write20
+	VMOVSD        (CX), X9
+	VMOVSS        8(CX), X12
+	VMOVLHPS      X12, X9, X9
+	VFMADD231PS   X9, X10, X11
+
+r3c3_write20:
+	VMOVLPS    X11, (CX)
+	VEXTRACTPS $0x02, X11, 8(CX)
+	ADDQ       DI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r3c3_tile
+	VZEROUPPER
+	RET
+
+r3c4:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r3c4_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+	MOVQ   k+24(FP), R9
+
+r3c4_two:
+	SUBQ        $0x10, R9
+	JL          r3c4_one
+	VMOVUPS     (SI), Y12
+	VMOVUPS     (SI)(DX*1), Y13
+	VMOVUPS     (SI)(DX*2), Y14
+	VMOVUPS     (DI), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (DI)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS     (DI)(BX*2), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS     (DI)(R8*1), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	VMOVUPS     32(SI), Y12
+	VMOVUPS     32(SI)(DX*1), Y13
+	VMOVUPS     32(SI)(DX*2), Y14
+	VMOVUPS     32(DI), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     32(DI)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS     32(DI)(BX*2), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS     32(DI)(R8*1), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r3c4_two
+
+r3c4_one:
+	ADDQ $0x10, R9
+
+r3c4_last:
+	SUBQ        $0x08, R9
+	JL          r3c4_rest
+	VMOVUPS     (SI), Y12
+	VMOVUPS     (SI)(DX*1), Y13
+	VMOVUPS     (SI)(DX*2), Y14
+	VMOVUPS     (DI), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (DI)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS     (DI)(BX*2), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS     (DI)(R8*1), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r3c4_last
+
+r3c4_rest:
+	ADDQ        $0x08, R9
+	JZ          r3c4_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y12
+	VMOVUPS.Z   (SI)(DX*1), K1, Y13
+	VMOVUPS.Z   (SI)(DX*2), K1, Y14
+	VMOVUPS.Z   (DI), K1, Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS.Z   (DI)(BX*1), K1, Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS.Z   (DI)(BX*2), K1, Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS.Z   (DI)(R8*1), K1, Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+
+r3c4_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X12
+	VBROADCASTSS  beta+68(FP), X13
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y16
+	VUNPCKHPS     Y1, Y0, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y3, Y2, Y16
+	VUNPCKHPS     Y3, Y2, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r3c4_write00
+	VMOVUPS       (CX), X15
+	VFMADD231PS   X15, X13, X14
+
+r3c4_write00:
+	VMOVUPS       X14, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y5, Y4, Y16
+	VUNPCKHPS     Y5, Y4, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y7, Y6, Y16
+	VUNPCKHPS     Y7, Y6, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r3c4_write10
+	VMOVUPS       (CX), X15
+	VFMADD231PS   X15, X13, X14
+
+r3c4_write10:
+	VMOVUPS       X14, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y9, Y8, Y16
+	VUNPCKHPS     Y9, Y8, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y11, Y10, Y16
+	VUNPCKHPS     Y11, Y10, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r3c4_write20
+	VMOVUPS       (CX), X12
+	VFMADD231PS   X12, X13, X14
+
+r3c4_write20:
+	VMOVUPS X14, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r3c4_tile
+	VZEROUPPER
+	RET
+
+r3c5:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r3c5_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (BX)(BX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+	VPXORD Y12, Y12, Y12
+	VPXORD Y13, Y13, Y13
+	VPXORD Y14, Y14, Y14
+	MOVQ   k+24(FP), R9
+
+r3c5_two:
+	SUBQ        $0x10, R9
+	JL          r3c5_one
+	VMOVUPS     (SI), Y15
+	VMOVUPS     (SI)(DX*1), Y16
+	VMOVUPS     (SI)(DX*2), Y17
+	VMOVUPS     (DI), Y18
+	VFMADD231PS Y18, Y15, Y0
+	VFMADD231PS Y18, Y16, Y5
+	VFMADD231PS Y18, Y17, Y10
+	VMOVUPS     (DI)(BX*1), Y18
+	VFMADD231PS Y18, Y15, Y1
+	VFMADD231PS Y18, Y16, Y6
+	VFMADD231PS Y18, Y17, Y11
+	VMOVUPS     (DI)(BX*2), Y18
+	VFMADD231PS Y18, Y15, Y2
+	VFMADD231PS Y18, Y16, Y7
+	VFMADD231PS Y18, Y17, Y12
+	VMOVUPS     (DI)(R8*1), Y18
+	VFMADD231PS Y18, Y15, Y3
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y13
+	VMOVUPS     (DI)(BX*4), Y18
+	VFMADD231PS Y18, Y15, Y4
+	VFMADD231PS Y18, Y16, Y9
+	VFMADD231PS Y18, Y17, Y14
+	VMOVUPS     32(SI), Y15
+	VMOVUPS     32(SI)(DX*1), Y16
+	VMOVUPS     32(SI)(DX*2), Y17
+	VMOVUPS     32(DI), Y18
+	VFMADD231PS Y18, Y15, Y0
+	VFMADD231PS Y18, Y16, Y5
+	VFMADD231PS Y18, Y17, Y10
+	VMOVUPS     32(DI)(BX*1), Y18
+	VFMADD231PS Y18, Y15, Y1
+	VFMADD231PS Y18, Y16, Y6
+	VFMADD231PS Y18, Y17, Y11
+	VMOVUPS     32(DI)(BX*2), Y18
+	VFMADD231PS Y18, Y15, Y2
+	VFMADD231PS Y18, Y16, Y7
+	VFMADD231PS Y18, Y17, Y12
+	VMOVUPS     32(DI)(R8*1), Y18
+	VFMADD231PS Y18, Y15, Y3
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y13
+	VMOVUPS     32(DI)(BX*4), Y18
+	VFMADD231PS Y18, Y15, Y4
+	VFMADD231PS Y18, Y16, Y9
+	VFMADD231PS Y18, Y17, Y14
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r3c5_two
+
+r3c5_one:
+	ADDQ $0x10, R9
+
+r3c5_last:
+	SUBQ        $0x08, R9
+	JL          r3c5_rest
+	VMOVUPS     (SI), Y15
+	VMOVUPS     (SI)(DX*1), Y16
+	VMOVUPS     (SI)(DX*2), Y17
+	VMOVUPS     (DI), Y18
+	VFMADD231PS Y18, Y15, Y0
+	VFMADD231PS Y18, Y16, Y5
+	VFMADD231PS Y18, Y17, Y10
+	VMOVUPS     (DI)(BX*1), Y18
+	VFMADD231PS Y18, Y15, Y1
+	VFMADD231PS Y18, Y16, Y6
+	VFMADD231PS Y18, Y17, Y11
+	VMOVUPS     (DI)(BX*2), Y18
+	VFMADD231PS Y18, Y15, Y2
+	VFMADD231PS Y18, Y16, Y7
+	VFMADD231PS Y18, Y17, Y12
+	VMOVUPS     (DI)(R8*1), Y18
+	VFMADD231PS Y18, Y15, Y3
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y13
+	VMOVUPS     (DI)(BX*4), Y18
+	VFMADD231PS Y18, Y15, Y4
+	VFMADD231PS Y18, Y16, Y9
+	VFMADD231PS Y18, Y17, Y14
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r3c5_last
+
+r3c5_rest:
+	ADDQ        $0x08, R9
+	JZ          r3c5_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y15
+	VMOVUPS.Z   (SI)(DX*1), K1, Y16
+	VMOVUPS.Z   (SI)(DX*2), K1, Y17
+	VMOVUPS.Z   (DI), K1, Y18
+	VFMADD231PS Y18, Y15, Y0
+	VFMADD231PS Y18, Y16, Y5
+	VFMADD231PS Y18, Y17, Y10
+	VMOVUPS.Z   (DI)(BX*1), K1, Y18
+	VFMADD231PS Y18, Y15, Y1
+	VFMADD231PS Y18, Y16, Y6
+	VFMADD231PS Y18, Y17, Y11
+	VMOVUPS.Z   (DI)(BX*2), K1, Y18
+	VFMADD231PS Y18, Y15, Y2
+	VFMADD231PS Y18, Y16, Y7
+	VFMADD231PS Y18, Y17, Y12
+	VMOVUPS.Z   (DI)(R8*1), K1, Y18
+	VFMADD231PS Y18, Y15, Y3
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y13
+	VMOVUPS.Z   (DI)(BX*4), K1, Y18
+	VFMADD231PS Y18, Y15, Y4
+	VFMADD231PS Y18, Y16, Y9
+	VFMADD231PS Y18, Y17, Y14
+
+r3c5_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X15
+	VBROADCASTSS  beta+68(FP), X16
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y9, Y4, Y19
+	VUNPCKHPS     Y9, Y4, Y18
+	VADDPS        Y18, Y19, Y17
+	VUNPCKLPS     Y4, Y14, Y19
+	VUNPCKHPS     Y4, Y14, Y18
+	VADDPS        Y18, Y19, Y18
+	VUNPCKLPD     Y18, Y17, Y19
+	VUNPCKHPD     Y18, Y17, Y18
+	VADDPS        Y18, Y19, Y17
+	VEXTRACTF32X4 $0x01, Y17, X18
+	VADDPS        X18, X17, X17
+	VMULPS        X15, X17, X17
+	TESTL         SI, SI
+	JZ            r3c5_column
+	VMOVSS        16(CX), X18
+	VINSERTPS     $0x10, 16(CX)(DI*1), X18, X18
+	VINSERTPS     $0x20, 16(CX)(DI*2), X18, X18
+	VFMADD231PS   X18, X16, X17
+
+r3c5_column:
+	VMOVSS        X17, 16(CX)
+	VEXTRACTPS    $0x01, X17, 16(CX)(DI*1)
+	VEXTRACTPS    $0x02, X17, 16(CX)(DI*2)
+	VUNPCKLPS     Y1, Y0, Y19
+	VUNPCKHPS     Y1, Y0, Y18
+	VADDPS        Y18, Y19, Y17
+	VUNPCKLPS     Y3, Y2, Y19
+	VUNPCKHPS     Y3, Y2, Y18
+	VADDPS        Y18, Y19, Y18
+	VUNPCKLPD     Y18, Y17, Y19
+	VUNPCKHPD     Y18, Y17, Y18
+	VADDPS        Y18, Y19, Y17
+	VEXTRACTF32X4 $0x01, Y17, X18
+	VADDPS        X18, X17, X17
+	VMULPS        X15, X17, X17
+	TESTL         SI, SI
+	JZ            r3c5_write00
+	VMOVUPS       (CX), X18
+	VFMADD231PS   X18, X16, X17
+
+r3c5_write00:
+	VMOVUPS       X17, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y6, Y5, Y19
+	VUNPCKHPS     Y6, Y5, Y18
+	VADDPS        Y18, Y19, Y17
+	VUNPCKLPS     Y8, Y7, Y19
+	VUNPCKHPS     Y8, Y7, Y18
+	VADDPS        Y18, Y19, Y18
+	VUNPCKLPD     Y18, Y17, Y19
+	VUNPCKHPD     Y18, Y17, Y18
+	VADDPS        Y18, Y19, Y17
+	VEXTRACTF32X4 $0x01, Y17, X18
+	VADDPS        X18, X17, X17
+	VMULPS        X15, X17, X17
+	TESTL         SI, SI
+	JZ            r3c5_write10
+	VMOVUPS       (CX), X18
+	VFMADD231PS   X18, X16, X17
+
+r3c5_write10:
+	VMOVUPS       X17, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y11, Y10, Y19
+	VUNPCKHPS     Y11, Y10, Y18
+	VADDPS        Y18, Y19, Y17
+	VUNPCKLPS     Y13, Y12, Y19
+	VUNPCKHPS     Y13, Y12, Y18
+	VADDPS        Y18, Y19, Y18
+	VUNPCKLPD     Y18, Y17, Y19
+	VUNPCKHPD     Y18, Y17, Y18
+	VADDPS        Y18, Y19, Y17
+	VEXTRACTF32X4 $0x01, Y17, X18
+	VADDPS        X18, X17, X17
+	VMULPS        X15, X17, X17
+	TESTL         SI, SI
+	JZ            r3c5_write20
+	VMOVUPS       (CX), X15
+	VFMADD231PS   X15, X16, X17
+
+r3c5_write20:
+	VMOVUPS X17, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r3c5_tile
+	VZEROUPPER
+	RET
+
+r4c1:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r4c1_tile:
+	MOVQ   b+48(FP), SI
+	MOVQ   AX, BX
+	LEAQ   (DX)(DX*2), DI
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	MOVQ   k+24(FP), R8
+
+r4c1_two:
+	SUBQ        $0x10, R8
+	JL          r4c1_one
+	VMOVUPS     (BX), Y4
+	VMOVUPS     (BX)(DX*1), Y5
+	VMOVUPS     (BX)(DX*2), Y6
+	VMOVUPS     (BX)(DI*1), Y7
+	VMOVUPS     (SI), Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	VMOVUPS     32(BX), Y4
+	VMOVUPS     32(BX)(DX*1), Y5
+	VMOVUPS     32(BX)(DX*2), Y6
+	VMOVUPS     32(BX)(DI*1), Y7
+	VMOVUPS     32(SI), Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	JMP         r4c1_two
+
+r4c1_one:
+	ADDQ $0x10, R8
+
+r4c1_last:
+	SUBQ        $0x08, R8
+	JL          r4c1_rest
+	VMOVUPS     (BX), Y4
+	VMOVUPS     (BX)(DX*1), Y5
+	VMOVUPS     (BX)(DX*2), Y6
+	VMOVUPS     (BX)(DI*1), Y7
+	VMOVUPS     (SI), Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	JMP         r4c1_last
+
+r4c1_rest:
+	ADDQ        $0x08, R8
+	JZ          r4c1_sum
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (BX), K1, Y4
+	VMOVUPS.Z   (BX)(DX*1), K1, Y5
+	VMOVUPS.Z   (BX)(DX*2), K1, Y6
+	VMOVUPS.Z   (BX)(DI*1), K1, Y7
+	VMOVUPS.Z   (SI), K1, Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+
+r4c1_sum:
+	MOVQ          strideC+80(FP), SI
+	VBROADCASTSS  alpha+64(FP), X4
+	VBROADCASTSS  beta+68(FP), X5
+	MOVL          beta+68(FP), BX
+	ADDL          BX, BX
+	LEAQ          (SI)(SI*2), DI
+	VUNPCKLPS     Y1, Y0, Y8
+	VUNPCKHPS     Y1, Y0, Y7
+	VADDPS        Y7, Y8, Y6
+	VUNPCKLPS     Y3, Y2, Y8
+	VUNPCKHPS     Y3, Y2, Y7
+	VADDPS        Y7, Y8, Y7
+	VUNPCKLPD     Y7, Y6, Y8
+	VUNPCKHPD     Y7, Y6, Y7
+	VADDPS        Y7, Y8, Y6
+	VEXTRACTF32X4 $0x01, Y6, X7
+	VADDPS        X7, X6, X6
+	VMULPS        X4, X6, X6
+	TESTL         BX, BX
+	JZ            r4c1_column
+	VMOVSS        (CX), X4
+	VINSERTPS     $0x10, (CX)(SI*1), X4, X4
+	VINSERTPS     $0x20, (CX)(SI*2), X4, X4
+	VINSERTPS     $0x30, (CX)(DI*1), X4, X4
+	VFMADD231PS   X4, X5, X6
+
+r4c1_column:
+	VMOVSS     X6, (CX)
+	VEXTRACTPS $0x01, X6, (CX)(SI*1)
+	VEXTRACTPS $0x02, X6, (CX)(SI*2)
+	VEXTRACTPS $0x03, X6, (CX)(DI*1)
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       SI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r4c1_tile
+	VZEROUPPER
+	RET
+
+r4c2:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r4c2_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (DX)(DX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	MOVQ   k+24(FP), R9
+
+r4c2_two:
+	SUBQ        $0x10, R9
+	JL          r4c2_one
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (SI)(DX*2), Y10
+	VMOVUPS     (SI)(R8*1), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     32(SI), Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(SI)(DX*2), Y10
+	VMOVUPS     32(SI)(R8*1), Y11
+	VMOVUPS     32(DI), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     32(DI)(BX*1), Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r4c2_two
+
+r4c2_one:
+	ADDQ $0x10, R9
+
+r4c2_last:
+	SUBQ        $0x08, R9
+	JL          r4c2_rest
+	VMOVUPS     (SI), Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (SI)(DX*2), Y10
+	VMOVUPS     (SI)(R8*1), Y11
+	VMOVUPS     (DI), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     (DI)(BX*1), Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r4c2_last
+
+r4c2_rest:
+	ADDQ        $0x08, R9
+	JZ          r4c2_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y8
+	VMOVUPS.Z   (SI)(DX*1), K1, Y9
+	VMOVUPS.Z   (SI)(DX*2), K1, Y10
+	VMOVUPS.Z   (SI)(R8*1), K1, Y11
+	VMOVUPS.Z   (DI), K1, Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS.Z   (DI)(BX*1), K1, Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+
+r4c2_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X8
+	VBROADCASTSS  beta+68(FP), X9
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y12
+	VUNPCKHPS     Y1, Y0, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y0, Y0, Y12
+	VUNPCKHPS     Y0, Y0, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r4c2_write00
+	VMOVSD        (CX), X11
+	VFMADD231PS   X11, X9, X10
+
+r4c2_write00:
+	VMOVLPS       X10, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y3, Y2, Y12
+	VUNPCKHPS     Y3, Y2, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y2, Y2, Y12
+	VUNPCKHPS     Y2, Y2, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r4c2_write10
+	VMOVSD        (CX), X11
+	VFMADD231PS   X11, X9, X10
+
+r4c2_write10:
+	VMOVLPS       X10, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y5, Y4, Y12
+	VUNPCKHPS     Y5, Y4, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y4, Y4, Y12
+	VUNPCKHPS     Y4, Y4, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r4c2_write20
+	VMOVSD        (CX), X11
+	VFMADD231PS   X11, X9, X10
+
+r4c2_write20:
+	VMOVLPS       X10, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y7, Y6, Y12
+	VUNPCKHPS     Y7, Y6, Y11
+	VADDPS        Y11, Y12, Y10
+	VUNPCKLPS     Y6, Y6, Y12
+	VUNPCKHPS     Y6, Y6, Y11
+	VADDPS        Y11, Y12, Y11
+	VUNPCKLPD     Y11, Y10, Y12
+	VUNPCKHPD     Y11, Y10, Y11
+	VADDPS        Y11, Y12, Y10
+	VEXTRACTF32X4 $0x01, Y10, X11
+	VADDPS        X11, X10, X10
+	VMULPS        X8, X10, X10
+	TESTL         SI, SI
+	JZ            r4c2_write30
+	VMOVSD        (CX), X8
+	VFMADD231PS   X8, X9, X10
+
+r4c2_write30:
+	VMOVLPS X10, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r4c2_tile
+	VZEROUPPER
+	RET
+
+r4c3:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r4c3_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (DX)(DX*2), R8
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+	MOVQ   k+24(FP), R9
+
+r4c3_two:
+	SUBQ        $0x10, R9
+	JL          r4c3_one
+	VMOVUPS     (SI), Y12
+	VMOVUPS     (SI)(DX*1), Y13
+	VMOVUPS     (SI)(DX*2), Y14
+	VMOVUPS     (SI)(R8*1), Y15
+	VMOVUPS     (DI), Y16
+	VFMADD231PS Y16, Y12, Y0
+	VFMADD231PS Y16, Y13, Y3
+	VFMADD231PS Y16, Y14, Y6
+	VFMADD231PS Y16, Y15, Y9
+	VMOVUPS     (DI)(BX*1), Y16
+	VFMADD231PS Y16, Y12, Y1
+	VFMADD231PS Y16, Y13, Y4
+	VFMADD231PS Y16, Y14, Y7
+	VFMADD231PS Y16, Y15, Y10
+	VMOVUPS     (DI)(BX*2), Y16
+	VFMADD231PS Y16, Y12, Y2
+	VFMADD231PS Y16, Y13, Y5
+	VFMADD231PS Y16, Y14, Y8
+	VFMADD231PS Y16, Y15, Y11
+	VMOVUPS     32(SI), Y12
+	VMOVUPS     32(SI)(DX*1), Y13
+	VMOVUPS     32(SI)(DX*2), Y14
+	VMOVUPS     32(SI)(R8*1), Y15
+	VMOVUPS     32(DI), Y16
+	VFMADD231PS Y16, Y12, Y0
+	VFMADD231PS Y16, Y13, Y3
+	VFMADD231PS Y16, Y14, Y6
+	VFMADD231PS Y16, Y15, Y9
+	VMOVUPS     32(DI)(BX*1), Y16
+	VFMADD231PS Y16, Y12, Y1
+	VFMADD231PS Y16, Y13, Y4
+	VFMADD231PS Y16, Y14, Y7
+	VFMADD231PS Y16, Y15, Y10
+	VMOVUPS     32(DI)(BX*2), Y16
+	VFMADD231PS Y16, Y12, Y2
+	VFMADD231PS Y16, Y13, Y5
+	VFMADD231PS Y16, Y14, Y8
+	VFMADD231PS Y16, Y15, Y11
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r4c3_two
+
+r4c3_one:
+	ADDQ $0x10, R9
+
+r4c3_last:
+	SUBQ        $0x08, R9
+	JL          r4c3_rest
+	VMOVUPS     (SI), Y12
+	VMOVUPS     (SI)(DX*1), Y13
+	VMOVUPS     (SI)(DX*2), Y14
+	VMOVUPS     (SI)(R8*1), Y15
+	VMOVUPS     (DI), Y16
+	VFMADD231PS Y16, Y12, Y0
+	VFMADD231PS Y16, Y13, Y3
+	VFMADD231PS Y16, Y14, Y6
+	VFMADD231PS Y16, Y15, Y9
+	VMOVUPS     (DI)(BX*1), Y16
+	VFMADD231PS Y16, Y12, Y1
+	VFMADD231PS Y16, Y13, Y4
+	VFMADD231PS Y16, Y14, Y7
+	VFMADD231PS Y16, Y15, Y10
+	VMOVUPS     (DI)(BX*2), Y16
+	VFMADD231PS Y16, Y12, Y2
+	VFMADD231PS Y16, Y13, Y5
+	VFMADD231PS Y16, Y14, Y8
+	VFMADD231PS Y16, Y15, Y11
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r4c3_last
+
+r4c3_rest:
+	ADDQ        $0x08, R9
+	JZ          r4c3_sum
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI), K1, Y12
+	VMOVUPS.Z   (SI)(DX*1), K1, Y13
+	VMOVUPS.Z   (SI)(DX*2), K1, Y14
+	VMOVUPS.Z   (SI)(R8*1), K1, Y15
+	VMOVUPS.Z   (DI), K1, Y16
+	VFMADD231PS Y16, Y12, Y0
+	VFMADD231PS Y16, Y13, Y3
+	VFMADD231PS Y16, Y14, Y6
+	VFMADD231PS Y16, Y15, Y9
+	VMOVUPS.Z   (DI)(BX*1), K1, Y16
+	VFMADD231PS Y16, Y12, Y1
+	VFMADD231PS Y16, Y13, Y4
+	VFMADD231PS Y16, Y14, Y7
+	VFMADD231PS Y16, Y15, Y10
+	VMOVUPS.Z   (DI)(BX*2), K1, Y16
+	VFMADD231PS Y16, Y12, Y2
+	VFMADD231PS Y16, Y13, Y5
+	VFMADD231PS Y16, Y14, Y8
+	VFMADD231PS Y16, Y15, Y11
+
+r4c3_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X12
+	VBROADCASTSS  beta+68(FP), X13
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y16
+	VUNPCKHPS     Y1, Y0, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y0, Y2, Y16
+	VUNPCKHPS     Y0, Y2, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r4c3_write00
+	VMOVSD        (CX), X15
+	VMOVSS        8(CX), X16
+	VMOVLHPS      X16, X15, X15
+	VFMADD231PS   X15, X13, X14
+
+r4c3_write00:
+	VMOVLPS       X14, (CX)
+	VEXTRACTPS    $0x02, X14, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y4, Y3, Y16
+	VUNPCKHPS     Y4, Y3, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y3, Y5, Y16
+	VUNPCKHPS     Y3, Y5, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r4c3_write10
+	VMOVSD        (CX), X15
+	VMOVSS        8(CX), X16
+	VMOVLHPS      X16, X15, X15
+	VFMADD231PS   X15, X13, X14
+
+r4c3_write10:
+	VMOVLPS       X14, (CX)
+	VEXTRACTPS    $0x02, X14, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y7, Y6, Y16
+	VUNPCKHPS     Y7, Y6, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y6, Y8, Y16
+	VUNPCKHPS     Y6, Y8, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r4c3_write20
+	VMOVSD        (CX), X15
+	VMOVSS        8(CX), X16
+	VMOVLHPS      X16, X15, X15
+	VFMADD231PS   X15, X13, X14
+
+r4c3_write20:
+	VMOVLPS       X14, (CX)
+	VEXTRACTPS    $0x02, X14, 8(CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y10, Y9, Y16
+	VUNPCKHPS     Y10, Y9, Y15
+	VADDPS        Y15, Y16, Y14
+	VUNPCKLPS     Y9, Y11, Y16
+	VUNPCKHPS     Y9, Y11, Y15
+	VADDPS        Y15, Y16, Y15
+	VUNPCKLPD     Y15, Y14, Y16
+	VUNPCKHPD     Y15, Y14, Y15
+	VADDPS        Y15, Y16, Y14
+	VEXTRACTF32X4 $0x01, Y14, X15
+	VADDPS        X15, X14, X14
+	VMULPS        X12, X14, X14
+	TESTL         SI, SI
+	JZ            r4c3_write30
+	VMOVSD        (CX), X12
+	VMOVSS        8(CX), X15
+	VMOVLHPS      X15, X12, X12
+	VFMADD231PS   X12, X13, X14
+
+r4c3_write30:
+	VMOVLPS    X14, (CX)
+	VEXTRACTPS $0x02, X14, 8(CX)
+	ADDQ       DI, CX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	ADDQ       DX, AX
+	DECQ       tiles+16(FP)
+	JNZ        r4c3_tile
+	VZEROUPPER
+	RET
+
+r4c4:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r4c4_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (DX)(DX*2), R8
+	LEAQ   (BX)(BX*2), R9
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+	VPXORD Y12, Y12, Y12
+	VPXORD Y13, Y13, Y13
+	VPXORD Y14, Y14, Y14
+	VPXORD Y15, Y15, Y15
+	MOVQ   k+24(FP), R10
+
+r4c4_two:
+	SUBQ        $0x10, R10
+	JL          r4c4_one
+	VMOVUPS     (SI), Y16
+	VMOVUPS     (SI)(DX*1), Y17
+	VMOVUPS     (SI)(DX*2), Y18
+	VMOVUPS     (SI)(R8*1), Y19
+	VMOVUPS     (DI), Y20
+	VFMADD231PS Y20, Y16, Y0
+	VFMADD231PS Y20, Y17, Y4
+	VFMADD231PS Y20, Y18, Y8
+	VFMADD231PS Y20, Y19, Y12
+	VMOVUPS     (DI)(BX*1), Y20
+	VFMADD231PS Y20, Y16, Y1
+	VFMADD231PS Y20, Y17, Y5
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS     (DI)(BX*2), Y20
+	VFMADD231PS Y20, Y16, Y2
+	VFMADD231PS Y20, Y17, Y6
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y14
+	VMOVUPS     (DI)(R9*1), Y20
+	VFMADD231PS Y20, Y16, Y3
+	VFMADD231PS Y20, Y17, Y7
+	VFMADD231PS Y20, Y18, Y11
+	VFMADD231PS Y20, Y19, Y15
+	VMOVUPS     32(SI), Y16
+	VMOVUPS     32(SI)(DX*1), Y17
+	VMOVUPS     32(SI)(DX*2), Y18
+	VMOVUPS     32(SI)(R8*1), Y19
+	VMOVUPS     32(DI), Y20
+	VFMADD231PS Y20, Y16, Y0
+	VFMADD231PS Y20, Y17, Y4
+	VFMADD231PS Y20, Y18, Y8
+	VFMADD231PS Y20, Y19, Y12
+	VMOVUPS     32(DI)(BX*1), Y20
+	VFMADD231PS Y20, Y16, Y1
+	VFMADD231PS Y20, Y17, Y5
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS     32(DI)(BX*2), Y20
+	VFMADD231PS Y20, Y16, Y2
+	VFMADD231PS Y20, Y17, Y6
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y14
+	VMOVUPS     32(DI)(R9*1), Y20
+	VFMADD231PS Y20, Y16, Y3
+	VFMADD231PS Y20, Y17, Y7
+	VFMADD231PS Y20, Y18, Y11
+	VFMADD231PS Y20, Y19, Y15
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r4c4_two
+
+r4c4_one:
+	ADDQ $0x10, R10
+
+r4c4_last:
+	SUBQ        $0x08, R10
+	JL          r4c4_rest
+	VMOVUPS     (SI), Y16
+	VMOVUPS     (SI)(DX*1), Y17
+	VMOVUPS     (SI)(DX*2), Y18
+	VMOVUPS     (SI)(R8*1), Y19
+	VMOVUPS     (DI), Y20
+	VFMADD231PS Y20, Y16, Y0
+	VFMADD231PS Y20, Y17, Y4
+	VFMADD231PS Y20, Y18, Y8
+	VFMADD231PS Y20, Y19, Y12
+	VMOVUPS     (DI)(BX*1), Y20
+	VFMADD231PS Y20, Y16, Y1
+	VFMADD231PS Y20, Y17, Y5
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS     (DI)(BX*2), Y20
+	VFMADD231PS Y20, Y16, Y2
+	VFMADD231PS Y20, Y17, Y6
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y14
+	VMOVUPS     (DI)(R9*1), Y20
+	VFMADD231PS Y20, Y16, Y3
+	VFMADD231PS Y20, Y17, Y7
+	VFMADD231PS Y20, Y18, Y11
+	VFMADD231PS Y20, Y19, Y15
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r4c4_last
+
+r4c4_rest:
+	ADDQ        $0x08, R10
+	JZ          r4c4_sum
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (SI), K1, Y16
+	VMOVUPS.Z   (SI)(DX*1), K1, Y17
+	VMOVUPS.Z   (SI)(DX*2), K1, Y18
+	VMOVUPS.Z   (SI)(R8*1), K1, Y19
+	VMOVUPS.Z   (DI), K1, Y20
+	VFMADD231PS Y20, Y16, Y0
+	VFMADD231PS Y20, Y17, Y4
+	VFMADD231PS Y20, Y18, Y8
+	VFMADD231PS Y20, Y19, Y12
+	VMOVUPS.Z   (DI)(BX*1), K1, Y20
+	VFMADD231PS Y20, Y16, Y1
+	VFMADD231PS Y20, Y17, Y5
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS.Z   (DI)(BX*2), K1, Y20
+	VFMADD231PS Y20, Y16, Y2
+	VFMADD231PS Y20, Y17, Y6
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y14
+	VMOVUPS.Z   (DI)(R9*1), K1, Y20
+	VFMADD231PS Y20, Y16, Y3
+	VFMADD231PS Y20, Y17, Y7
+	VFMADD231PS Y20, Y18, Y11
+	VFMADD231PS Y20, Y19, Y15
+
+r4c4_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X16
+	VBROADCASTSS  beta+68(FP), X17
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	VUNPCKLPS     Y1, Y0, Y20
+	VUNPCKHPS     Y1, Y0, Y19
+	VADDPS        Y19, Y20, Y18
+	VUNPCKLPS     Y3, Y2, Y20
+	VUNPCKHPS     Y3, Y2, Y19
+	VADDPS        Y19, Y20, Y19
+	VUNPCKLPD     Y19, Y18, Y20
+	VUNPCKHPD     Y19, Y18, Y19
+	VADDPS        Y19, Y20, Y18
+	VEXTRACTF32X4 $0x01, Y18, X19
+	VADDPS        X19, X18, X18
+	VMULPS        X16, X18, X18
+	TESTL         SI, SI
+	JZ            r4c4_write00
+	VMOVUPS       (CX), X19
+	VFMADD231PS   X19, X17, X18
+
+r4c4_write00:
+	VMOVUPS       X18, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y5, Y4, Y20
+	VUNPCKHPS     Y5, Y4, Y19
+	VADDPS        Y19, Y20, Y18
+	VUNPCKLPS     Y7, Y6, Y20
+	VUNPCKHPS     Y7, Y6, Y19
+	VADDPS        Y19, Y20, Y19
+	VUNPCKLPD     Y19, Y18, Y20
+	VUNPCKHPD     Y19, Y18, Y19
+	VADDPS        Y19, Y20, Y18
+	VEXTRACTF32X4 $0x01, Y18, X19
+	VADDPS        X19, X18, X18
+	VMULPS        X16, X18, X18
+	TESTL         SI, SI
+	JZ            r4c4_write10
+	VMOVUPS       (CX), X19
+	VFMADD231PS   X19, X17, X18
+
+r4c4_write10:
+	VMOVUPS       X18, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y9, Y8, Y20
+	VUNPCKHPS     Y9, Y8, Y19
+	VADDPS        Y19, Y20, Y18
+	VUNPCKLPS     Y11, Y10, Y20
+	VUNPCKHPS     Y11, Y10, Y19
+	VADDPS        Y19, Y20, Y19
+	VUNPCKLPD     Y19, Y18, Y20
+	VUNPCKHPD     Y19, Y18, Y19
+	VADDPS        Y19, Y20, Y18
+	VEXTRACTF32X4 $0x01, Y18, X19
+	VADDPS        X19, X18, X18
+	VMULPS        X16, X18, X18
+	TESTL         SI, SI
+	JZ            r4c4_write20
+	VMOVUPS       (CX), X19
+	VFMADD231PS   X19, X17, X18
+
+r4c4_write20:
+	VMOVUPS       X18, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y13, Y12, Y20
+	VUNPCKHPS     Y13, Y12, Y19
+	VADDPS        Y19, Y20, Y18
+	VUNPCKLPS     Y15, Y14, Y20
+	VUNPCKHPS     Y15, Y14, Y19
+	VADDPS        Y19, Y20, Y19
+	VUNPCKLPD     Y19, Y18, Y20
+	VUNPCKHPD     Y19, Y18, Y19
+	VADDPS        Y19, Y20, Y18
+	VEXTRACTF32X4 $0x01, Y18, X19
+	VADDPS        X19, X18, X18
+	VMULPS        X16, X18, X18
+	TESTL         SI, SI
+	JZ            r4c4_write30
+	VMOVUPS       (CX), X16
+	VFMADD231PS   X16, X17, X18
+
+r4c4_write30:
+	VMOVUPS X18, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r4c4_tile
+	VZEROUPPER
+	RET
+
+r4c5:
+	MOVQ a+32(FP), AX
+	MOVQ c+72(FP), CX
+	MOVQ strideA+40(FP), DX
+	MOVQ strideB+56(FP), BX
+
+r4c5_tile:
+	MOVQ   b+48(FP), DI
+	MOVQ   AX, SI
+	LEAQ   (DX)(DX*2), R8
+	LEAQ   (BX)(BX*2), R9
+	VPXORD Y0, Y0, Y0
+	VPXORD Y1, Y1, Y1
+	VPXORD Y2, Y2, Y2
+	VPXORD Y3, Y3, Y3
+	VPXORD Y4, Y4, Y4
+	VPXORD Y5, Y5, Y5
+	VPXORD Y6, Y6, Y6
+	VPXORD Y7, Y7, Y7
+	VPXORD Y8, Y8, Y8
+	VPXORD Y9, Y9, Y9
+	VPXORD Y10, Y10, Y10
+	VPXORD Y11, Y11, Y11
+	VPXORD Y12, Y12, Y12
+	VPXORD Y13, Y13, Y13
+	VPXORD Y14, Y14, Y14
+	VPXORD Y15, Y15, Y15
+	VPXORD Y16, Y16, Y16
+	VPXORD Y17, Y17, Y17
+	VPXORD Y18, Y18, Y18
+	VPXORD Y19, Y19, Y19
+	MOVQ   k+24(FP), R10
+
+r4c5_two:
+	SUBQ        $0x10, R10
+	JL          r4c5_one
+	VMOVUPS     (SI), Y20
+	VMOVUPS     (SI)(DX*1), Y21
+	VMOVUPS     (SI)(DX*2), Y22
+	VMOVUPS     (SI)(R8*1), Y23
+	VMOVUPS     (DI), Y24
+	VFMADD231PS Y24, Y20, Y0
+	VFMADD231PS Y24, Y21, Y5
+	VFMADD231PS Y24, Y22, Y10
+	VFMADD231PS Y24, Y23, Y15
+	VMOVUPS     (DI)(BX*1), Y24
+	VFMADD231PS Y24, Y20, Y1
+	VFMADD231PS Y24, Y21, Y6
+	VFMADD231PS Y24, Y22, Y11
+	VFMADD231PS Y24, Y23, Y16
+	VMOVUPS     (DI)(BX*2), Y24
+	VFMADD231PS Y24, Y20, Y2
+	VFMADD231PS Y24, Y21, Y7
+	VFMADD231PS Y24, Y22, Y12
+	VFMADD231PS Y24, Y23, Y17
+	VMOVUPS     (DI)(R9*1), Y24
+	VFMADD231PS Y24, Y20, Y3
+	VFMADD231PS Y24, Y21, Y8
+	VFMADD231PS Y24, Y22, Y13
+	VFMADD231PS Y24, Y23, Y18
+	VMOVUPS     (DI)(BX*4), Y24
+	VFMADD231PS Y24, Y20, Y4
+	VFMADD231PS Y24, Y21, Y9
+	VFMADD231PS Y24, Y22, Y14
+	VFMADD231PS Y24, Y23, Y19
+	VMOVUPS     32(SI), Y20
+	VMOVUPS     32(SI)(DX*1), Y21
+	VMOVUPS     32(SI)(DX*2), Y22
+	VMOVUPS     32(SI)(R8*1), Y23
+	VMOVUPS     32(DI), Y24
+	VFMADD231PS Y24, Y20, Y0
+	VFMADD231PS Y24, Y21, Y5
+	VFMADD231PS Y24, Y22, Y10
+	VFMADD231PS Y24, Y23, Y15
+	VMOVUPS     32(DI)(BX*1), Y24
+	VFMADD231PS Y24, Y20, Y1
+	VFMADD231PS Y24, Y21, Y6
+	VFMADD231PS Y24, Y22, Y11
+	VFMADD231PS Y24, Y23, Y16
+	VMOVUPS     32(DI)(BX*2), Y24
+	VFMADD231PS Y24, Y20, Y2
+	VFMADD231PS Y24, Y21, Y7
+	VFMADD231PS Y24, Y22, Y12
+	VFMADD231PS Y24, Y23, Y17
+	VMOVUPS     32(DI)(R9*1), Y24
+	VFMADD231PS Y24, Y20, Y3
+	VFMADD231PS Y24, Y21, Y8
+	VFMADD231PS Y24, Y22, Y13
+	VFMADD231PS Y24, Y23, Y18
+	VMOVUPS     32(DI)(BX*4), Y24
+	VFMADD231PS Y24, Y20, Y4
+	VFMADD231PS Y24, Y21, Y9
+	VFMADD231PS Y24, Y22, Y14
+	VFMADD231PS Y24, Y23, Y19
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	JMP         r4c5_two
+
+r4c5_one:
+	ADDQ $0x10, R10
+
+r4c5_last:
+	SUBQ        $0x08, R10
+	JL          r4c5_rest
+	VMOVUPS     (SI), Y20
+	VMOVUPS     (SI)(DX*1), Y21
+	VMOVUPS     (SI)(DX*2), Y22
+	VMOVUPS     (SI)(R8*1), Y23
+	VMOVUPS     (DI), Y24
+	VFMADD231PS Y24, Y20, Y0
+	VFMADD231PS Y24, Y21, Y5
+	VFMADD231PS Y24, Y22, Y10
+	VFMADD231PS Y24, Y23, Y15
+	VMOVUPS     (DI)(BX*1), Y24
+	VFMADD231PS Y24, Y20, Y1
+	VFMADD231PS Y24, Y21, Y6
+	VFMADD231PS Y24, Y22, Y11
+	VFMADD231PS Y24, Y23, Y16
+	VMOVUPS     (DI)(BX*2), Y24
+	VFMADD231PS Y24, Y20, Y2
+	VFMADD231PS Y24, Y21, Y7
+	VFMADD231PS Y24, Y22, Y12
+	VFMADD231PS Y24, Y23, Y17
+	VMOVUPS     (DI)(R9*1), Y24
+	VFMADD231PS Y24, Y20, Y3
+	VFMADD231PS Y24, Y21, Y8
+	VFMADD231PS Y24, Y22, Y13
+	VFMADD231PS Y24, Y23, Y18
+	VMOVUPS     (DI)(BX*4), Y24
+	VFMADD231PS Y24, Y20, Y4
+	VFMADD231PS Y24, Y21, Y9
+	VFMADD231PS Y24, Y22, Y14
+	VFMADD231PS Y24, Y23, Y19
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	JMP         r4c5_last
+
+r4c5_rest:
+	ADDQ        $0x08, R10
+	JZ          r4c5_sum
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (SI), K1, Y20
+	VMOVUPS.Z   (SI)(DX*1), K1, Y21
+	VMOVUPS.Z   (SI)(DX*2), K1, Y22
+	VMOVUPS.Z   (SI)(R8*1), K1, Y23
+	VMOVUPS.Z   (DI), K1, Y24
+	VFMADD231PS Y24, Y20, Y0
+	VFMADD231PS Y24, Y21, Y5
+	VFMADD231PS Y24, Y22, Y10
+	VFMADD231PS Y24, Y23, Y15
+	VMOVUPS.Z   (DI)(BX*1), K1, Y24
+	VFMADD231PS Y24, Y20, Y1
+	VFMADD231PS Y24, Y21, Y6
+	VFMADD231PS Y24, Y22, Y11
+	VFMADD231PS Y24, Y23, Y16
+	VMOVUPS.Z   (DI)(BX*2), K1, Y24
+	VFMADD231PS Y24, Y20, Y2
+	VFMADD231PS Y24, Y21, Y7
+	VFMADD231PS Y24, Y22, Y12
+	VFMADD231PS Y24, Y23, Y17
+	VMOVUPS.Z   (DI)(R9*1), K1, Y24
+	VFMADD231PS Y24, Y20, Y3
+	VFMADD231PS Y24, Y21, Y8
+	VFMADD231PS Y24, Y22, Y13
+	VFMADD231PS Y24, Y23, Y18
+	VMOVUPS.Z   (DI)(BX*4), K1, Y24
+	VFMADD231PS Y24, Y20, Y4
+	VFMADD231PS Y24, Y21, Y9
+	VFMADD231PS Y24, Y22, Y14
+	VFMADD231PS Y24, Y23, Y19
+
+r4c5_sum:
+	MOVQ          strideC+80(FP), DI
+	VBROADCASTSS  alpha+64(FP), X20
+	VBROADCASTSS  beta+68(FP), X21
+	MOVL          beta+68(FP), SI
+	ADDL          SI, SI
+	LEAQ          (DI)(DI*2), R8
+	VUNPCKLPS     Y9, Y4, Y24
+	VUNPCKHPS     Y9, Y4, Y23
+	VADDPS        Y23, Y24, Y22
+	VUNPCKLPS     Y19, Y14, Y24
+	VUNPCKHPS     Y19, Y14, Y23
+	VADDPS        Y23, Y24, Y23
+	VUNPCKLPD     Y23, Y22, Y24
+	VUNPCKHPD     Y23, Y22, Y23
+	VADDPS        Y23, Y24, Y22
+	VEXTRACTF32X4 $0x01, Y22, X23
+	VADDPS        X23, X22, X22
+	VMULPS        X20, X22, X22
+	TESTL         SI, SI
+	JZ            r4c5_column
+	VMOVSS        16(CX), X23
+	VINSERTPS     $0x10, 16(CX)(DI*1), X23, X23
+	VINSERTPS     $0x20, 16(CX)(DI*2), X23, X23
+	VINSERTPS     $0x30, 16(CX)(R8*1), X23, X23
+	VFMADD231PS   X23, X21, X22
+
+r4c5_column:
+	VMOVSS        X22, 16(CX)
+	VEXTRACTPS    $0x01, X22, 16(CX)(DI*1)
+	VEXTRACTPS    $0x02, X22, 16(CX)(DI*2)
+	VEXTRACTPS    $0x03, X22, 16(CX)(R8*1)
+	VUNPCKLPS     Y1, Y0, Y24
+	VUNPCKHPS     Y1, Y0, Y23
+	VADDPS        Y23, Y24, Y22
+	VUNPCKLPS     Y3, Y2, Y24
+	VUNPCKHPS     Y3, Y2, Y23
+	VADDPS        Y23, Y24, Y23
+	VUNPCKLPD     Y23, Y22, Y24
+	VUNPCKHPD     Y23, Y22, Y23
+	VADDPS        Y23, Y24, Y22
+	VEXTRACTF32X4 $0x01, Y22, X23
+	VADDPS        X23, X22, X22
+	VMULPS        X20, X22, X22
+	TESTL         SI, SI
+	JZ            r4c5_write00
+	VMOVUPS       (CX), X23
+	VFMADD231PS   X23, X21, X22
+
+r4c5_write00:
+	VMOVUPS       X22, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y6, Y5, Y24
+	VUNPCKHPS     Y6, Y5, Y23
+	VADDPS        Y23, Y24, Y22
+	VUNPCKLPS     Y8, Y7, Y24
+	VUNPCKHPS     Y8, Y7, Y23
+	VADDPS        Y23, Y24, Y23
+	VUNPCKLPD     Y23, Y22, Y24
+	VUNPCKHPD     Y23, Y22, Y23
+	VADDPS        Y23, Y24, Y22
+	VEXTRACTF32X4 $0x01, Y22, X23
+	VADDPS        X23, X22, X22
+	VMULPS        X20, X22, X22
+	TESTL         SI, SI
+	JZ            r4c5_write10
+	VMOVUPS       (CX), X23
+	VFMADD231PS   X23, X21, X22
+
+r4c5_write10:
+	VMOVUPS       X22, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y11, Y10, Y24
+	VUNPCKHPS     Y11, Y10, Y23
+	VADDPS        Y23, Y24, Y22
+	VUNPCKLPS     Y13, Y12, Y24
+	VUNPCKHPS     Y13, Y12, Y23
+	VADDPS        Y23, Y24, Y23
+	VUNPCKLPD     Y23, Y22, Y24
+	VUNPCKHPD     Y23, Y22, Y23
+	VADDPS        Y23, Y24, Y22
+	VEXTRACTF32X4 $0x01, Y22, X23
+	VADDPS        X23, X22, X22
+	VMULPS        X20, X22, X22
+	TESTL         SI, SI
+	JZ            r4c5_write20
+	VMOVUPS       (CX), X23
+	VFMADD231PS   X23, X21, X22
+
+r4c5_write20:
+	VMOVUPS       X22, (CX)
+	ADDQ          DI, CX
+	VUNPCKLPS     Y16, Y15, Y24
+	VUNPCKHPS     Y16, Y15, Y23
+	VADDPS        Y23, Y24, Y22
+	VUNPCKLPS     Y18, Y17, Y24
+	VUNPCKHPS     Y18, Y17, Y23
+	VADDPS        Y23, Y24, Y23
+	VUNPCKLPD     Y23, Y22, Y24
+	VUNPCKHPD     Y23, Y22, Y23
+	VADDPS        Y23, Y24, Y22
+	VEXTRACTF32X4 $0x01, Y22, X23
+	VADDPS        X23, X22, X22
+	VMULPS        X20, X22, X22
+	TESTL         SI, SI
+	JZ            r4c5_write30
+	VMOVUPS       (CX), X20
+	VFMADD231PS   X20, X21, X22
+
+r4c5_write30:
+	VMOVUPS X22, (CX)
+	ADDQ    DI, CX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	ADDQ    DX, AX
+	DECQ    tiles+16(FP)
+	JNZ     r4c5_tile
 	VZEROUPPER
 	RET
 

@@ -34,12 +34,26 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 
 // dotRows is at most dotRowsMax rows of at most five columns.
 func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
-	pairs := rows / 2
-	if pairs > 0 {
-		dotsAVX2(2, cols, pairs, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
+	height := 2
+	if active() == levelAVX512 {
+		height = 4
 	}
-	if rows%2 == 1 {
-		dotsAVX2(1, cols, 1, k, &a[2*pairs*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[2*pairs*ldc], 4*ldc)
+	tiles := rows / height
+	if tiles > 0 {
+		dotTiles(height, cols, tiles, k, &a[0], 4*lda, &b[0], 4*ldb, alpha, beta, &c[0], 4*ldc)
+	}
+	if rest := rows % height; rest > 0 {
+		top := tiles * height
+		dotTiles(rest, cols, 1, k, &a[top*lda], 4*lda, &b[0], 4*ldb, alpha, beta, &c[top*ldc], 4*ldc)
+	}
+}
+
+// dotTiles takes the kernel of the set in use.
+func dotTiles(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int) {
+	if active() == levelAVX512 {
+		dotsAVX512(rows, cols, tiles, k, a, strideA, b, strideB, alpha, beta, c, strideC)
+	} else {
+		dotsAVX2(rows, cols, tiles, k, a, strideA, b, strideB, alpha, beta, c, strideC)
 	}
 }
 

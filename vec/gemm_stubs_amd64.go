@@ -59,6 +59,12 @@ func tile32RowsAVX512(height int, k int, a *float32, stepA int, b *float32, step
 //go:noescape
 func dotsAVX2(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
 
+// dotsAVX512 sets tiles of rows, up to 4, times cols, up to 5, elements of c, one tile
+// below another, by inner products of rows of a and rows of b. Strides are in bytes.
+//
+//go:noescape
+func dotsAVX512(rows int, cols int, tiles int, k int, a *float32, strideA int, b *float32, strideB int, alpha float32, beta float32, c *float32, strideC int)
+
 // transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.
 //
 //go:noescape

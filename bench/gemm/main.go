@@ -21,7 +21,7 @@ import (
 var peerSource []byte
 
 // turn is how long one turn of a product lasts, at least.
-const turn = 20 * time.Millisecond
+const turn = 60 * time.Millisecond
 
 func main() {
 	options := pair.Flags()

@@ -15,7 +15,7 @@ func gemmKernels() {
 		tileKernel(newWide(columns), 12, columnOfA, "", column)
 		tileKernel(newWide(columns), 12, rowsOfA, "Rows", rows)
 	}
-	dotsKernel()
+	dotsKernels()
 	packKernels()
 }
 
@@ -310,21 +310,80 @@ func (p *masked) load(m Mem, half int) reg.VecVirtual {
 
 func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask(half), m) }
 
-// dotsKernel is up to 2 times 5 inner products at once, for products of few
-// columns: a and b both run along k, so no lane is wasted whatever the number
-// of columns is.
-func dotsKernel() {
-	const rowsMax, colsMax = 2, 5
-	TEXT("dotsAVX2", NOSPLIT, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
+// dotsKernels are tiles of inner products, for products of few columns: a and b both run along k, so
+// no lane is wasted whatever the number of columns is.
+func dotsKernels() {
+	dotsKernel(dotSet{"dotsAVX2", 2, false})
+	dotsKernel(dotSet{"dotsAVX512", 4, true})
+}
+
+// A dotSet is an instruction set for inner products. Both have vectors of eight lanes, so that they sum in one
+// order and agree to the bit; AVX-512 has the registers for taller tiles.
+type dotSet struct {
+	name   string
+	rows   int // most rows of a tile
+	avx512 bool
+}
+
+// rest gives loads of the last n < 8 lanes.
+func (s dotSet) rest(n reg.GPVirtual) func(m Mem) reg.VecVirtual {
+	if !s.avx512 {
+		mask := restMask(n)
+		return func(m Mem) reg.VecVirtual {
+			v := YMM()
+			VMASKMOVPS(m, mask, v)
+			return v
+		}
+	}
+	bits, mask := GP64(), K()
+	MOVQ(I32(-1), bits)
+	BZHIQ(n, bits, bits)
+	KMOVW(bits.As32(), mask)
+	return func(m Mem) reg.VecVirtual {
+		v := YMM()
+		VMOVUPS_Z(m, mask, v)
+		return v
+	}
+}
+
+// zeros is n accumulators.
+func (s dotSet) zeros(n int) []reg.VecVirtual {
+	if !s.avx512 {
+		return zeros(n)
+	}
+	acc := make([]reg.VecVirtual, n)
+	for i := range acc {
+		acc[i] = YMM()
+		VPXORD(acc[i], acc[i], acc[i])
+	}
+	return acc
+}
+
+// high is the upper half of v.
+func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
+	high := XMM()
+	if s.avx512 {
+		VEXTRACTF32X4(Imm(1), v, high)
+	} else {
+		VEXTRACTF128(Imm(1), v, high)
+	}
+	return high
+}
+
+// dotColumns is the most columns of a tile of inner products.
+const dotColumns = 5
+
+func dotsKernel(set dotSet) {
+	TEXT(set.name, NOSPLIT, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
 	Pragma("noescape")
-	Doc("dotsAVX2 sets tiles of rows, up to 2, times cols, up to 5, elements of c, one tile",
+	Doc(fmt.Sprintf("%s sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.name, set.rows, dotColumns),
 		"below another, by inner products of rows of a and rows of b. Strides are in bytes.")
 	rows, cols := load64("rows"), load64("cols")
 	label := func(r, c int) string { return fmt.Sprintf("r%dc%d", r, c) }
-	for r := rowsMax; r > 0; r-- {
+	for r := set.rows; r > 0; r-- {
 		CMPQ(rows, Imm(uint64(r)))
 		JNE(LabelRef(fmt.Sprintf("below%d", r)))
-		for c := colsMax; c > 1; c-- {
+		for c := dotColumns; c > 1; c-- {
 			CMPQ(cols, Imm(uint64(c)))
 			JEQ(LabelRef(label(r, c)))
 		}
@@ -332,26 +391,23 @@ func dotsKernel() {
 		Label(fmt.Sprintf("below%d", r))
 	}
 	RET()
-	for r := 1; r <= rowsMax; r++ {
-		for c := 1; c <= colsMax; c++ {
-			dotTiles(label(r, c), r, c)
+	for r := 1; r <= set.rows; r++ {
+		for c := 1; c <= dotColumns; c++ {
+			dotTiles(set, label(r, c), r, c)
 		}
 	}
 }
 
-func dotTiles(name string, rows, cols int) {
+func dotTiles(set dotSet, name string, rows, cols int) {
 	Label(name)
-	d := dots{name: name, top: load64("a"), c: load64("c"), strideA: load64("strideA")}
-	strideB, three := load64("strideB"), GP64()
-	LEAQ(Mem{Base: strideB, Index: strideB, Scale: 2}, three)
+	d := dots{dotSet: set, name: name, top: load64("a"), c: load64("c"), strideA: load64("strideA")}
+	strideB := load64("strideB")
 	Label(name + "_tile")
 	a, b := GP64(), load64("b")
 	MOVQ(d.top, a)
-	d.a = []Mem{at(a, 0), {Base: a, Index: d.strideA, Scale: 1}}[:rows]
-	d.b = []Mem{at(b, 0), {Base: b, Index: strideB, Scale: 1}, {Base: b, Index: strideB, Scale: 2},
-		{Base: b, Index: three, Scale: 1}, {Base: b, Index: strideB, Scale: 4}}[:cols]
+	d.a, d.b = apart(a, d.strideA, rows), apart(b, strideB, cols)
 	for range rows {
-		d.acc = append(d.acc, zeros(cols))
+		d.acc = append(d.acc, set.zeros(cols))
 	}
 	d.along(a, b)
 	d.write()
@@ -363,8 +419,20 @@ func dotTiles(name string, rows, cols int) {
 	finish()
 }
 
+// apart is where up to five rows lie, stride bytes apart.
+func apart(base, stride reg.GPVirtual, n int) []Mem {
+	rows := []Mem{at(base, 0), {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {}, {Base: base, Index: stride, Scale: 4}}
+	if n > 3 {
+		three := GP64()
+		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
+		rows[3] = Mem{Base: base, Index: three, Scale: 1}
+	}
+	return rows[:n]
+}
+
 // dots is a tile of inner products.
 type dots struct {
+	dotSet
 	name            string
 	top, strideA, c reg.GPVirtual
 	a, b            []Mem // where the rows are read
@@ -396,7 +464,7 @@ func (d *dots) along(a, b reg.GPVirtual) {
 				v := YMM()
 				VMOVUPS(m, v)
 				return v
-			}, 32*i)
+			}, 4*width*i)
 		}
 		ADDQ(Imm(uint64(4*width*count)), a)
 		ADDQ(Imm(uint64(4*width*count)), b)
@@ -407,42 +475,74 @@ func (d *dots) along(a, b reg.GPVirtual) {
 	loop(d.name+"_two", d.name+"_one", 2)
 	loop(d.name+"_last", d.name+"_rest", 1)
 	JZ(LabelRef(d.name + "_sum"))
-	mask := restMask(k)
-	d.multiply(func(m Mem) reg.VecVirtual {
-		v := YMM()
-		VMASKMOVPS(m, mask, v)
-		return v
-	}, 0)
+	d.multiply(d.rest(k), 0)
 	Label(d.name + "_sum")
 }
 
-// write puts the sums in c and moves c below them.
+// write puts the sums in c and moves c below them. A fifth column is summed for all rows at once.
 func (d *dots) write() {
-	alpha, beta, bits := XMM(), XMM(), GP32()
+	alpha, beta, bits, stride := XMM(), XMM(), GP32(), load64("strideC")
 	VBROADCASTSS(address("alpha"), alpha)
 	VBROADCASTSS(address("beta"), beta)
 	MOVL(address("beta"), bits)
 	ADDL(bits, bits)
-	for i, row := range d.acc {
-		for j := 0; j < len(row); j += 4 {
-			n := min(4, len(row)-j)
-			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
+	rows, cols := len(d.acc), len(d.acc[0])
+	if cols%4 == 1 && rows > 1 {
+		cols--
+		column := make([]reg.VecVirtual, rows)
+		for i, row := range d.acc {
+			column[i] = row[cols]
 		}
-		ADDQ(address("strideC"), d.c)
+		places := apart(d.c, stride, rows)
+		for i := range places {
+			places[i] = places[i].Offset(4 * cols)
+		}
+		writeColumn(d.name+"_column", d.sums(column), places, alpha, beta, bits)
+	}
+	for i, row := range d.acc {
+		for j := 0; j < cols; j += 4 {
+			n := min(4, cols-j)
+			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
+		}
+		ADDQ(stride, d.c)
+	}
+}
+
+// writeColumn is c = alpha*v + beta*c for lanes of v that lie below one another in c.
+func writeColumn(name string, v reg.VecVirtual, c []Mem, alpha, beta reg.VecVirtual, bits reg.GPVirtual) {
+	VMULPS(alpha, v, v)
+	TESTL(bits, bits)
+	JZ(LabelRef(name))
+	old := XMM()
+	VMOVSS(c[0], old)
+	for i, m := range c[1:] {
+		VINSERTPS(Imm(uint64(i+1)<<4), m, old, old)
+	}
+	VFMADD231PS(old, beta, v)
+	Label(name)
+	VMOVSS(v, c[0])
+	for i, m := range c[1:] {
+		VEXTRACTPS(Imm(uint64(i+1)), v, m)
 	}
 }
 
 // sums returns up to four horizontal sums side by side, each summed in the same
 // order.
-func sums(acc []reg.VecVirtual) reg.VecVirtual {
+func (d *dots) sums(acc []reg.VecVirtual) reg.VecVirtual {
 	four := [4]reg.VecVirtual{acc[0], acc[0], acc[0], acc[0]}
 	copy(four[:], acc)
-	ab, cd, high := YMM(), YMM(), XMM()
-	VHADDPS(four[1], four[0], ab)
-	VHADDPS(four[3], four[2], cd)
-	VHADDPS(cd, ab, ab)
-	VEXTRACTF128(Imm(1), ab, high)
-	VADDPS(high, asX(ab), asX(ab))
+	ab, cd, even, odd := YMM(), YMM(), YMM(), YMM()
+	pair := func(x, y, to reg.VecVirtual) {
+		VUNPCKLPS(y, x, even)
+		VUNPCKHPS(y, x, odd)
+		VADDPS(odd, even, to)
+	}
+	pair(four[0], four[1], ab)
+	pair(four[2], four[3], cd)
+	VUNPCKLPD(cd, ab, even)
+	VUNPCKHPD(cd, ab, odd)
+	VADDPS(odd, even, ab)
+	VADDPS(d.high(ab), asX(ab), asX(ab))
 	return asX(ab)
 }
 
