@@ -93,12 +93,12 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 	return p, nil
 }
 
-// taskRatings is the size of a task that auto splits aim at: 100 to 200 µs at rank 32, so that the price of a
+// taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a
 // task is small beside it. Tasks of more splits than that are smaller, but of ratingsLeast where the parts of
 // the items can be fewer. They cannot where slots would stand idle: splits are made for up to 16 slots' turns,
 // so an eighth of them leaves every slot two parts to choose from.
 const (
-	taskRatings    = 16000
+	taskRatings    = 32000
 	ratingsLeast   = 8000
 	splitsAutoMax  = 256
 	splitsAutoMin  = 4
@@ -125,7 +125,8 @@ func (p *plan) chooseParts(ratings, users, items int) error {
 			"more parts than there are items: %d", items)
 	}
 	if p.splits == 0 {
-		p.splits = min(max(int(math.Sqrt(float64(ratings)/taskRatings)), splitsAutoMin), splitsAutoMax, users, items)
+		even := 2 * int(math.Round(math.Sqrt(float64(ratings)/taskRatings)/2)) // so that two slots end an epoch together
+		p.splits = min(max(even, splitsAutoMin), splitsAutoMax, users, items)
 	}
 	if p.clocks == 0 {
 		fed := ratings / p.splits / ratingsLeast

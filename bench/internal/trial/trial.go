@@ -10,7 +10,7 @@ package trial
 import (
 	"context"
 	"fmt"
-	"runtime"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -93,10 +93,11 @@ func (s Setup) Train() (*Outcome, error) {
 	return out, nil
 }
 
+// mallocs counts the allocations so far, without stopping the world.
 func mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
+	samples := [...]metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}
+	metrics.Read(samples[:])
+	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
 // Score is a metric of the model that the run kept, on labelled data.
