@@ -101,7 +101,12 @@ func (r *reader) ratings(rows int, starts []int) *RatingSet {
 	return out
 }
 
+// translate renumbers ids; without a table they keep their numbers.
 func translate(to, from, table []int32) {
+	if table == nil {
+		copy(to, from)
+		return
+	}
 	for i, id := range from {
 		to[i] = table[id]
 	}

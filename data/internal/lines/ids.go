@@ -112,11 +112,7 @@ func printableID(id []byte) bool {
 // has it. tables[w] maps a worker's numbers to the merged ones.
 func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	if len(workers) == 1 {
-		table := make([]int32, len(workers[0].ids))
-		for at := range table {
-			table[at] = int32(at)
-		}
-		return workers[0].ids, [][]int32{table}
+		return workers[0].ids, [][]int32{nil}
 	}
 	tables = make([][]int32, len(workers))
 	for w, in := range workers {

@@ -111,3 +111,17 @@ func BenchmarkNumber(b *testing.B) {
 		})
 	}
 }
+
+// TestWhole compares whole with counting digit by digit, at every distance from the end of the text.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []string{"", "0", "7", "42", "007", "999999", "1234567", "12345678", "123456789012345678"} {
+		for _, behind := range []string{"\n", "\t1\n", ":5 6:7 8:9\n", "\xff\xb0\xb9\x2f\x3a\n", "/////////\n", "::::::::::\n"} {
+			want, _ := strconv.Atoi("0" + c)
+			text := []byte("x" + c + behind)
+			if n, end := whole(text, 1); n != want || end != 1+len(c) {
+				t.Errorf("whole(%q, 1) = %d, %d; want %d, %d", text, n, end, want, 1+len(c))
+			}
+		}
+	}
+}

@@ -73,14 +73,7 @@ func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at i
 	if stop == ' ' && text[i] == ' ' {
 		i = skipBlanks(text, i, ' ')
 	}
-	n := 0
-	for end = i; ; end++ {
-		d := text[end] - '0'
-		if d > 9 {
-			break
-		}
-		n = n*10 + int(d)
-	}
+	n, end := whole(text, i)
 	if text[end] == stop && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
 		(len(l.Separator) == 1 || separates(text, end, l.Separator)) {
 		if at = ids.number(n); at < 0 {
