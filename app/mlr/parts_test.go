@@ -77,7 +77,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 	for _, classes := range []int{2, 5, 20} {
 		set := made(90, 12, classes, 1, 0, 1)
 		p := &problem{features: 12, width: classes}
-		p.scale = scaling{factor: slices.Repeat([]float32{0.3}, 12), center: make([]float32, 12)}
+		p.scale = scaling{factor: slices.Repeat([]float32{0.3}, 12), center: make([]float32, 12), bias: 1}
 		rows := make([]int32, 90)
 		for i := range rows {
 			rows[i] = int32(i)
@@ -137,8 +137,38 @@ func TestScalingOfOddFeatures(t *testing.T) {
 		t.Errorf("mean squares %v", s.square)
 	}
 	z := scaleSparse(source{sparsely(set), 3}, []int32{0, 1, 2, 3})
-	if math.Abs(z.length()-2) > 1e-6 {
-		t.Errorf("scaled sparse rows have mean squared length %v", z.length()-1)
+	if features := z.length() - z.bias; math.Abs(features-1) > 1e-6 {
+		t.Errorf("scaled sparse rows have mean squared length %v", features)
+	}
+}
+
+// TestSparseBiasIsAFeature holds the bias against a feature that is always the root of its factor.
+func TestSparseBiasIsAFeature(t *testing.T) {
+	t.Parallel()
+	const classes, always = 3, 0.5
+	rows := []int32{0, 1, 2, 3, 4, 5, 6, 7}
+	set := sparsely(made(8, 2, classes, 1, 0, 1))
+	with := &data.ExampleSet{Features: 3, Label: set.Label, Offset: []int64{0}}
+	for r := range rows {
+		index, value := source{set, 2}.sparse(r)
+		with.Index = append(append(with.Index, index...), 2)
+		with.Value = append(append(with.Value, value...), always)
+		with.Offset = append(with.Offset, int64(len(with.Index)))
+	}
+	class := []int32{0, 1, 2, 0, 1, 2, 0, 1}
+	walk := func(set *data.ExampleSet, bias float64) []float32 {
+		p := &problem{features: set.Features, width: classes}
+		p.scale = scaling{factor: slices.Repeat([]float32{1}, set.Features), bias: bias}
+		u := p.sparseUnit(source{set, set.Features}, rows, class, make([]int32, set.Features))
+		w := make([]float32, (set.Features+1)*classes)
+		u.walk(w, &newExecutor(p).scratch, 0.5, 0, 1, 0)
+		return w
+	}
+	a, b := walk(set, always*always), walk(with, 0)
+	for c := range classes {
+		if got, want := float64(a[2*classes+c]), always*float64(b[2*classes+c]); math.Abs(got-want) > 1e-5 {
+			t.Errorf("bias of class %d is %v, as a feature %v", c, got, want)
+		}
 	}
 }
 

@@ -15,10 +15,15 @@ import (
 // Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature.
 // Sparse ones are not, so that zeros stay zeros; they share one more factor, which makes the mean
 // squared length of a row 1. A feature that never changes has factor 0: its weight stays 0.
+//
+// The bias of sparse rows, a feature that is always 1, is scaled by the root of that factor. Scaled like the others it would take
+// too many epochs where classes differ in size; unscaled it takes half of every step, so that single rows
+// swing the scores of all: 20 Newsgroups then needs two epochs more to the same accuracy.
 type scaling struct {
 	center []float32 // nil: zeros
 	factor []float32
 	square []float64 // mean square of each scaled feature
+	bias   float64   // likewise of the bias: what its steps are multiplied by
 }
 
 // parts is how many pieces sums over rows are cut into: their order is fixed by it, and not by the
@@ -46,7 +51,7 @@ func scaleDense(s source, rows []int32) scaling {
 		factor[j] = float32(1 / math.Sqrt(math.Sqrt(v)*reach))
 		square[j] = v * float64(factor[j]) * float64(factor[j])
 	}
-	return scaling{center, factor, square}
+	return scaling{center, factor, square, 1}
 }
 
 func measure(s source, rows []int32) moments {
@@ -128,14 +133,15 @@ func scaleSparse(s source, rows []int32) scaling {
 		}
 		total += square[j]
 	}
+	bias := 1 / math.Sqrt(1+total)
 	if total == 0 {
-		return scaling{nil, factor, square}
+		return scaling{nil, factor, square, bias}
 	}
 	for j := range square {
 		square[j] /= total
 		factor[j] = float32(reach[j] / math.Sqrt(total))
 	}
-	return scaling{nil, factor, square}
+	return scaling{nil, factor, square, bias}
 }
 
 // apply writes the scaled row to dst.
@@ -147,9 +153,9 @@ func (s scaling) apply(row, dst []float32) {
 	}
 }
 
-// length is the mean squared length of a scaled row, with 1 for the bias.
+// length is the mean squared length of a scaled row, the bias included.
 func (s scaling) length() float64 {
-	sum := 1.0
+	sum := s.bias
 	for _, v := range s.square {
 		sum += v
 	}

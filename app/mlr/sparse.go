@@ -24,6 +24,7 @@ type sparseUnit struct {
 	index  []int32
 	value  []float32
 	class  []int32
+	bias   float32 // factor of the bias's step: that of a feature of this mean square
 }
 
 // fullShare is the part of a table, one in so many rows, from which units work on all of it.
@@ -88,7 +89,7 @@ func (p *problem) lead(last []int32, at, now int) {
 // sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
 // zero a feature.
 func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
-	u := sparseUnit{offset: append(make([]int32, 0, len(rows)+1), 0), class: make([]int32, 0, len(rows))}
+	u := sparseUnit{bias: float32(p.scale.bias), offset: append(make([]int32, 0, len(rows)+1), 0), class: make([]int32, 0, len(rows))}
 	entries := 0
 	for _, r := range rows {
 		index, _ := s.sparse(int(r))
@@ -155,7 +156,7 @@ func (u *sparseUnit) logits(w []float32, i int, z []float32) {
 // add adds rate times the gradient of row i, whose residuals are z, to w.
 func (u *sparseUnit) add(w []float32, i int, z []float32, rate float32) {
 	width := len(z)
-	addTo(rate, z, w[len(w)-width:])
+	addTo(rate*u.bias, z, w[len(w)-width:])
 	index, value := u.entries(i)
 	if width == 2 {
 		twoAdd(rate*z[0], rate*z[1], index, value, w)
