@@ -85,8 +85,10 @@ type Controller struct {
 	staleness  []wire.Staleness // changed by the driver since the job's start
 	announced  int              // of these, told to everybody
 	ending     *Outcome
-	open       int              // actors that have not said Closed
+	open       []wire.Address   // actors that have not said Closed
 	gone       []bellows.NodeID // clients whose Closed is not waited for
+	lost       []bellows.NodeID // nodes that cannot answer any more
+	over       bool             // the outcome is out
 	endMillis  int64
 	nowMillis  int64
 	fx         *Effects
@@ -274,7 +276,7 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
 			if !c.isGone(a) {
-				c.open++
+				c.open = append(c.open, a)
 			} else if planted.On(planted.GoneNotTold) {
 				continue
 			}
@@ -284,17 +286,40 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 }
 
 func (c *Controller) isGone(a wire.Address) bool {
-	return a.Role == wire.Client && slices.Contains(c.gone, a.Node)
+	return a.Role == wire.Client && slices.Contains(c.gone, a.Node) || slices.Contains(c.lost, a.Node)
 }
 
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
 	if c.ending == nil || c.isGone(from) {
 		return
 	}
+	i := slices.Index(c.open, from)
+	if i < 0 {
+		return
+	}
 	c.ending.Counts.Add(&m.Counts)
-	if c.open--; c.open == 0 {
+	c.open = slices.Delete(c.open, i, i+1)
+	c.closeWhenAll()
+}
+
+// closeWhenAll ends the controller's work when nobody's last word is waited for any more.
+func (c *Controller) closeWhenAll() {
+	if len(c.open) == 0 && !c.over {
+		c.over = true
 		c.fx.Outcome = c.ending
 	}
+}
+
+// Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
+// node any more.
+func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
+	c.fx = fx
+	c.lost = append(c.lost, n)
+	if c.ending == nil {
+		c.end(&Outcome{Reason: reason}, n)
+	}
+	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
+	c.closeWhenAll()
 }
 
 // Tick tells the controller the time: a client silent for a lease ends the job, and who does not
@@ -305,9 +330,9 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 		return
 	}
 	if c.ending != nil {
-		if c.open > 0 && nowMillis-c.endMillis > c.cfg.LeaseMillis {
-			c.open = 0
-			fx.Outcome = c.ending
+		if nowMillis-c.endMillis > c.cfg.LeaseMillis {
+			c.open = nil
+			c.closeWhenAll()
 		}
 		return
 	}

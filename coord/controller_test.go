@@ -217,3 +217,36 @@ func TestAnOldGenerationEndsTheJob(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+func TestALostNodeIsNotWaitedFor(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 1000)
+	d.Start(&d.fx)
+	d.said()
+	d.Lost(2, "node 2 died: signal: killed", &d.fx)
+	expect(t, d.said(),
+		`lane 0 of node 0: end after commit 0: "node 2 died: signal: killed" gone [2]`,
+		`node 1: end after commit 0: "node 2 died: signal: killed" gone [2]`,
+		`node 2: end after commit 0: "node 2 died: signal: killed" gone [2]`)
+	d.closed(clients[1], 9, 0) // too late to count
+	d.closed(lanes[0], 0, 3)
+	d.closed(clients[0], 3, 0)
+	if o := d.fx.Outcome; o == nil || o.Reason != "node 2 died: signal: killed" || o.Counts.Sent != 3 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
+	d := newDesk(&rounds{want: 1}, 0)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.done(2, 0)
+	d.closed(lanes[0], 0, 2)
+	d.closed(clients[0], 1, 0)
+	if d.fx.Outcome != nil {
+		t.Fatal("node 2 has not closed")
+	}
+	d.Lost(2, "node 2 died", &d.fx)
+	if o := d.fx.Outcome; o == nil || o.Reason != "" {
+		t.Errorf("outcome %+v: the job had finished before", o)
+	}
+}

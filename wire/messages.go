@@ -254,3 +254,17 @@ func (c *Counts) Add(o *Counts) {
 		c.Staleness[i] += n
 	}
 }
+
+// Collect asks a lane for the state of its partitions, when the job is over.
+type Collect struct{ Whole bool } // with slots, and as it is beside as it was kept; else what the job returns
+
+// Slab is one array of a partition's state, an answer to Collect.
+type Slab struct {
+	Ref    bellows.PartitionRef
+	Kept   bool   // as the driver last kept it
+	Slot   uint16 // 0: the values; else slot Slot-1 of the rule
+	Values []float32
+}
+
+// Collected ends the answers to Collect.
+type Collected struct{ Reason string } // not empty: why there is no state

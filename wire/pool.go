@@ -118,3 +118,6 @@ func (*Staleness) message() {}
 func (*Dispatch) message()  {}
 func (*End) message()       {}
 func (*Closed) message()    {}
+func (*Collect) message()   {}
+func (*Slab) message()      {}
+func (*Collected) message() {}
