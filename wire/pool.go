@@ -121,3 +121,5 @@ func (*Closed) message()    {}
 func (*Collect) message()   {}
 func (*Slab) message()      {}
 func (*Collected) message() {}
+func (*Ready) message()     {}
+func (*Notice) message()    {}
