@@ -1,8 +1,23 @@
 // Package rule is the numeric update of a row: what a committed delta does to values and slots.
 //
 // A rule is chosen by name in a table's schema. It works on plain slices, keeps nothing between
-// calls, and gives the same bits for the same input. Under BSP it runs once per row and clock on the
-// sum of all deltas, else once per flush in commit order.
+// calls, and gives the same bits for the same input, however the rows are cut into calls; only the
+// rule sgd has other bits with the kernel set "go" than with the others. Under BSP it runs once per
+// row and clock on the sum of all deltas, else once per flush in commit order.
+//
+//	add       w += d
+//	sgd       w -= η g
+//	momentum  v = μ v + g; w -= η v, or with Nesterov w -= η (g + μ v)
+//	adagrad   s += g²; w -= η g / (√s + ε)
+//	adam      m = β1 m + (1-β1) g; v = β2 v + (1-β2) g²; w -= α m̂ / (√v̂ + ε)
+//
+// A rule sees a row only when a delta for it comes. What it remembers of a row that gets none does
+// not fade meanwhile: a velocity waits, and adam's t counts the updates of that row alone. So a rare
+// row takes its first steps as a common row does, whenever they come. The price is that memory of a
+// rare row is old; the gain is that an update costs what it touches.
+//
+// It refuses parameters that its rule would ignore, and steps that change with time: a schedule of
+// steps is the business of the deltas.
 package rule
 
 import (
@@ -13,38 +28,64 @@ import (
 	"bellows/vec"
 )
 
-// Rule updates rows. Values, each slot and delta have the same length: any number of whole rows.
+// Rule updates rows. Values and delta have the same length: any number of whole rows. Each slot has
+// as many rows, of its own width.
 type Rule interface {
-	// Slots is how many extra values each value has (the rule's memory), as extra slots of the row.
-	Slots() int
+	// Slots is the rule's memory, as extra slots of the row: the number of values in each.
+	Slots() []int
 	// Additive rules commute: a reader may lay its own deltas over older values (read-my-writes).
 	Additive() bool
 	// Apply updates values and slots in place.
 	Apply(values []float32, slots [][]float32, delta []float32)
 }
 
-// For is the rule that a schema names.
+// For is the rule that a schema names. An error has kind Config and names the parameter that is
+// missing or wrong.
 func For(s *table.Schema) (Rule, error) {
-	switch r := s.Rule; r.Name {
+	r := &s.Rule
+	if err := unused(s); err != nil {
+		return nil, err
+	}
+	switch r.Name {
 	case "", "add":
 		if s.DType == table.Int32 {
 			return addCounts{}, nil
 		}
 		return add{}, nil
 	case "sgd":
-		if !(r.Step > 0) {
+		if !positive(r.Step) {
 			return nil, bad(s, "rule sgd needs a positive step size, not %v", r.Step)
 		}
 		return sgd{r.Step}, nil
+	case "momentum":
+		return newMomentum(s)
 	case "adagrad":
-		if !(r.Step > 0) || !(r.Epsilon > 0) {
+		if !positive(r.Step) || !positive(r.Epsilon) {
 			return nil, bad(s, "rule adagrad needs a positive step size and epsilon, not %v and %v", r.Step, r.Epsilon)
 		}
-		return adagrad{r.Step, r.Epsilon}, nil
+		return adagrad{s.Width, r.Step, r.Epsilon}, nil
+	case "adam":
+		return newAdam(s)
 	default:
-		return nil, bad(s, "no rule %q; there are add, sgd, adagrad", r.Name)
+		return nil, bad(s, "no rule %q; there are add, sgd, momentum, adagrad, adam", r.Name)
 	}
 }
+
+// unused refuses parameters that the rule would ignore without a word. Step and Epsilon pass: programs
+// that let their users choose between rules set them for all.
+func unused(s *table.Schema) error {
+	r := &s.Rule
+	switch {
+	case r.Name != "momentum" && (r.Momentum != 0 || r.Nesterov):
+		return bad(s, "momentum and nesterov are parameters of rule momentum; the table has rule %q", r.Name)
+	case r.Name != "adam" && (r.Beta1 != 0 || r.Beta2 != 0):
+		return bad(s, "beta1 and beta2 are parameters of rule adam; the table has rule %q", r.Name)
+	}
+	return nil
+}
+
+// positive reports whether v is a number above 0, and finite.
+func positive(v float32) bool { return v > 0 && v <= math.MaxFloat32 }
 
 func bad(s *table.Schema, format string, args ...any) error {
 	return bellows.Errorf(bellows.Config, "declare table", s.Name, format, args...)
@@ -53,14 +94,14 @@ func bad(s *table.Schema, format string, args ...any) error {
 // add sums deltas: w += d.
 type add struct{}
 
-func (add) Slots() int                                         { return 0 }
+func (add) Slots() []int                                       { return nil }
 func (add) Additive() bool                                     { return true }
 func (add) Apply(values []float32, _ [][]float32, d []float32) { vec.Add(d, values) }
 
 // addCounts sums deltas of 32-bit counts.
 type addCounts struct{}
 
-func (addCounts) Slots() int     { return 0 }
+func (addCounts) Slots() []int   { return nil }
 func (addCounts) Additive() bool { return true }
 func (addCounts) Apply(values []float32, _ [][]float32, d []float32) {
 	vec.AddInt32(table.Counts(d), table.Counts(values))
@@ -69,7 +110,7 @@ func (addCounts) Apply(values []float32, _ [][]float32, d []float32) {
 // sgd steps against a gradient: w -= η g.
 type sgd struct{ step float32 }
 
-func (sgd) Slots() int     { return 0 }
+func (sgd) Slots() []int   { return nil }
 func (sgd) Additive() bool { return false }
 func (r sgd) Apply(values []float32, _ [][]float32, g []float32) {
 	vec.Axpy(-r.step, g, values)
@@ -77,16 +118,13 @@ func (r sgd) Apply(values []float32, _ [][]float32, g []float32) {
 
 // adagrad steps against a gradient by its coordinate's history (Duchi, Hazan, Singer 2011):
 // s += g²; w -= η g / (√s + ε).
-type adagrad struct{ step, epsilon float32 }
+type adagrad struct {
+	width         int
+	step, epsilon float32
+}
 
-func (adagrad) Slots() int     { return 1 }
+func (r adagrad) Slots() []int { return []int{r.width} }
 func (adagrad) Additive() bool { return false }
 func (r adagrad) Apply(values []float32, slots [][]float32, g []float32) {
-	sum := slots[0][:len(g)]
-	values = values[:len(g)]
-	for i, v := range g {
-		s := sum[i] + float32(v*v)
-		sum[i] = s
-		values[i] -= float32(r.step * v / (float32(math.Sqrt(float64(s))) + r.epsilon))
-	}
+	vec.AdaGrad(r.step, r.epsilon, g, slots[0], values)
 }

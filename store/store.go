@@ -1,5 +1,5 @@
 // Package store holds the rows of one partition: one contiguous slab of values, and one per slot of
-// the table's rule.
+// the table's rule, as wide as the rule says.
 //
 // The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
 // keep an image of it. The package does no locking and takes no decision: who may read or write, and
@@ -19,7 +19,8 @@ type Partition struct {
 	width  int
 	rule   rule.Rule
 	values []float32   // rows x width
-	slots  [][]float32 // per slot: rows x width
+	slots  [][]float32 // per slot: rows x its width
+	widths []int       // of the slots
 	row    [][]float32 // scratch: one row of each slot
 }
 
@@ -35,9 +36,10 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	for i := range n {
 		s.Init.Fill(first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
 	}
-	for range r.Slots() {
-		t.slots = append(t.slots, make([]float32, n*s.Width))
-		t.row = append(t.row, nil)
+	t.widths = r.Slots()
+	t.row = make([][]float32, len(t.widths))
+	for _, width := range t.widths {
+		t.slots = append(t.slots, make([]float32, n*width))
 	}
 	return t, nil
 }
@@ -69,8 +71,8 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 	w := t.width
 	for i, r := range rows {
 		at := int(r) * w
-		for s := range t.slots {
-			t.row[s] = t.slots[s][at : at+w]
+		for s, width := range t.widths {
+			t.row[s] = t.slots[s][int(r)*width : (int(r)+1)*width]
 		}
 		t.rule.Apply(t.values[at:at+w], t.row, deltas[i*w:(i+1)*w])
 	}

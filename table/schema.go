@@ -54,12 +54,22 @@ func (c Consistency) Needs(at bellows.Clock) bellows.Clock {
 	return max(bellows.NoClock, at-1-bellows.Clock(c))
 }
 
-// Rule names the numeric update of a table: how a delta changes a row.
+// Rule names the numeric update of a table: how a delta changes a row. Package rule says which
+// parameters each rule takes; those that its rule does not take stay zero.
 type Rule struct {
-	Name string  // "add", "sgd" or "adagrad"
-	Step float32 // step size of sgd and adagrad; unused by add
-	// Epsilon keeps adagrad's first steps finite: added to the root of the summed squares.
+	Name string  // "add", "sgd", "momentum", "adagrad" or "adam"
+	Step float32 // step size η (adam: α) of all rules but add; positive
+	// Epsilon is added to the root by which adagrad and adam divide, so that steps of a value without
+	// gradients stay finite. Positive; 1e-8 (Kingma and Ba) suits adam. Too large a value makes steps
+	// small where gradients are.
 	Epsilon float32
+	// Momentum is the share μ of the velocity that momentum keeps in each update, from 0 to below 1; 0.9
+	// is usual. Steps add up to Step/(1-Momentum) times a steady gradient.
+	Momentum float32
+	Nesterov bool // momentum takes the gradient one step ahead
+	// Beta1 and Beta2 are the shares that adam's averages of gradients and of their squares keep in each
+	// update, from 0 (Beta2: above 0) to below 1; 0.9 and 0.999 are usual.
+	Beta1, Beta2 float32
 }
 
 // Schema is the declaration of one table.

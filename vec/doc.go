@@ -33,6 +33,7 @@
 package vec
 
 //go:generate go run -C gen . -part vector -pkg vec -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go
+//go:generate go run -C gen . -part step -pkg vec -out ../step_amd64.s -stubs ../step_stubs_amd64.go
 //go:generate go run -C gen . -part factor -pkg vec -out ../factor_amd64.s -stubs ../factor_stubs_amd64.go
 //go:generate go run -C gen . -part gemm -pkg vec -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go
 //go:generate go run -C gen . -part limit -pkg limit -out ../limit/limit_amd64.s -stubs ../limit/limit_stubs_amd64.go

@@ -17,6 +17,14 @@ func log(x, y []float32)                  { goLog(x, y) }
 func sigmoid(x, y []float32)              { goSigmoid(x, y) }
 func softmax(rows, cols int, x []float32) { goSoftmax(rows, cols, x) }
 
+func adaGrad(step, epsilon float32, g, s, w []float32) { goAdaGrad(step, epsilon, g, s, w) }
+func momentum(decay, step float32, g, v, w []float32)  { goMomentum(decay, step, g, v, w) }
+func nesterov(decay, step float32, g, v, w []float32)  { goNesterov(decay, step, g, v, w) }
+
+func adam(beta1, beta2, step, epsilon float32, g, m, v, w []float32) {
+	goAdam(beta1, beta2, step, epsilon, g, m, v, w)
+}
+
 func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
 	return goFactorStep(rating, step, decay, p, q)
 }

@@ -11,12 +11,14 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, factor, gemm or limit")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, factor, gemm or limit")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
 	case "vector":
 		vectorKernels()
+	case "step":
+		stepKernels()
 	case "factor":
 		factorKernels()
 	case "gemm":
