@@ -1,7 +1,9 @@
 // Package vec holds the float32 kernels that all numeric work goes through:
 // vector sums and products, exp, log, sigmoid and softmax, sparse products,
-// the inner loop of matrix factorisation, and matrix products (GEMM). Each
-// fast kernel stands beside a slow reference in plain Go that tests it.
+// steps against a gradient (AdaGrad, momentum, Adam), conversion to and from
+// 16-bit formats, the inner loop of matrix factorisation, and matrix products
+// (GEMM). Each fast kernel stands beside a slow reference in plain Go that tests
+// it.
 //
 // # Duties of a caller, in order
 //
@@ -22,7 +24,8 @@
 // of a matrix (see [GemmNN] for the one exception), not on earlier calls.
 // The sets "avx2" and "avx512" give the same bits. The set "go" gives the
 // same bits on every machine, but not those of the other two, because plain Go
-// has no fused multiply-add in single precision and sums in another order.
+// has no fused multiply-add in single precision and sums in another order. Where
+// a function says so, "go" gives those bits too.
 //
 // # What it refuses
 //
@@ -34,6 +37,7 @@ package vec
 
 //go:generate go run -C gen . -part vector -pkg vec -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go
 //go:generate go run -C gen . -part step -pkg vec -out ../step_amd64.s -stubs ../step_stubs_amd64.go
+//go:generate go run -C gen . -part sixteen -pkg vec -out ../sixteen_amd64.s -stubs ../sixteen_stubs_amd64.go
 //go:generate go run -C gen . -part factor -pkg vec -out ../factor_amd64.s -stubs ../factor_stubs_amd64.go
 //go:generate go run -C gen . -part gemm -pkg vec -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go
 //go:generate go run -C gen . -part limit -pkg limit -out ../limit/limit_amd64.s -stubs ../limit/limit_stubs_amd64.go

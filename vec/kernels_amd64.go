@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 func detect() level {
 	x := &cpu.X86
 	switch {
-	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2:
+	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2 || !x.HasF16C:
 		return levelGo
 	case !x.HasAVX512F || !x.HasAVX512VL:
 		return levelAVX2

@@ -25,6 +25,11 @@ func adam(beta1, beta2, step, epsilon float32, g, m, v, w []float32) {
 	goAdam(beta1, beta2, step, epsilon, g, m, v, w)
 }
 
+func toHalf(dst []uint16, src []float32)    { goToHalf(dst, src) }
+func fromHalf(dst []float32, src []uint16)  { goFromHalf(dst, src) }
+func toBrain(dst []uint16, src []float32)   { goToBrain(dst, src) }
+func fromBrain(dst []float32, src []uint16) { goFromBrain(dst, src) }
+
 func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
 	return goFactorStep(rating, step, decay, p, q)
 }

@@ -11,8 +11,8 @@ type level uint32
 
 const (
 	levelGo     level = iota // plain Go, the reference
-	levelAVX2                // AVX2 and FMA
-	levelAVX512              // AVX2 and FMA, with AVX-512 F and VL for wide tiles
+	levelAVX2                // AVX2, FMA, BMI2 and F16C
+	levelAVX512              // those, with AVX-512 F and VL for wide tiles and 16-bit formats
 )
 
 var levelNames = [...]string{levelGo: "go", levelAVX2: "avx2", levelAVX512: "avx512"}

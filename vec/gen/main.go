@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, step, factor, gemm or limit")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm or limit")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
@@ -19,6 +19,8 @@ func main() {
 		vectorKernels()
 	case "step":
 		stepKernels()
+	case "sixteen":
+		sixteenKernels()
 	case "factor":
 		factorKernels()
 	case "gemm":

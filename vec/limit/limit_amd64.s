@@ -239,3 +239,89 @@ updateFrom_store0_done:
 updateFrom_end:
 	VZEROUPPER
 	RET
+
+// func narrowAVX2(n int, dst *uint16, src *float32)
+// Requires: AVX
+TEXT ·narrowAVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ dst+8(FP), DX
+
+narrow_4:
+	CMPQ    AX, $0x00000040
+	JL      narrow_4_end
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y0, (DX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 96(CX), Y1
+	VMOVUPS Y0, 32(DX)
+	VMOVUPS 128(CX), Y0
+	VMOVUPS 160(CX), Y1
+	VMOVUPS Y0, 64(DX)
+	VMOVUPS 192(CX), Y0
+	VMOVUPS 224(CX), Y1
+	VMOVUPS Y0, 96(DX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000040, AX
+	JMP     narrow_4
+
+narrow_4_end:
+narrow_1:
+	CMPQ    AX, $0x00000010
+	JL      narrow_1_end
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y0, (DX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000010, AX
+	JMP     narrow_1
+
+narrow_1_end:
+	VZEROUPPER
+	RET
+
+// func widenAVX2(n int, dst *float32, src *uint16)
+// Requires: AVX
+TEXT ·widenAVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ dst+8(FP), DX
+
+widen_4:
+	CMPQ    AX, $0x00000040
+	JL      widen_4_end
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 32(DX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS Y0, 64(DX)
+	VMOVUPS Y0, 96(DX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS Y0, 128(DX)
+	VMOVUPS Y0, 160(DX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS Y0, 192(DX)
+	VMOVUPS Y0, 224(DX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     widen_4
+
+widen_4_end:
+widen_1:
+	CMPQ    AX, $0x00000010
+	JL      widen_1_end
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 32(DX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     widen_1
+
+widen_1_end:
+	VZEROUPPER
+	RET
