@@ -65,10 +65,13 @@ func (r adam) corrected(t int) (step, epsilon float32) {
 }
 
 // power is base^n by squaring: products alone, so that the bits are the same on every machine, as
-// those of math.Pow are not.
+// those of math.Pow are not. Powers too small to change 1-base^n are 0.
 func power(base float32, n int) float64 {
 	p := 1.0
 	for b := float64(base); n > 0; n >>= 1 {
+		if b < 1.0/(1<<54) {
+			return 0
+		}
 		if n&1 == 1 {
 			p = float64(p * b)
 		}

@@ -183,6 +183,26 @@ func TestAdamCountsTheUpdatesOfEachRow(t *testing.T) {
 	}
 }
 
+// The corrections are those of Algorithm 1 at each t, early and late.
+func TestAdamCorrectsTheBias(t *testing.T) {
+	for _, beta := range [][2]float32{{0.9, 0.999}, {0, 0.5}, {0.999, 0.9999}, {0.5, 0.9999999}} {
+		for _, count := range []int{1, 2, 3, 10, 353, 1000, 37000, 40000, 1e6, 1 << 24} {
+			r := table.Rule{Name: "adam", Step: 1, Epsilon: 0.25, Beta1: beta[0], Beta2: beta[1]}
+			s := newState(t, r, 1, 1)
+			s.values[0], s.slots[0][0], s.slots[1][0], s.slots[2][0] = 0, 0.5, 0.125, float32(count-1)
+			s.apply(0, 1, []float32{0.75})
+
+			beta1, beta2 := float64(beta[0]), float64(beta[1])
+			m := (beta1*0.5 + (1-beta1)*0.75) / (1 - math.Pow(beta1, float64(count)))
+			v := (beta2*0.125 + (1-beta2)*0.75*0.75) / (1 - math.Pow(beta2, float64(count)))
+			want := -m / (math.Sqrt(v) + 0.25)
+			if got := float64(s.values[0]); math.Abs(got-want) > 1e-6*math.Abs(want) {
+				t.Errorf("betas %v, update %d: a step of %v, want %v", beta, count, got, want)
+			}
+		}
+	}
+}
+
 // A count that has ended, and even one that is no number, neither hangs nor spoils other rows.
 func TestAdamBeyondItsCount(t *testing.T) {
 	s := newState(t, every[5], 3, 2)
