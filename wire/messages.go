@@ -22,7 +22,8 @@ const (
 	Exclusive             // everything else waits; updates are in place
 )
 
-// Pull asks a lane for rows of partitions of one table. It waits there until Need holds.
+// Pull asks a lane for rows of partitions of one table. It waits there until Need holds. The answer may
+// go on borrowing lists of rows from it when it is freed.
 type Pull struct {
 	Request uint64 // the client's number, echoed by Rows
 	Need    Need
@@ -39,6 +40,7 @@ type PullPart struct {
 type Rows struct {
 	Request uint64
 	Parts   []RowsPart
+	payload []byte // what Decode made the message from
 }
 
 // Extend adds an empty part, with the memory for values that an earlier use of the message left.
@@ -77,7 +79,7 @@ type Granted struct {
 	Request uint64
 	Ref     bellows.PartitionRef
 	Mode    Mode
-	Values  []float32
+	Values  []float32 // may be looked at when the message is freed
 }
 
 // Release ends a shared lease. An exclusive lease ends with the commit of its flush.
@@ -91,6 +93,8 @@ type Push struct {
 	Pairs  []Pair // of the whole flush, over all lanes
 	Chunks []Chunk
 	Leases []LeaseEnd
+
+	payload []byte // what Decode made the message from
 }
 
 // Chunk is a sum of deltas for rows of one partition: those of the splits of one aligned subtree of
@@ -164,7 +168,8 @@ type Result struct {
 type Failed struct {
 	Unit   bellows.Unit
 	Reason string
-	Err    error // the cause, within one process
+	Kind   bellows.Kind // of the cause, where that is in another process
+	Err    error        // the cause, within one process
 }
 
 // Beat says that a client lives.
@@ -274,3 +279,9 @@ type Ready struct{}
 
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }
+
+// Severed says that the sender has lost its connection to another node, and why.
+type Severed struct {
+	Node   bellows.NodeID
+	Reason string
+}

@@ -7,6 +7,7 @@ import "sync"
 var (
 	pulls      = pool[Pull]{}
 	rows       = pool[Rows]{}
+	views      = pool[Rows]{} // with values in payloads, so that the others keep the memory of theirs
 	acquires   = pool[Acquire]{}
 	grants     = pool[Granted]{}
 	releases   = pool[Release]{}
@@ -68,8 +69,7 @@ func Free(m Message) {
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)
 	case *Rows:
-		*m = Rows{Parts: m.Parts[:0]}
-		rows.p.Put(m)
+		freeRows(m)
 	case *Acquire:
 		acquires.p.Put(m)
 	case *Granted:
@@ -80,6 +80,7 @@ func Free(m Message) {
 	case *Push:
 		clear(m.Chunks)
 		clear(m.Leases)
+		givePayload(m.payload)
 		*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0]}
 		pushes.p.Put(m)
 	case *Held:
@@ -96,6 +97,18 @@ func Free(m Message) {
 		*m = Dispatch{Tasks: m.Tasks[:0], args: m.args[:0]}
 		dispatches.p.Put(m)
 	}
+}
+
+func freeRows(m *Rows) {
+	if m.payload == nil {
+		*m = Rows{Parts: m.Parts[:0]}
+		rows.p.Put(m)
+		return
+	}
+	givePayload(m.payload)
+	clear(m.Parts)
+	*m = Rows{Parts: m.Parts[:0]}
+	views.p.Put(m)
 }
 
 func (*Pull) message()      {}
@@ -123,3 +136,4 @@ func (*Slab) message()      {}
 func (*Collected) message() {}
 func (*Ready) message()     {}
 func (*Notice) message()    {}
+func (*Severed) message()   {}

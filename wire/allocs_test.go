@@ -1,0 +1,90 @@
+//go:build !race
+
+package wire
+
+import (
+	"slices"
+	"testing"
+
+	"bellows"
+)
+
+// TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
+// detector makes pools forget at random.)
+func TestAllocs(t *testing.T) {
+	values := make([]float32, 5000)
+	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
+	unit := bellows.Unit{Split: 200, Clock: 5}
+	rows := []uint32{4, 7}
+	for _, c := range []struct {
+		name string
+		make func() Message
+	}{
+		{"pull of all", func() Message { m := NewPull(); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
+		{"rows", func() Message {
+			m := NewRows()
+			p := m.Extend()
+			p.Rows, p.Values = rows, append(p.Values, values[:200]...)
+			return m
+		}},
+		{"many rows", func() Message { m := NewRows(); p := m.Extend(); p.Values = append(p.Values, values...); return m }},
+		{"push", func() Message {
+			m := NewPush()
+			m.Pairs = append(m.Pairs, pair, pair)
+			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Rows: rows, Values: values[:20]}, Chunk{Pair: pair, Values: values})
+			return m
+		}},
+		{"acquire", func() Message { return NewAcquire() }},
+		{"release", func() Message { return NewRelease() }},
+		{"held", func() Message { return NewHeld() }},
+		{"committed", func() Message { return NewCommitted() }},
+		{"done", func() Message {
+			m := NewDone()
+			m.Pairs = append(m.Pairs, pair)
+			m.Append(unit, []float64{1, 2})
+			m.Append(unit, []float64{3})
+			return m
+		}},
+		{"records", func() Message {
+			m := NewRecords()
+			m.Append(1, bellows.FlushID{Client: 1, Seq: 2}, []Result{{Unit: unit}, {Unit: unit}})
+			return m
+		}},
+		{"dispatch", func() Message { m := NewDispatch(); m.Append(unit, []float64{1}); return m }},
+	} {
+		var b Batch
+		stream := make([]byte, 0, 64<<10)
+		if n := testing.AllocsPerRun(100, func() {
+			m := c.make()
+			if err := b.Add(Envelope{Message: m}); err != nil {
+				t.Fatal(err)
+			}
+			stream = stream[:0]
+			for _, p := range b.Buffers() {
+				stream = append(stream, p...)
+			}
+			b.Reset()
+			if push, ok := m.(*Push); ok {
+				Free(push)
+			}
+			h, err := ParseHeader(stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payload := h.Payload()
+			copy(payload, stream[HeaderSize:])
+			e, err := Decode(h, payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			Free(e.Message)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", c.name, n)
+		}
+	}
+	// Rows that were asked one by one stay with whom they were lent to: their payload is not used again.
+	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{pair, rows}}}})
+	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
+		t.Error("rows of a pull")
+	}
+}

@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"bellows"
+)
+
+const committedSize = flushSize + 16
+
+func (m *Held) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
+
+func (m *Full) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
+
+func (m *Room) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
+
+func decodeFlush(f *bellows.FlushID, payload []byte) error {
+	r := reader{b: payload}
+	*f = r.flush()
+	return r.end()
+}
+
+func (b *Batch) committed(m *Committed) {
+	b.flush(m.Flush)
+	b.u64(uint64(m.Commit))
+	b.flag(m.Waiting)
+	b.zeros(7)
+}
+
+func (m *Committed) decode(payload []byte) error {
+	r := reader{b: payload}
+	*m = Committed{Flush: r.flush(), Commit: bellows.CommitNumber(r.u64()), Waiting: r.flag()}
+	r.reserved(7)
+	return r.end()
+}
+
+func (b *Batch) refused(m *Refused) {
+	b.flush(m.Flush)
+	b.scratch = append(b.scratch, reason(m.Reason)...)
+}
+
+func (m *Refused) decode(payload []byte) error {
+	r := reader{b: payload}
+	m.Flush = r.flush()
+	if !utf8.Valid(r.b) {
+		r.fail(errText)
+	}
+	m.Reason = string(r.b)
+	return r.err
+}
+
+// reasonMax is the longest reason that travels, in bytes: text of others must not keep it from being sent.
+const reasonMax = 32 << 10
+
+// reason is a reason as it travels: valid UTF-8, cut off where it is too long.
+func reason(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= reasonMax {
+		return s
+	}
+	n := reasonMax
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

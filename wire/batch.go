@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"bellows"
+)
+
+// borrowMin is the length in bytes from which an array is sent from where it lies. A shorter one is
+// copied: another buffer of a gathering write costs as much.
+const borrowMin = 8 << 10
+
+// scratchMax is how much memory for small things a batch keeps when it is reset.
+const scratchMax = 1 << 20
+
+// Batch is frames that leave in one write. Headers and all that is small are copied one behind the other;
+// large arrays are borrowed from their messages. The zero Batch is ready.
+//
+// Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
+// well; until then what the messages hold must not change.
+type Batch struct {
+	scratch  []byte
+	pieces   []piece
+	borrowed int // bytes of all pieces
+	messages []Message
+	buffers  [][]byte
+}
+
+// piece is borrowed bytes and their place: behind scratch[:at].
+type piece struct {
+	at   int
+	data []byte
+}
+
+// Add encodes a message as one more frame. The message belongs to the batch until Reset. An error leaves
+// the batch as it was and the message with the caller: the message is longer than its kind may be, or
+// of no kind that travels.
+func (b *Batch) Add(e Envelope) error {
+	at, pieces, borrowed := len(b.scratch), len(b.pieces), b.borrowed
+	b.zeros(HeaderSize)
+	kind, err := b.payload(e.Message)
+	length := len(b.scratch) - at - HeaderSize + b.borrowed - borrowed
+	if err == nil && length > kindLimit(kind) {
+		err = &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(kind),
+			Hint: "cut the tables into more partitions",
+			Err:  tooLong{length, kindLimit(kind)}}
+	}
+	if err != nil {
+		clear(b.pieces[pieces:])
+		b.scratch, b.pieces, b.borrowed = b.scratch[:at], b.pieces[:pieces], borrowed
+		return err
+	}
+	h := Header{Length: uint32(length), Kind: kind, From: e.From, To: e.To,
+		Checksum: b.checksum(at+HeaderSize, b.pieces[pieces:])}
+	h.put(b.scratch[at:])
+	b.messages = append(b.messages, e.Message)
+	return nil
+}
+
+// checksum is the sum of what follows scratch[:at], with the pieces at their places.
+func (b *Batch) checksum(at int, pieces []piece) (sum uint32) {
+	for i := range pieces {
+		p := &pieces[i]
+		sum = crc32.Update(sum, castagnoli, b.scratch[at:p.at])
+		sum = crc32.Update(sum, castagnoli, p.data)
+		at = p.at
+	}
+	return crc32.Update(sum, castagnoli, b.scratch[at:])
+}
+
+// Len is the number of bytes to write.
+func (b *Batch) Len() int { return len(b.scratch) + b.borrowed }
+
+// Buffers is what to write, in order. The list may be consumed; the bytes must stay as they are. It is
+// good until the next Add or Reset.
+func (b *Batch) Buffers() [][]byte {
+	b.buffers = b.buffers[:0]
+	at := 0
+	for _, p := range b.pieces {
+		if p.at > at {
+			b.buffers = append(b.buffers, b.scratch[at:p.at])
+		}
+		b.buffers = append(b.buffers, p.data)
+		at = p.at
+	}
+	if len(b.scratch) > at {
+		b.buffers = append(b.buffers, b.scratch[at:])
+	}
+	return b.buffers
+}
+
+// Reset frees the messages and makes the batch empty; it keeps its memory. A Push is not freed: its sender
+// holds it, to send it again where a lane was Full, until the lane says Committed.
+func (b *Batch) Reset() {
+	for _, m := range b.messages {
+		if _, kept := m.(*Push); !kept {
+			Free(m)
+		}
+	}
+	clear(b.messages)
+	clear(b.pieces)
+	clear(b.buffers)
+	if cap(b.scratch) > scratchMax {
+		b.scratch = nil
+	}
+	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces[:0], messages: b.messages[:0], buffers: b.buffers[:0]}
+}
+
+func (b *Batch) u8(x uint8)   { b.scratch = append(b.scratch, x) }
+func (b *Batch) u16(x uint16) { b.scratch = binary.LittleEndian.AppendUint16(b.scratch, x) }
+func (b *Batch) u32(x uint32) { b.scratch = binary.LittleEndian.AppendUint32(b.scratch, x) }
+func (b *Batch) u64(x uint64) { b.scratch = binary.LittleEndian.AppendUint64(b.scratch, x) }
+
+// flag adds a byte that is 0 or 1.
+func (b *Batch) flag(on bool) {
+	if on {
+		b.u8(1)
+	} else {
+		b.u8(0)
+	}
+}
+
+// zeros adds n zero bytes, up to HeaderSize.
+func (b *Batch) zeros(n int) {
+	var z [HeaderSize]byte
+	b.scratch = append(b.scratch, z[:n]...)
+}
+
+// count adds the length of a list.
+func (b *Batch) count(n int) { b.u32(uint32(n)) }
+
+// rowCount adds the length of a list of rows.
+func (b *Batch) rowCount(rows []uint32) {
+	if rows == nil {
+		b.u32(allRows)
+	} else {
+		b.count(len(rows))
+	}
+}
+
+// array adds the elements of an array, in place where that pays.
+func array[T word](b *Batch, v []T) {
+	data := bytesOf(v)
+	if len(data) < borrowMin || swapped {
+		at := len(b.scratch)
+		b.scratch = append(b.scratch, data...)
+		if swapped {
+			turn(b.scratch[at:])
+		}
+		return
+	}
+	b.pieces = append(b.pieces, piece{len(b.scratch), data})
+	b.borrowed += len(data)
+}

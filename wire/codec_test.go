@@ -1,0 +1,382 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"bellows"
+)
+
+// TestRoundTrip sends random messages of every kind in batches: what arrives is what was sent, in order.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	var b Batch
+	for seed := range uint64(200) {
+		s := newSampler(seed)
+		var sent []Envelope
+		for _, m := range s.messages() {
+			e := Envelope{s.address(), s.address(), m}
+			sent = append(sent, e)
+			if err := b.Add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stream := joined(t, &b)
+		for _, want := range sent {
+			var got Envelope
+			got, stream = read(t, stream)
+			if got.From != want.From || got.To != want.To {
+				t.Fatalf("seed %d: %T from %v to %v arrived from %v to %v", seed, want.Message, want.From, want.To, got.From, got.To)
+			}
+			if d := differ(want.Message, got.Message); d != "" {
+				t.Fatalf("seed %d: %s", seed, d)
+			}
+			Free(got.Message)
+		}
+		if len(stream) > 0 {
+			t.Fatalf("seed %d: %d bytes are left", seed, len(stream))
+		}
+		b.messages = nil // they are compared above and not to be pooled
+		b.Reset()
+	}
+}
+
+// TestKindsAreSampled wants a sample of every kind that has a number.
+func TestKindsAreSampled(t *testing.T) {
+	t.Parallel()
+	seen := map[uint8]bool{}
+	for _, m := range newSampler(1).messages() {
+		h, err := ParseHeader(frame(t, Envelope{Message: m}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[h.Kind] = true
+	}
+	for k := range kinds {
+		if known := kindLimit(uint8(k)) >= 0; known != seen[uint8(k)] {
+			t.Errorf("kind %d: known %v, sampled %v", k, known, seen[uint8(k)])
+		}
+	}
+}
+
+// TestBitFlips turns every bit of a frame of every kind: each is refused, by the header or by the payload.
+func TestBitFlips(t *testing.T) {
+	t.Parallel()
+	for _, m := range newSampler(3).messages() {
+		f := frame(t, Envelope{Message: m})
+		f = f[:min(len(f), 600)] // a longer payload is refused for its length
+		for bit := range 8 * len(f) {
+			f[bit/8] ^= 1 << (bit % 8)
+			h, err := ParseHeader(f)
+			if err == nil {
+				_, err = Decode(h, alignedCopy(f[HeaderSize:]))
+			}
+			var e *bellows.Error
+			if !errors.As(err, &e) || e.Kind != bellows.IO {
+				t.Fatalf("%T with bit %d turned: %v", m, bit, err)
+			}
+			f[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+}
+
+// TestTruncation cuts payloads at every byte and mends their length and sum, as a hostile sender would. Raw
+// payloads are refused; a reason and a protobuf message may end early, and are then whole messages.
+func TestTruncation(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		for _, m := range newSampler(seed).messages() {
+			f := frame(t, Envelope{Message: m})
+			h, err := ParseHeader(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range min(len(f)-HeaderSize, 3000) {
+				e, err := Decode(sealed(h, f[HeaderSize:HeaderSize+n]), alignedCopy(f[HeaderSize:HeaderSize+n]))
+				if err == nil && h.Kind < firstControl && h.Kind != kindRefused {
+					t.Fatalf("%T of %d bytes, cut at %d, was taken", m, h.Length, n)
+				}
+				if err == nil {
+					again := frame(t, e)
+					if got, _ := read(t, again); differ(e.Message, got.Message) != "" {
+						t.Fatalf("%T cut at %d: %s", m, n, differ(e.Message, got.Message))
+					}
+				}
+			}
+		}
+	}
+}
+
+// sealed is a header with the length and sum of another payload.
+func sealed(h Header, payload []byte) Header {
+	h.Length, h.Checksum = uint32(len(payload)), crc32.Checksum(payload, castagnoli)
+	return h
+}
+
+func alignedCopy(b []byte) []byte {
+	c := alignedBytes(len(b))
+	copy(c, b)
+	return c
+}
+
+// TestRefusals plants one thing wrong at a time in messages that are otherwise whole.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
+	push := func(c Chunk) *Push { c.Pair = pair; return &Push{Chunks: []Chunk{c}} }
+	le := binary.LittleEndian
+	for _, c := range []struct {
+		name string
+		m    Message
+		mend func(p []byte) []byte // nil: the message itself is wrong
+		want error
+	}{
+		{"subtree level", push(Chunk{Subtree: Subtree{Level: 33}}), nil, errSubtree},
+		{"subtree index", push(Chunk{Subtree: Subtree{Level: 31, Index: 2}}), nil, errSubtree},
+		{"subtree overflow", push(Chunk{Subtree: Subtree{Level: 32, Index: math.MaxUint32}}), nil, errSubtree},
+		{"values for no rows", push(Chunk{Rows: []uint32{}, Values: []float32{1}}), nil, errShape},
+		{"values for rows and a half", push(Chunk{Rows: []uint32{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
+		{"rows asked out of order", &Pull{Parts: []PullPart{{pair, []uint32{2, 1}}}}, nil, errOrder},
+		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, errOrder},
+		{"mode of acquire", &Acquire{Mode: 2}, nil, errMode},
+		{"mode of granted", &Granted{Mode: 2}, nil, errMode},
+		{"more parts than bytes", &Pull{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, errShort},
+		{"more chunks than bytes", &Push{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, errShort},
+		{"more values than bytes", &Granted{}, func(p []byte) []byte { le.PutUint32(p[20:], math.MaxUint32); return p }, errShort},
+		{"bytes behind the end", &Push{}, func(p []byte) []byte { return append(p, 0, 0, 0, 0) }, errLong},
+		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, errReserved},
+		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, errFlag},
+		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, errReserved},
+		{"waiting is a flag", &Committed{}, func(p []byte) []byte { p[24] = 2; return p }, errFlag},
+		{"reason", &Refused{}, func(p []byte) []byte { return append(p, 0xff) }, errText},
+		{"items end before they begin", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}}, nil, errNumber},
+		{"items before the first", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: -1}}}, nil, errNumber},
+		{"a record without number", &Records{List: []Record{{}}}, nil, errNumber},
+		{"a task without unit", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 0} }, errNoUnit},
+		{"a table beyond 65535", &Staleness{}, func([]byte) []byte { return []byte{8, 0x80, 0x80, 4} }, errNumber},
+		{"no doubles", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 4, 0x0a, 0, 0x12, 0} }, nil},
+		{"a cut double", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 5, 0x0a, 0, 0x12, 1, 9} }, errProto},
+		{"no protobuf", &Beat{}, func([]byte) []byte { return []byte{0xff} }, errProto},
+		{"a failure's text", &Failed{}, func([]byte) []byte { return []byte{0x12, 1, 0xff} }, errText},
+		{"more bins than there are", &Closed{}, func([]byte) []byte { return append([]byte{0x22, 17}, make([]byte, 17)...) }, errNumber},
+	} {
+		f := frame(t, Envelope{Message: c.m})
+		h, err := ParseHeader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f[HeaderSize:]
+		if c.mend != nil {
+			p = c.mend(p)
+		}
+		if _, err = Decode(sealed(h, p), alignedCopy(p)); !errors.Is(err, c.want) {
+			t.Errorf("%s: want %v, got %v", c.name, c.want, err)
+		}
+	}
+}
+
+// TestHeaderRefusals wants the reason in the sentence, and nothing taken for a header that is none.
+func TestHeaderRefusals(t *testing.T) {
+	t.Parallel()
+	good := frame(t, Envelope{From: Address{1, Lane, 2}, To: Address{3, Client, 0}, Message: &Held{bellows.FlushID{Client: 1, Seq: 2}}})
+	for _, c := range []struct {
+		name string
+		at   int
+		to   byte
+		want string
+	}{
+		{"magic", 0, 'x', "another program"},
+		{"version", 4, 2, "version 2"},
+		{"kind", 5, 200, "kind 200"},
+		{"kind between", 5, 30, "kind 30"},
+		{"no kind", 5, 0, "kind 0"},
+		{"length", 8, 17, "over the limit of 16"},
+		{"reserved", 6, 1, "reserved"},
+		{"role", 24, 3, "role 3"},
+	} {
+		b := slices.Clone(good)
+		b[c.at] = c.to
+		binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b[:28], castagnoli))
+		if _, err := ParseHeader(b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %q, got %v", c.name, c.want, err)
+		}
+	}
+	for n := range HeaderSize {
+		if _, err := ParseHeader(good[:n]); err == nil {
+			t.Errorf("%d bytes were taken for a header", n)
+		}
+	}
+	if h, err := ParseHeader(good); err != nil || h.String() != "held of 16 bytes from lane 2 of node 1 to node 3" {
+		t.Errorf("%v, %v", h, err)
+	}
+}
+
+// TestViews wants arrays in place: long ones borrowed from the sender's message, all looked at in the payload by the
+// receiver's.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	values := make([]float32, borrowMin/4)
+	var b Batch
+	if err := b.Add(Envelope{Message: &Push{Chunks: []Chunk{{Values: values}, {Values: values[:3]}}}}); err != nil {
+		t.Fatal(err)
+	}
+	list := b.Buffers()
+	if len(list) != 3 || unsafe.SliceData(list[1]) != (*byte)(unsafe.Pointer(unsafe.SliceData(values))) {
+		t.Fatalf("%d buffers, the values not borrowed", len(list))
+	}
+	stream := joined(t, &b)
+	h, err := ParseHeader(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := alignedCopy(stream[HeaderSize:])
+	e, err := Decode(h, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := e.Message.(*Push).Chunks[0].Values
+	got[0] = 5
+	if !bytes.Contains(payload, bytesOf([]float32{5})) {
+		t.Error("the values are not in the payload")
+	}
+	if cap(got) != len(got) {
+		t.Error("values can grow into what lies behind them")
+	}
+	// A payload that is not aligned is copied.
+	crooked := alignedBytes(len(payload) + 1)[1:]
+	copy(crooked, stream[HeaderSize:])
+	if e, err = Decode(h, crooked); err != nil || !aligned(bytesOf(e.Message.(*Push).Chunks[0].Values)) {
+		t.Errorf("a payload at an odd address: %v", err)
+	}
+}
+
+// TestSwapped plays a machine with the other order of bytes: its frames are the same.
+func TestSwapped(t *testing.T) {
+	defer func() { swapped = !swapped }()
+	rows, values := []uint32{1, 2, 0x01020304}, []float32{1, -2.5, 3e7}
+	want := frame(t, Envelope{Message: &Push{Chunks: []Chunk{{Rows: rows, Values: values}}}})
+	swapped = !swapped
+	other := &Push{Chunks: []Chunk{{Rows: slices.Clone(rows), Values: slices.Clone(values)}}}
+	for i := range rows {
+		other.Chunks[0].Rows[i] = bits.ReverseBytes32(rows[i])
+		other.Chunks[0].Values[i] = math.Float32frombits(bits.ReverseBytes32(math.Float32bits(values[i])))
+	}
+	if got := frame(t, Envelope{Message: other}); !bytes.Equal(got, want) {
+		t.Fatalf("got  %x\nwant %x", got, want)
+	}
+	if e, _ := read(t, want); differ(e.Message, other) != "" {
+		t.Error(differ(e.Message, other))
+	}
+}
+
+// stranger is a message that the codec does not know.
+type stranger struct{ Message }
+
+// TestBatchErrors wants a batch as it was before a message that does not travel.
+func TestBatchErrors(t *testing.T) {
+	t.Parallel()
+	var b Batch
+	long := make([]float32, dataMax/4)
+	if err := b.Add(Envelope{Message: &Granted{Values: long[:4000]}}); err != nil {
+		t.Fatal(err)
+	}
+	before := joined(t, &b)
+	for _, c := range []struct {
+		m    Message
+		kind bellows.Kind
+		want string
+	}{
+		{&Granted{Values: long}, bellows.Config, "over the limit of 67108864; cut the tables into more partitions"},
+		{&Dispatch{Tasks: make([]Task, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{&Done{Pairs: make([]Pair, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{&Records{List: make([]Record, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{&End{Gone: make([]bellows.NodeID, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{stranger{}, bellows.Bug, "wire.stranger does not travel"},
+	} {
+		err := b.Add(Envelope{Message: c.m})
+		if err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != c.kind {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
+		if !bytes.Equal(joined(t, &b), before) {
+			t.Fatalf("%T changed the batch", c.m)
+		}
+	}
+	b.Reset()
+	if b.Len() != 0 || len(b.Buffers()) != 0 {
+		t.Errorf("%d bytes after Reset", b.Len())
+	}
+}
+
+// TestListsAreBounded wants no more elements taken than a message may have, however few bytes they need.
+func TestListsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind    uint8
+		element []byte
+	}{
+		{kindDone, []byte{0x1a, 0}},
+		{kindDone, []byte{0x22, 2, 0x0a, 0}},
+		{kindDispatch, []byte{0x12, 2, 0x0a, 0}},
+		{kindRecords, []byte{0x0a, 2, 0x08, 1}},
+	} {
+		p := bytes.Repeat(c.element, listMax+1)
+		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); !errors.Is(err, errMany) {
+			t.Errorf("%s: %v", kindName(c.kind), err)
+		}
+		p = p[len(c.element):]
+		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); err != nil {
+			t.Errorf("%s: %v", kindName(c.kind), err)
+		}
+	}
+}
+
+// TestReasons wants text to travel as it is, and what is no text or too long to keep nothing from travelling.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ sent, want string }{
+		{"a b", "a b"},
+		{"a\xffb", "a\uFFFDb"},
+		{strings.Repeat("x", 1<<20), strings.Repeat("x", reasonMax)},
+		{strings.Repeat("x", reasonMax-1) + "é", strings.Repeat("x", reasonMax-1)},
+		{strings.Repeat("x\xff", reasonMax), strings.Repeat("x\uFFFD", reasonMax/4)},
+	} {
+		for _, m := range []Message{&Refused{Reason: c.sent}, &Failed{Reason: c.sent}, &End{Reason: c.sent}} {
+			e, _ := read(t, frame(t, Envelope{Message: m}))
+			got := ""
+			switch m := e.Message.(type) {
+			case *Refused:
+				got = m.Reason
+			case *Failed:
+				got = m.Reason
+			case *End:
+				got = m.Reason
+			}
+			if got != c.want {
+				t.Errorf("%T: %.20q of %d bytes became %d bytes", m, c.sent, len(c.sent), len(got))
+			}
+		}
+	}
+}
+
+// TestFailedKind wants the kind of an error to travel where the error itself does not.
+func TestFailedKind(t *testing.T) {
+	t.Parallel()
+	m := &Failed{Reason: "no such file", Err: bellows.Errorf(bellows.NoInput, "open", "x", "no such file")}
+	e, _ := read(t, frame(t, Envelope{Message: m}))
+	if got := e.Message.(*Failed); got.Kind != bellows.NoInput || got.Err != nil {
+		t.Errorf("%+v", got)
+	}
+	p := []byte{0x18, 99} // a kind of a later version
+	e, err := Decode(sealed(Header{Kind: kindFailed}, p), p)
+	if err != nil || e.Message.(*Failed).Kind != bellows.Bug {
+		t.Errorf("%+v, %v", e.Message, err)
+	}
+}

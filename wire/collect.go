@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"math"
+
+	"bellows"
+)
+
+func (b *Batch) slab(m *Slab) {
+	b.ref(m.Ref)
+	b.flag(m.Kept)
+	b.zeros(1)
+	b.u16(m.Slot)
+	b.count(len(m.Values))
+	array(b, m.Values)
+}
+
+func (m *Slab) decode(payload []byte) error {
+	r := reader{b: payload}
+	*m = Slab{Ref: r.ref(), Kept: r.flag()}
+	r.reserved(1)
+	m.Slot = r.u16()
+	m.Values = words[float32](&r, r.u32())
+	return r.end()
+}
+
+func (b *Batch) collect(m *Collect) {
+	if m.Whole {
+		b.varint(1, 1)
+	}
+}
+
+func (m *Collect) decode(payload []byte) error {
+	f := fields{b: payload}
+	for f.next() {
+		if f.key == 1<<3|varint {
+			m.Whole = f.num != 0
+		}
+	}
+	return f.err
+}
+
+// sentence is the payload of messages that are one text.
+func sentence(payload []byte, to *string) error {
+	f := fields{b: payload}
+	for f.next() {
+		if f.key == 1<<3|sized {
+			*to = f.text()
+		}
+	}
+	return f.err
+}
+
+func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.Reason) }
+
+func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
+
+func (m *Ready) decode(payload []byte) error { return sentence(payload, new(string)) }
+
+func (b *Batch) severed(m *Severed) {
+	b.varint(1, uint64(m.Node))
+	b.text(2, reason(m.Reason))
+}
+
+func (m *Severed) decode(payload []byte) error {
+	f := fields{b: payload}
+	for f.next() {
+		switch f.key {
+		case 1<<3 | varint:
+			m.Node = bellows.NodeID(f.upTo(math.MaxUint16))
+		case 2<<3 | sized:
+			m.Reason = f.text()
+		}
+	}
+	return f.err
+}

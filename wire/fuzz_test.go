@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+)
+
+// seeds adds the golden frames.
+func seeds(f *testing.F, add func(frame []byte)) {
+	f.Helper()
+	files, err := filepath.Glob("testdata/*.hex")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, file := range files {
+		add(stored(f, file))
+	}
+}
+
+// FuzzParseHeader wants 32 bytes refused, or to be exactly those that the header would write.
+func FuzzParseHeader(f *testing.F) {
+	seeds(f, func(frame []byte) { f.Add(frame[:HeaderSize]) })
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := ParseHeader(b)
+		if err != nil {
+			return
+		}
+		if int(h.Length) > kindLimit(h.Kind) {
+			t.Fatalf("%v is over its limit", h)
+		}
+		var again [HeaderSize]byte
+		if h.put(again[:]); !bytes.Equal(again[:], b[:HeaderSize]) {
+			t.Fatalf("%x was read, %x written", b[:HeaderSize], again)
+		}
+	})
+}
+
+// FuzzDecode gives any payload to any kind, with a sum that fits. What is taken must be written again as the same
+// message; a raw one byte for byte.
+func FuzzDecode(f *testing.F) {
+	seeds(f, func(frame []byte) { f.Add(frame[5], frame[HeaderSize:]) })
+	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
+		e, err := Decode(sealed(Header{Kind: kind}, payload), alignedCopy(payload))
+		if err != nil {
+			return
+		}
+		again := frame(t, e)
+		if kind < firstControl && !bytes.Equal(again[HeaderSize:], payload) {
+			t.Fatalf("%x was read, %x written", payload, again[HeaderSize:])
+		}
+		got, _ := read(t, again)
+		if d := differ(e.Message, got.Message); d != "" {
+			t.Fatalf("%s after another trip", d)
+		}
+		Free(got.Message)
+		Free(e.Message)
+	})
+}

@@ -1,0 +1,110 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellows"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// golden is one message of each kind, the same for ever: programs of other versions send them.
+func golden() map[string]Message {
+	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 0x020304}, 5}
+	flush := bellows.FlushID{Client: 6, Seq: 0x0708090a0b0c0d0e}
+	unit := bellows.Unit{Split: 15, Clock: 16, Items: bellows.Range{Begin: 17, End: 1800}}
+	need := Need{19, bellows.NoClock}
+	values := []float32{1, -2, float32(math.Inf(1))}
+	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}}
+	done.Append(unit, []float64{0.5, math.Inf(-1)})
+	dispatch := &Dispatch{Commit: 20}
+	dispatch.Append(unit, []float64{0.25})
+	return map[string]Message{
+		"pull": &Pull{21, need, []PullPart{{pair, nil}, {pair, []uint32{}}, {pair, []uint32{22, 23}}}},
+		"rows": &Rows{Request: 21, Parts: []RowsPart{{pair.Ref, 24, 25, nil, values},
+			{pair.Ref, 24, 25, []uint32{26}, values}}},
+		"acquire": &Acquire{27, pair, Exclusive, need},
+		"granted": &Granted{27, pair.Ref, Exclusive, values},
+		"release": &Release{pair.Ref},
+		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
+			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, values}, {pair, Subtree{}, nil, values}},
+			Leases: []LeaseEnd{{pair, values}}},
+		"held":      &Held{flush},
+		"full":      &Full{flush},
+		"room":      &Room{flush},
+		"committed": &Committed{flush, 31, true},
+		"refused":   &Refused{flush, "partition t1/p2 is elsewhere"},
+		"done":      done,
+		"failed":    &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},
+		"beat":      &Beat{},
+		"records":   &Records{List: []Record{{32, flush, []bellows.Unit{unit, {}}}, {33, flush, nil}}},
+		"keep":      &Keep{34},
+		"staleness": &Staleness{1, -1},
+		"dispatch":  dispatch,
+		"end":       &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
+		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, []float32{1, -2}},
+		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone"},
+		"closed": &Closed{Counts{36, 37, 38, [StalenessBins]int64{0: 39, 15: 400}}},
+	}
+}
+
+// TestGolden wants every kind's frame byte for byte as it is stored, and the stored one read as it was meant.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	messages := golden()
+	for _, k := range kinds {
+		if k.name != "" && messages[k.name] == nil {
+			t.Errorf("there is no golden %s", k.name)
+		}
+	}
+	for name, m := range messages {
+		file := filepath.Join("testdata", name+".hex")
+		got := frame(t, Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, m})
+		if *update {
+			if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := stored(t, file)
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s changed:\n%s\nit was\n%s", name, dump(got), dump(want))
+		}
+		e, rest := read(t, want)
+		if d := differ(m, e.Message); d != "" || len(rest) > 0 {
+			t.Errorf("%s: read as %+v: %s", name, e.Message, d)
+		}
+	}
+}
+
+// dump is bytes as text: the header's line, then sixteen bytes a line in words of four.
+func dump(b []byte) string {
+	var s strings.Builder
+	for at := 0; at < len(b); at += 16 {
+		for i := at; i < min(at+16, len(b)); i += 4 {
+			fmt.Fprintf(&s, "%x ", b[i:min(i+4, len(b))])
+		}
+		s.WriteString("\n")
+	}
+	return strings.ReplaceAll(s.String(), " \n", "\n")
+}
+
+func stored(t testing.TB, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"bellows"
+)
+
+// HeaderSize is the length of a frame's header in bytes.
+const HeaderSize = 32
+
+const (
+	magic   = "blws"
+	version = 1
+)
+
+// castagnoli is the polynomial of CRC-32C, which processors compute by themselves.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
+type Header struct {
+	Length   uint32 // of the payload, in bytes
+	Kind     uint8  // of the message, as docs/5-wire.md numbers them
+	From, To Address
+	Checksum uint32 // CRC-32C of the payload
+}
+
+func (h Header) String() string {
+	return fmt.Sprintf("%s of %d bytes from %v to %v", kindName(h.Kind), h.Length, h.From, h.To)
+}
+
+// put writes the header into b.
+func (h Header) put(b []byte) {
+	le := binary.LittleEndian
+	copy(b, magic)
+	b[4], b[5], b[6], b[7] = version, h.Kind, 0, 0
+	le.PutUint32(b[8:], h.Length)
+	le.PutUint32(b[12:], h.Checksum)
+	le.PutUint16(b[16:], uint16(h.From.Node))
+	le.PutUint16(b[18:], h.From.Index)
+	le.PutUint16(b[20:], uint16(h.To.Node))
+	le.PutUint16(b[22:], h.To.Index)
+	b[24], b[25], b[26], b[27] = uint8(h.From.Role), uint8(h.To.Role), 0, 0
+	le.PutUint32(b[28:], crc32.Checksum(b[:28], castagnoli))
+}
+
+// ParseHeader reads a header from the first HeaderSize bytes of b. What it returns is fit to take memory by:
+// the header is whole, of this version and of a known kind, and the payload no longer than that kind may
+// be. Any error means that the stream cannot be read further.
+func ParseHeader(b []byte) (Header, error) {
+	if len(b) < HeaderSize {
+		return Header{}, refuse("", "it has %d of %d bytes", len(b), HeaderSize)
+	}
+	le := binary.LittleEndian
+	switch {
+	case string(b[:4]) != magic:
+		return Header{}, refuse("is another program at that address?", "it begins with %x, not with %x", b[:4], magic)
+	case b[4] != version:
+		return Header{}, refuse("run the same version on every node", "the format is version %d, this program reads %d", b[4], version)
+	case crc32.Checksum(b[:28], castagnoli) != le.Uint32(b[28:]):
+		return Header{}, refuse("", "its checksum does not fit")
+	case b[6]|b[7]|b[26]|b[27] != 0:
+		return Header{}, refuse("run the same version on every node", "reserved bytes are in use")
+	}
+	h := Header{Length: le.Uint32(b[8:]), Kind: b[5], Checksum: le.Uint32(b[12:]),
+		From: Address{bellows.NodeID(le.Uint16(b[16:])), Role(b[24]), le.Uint16(b[18:])},
+		To:   Address{bellows.NodeID(le.Uint16(b[20:])), Role(b[25]), le.Uint16(b[22:])},
+	}
+	switch limit := kindLimit(h.Kind); {
+	case limit < 0:
+		return Header{}, refuse("run the same version on every node", "message kind %d is not known", h.Kind)
+	case h.From.Role > Controller || h.To.Role > Controller:
+		return Header{}, refuse("run the same version on every node", "an address has role %d", max(h.From.Role, h.To.Role))
+	case int64(h.Length) > int64(limit):
+		return Header{}, refuse("", "%s of %d bytes is over the limit of %d", kindName(h.Kind), h.Length, limit)
+	}
+	return h, nil
+}
+
+func refuse(hint, format string, args ...any) error {
+	e := bellows.Errorf(bellows.IO, "read frame header", "", format, args...)
+	e.Hint = hint
+	return e
+}

@@ -1,0 +1,85 @@
+package wire
+
+import "bellows"
+
+// Lengths in bytes of what raw payloads are made of.
+const (
+	flushSize = 16
+	needSize  = 16
+	refSize   = 8
+	pairSize  = 12
+)
+
+func (b *Batch) flush(f bellows.FlushID) {
+	b.u64(f.Seq)
+	b.u16(uint16(f.Client))
+	b.zeros(6)
+}
+
+func (r *reader) flush() (f bellows.FlushID) {
+	f.Seq, f.Client = r.u64(), bellows.NodeID(r.u16())
+	r.reserved(6)
+	return f
+}
+
+func (b *Batch) need(n Need) {
+	b.u64(uint64(n.Commit))
+	b.u32(uint32(n.Clock))
+	b.zeros(4)
+}
+
+func (r *reader) need() (n Need) {
+	n.Commit, n.Clock = bellows.CommitNumber(r.u64()), bellows.Clock(r.u32())
+	r.reserved(4)
+	return n
+}
+
+func (b *Batch) ref(p bellows.PartitionRef) {
+	b.u16(uint16(p.Table))
+	b.zeros(2)
+	b.u32(uint32(p.Partition))
+}
+
+func (r *reader) ref() (p bellows.PartitionRef) {
+	p.Table = bellows.TableID(r.u16())
+	r.reserved(2)
+	p.Partition = bellows.PartitionID(r.u32())
+	return p
+}
+
+func (b *Batch) pair(p Pair) {
+	b.ref(p.Ref)
+	b.u32(uint32(p.Generation))
+}
+
+func (r *reader) pair() Pair { return Pair{r.ref(), bellows.Generation(r.u32())} }
+
+func (b *Batch) mode(m Mode) {
+	b.u8(uint8(m))
+	b.zeros(3)
+}
+
+func (r *reader) mode() Mode {
+	m := Mode(r.u8())
+	if m > Exclusive {
+		r.fail(errMode)
+	}
+	r.reserved(3)
+	return m
+}
+
+func (b *Batch) subtree(t Subtree) {
+	b.u32(t.Index)
+	b.u8(t.Level)
+	b.zeros(3)
+}
+
+// subtree refuses what reaches beyond the last split that has a number.
+func (r *reader) subtree() Subtree {
+	t := Subtree{Index: r.u32(), Level: r.u8()}
+	r.reserved(3)
+	if t.Level > 32 || uint64(t.Index)>>(32-t.Level) != 0 {
+		r.fail(errSubtree)
+	}
+	return t
+}

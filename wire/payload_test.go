@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestPayload wants memory of the right length, aligned, of which no two are the same.
+func TestPayload(t *testing.T) {
+	t.Parallel()
+	var all [][]byte
+	for n := uint32(0); n <= dataMax; n += 1 + n*n/3 {
+		for _, n := range []uint32{n, n + 1} {
+			b := Header{Length: n}.Payload()
+			if len(b) != int(n) || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
+				t.Fatalf("%d bytes for %d, at %p", len(b), n, b)
+			}
+			for _, o := range all {
+				if unsafe.SliceData(o) == unsafe.SliceData(b) {
+					t.Fatal("one memory given twice")
+				}
+			}
+			all = append(all, b)
+		}
+	}
+	if b := (Header{Length: 1 << 30}).Payload(); len(b) != 1<<30 {
+		t.Errorf("%d bytes", len(b))
+	}
+}
+
+// TestPayloadKnown wants only memory that came from Payload to be pooled, and that of its whole length.
+func TestPayloadKnown(t *testing.T) {
+	t.Parallel()
+	ours := Header{Length: 1000}.Payload()
+	part := ours[: 1024-512 : 512]
+	for name, b := range map[string][]byte{
+		"made elsewhere":    make([]byte, 1024),
+		"of no pooled size": make([]byte, 1000),
+		"small":             make([]byte, 8),
+		"none":              nil,
+		"a part":            part,
+		"the later half":    ours[512:],
+	} {
+		if known(b) {
+			t.Errorf("memory %s was taken for ours", name)
+		}
+	}
+	if !known(ours) || !known(ours[:7]) {
+		t.Error("our own memory was not known again")
+	}
+}
+
+// TestLent wants payloads that somebody may still look into left alone when the message is freed, and those
+// that the message owns not given back before.
+func TestLent(t *testing.T) {
+	lenders := map[uint8]bool{}
+	for _, m := range append(newSampler(5).messages(), newSampler(6).messages()...) {
+		f := frame(t, Envelope{Message: m})
+		h, err := ParseHeader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload := h.Payload()
+		copy(payload, f[HeaderSize:])
+		e, err := Decode(h, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owned := h.Kind == kindPush || h.Kind == kindRows
+		lent := lends(e.Message)
+		if lent {
+			lenders[h.Kind] = true
+			Free(e.Message)
+		}
+		if (owned || lent) && pooled(h, payload) {
+			t.Errorf("the payload of %v was given to somebody else", h)
+		}
+	}
+	if !lenders[kindPull] || !lenders[kindGranted] {
+		t.Error("no message that lends its payload was tried")
+	}
+}
+
+// pooled reports whether a payload would be given out again.
+func pooled(h Header, payload []byte) bool {
+	for range 8 {
+		if unsafe.SliceData(h.Payload()) == unsafe.SliceData(payload) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFreedViews wants no view of a payload left in a pooled message that others fill.
+func TestFreedViews(t *testing.T) {
+	sent := &Rows{Parts: []RowsPart{{Values: []float32{1, 2, 3}}}}
+	e, _ := read(t, frame(t, Envelope{Message: sent}))
+	m := e.Message.(*Rows)
+	Free(m)
+	if p := m.Parts[:1][0]; p.Values != nil || m.payload != nil {
+		t.Error("a freed message still looks into its payload")
+	}
+	f := frame(t, Envelope{Message: sent})
+	h, err := ParseHeader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f[HeaderSize : len(f)-4] // the message is refused when its values are reached
+	h = sealed(h, p)
+	payload := h.Payload()
+	copy(payload, p)
+	if _, err := Decode(h, payload); err == nil {
+		t.Fatal("a cut message was taken")
+	}
+	given := 0
+	for range 8 {
+		if unsafe.SliceData(h.Payload()) == unsafe.SliceData(payload) {
+			given++
+		}
+	}
+	if given > 1 {
+		t.Errorf("the payload of a refused message was given back %d times", given)
+	}
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows"
+)
+
+const (
+	pullPartSize = pairSize + 4
+	rowsPartSize = refSize + 20
+)
+
+func (b *Batch) pull(m *Pull) {
+	b.u64(m.Request)
+	b.need(m.Need)
+	b.count(len(m.Parts))
+	b.zeros(4)
+	for i := range m.Parts {
+		b.pair(m.Parts[i].Pair)
+		b.rowCount(m.Parts[i].Rows)
+	}
+	for i := range m.Parts {
+		array(b, m.Parts[i].Rows)
+	}
+}
+
+func (m *Pull) decode(payload []byte) error {
+	r := reader{b: payload}
+	m.Request, m.Need = r.u64(), r.need()
+	n := r.u32()
+	r.reserved(4)
+	heads := reader{b: r.take(uint64(n) * pullPartSize)}
+	if r.err != nil {
+		return r.err
+	}
+	m.Parts = slices.Grow(m.Parts[:0], int(n))[:n]
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.Pair = heads.pair()
+		p.Rows = r.rows(heads.u32())
+		r.ascending(p.Rows)
+	}
+	return cmp.Or(heads.err, r.end())
+}
+
+func (b *Batch) rows(m *Rows) {
+	b.u64(m.Request)
+	b.count(len(m.Parts))
+	b.zeros(4)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		b.ref(p.Ref)
+		b.u64(uint64(p.Commit))
+		b.u32(uint32(p.Complete))
+		b.rowCount(p.Rows)
+		b.count(len(p.Values))
+	}
+	for i := range m.Parts {
+		array(b, m.Parts[i].Rows)
+		array(b, m.Parts[i].Values)
+	}
+}
+
+func (m *Rows) decode(payload []byte) error {
+	r := reader{b: payload}
+	m.payload = payload
+	m.Request = r.u64()
+	n := r.u32()
+	r.reserved(4)
+	heads := reader{b: r.take(uint64(n) * rowsPartSize)}
+	if r.err != nil {
+		return r.err
+	}
+	m.Parts = slices.Grow(m.Parts[:0], int(n))[:n]
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.Ref = heads.ref()
+		p.Commit, p.Complete = bellows.CommitNumber(heads.u64()), bellows.Clock(heads.u32())
+		rows, values := heads.u32(), heads.u32()
+		p.Rows = r.rows(rows)
+		r.ascending(p.Rows)
+		p.Values = r.values(values, rows)
+	}
+	return cmp.Or(heads.err, r.end())
+}

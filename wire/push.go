@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows"
+)
+
+const (
+	chunkSize    = pairSize + 16
+	leaseEndSize = pairSize + 4
+)
+
+func (b *Batch) push(m *Push) {
+	b.flush(m.Flush)
+	b.u32(uint32(m.Clock))
+	b.count(len(m.Pairs))
+	b.count(len(m.Chunks))
+	b.count(len(m.Leases))
+	for _, p := range m.Pairs {
+		b.pair(p)
+	}
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		b.pair(c.Pair)
+		b.subtree(c.Subtree)
+		b.rowCount(c.Rows)
+		b.count(len(c.Values))
+	}
+	for i := range m.Leases {
+		b.pair(m.Leases[i].Pair)
+		b.count(len(m.Leases[i].Values))
+	}
+	for i := range m.Chunks {
+		array(b, m.Chunks[i].Rows)
+		array(b, m.Chunks[i].Values)
+	}
+	for i := range m.Leases {
+		array(b, m.Leases[i].Values)
+	}
+}
+
+func (m *Push) decode(payload []byte) error {
+	r := reader{b: payload}
+	m.payload = payload
+	m.Flush, m.Clock = r.flush(), bellows.Clock(r.u32())
+	pairs, chunks, leases := r.u32(), r.u32(), r.u32()
+	heads := reader{b: r.take(uint64(pairs)*pairSize + uint64(chunks)*chunkSize + uint64(leases)*leaseEndSize)}
+	if r.err != nil {
+		return r.err
+	}
+	m.Pairs = slices.Grow(m.Pairs[:0], int(pairs))[:pairs]
+	for i := range m.Pairs {
+		m.Pairs[i] = heads.pair()
+	}
+	m.Chunks = slices.Grow(m.Chunks[:0], int(chunks))[:chunks]
+	for i := range m.Chunks {
+		m.Chunks[i].decode(&heads, &r)
+	}
+	m.Leases = slices.Grow(m.Leases[:0], int(leases))[:leases]
+	for i := range m.Leases {
+		e := &m.Leases[i]
+		e.Pair = heads.pair()
+		e.Values = words[float32](&r, heads.u32())
+	}
+	return cmp.Or(heads.err, r.end())
+}
+
+func (c *Chunk) decode(head, arrays *reader) {
+	c.Pair, c.Subtree = head.pair(), head.subtree()
+	rows, values := head.u32(), head.u32()
+	c.Rows = arrays.rows(rows)
+	c.Values = arrays.values(values, rows)
+}

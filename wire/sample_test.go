@@ -1,0 +1,244 @@
+package wire
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+)
+
+// sampler makes random messages.
+type sampler struct{ *rand.Rand }
+
+func newSampler(seed uint64) sampler { return sampler{rand.New(rand.NewPCG(seed, 1))} }
+
+// list makes a list of random length, now and then empty.
+func list[T any](s sampler, most int, one func() T) []T {
+	var l []T
+	for range s.IntN(most + 1) {
+		l = append(l, one())
+	}
+	return l
+}
+
+func (s sampler) flush() bellows.FlushID {
+	return bellows.FlushID{Client: bellows.NodeID(s.Uint32()), Seq: s.Uint64()}
+}
+
+func (s sampler) ref() bellows.PartitionRef {
+	return bellows.PartitionRef{Table: bellows.TableID(s.Uint32()), Partition: bellows.PartitionID(s.Uint32())}
+}
+
+func (s sampler) pair() Pair { return Pair{s.ref(), bellows.Generation(s.Uint32())} }
+
+func (s sampler) need() Need {
+	return Need{bellows.CommitNumber(s.Uint64()), s.clock()}
+}
+
+func (s sampler) clock() bellows.Clock {
+	return []bellows.Clock{bellows.NoClock, 0, math.MinInt32, math.MaxInt32, bellows.Clock(s.Uint32())}[s.IntN(5)]
+}
+
+func (s sampler) unit() bellows.Unit {
+	a, b := s.IntN(math.MaxInt), s.IntN(1000)
+	return bellows.Unit{Split: bellows.SplitID(s.Uint32()), Clock: s.clock(), Items: bellows.Range{Begin: min(a, b), End: max(a, b)}}
+}
+
+func (s sampler) subtree() Subtree {
+	level := uint8(s.IntN(33))
+	return Subtree{Level: level, Index: uint32(uint64(s.Uint32()) >> level)}
+}
+
+// rows makes a list of rows: nil, empty, short or long enough to be borrowed.
+func (s sampler) rows() []uint32 {
+	switch s.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		return []uint32{}
+	case 2:
+		return s.listed(1 + s.IntN(20))
+	}
+	return s.listed(s.IntN(2 * borrowMin / 4))
+}
+
+func (s sampler) listed(n int) []uint32 {
+	rows := make([]uint32, n)
+	for i := range rows {
+		rows[i] = s.Uint32()
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// values makes values for rows: numbers of any bits, NaN and infinities included.
+func (s sampler) values(rows []uint32) []float32 {
+	n := s.IntN(40)
+	if rows != nil {
+		n = len(rows) * s.IntN(4)
+	} else if s.IntN(3) == 0 {
+		n = s.IntN(2 * borrowMin / 4)
+	}
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = math.Float32frombits(s.Uint32())
+	}
+	return v
+}
+
+func (s sampler) number() float64 { return math.Float64frombits(s.Uint64()) }
+
+func (s sampler) reason() string {
+	return strings.Repeat("part 3 é \x00 ", s.IntN(30))
+}
+
+// messages makes one of each kind.
+func (s sampler) messages() []Message {
+	done := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair)}
+	for range s.IntN(6) {
+		done.Append(s.unit(), list(s, 4, s.number))
+	}
+	dispatch := &Dispatch{Commit: bellows.CommitNumber(s.Uint64())}
+	for range s.IntN(6) {
+		dispatch.Append(s.unit(), list(s, 4, s.number))
+	}
+	counts := Counts{Sent: s.Int64(), Applied: s.Int64(), Dropped: s.Int64()}
+	for i := range counts.Staleness {
+		counts.Staleness[i] = s.Int64() >> s.IntN(64)
+	}
+	return append(s.data(),
+		done, dispatch,
+		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
+		&Beat{},
+		&Records{List: list(s, 6, s.record)},
+		&Keep{bellows.CommitNumber(s.Uint64())},
+		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
+		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
+		&Closed{counts}, &Collect{s.IntN(2) == 1}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
+		&Severed{bellows.NodeID(s.Uint32()), s.reason()})
+}
+
+func (s sampler) record() Record {
+	return Record{bellows.CommitNumber(1 + s.Uint64N(1<<40)), s.flush(), list(s, 30, s.unit)}
+}
+
+// data makes one of each kind of data message.
+func (s sampler) data() []Message {
+	mode := Mode(s.IntN(2))
+	return []Message{
+		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart { return PullPart{s.pair(), s.rows()} })},
+		&Rows{Request: s.Uint64(), Parts: list(s, 5, func() RowsPart {
+			rows := s.rows()
+			return RowsPart{s.ref(), bellows.CommitNumber(s.Uint64()), s.clock(), rows, s.values(rows)}
+		})},
+		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
+		&Granted{s.Uint64(), s.ref(), mode, s.values(nil)},
+		&Release{s.ref()},
+		&Push{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
+			Chunks: list(s, 5, func() Chunk {
+				rows := s.rows()
+				return Chunk{s.pair(), s.subtree(), rows, s.values(rows)}
+			}),
+			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil)} })},
+		&Held{s.flush()}, &Full{s.flush()}, &Room{s.flush()},
+		&Committed{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},
+		&Refused{s.flush(), s.reason()},
+		&Slab{s.ref(), s.IntN(2) == 1, uint16(s.Uint32()), s.values(nil)},
+	}
+}
+
+func (s sampler) address() Address {
+	return Address{bellows.NodeID(s.Uint32()), Role(s.IntN(3)), uint16(s.Uint32())}
+}
+
+// differ says at which field two messages differ: numbers bit for bit, and lists of rows also in whether
+// they are nil.
+func differ(a, b Message) string {
+	return differAt(reflect.TypeOf(a).Elem().Name(), reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
+}
+
+func differAt(at string, a, b reflect.Value) string {
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			f := a.Type().Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			if f.Name == "Rows" && f.Type.Kind() == reflect.Slice && a.Field(i).IsNil() != b.Field(i).IsNil() {
+				return at + ".Rows: nil and not nil"
+			}
+			if d := differAt(at+"."+f.Name, a.Field(i), b.Field(i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return at + ": other lengths"
+		}
+		for i := range a.Len() {
+			if d := differAt(at+"[]", a.Index(i), b.Index(i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	case reflect.Float32, reflect.Float64:
+		// A float32 keeps its bits in a float64, but for the mark of a signalling NaN.
+		if a.Type() == reflect.TypeFor[float32]() {
+			x, y := a.Interface().(float32), b.Interface().(float32)
+			if math.Float32bits(x) != math.Float32bits(y) {
+				return at
+			}
+			return ""
+		}
+		if math.Float64bits(a.Float()) != math.Float64bits(b.Float()) {
+			return at
+		}
+		return ""
+	}
+	if a.Interface() != b.Interface() {
+		return at
+	}
+	return ""
+}
+
+// frame is one message as bytes.
+func frame(t testing.TB, e Envelope) []byte {
+	t.Helper()
+	var b Batch
+	if err := b.Add(e); err != nil {
+		t.Fatalf("%T: %v", e.Message, err)
+	}
+	return joined(t, &b)
+}
+
+// joined is what a batch writes.
+func joined(t testing.TB, b *Batch) []byte {
+	t.Helper()
+	f := slices.Concat(b.Buffers()...)
+	if len(f) != b.Len() {
+		t.Fatalf("Len is %d, the buffers hold %d bytes", b.Len(), len(f))
+	}
+	return f
+}
+
+// read takes one frame off the front of a stream.
+func read(t testing.TB, stream []byte) (Envelope, []byte) {
+	t.Helper()
+	h, err := ParseHeader(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := h.Payload()
+	copy(payload, stream[HeaderSize:])
+	e, err := Decode(h, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, stream[HeaderSize+int(h.Length):]
+}
