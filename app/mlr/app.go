@@ -65,6 +65,12 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 // than suits rows of the mean length.
 const adagradReach = 0.5
 
+// adamReach is the same for rule adam, whose steps do not shrink.
+const adamReach = 0.05
+
+// serverMomentum is the momentum of rule momentum, whose steps add up to those of sgd.
+const serverMomentum = 0.9
+
 // The tables of a job, in their order.
 const (
 	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class; last row: bias
@@ -76,6 +82,10 @@ func (p *problem) tables() []table.Schema {
 	switch p.rule {
 	case ruleSGD:
 		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.stepAt(1 << 20))}
+	case ruleMomentum:
+		weights.Rule = table.Rule{Name: "momentum", Step: float32(p.stepAt(1<<20) * (1 - serverMomentum)), Momentum: serverMomentum, Nesterov: true}
+	case ruleAdam:
+		weights.Rule = table.Rule{Name: "adam", Step: float32(p.lr * adamReach / math.Sqrt(p.size)), Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
 	case ruleAdaGrad:
 		weights.Rule = table.Rule{Name: "adagrad", Step: float32(p.lr * adagradReach / math.Sqrt(p.size)), Epsilon: 1e-6}
 	}

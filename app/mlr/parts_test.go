@@ -281,7 +281,7 @@ func TestSettings(t *testing.T) {
 		"lr":       {map[string]string{"lr": "-1"}, "lr=-1: must be a number from 1e-09 to 1e+09"},
 		"l2":       {map[string]string{"l2": "x"}, "l2=x: must be a number from 0"},
 		"batch":    {map[string]string{"batch": "0"}, "batch=0: must be a whole number from 1 to 65536"},
-		"rule":     {map[string]string{"rule": "adam"}, "rule=adam: must be one of average, sgd, adagrad"},
+		"rule":     {map[string]string{"rule": "adma"}, "rule=adma: must be one of average, sgd, momentum, adagrad, adam"},
 		"splits":   {map[string]string{"splits": "1.5"}, "splits=1.5: must be a whole number"},
 		"clocks":   {map[string]string{"clocks": "1001"}, "clocks=1001: must be a whole number from 1 to 1000"},
 		"stop":     {map[string]string{"early_stop": "maybe"}, "early_stop=maybe: must be true or false"},

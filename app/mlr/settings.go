@@ -11,7 +11,7 @@ var settings = []app.Setting{
 	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it is cut when an epoch gains too little, so the default seldom needs another"},
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
 	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
-	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, adagrad: splits push gradients and the server steps"},
+	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam: splits push gradients and the server steps"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, fewer for small data"},
 	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
@@ -20,9 +20,11 @@ var settings = []app.Setting{
 
 // The values of the setting rule.
 const (
-	ruleAverage = "average"
-	ruleSGD     = "sgd"
-	ruleAdaGrad = "adagrad"
+	ruleAverage  = "average"
+	ruleSGD      = "sgd"
+	ruleMomentum = "momentum"
+	ruleAdaGrad  = "adagrad"
+	ruleAdam     = "adam"
 )
 
 // epochsDefault ends a run that names no number of epochs and does not stop by itself.
@@ -53,7 +55,7 @@ func newConfig(in app.Input) (config, error) {
 		values:    v,
 		lr:        v.Float("lr", 1e-9, 1e9),
 		l2:        -1,
-		rule:      v.Choice("rule", ruleAverage, ruleSGD, ruleAdaGrad),
+		rule:      v.Choice("rule", ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam),
 		patience:  v.Int("patience", 1, math.MaxInt32),
 		earlyStop: in.Epochs == 0,
 		epochs:    in.Epochs, seed: in.Seed, goal: in.Goal,

@@ -102,6 +102,10 @@ func TestReachesTheOptimum(t *testing.T) {
 		{"sparse under staleness", rare, nil, &stale, 0.01},
 		{"dense, server sgd", dense, map[string]string{"rule": "sgd", "lr": "2"}, nil, 0.004},
 		{"sparse, server sgd", rare, map[string]string{"rule": "sgd", "lr": "4"}, nil, 0.02},
+		{"dense, server momentum", dense, map[string]string{"rule": "momentum", "lr": "4"}, nil, 0.004},
+		{"sparse, server momentum", rare, map[string]string{"rule": "momentum", "lr": "8"}, nil, 0.02},
+		{"dense, server adam", dense, map[string]string{"rule": "adam"}, nil, 0.004},
+		{"sparse, server adam", rare, map[string]string{"rule": "adam"}, nil, 0.02},
 		{"dense, server adagrad", dense, map[string]string{"rule": "adagrad"}, nil, 0.002},
 		{"sparse, server adagrad", rare, map[string]string{"rule": "adagrad"}, nil, 0.004},
 	} {
