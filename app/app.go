@@ -76,6 +76,12 @@ type Predictor interface {
 	Read() (data.Kind, data.Options)
 }
 
+// Teller is an application that can say in words what a model has learned: `model show` prints the
+// lines.
+type Teller interface {
+	Learned(m *model.Model) ([]string, error)
+}
+
 // Application is one of the things that bellows can train.
 type Application interface {
 	Describe() Description

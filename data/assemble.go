@@ -38,6 +38,9 @@ func (r *reader) assemble() (*Set, error) {
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
 		return set, nil
 	}
+	if r.kind == Documents {
+		return set, r.documents(set)
+	}
 	set.Examples = &ExampleSet{Label: make([]float32, rows)}
 	if r.plan.columns > 0 {
 		r.dense(set.Examples, rows, starts)
@@ -219,15 +222,18 @@ func (s *Set) cut(n int) {
 	for i := range n {
 		lo, hi := rows*i/n, rows*(i+1)/n
 		part := &Set{Kind: s.Kind, Detected: s.Detected}
-		if s.Ratings != nil {
+		switch {
+		case s.Ratings != nil:
 			part.Ratings = s.Ratings.View(lo, hi)
-		} else {
+		case s.Documents != nil:
+			part.Documents = s.Documents.View(lo, hi)
+		default:
 			part.Examples = s.Examples.View(lo, hi)
 		}
 		s.splits = append(s.splits, part)
 	}
 	s.joined = &whole
-	s.Ratings, s.Examples = nil, nil
+	s.Ratings, s.Examples, s.Documents = nil, nil, nil
 }
 
 // joinSplits copies the splits of a set into whole columns.

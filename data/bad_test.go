@@ -36,7 +36,8 @@ var badOptions = map[string]Options{
 var notBad = []string{
 	"idx/count-labels-idx1-ubyte", "idx/dims-labels-idx1-ubyte",
 	"input/mixed-a.svm", "input/mixed-b.csv", "input/width-a.csv", "input/width-b.csv",
-	"input/names-a.csv", "input/names-b.csv", "input/tab-b.csv",
+	"input/names-a.csv", "input/names-b.csv", "input/tab-b.csv", "documents/docword.ok.txt",
+	"documents/vocab.short.txt", "documents/vocab.long.txt", "documents/vocab.twice.txt", "documents/vocab.blank.txt",
 }
 
 // badCase is one read that must fail with the message in golden.
@@ -72,6 +73,13 @@ var combined = []badCase{
 	{"idx/for-ratings", []string{"idx/lonely-images-idx3-ubyte"}, Ratings, Options{}},
 	{"idx/labels-missing", []string{"idx/lonely-images-idx3-ubyte"}, Examples, Options{Label: "idx/nowhere"}},
 	{"idx/wrong-width", []string{"idx/lonely-images-idx3-ubyte"}, Examples, Options{Features: 784}},
+	{"documents/idx", []string{"idx/lonely-images-idx3-ubyte"}, Documents, Options{}},
+	{"documents/as-csv", []string{"documents/libsvm.txt"}, Documents, Options{Format: "csv"}},
+	{"documents/for-ratings", []string{"documents/libsvm.txt"}, Ratings, Options{Format: "docword"}},
+	{"documents/mixed", []string{"documents/docword.ok.txt", "documents/no-words.txt"}, Documents, Options{}},
+	{"documents/other-vocabulary", []string{"documents/docword.ok.txt", "documents/docword.short.txt"}, Documents, Options{}},
+	{"documents/vocabulary-missing", []string{"documents/docword.ok.txt"}, Documents, Options{Vocab: "documents/nowhere"}},
+	{"documents/more-words", []string{"documents/docword.ok.txt"}, Documents, Options{Words: []string{"ape"}}},
 	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{names: []string{"b"}}},
 }
 
@@ -86,6 +94,9 @@ func badCases(t *testing.T) []badCase {
 		kind := Examples
 		if strings.HasPrefix(path, "triples/") {
 			kind = Ratings
+		}
+		if strings.HasPrefix(path, "documents/") {
+			kind = Documents
 		}
 		cases = append(cases, badCase{path, []string{path}, kind, badOptions[path]})
 		return nil

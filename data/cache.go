@@ -71,9 +71,9 @@ func (f *storedFile) layout() splitfile.Layout {
 const manifestName = "manifest.json"
 
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
-// for standard input, which cannot be told from another.
+// for standard input, which cannot be told from another, and for documents.
 func newSlot(ins []input, kind Kind, opt *Options) *slot {
-	if opt.Cache == "" {
+	if opt.Cache == "" || kind == Documents {
 		return nil
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}

@@ -25,6 +25,7 @@ type plan struct {
 // Names of formats: as an option, and as shown.
 var formatShown = map[string]string{
 	"libsvm": "LIBSVM", "libfm": "libFM", "csv": "CSV", "tsv": "TSV", "triples": "triples", "idx": "IDX",
+	"docword": "docword", "text": "text",
 }
 
 // formatOf proposes a format by file name, "" when the name says nothing.
@@ -79,6 +80,9 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
 	p := &plan{format: d.format(line), label: -1}
+	if p.format == "docword" || p.format == "text" {
+		return nil, &lines.Fault{Width: 1, What: formatShown[p.format] + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
+	}
 	if d.kind == Ratings && p.format != "idx" {
 		if p.format == "libsvm" || p.format == "libfm" {
 			return nil, &lines.Fault{Width: len(line), What: "LIBSVM lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
@@ -347,6 +351,10 @@ func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	switch p.format {
 	case "csv", "tsv":
 		return &lines.Table{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
+	case "docword":
+		return &lines.Docword{}
+	case "text":
+		return &lines.Text{Words: &w.items}
 	case "triples":
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Users: &w.users, Items: &w.items}
 	}

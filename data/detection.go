@@ -19,7 +19,11 @@ type Detection struct {
 	Items     int   // ratings
 	Features  int   // examples
 	Classes   int   // distinct labels when all are whole numbers and few, else 0
-	Dropped   int64 // sparse entries beyond Options.Features
+	Words     int   // documents: size of the vocabulary
+	Tokens    int64 // documents
+	Rare      int   // text: words of a single document, left out
+	Common    int   // text: words of most documents, left out
+	Dropped   int64 // sparse entries beyond Options.Features, tokens beyond Options.Words
 
 	FromCache    bool   // columns came from stored splits
 	CacheProblem string // why the columns could not be stored, else ""
@@ -30,6 +34,9 @@ type Detection struct {
 // "11 314 rows × 17 561 features, 20 classes, LIBSVM, base 1".
 func (d Detection) String() string {
 	var parts []string
+	if d.Words > 0 {
+		return d.documents()
+	}
 	if d.Users > 0 {
 		parts = append(parts, counted(d.Rows, "rating"), grouped(d.Users)+" × "+grouped(d.Items))
 	} else {
@@ -56,6 +63,20 @@ func (d Detection) String() string {
 	}
 	if d.Dropped > 0 {
 		parts = append(parts, counted(int(d.Dropped), "value")+" of unknown features ignored")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d Detection) documents() string {
+	parts := []string{counted(d.Rows, "document") + " × " + counted(d.Words, "word"), counted(int(d.Tokens), "token"), d.Format}
+	if d.Files > 1 {
+		parts = append(parts, counted(d.Files, "file"))
+	}
+	if d.Rare+d.Common > 0 {
+		parts = append(parts, fmt.Sprintf("%s rare and %s common words left out", grouped(d.Rare), grouped(d.Common)))
+	}
+	if d.Dropped > 0 {
+		parts = append(parts, counted(int(d.Dropped), "token")+" of unknown words ignored")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,10 +1,10 @@
-// Package data reads training data: ratings and labelled examples from the
+// Package data reads training data: ratings, labelled examples and documents from the
 // files people have, into flat columns that kernels can walk.
 //
 // The caller's duties, in order:
 //
 //  1. Choose the Kind: Ratings for (user, item, rating) triples, Examples for
-//     labelled feature vectors.
+//     labelled feature vectors, Documents for bags of words.
 //  2. Call Read with paths, globs or "-" and the options of the command line.
 //     Print Set.Detected, which says how the input was understood.
 //  3. For a test file, call Read again with Options.Like(train), so that the

@@ -18,7 +18,7 @@ const (
 
 // Options overrule what Read would detect. The zero value detects everything.
 type Options struct {
-	Format    string // "libsvm", "libfm", "csv", "tsv", "triples", "idx"; "" detects
+	Format    string // "libsvm", "libfm", "csv", "tsv", "triples", "idx", "docword", "text"; "" detects
 	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is the first column, or the file found by name
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
@@ -28,6 +28,12 @@ type Options struct {
 	// entries beyond it are dropped and counted in Detection.Dropped; a dense
 	// row of another width is an error.
 	Features int
+
+	Vocab string // bags of words: path of the vocabulary; "" is the file found by name
+
+	// Words fixes the vocabulary of documents; nil takes it from the input. Tokens of other words are
+	// left out and counted in Detection.Dropped.
+	Words []string
 
 	// Unlabelled allows rows without a label, as in files to predict: ratings
 	// of two fields, tables with exactly Features columns, images without
@@ -47,13 +53,13 @@ type Options struct {
 // Limits bound what an input may ask for. Zero values mean the defaults.
 type Limits struct {
 	LineBytes   int   // longest line; default 16 MiB
-	Features    int   // widest row; default 1<<27
+	Features    int   // widest row, largest vocabulary; default 1<<27
 	Rows        int64 // most rows; default 1<<31 - 1
 	OutputBytes int64 // one decompressed file; default 1 GiB + 256 times its compressed size
 }
 
 // Like returns the options for a test file of a training set: the same
-// features, index base and column names.
+// features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
 	if part := train.Split(0); part.Examples != nil {
 		e := part.Examples
@@ -61,6 +67,9 @@ func (o Options) Like(train *Set) Options {
 		if e.Sparse() {
 			o.IndexBase = [2]string{"0", "1"}[e.IndexBase]
 		}
+	}
+	if part := train.Split(0); part.Documents != nil {
+		o.Words, o.Vocab = part.Documents.Vocab, ""
 	}
 	return o
 }

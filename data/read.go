@@ -50,11 +50,11 @@ func (o *Options) complete(kind Kind) error {
 		o.blockBytes = blockBytes
 	}
 	o.blockBytes = min(o.blockBytes, o.Limits.LineBytes+1) // a line over the limit fills a buffer
-	if kind != Ratings && kind != Examples {
+	if kind != Ratings && kind != Examples && kind != Documents {
 		return fmt.Errorf("data: %d is no kind of data", kind)
 	}
 	if _, ok := formatShown[o.Format]; !ok && o.Format != "" {
-		return &Error{File: "format " + strconv.Quote(o.Format), What: "is not known", How: "use libsvm, libfm, csv, tsv, triples or idx"}
+		return &Error{File: "format " + strconv.Quote(o.Format), What: "is not known", How: "use libsvm, libfm, csv, tsv, triples, idx, docword or text"}
 	}
 	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
 		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
@@ -73,9 +73,21 @@ func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Se
 	if err != nil {
 		return nil, err
 	}
+	if kind == Documents && head.isIDX() {
+		head.close()
+		return nil, &Error{File: ins[0].shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
+	}
+	if kind == Documents {
+		return parseText(ctx, ins, head, kind, opt)
+	}
 	if head.isIDX() && opt.Format == "" || opt.Format == "idx" || opt.Format == "" && formatOf(ins[0].name) == "idx" {
 		return readIDX(ctx, ins, head, kind, opt)
 	}
+	return parseText(ctx, ins, head, kind, opt)
+}
+
+// parseText reads inputs of lines; head is the first, open.
+func parseText(ctx context.Context, ins []input, head *stream, kind Kind, opt *Options) (*Set, error) {
 	r := newReader(kind, ins, opt)
 	r.start()
 	r.text(ctx, head)
@@ -98,6 +110,7 @@ type reader struct {
 	ins     []input
 	opt     *Options
 	plan    *plan
+	bags    []lines.BagHeader // of each bag of words begun
 	workers []*worker
 	pieces  []*piece
 	jobs    chan job
@@ -114,6 +127,7 @@ type job struct {
 	piece   *piece
 	block   int32
 	skipped int // lines of the block before text
+	bag     lines.BagHeader
 }
 
 // worker is what one parsing goroutine keeps between blocks.
@@ -158,8 +172,13 @@ func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
 		w.parser = r.plan.parser(r.opt, w)
 	}
-	if t, ok := w.parser.(*lines.Triples); ok {
-		t.Block = j.block
+	switch p := w.parser.(type) {
+	case *lines.Triples:
+		p.Block = j.block
+	case *lines.Text:
+		p.Block = j.block
+	case *lines.Docword:
+		p.Docs, p.Words = j.bag.Docs, j.bag.Words
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
@@ -213,14 +232,17 @@ func (r *reader) file(ctx context.Context, n int, s *stream) error {
 	blocks := &lineBlocks{s: s, lineMax: r.opt.Limits.LineBytes}
 	for first := true; ctx.Err() == nil && !r.failed.Load(); first = false {
 		buf := <-r.free
-		if buf == nil {
-			buf = make([]byte, 0, r.opt.blockBytes)
+		if buf == nil || first && cap(buf) < lines.HeaderBytes {
+			buf = make([]byte, 0, max(r.opt.blockBytes, lines.HeaderBytes))
 		}
 		buf, err := blocks.next(buf)
 		if err != nil {
 			return err
 		}
 		j := job{text: buf, buf: buf, piece: &piece{source: n}, block: int32(len(r.pieces))}
+		if !first && r.bags != nil {
+			j.bag = r.bags[len(r.bags)-1]
+		}
 		if first {
 			if err := r.begin(n, &j); err != nil {
 				return err
@@ -243,6 +265,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // before the first record off it.
 func (r *reader) begin(n int, j *job) error {
 	j.text = bytes.TrimPrefix(j.text, byteOrderMark)
+	if r.kind == Documents && len(j.text) > 0 {
+		return r.beginDocuments(n, j)
+	}
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	start, line := d.firstRecord(j.text)
 	if line == nil {

@@ -10,31 +10,35 @@ type Kind uint8
 
 // The kinds of input.
 const (
-	Ratings  Kind = iota + 1 // user, item, rating
-	Examples                 // label, features
+	Ratings   Kind = iota + 1 // user, item, rating
+	Examples                  // label, features
+	Documents                 // words and their counts
 )
 
-// String returns "ratings" or "examples".
+// String returns "ratings", "examples" or "documents".
 func (k Kind) String() string {
 	switch k {
 	case Ratings:
 		return "ratings"
 	case Examples:
 		return "examples"
+	case Documents:
+		return "documents"
 	}
 	return "unknown kind"
 }
 
 // Set is what Read returns: the columns of one input and how it was understood.
 //
-// With Options.Splits at most 1, Ratings or Examples holds the whole columns.
-// With more splits both are nil, each part is reached through Split, and Join
+// With Options.Splits at most 1, Ratings, Examples or Documents holds the whole columns.
+// With more splits all are nil, each part is reached through Split, and Join
 // gives whole columns. This does not depend on whether a cache was used.
 type Set struct {
-	Kind     Kind
-	Ratings  *RatingSet  // nil unless Kind is Ratings
-	Examples *ExampleSet // nil unless Kind is Examples
-	Detected Detection
+	Kind      Kind
+	Ratings   *RatingSet   // nil unless Kind is Ratings
+	Examples  *ExampleSet  // nil unless Kind is Examples
+	Documents *DocumentSet // nil unless Kind is Documents
+	Detected  Detection
 
 	splits []*Set       // empty when the set is one split
 	joined *Set         // whole columns, when they were built
@@ -48,6 +52,8 @@ func (s *Set) Rows() int {
 		return s.Ratings.Rows()
 	case s.Examples != nil:
 		return s.Examples.Rows()
+	case s.Documents != nil:
+		return s.Documents.Rows()
 	}
 	rows := 0
 	for _, part := range s.splits {

@@ -28,6 +28,13 @@ const (
 	classes  = 10
 )
 
+const (
+	documents = 2000
+	tokens    = 60 // of a document, about
+	topics    = 20
+	words     = 2000
+)
+
 // Make generates a set of the kind, and an error for kinds that have no demo.
 func Make(kind data.Kind, seed uint64) (*data.Set, error) {
 	s := &source{state: seed*0x9e3779b97f4a7c15 + uint64(kind)}
@@ -41,6 +48,12 @@ func Make(kind data.Kind, seed uint64) (*data.Set, error) {
 		e := makeExamples(s)
 		return &data.Set{Kind: kind, Examples: e, Detected: data.Detection{
 			Format: "generated", Rows: e.Rows(), Features: e.Features, Classes: classes,
+		}}, nil
+	}
+	if kind == data.Documents {
+		set := makeDocuments(s)
+		return &data.Set{Kind: kind, Documents: set, Detected: data.Detection{
+			Format: "generated", Rows: set.Rows(), Words: len(set.Vocab), Tokens: set.Tokens(),
 		}}, nil
 	}
 	return nil, fmt.Errorf("there is no demo of %v", kind)

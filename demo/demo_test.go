@@ -93,7 +93,7 @@ func TestExamples(t *testing.T) {
 
 func TestSeedsDiffer(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []data.Kind{data.Ratings, data.Examples} {
+	for _, kind := range []data.Kind{data.Ratings, data.Examples, data.Documents} {
 		values := func(seed uint64) uint64 {
 			set, err := Make(kind, seed)
 			if err != nil {
@@ -101,6 +101,9 @@ func TestSeedsDiffer(t *testing.T) {
 			}
 			if kind == data.Ratings {
 				return sum(set.Ratings.Rating)
+			}
+			if kind == data.Documents {
+				return uint64(set.Documents.Tokens())
 			}
 			return sum(set.Examples.Label)
 		}
@@ -117,3 +120,32 @@ const (
 	goldenRatings  = 0x73e3e67f6aa24aa5
 	goldenExamples = 0x59418df9f1538aa2
 )
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	set, err := Make(data.Documents, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := set.Documents
+	if got, want := set.Detected.String(), "2 000 documents × 2 000 words, 119 382 tokens, generated"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	values := make([]float32, len(d.Word))
+	for i := range d.Rows() {
+		word, count := d.Doc(i)
+		for j, w := range word {
+			if int(w) >= words || j > 0 && w <= word[j-1] || count[j] < 1 {
+				t.Fatalf("document %d: words %v, counts %v", i, word, count)
+			}
+		}
+	}
+	for i, w := range d.Word {
+		values[i] = float32(w)*1000 + float32(d.Count[i])
+	}
+	if got := sum(values); got != goldenDocuments {
+		t.Errorf("the documents of seed 1 have the hash %#x, not %#x", got, uint64(goldenDocuments))
+	}
+}
+
+const goldenDocuments = 0xb5adcafc2c46ba5

@@ -2,12 +2,13 @@ package main
 
 import (
 	"bellows/app"
+	"bellows/app/lda"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 )
 
 // applications is everything that bellows can train, in the order in which help lists it.
-var applications = []app.Application{mf.App{}, mlr.New()}
+var applications = []app.Application{mf.App{}, mlr.New(), lda.New()}
 
 // application is the one of that name, or nil.
 func application(name string) app.Application {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bellows/app"
 	"bellows/model"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type modelReport struct {
 	Tensors  []tensorReport     `json:"tensors"`
 	Files    []model.File       `json:"files"`
 	IDs      []idsReport        `json:"ids"`
+	Learned  []string           `json:"learned,omitempty"` // what the application says of it, line by line
 }
 
 type tensorReport struct {
@@ -62,6 +64,11 @@ func modelShowCommand(c *console) *cobra.Command {
 				return err
 			}
 			r := reportModel(args[0], m)
+			if teller, ok := application(m.App).(app.Teller); ok {
+				if r.Learned, err = teller.Learned(m); err != nil {
+					return err
+				}
+			}
 			r.print(c)
 			return c.object(r)
 		},
@@ -122,6 +129,12 @@ func (r modelReport) print(c *console) {
 			c.printf(" …")
 		}
 		c.printf("\n")
+	}
+	if len(r.Learned) > 0 {
+		section("learned")
+	}
+	for _, line := range r.Learned {
+		c.printf("  %s\n", line)
 	}
 	section("files")
 	for _, f := range r.Files {

@@ -197,6 +197,10 @@ func heldOut(set *data.Set, seed uint64) *data.Set {
 		out.Ratings = to
 		return out
 	}
+	if set.Documents != nil {
+		out.Documents = set.Documents.Select(rows)
+		return out
+	}
 	from := set.Examples
 	to := &data.ExampleSet{Features: from.Features, FeatureNames: from.FeatureNames, IndexBase: from.IndexBase}
 	if from.Sparse() {

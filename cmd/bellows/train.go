@@ -17,6 +17,7 @@ func trainCommand(c *console) *cobra.Command {
 		Short: "Train a model on your data and save it",
 		Example: `  bellows train mf ratings.tsv                      # user, item, rating
   bellows train mlr digits.libsvm.gz --test held.gz # any label, any features
+  bellows train lda docword.news.txt.gz             # UCI bag of words, or plain text
   bellows train mf 'ratings-*.csv' --set rank=64 --until 'test_rmse<=0.91'`,
 	}
 	choose(cmd, "application")
@@ -28,8 +29,9 @@ func trainCommand(c *console) *cobra.Command {
 
 // dataExamples shows what DATA may be, by kind.
 var dataExamples = map[data.Kind][2]string{
-	data.Ratings:  {"ratings.tsv", "user, item, rating"},
-	data.Examples: {"rows.libsvm.gz", "a label and its features"},
+	data.Ratings:   {"ratings.tsv", "user, item, rating"},
+	data.Examples:  {"rows.libsvm.gz", "a label and its features"},
+	data.Documents: {"docword.news.txt.gz", "a bag of words, or text, one document a line"},
 }
 
 // trainApplication is `train APP`.

@@ -31,7 +31,7 @@ type trainOptions struct {
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
-type readOptions struct{ format, label, separator, header, base string }
+type readOptions struct{ format, label, separator, header, base, vocab string }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
@@ -51,7 +51,7 @@ func (o *trainOptions) registerReading(f *pflag.FlagSet) {
 }
 
 func (r *readOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&r.format, "format", "", "format of DATA: libsvm, libfm, csv, tsv, triples, idx (default: detected)")
+	f.StringVar(&r.format, "format", "", "format of DATA: libsvm, libfm, csv, tsv, triples, idx, docword, text (default: detected)")
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
@@ -59,7 +59,7 @@ func (r *readOptions) register(f *pflag.FlagSet) {
 }
 
 // formats are the names that --format knows.
-var formats = []string{"libsvm", "libfm", "csv", "tsv", "triples", "idx"}
+var formats = []string{"libsvm", "libfm", "csv", "tsv", "triples", "idx", "docword", "text"}
 
 // apply lays the flags over the options that an application or a model asks for.
 func (r readOptions) apply(o data.Options) (data.Options, error) {
@@ -67,6 +67,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 		return o, badFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), didYouMean(r.format, formats))
 	}
 	if r.base != "" && r.base != "0" && r.base != "1" {
+	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
 		return o, badFlag("base", r.base, "it must be 0 or 1")
 	}
 	switch r.header {
@@ -81,7 +82,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.format, &o.Format}, {r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}} {
+	}{{r.format, &o.Format}, {r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
 		if f.from != "" {
 			*f.to = f.from
 		}
@@ -92,7 +93,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 // given is the flags that are not at their defaults, for run.json.
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
-	for name, v := range map[string]string{"format": r.format, "label": r.label, "sep": r.separator, "base": r.base} {
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
 		if v != "" {
 			out[name] = v
 		}

@@ -1,15 +1,15 @@
 // Package lines parses blocks of text lines into columns: LIBSVM, tables of
-// numbers, and triples of user, item and rating.
+// numbers, triples of user, item and rating, bags of words, and plain text.
 //
 // The caller's duties, in order:
 //
-//  1. Make one Parser for each goroutine: LIBSVM, Table or Triples, filled in
-//     with what the first record settled.
+//  1. Make one Parser for each goroutine: LIBSVM, Table, Triples, Docword
+//     or Text, filled in with what the first record settled.
 //  2. Call Parse with blocks of whole lines; the last byte of a block must be
-//     a newline, which all loops here stop at. Triples also wants Block set,
+//     a newline, which all loops here stop at. Triples and Text also want Block set,
 //     ascending.
 //  3. On a Fault, turn its position into line and column; the piece is spoilt.
-//  4. For Triples, merge the ids of all workers with MergeIDs.
+//  4. For Triples and Text, merge the ids of all workers with MergeIDs.
 //
 // The package refuses fields that are almost right: no value is guessed, no
 // line is skipped unless it is blank (or, in LIBSVM, a comment).

@@ -8,9 +8,9 @@ type Piece struct {
 	Value []float32 // sparse values, or the cells of a table row by row
 	Index []int32   // sparse: as written
 	Ends  []int64   // sparse: entries up to the end of each row
-	User  []int32   // ratings: numbers of the worker's own ids
-	Item  []int32
-	Low   int32 // sparse: smallest and largest index
+	User  []int32   // ratings: numbers of the worker's own ids; bags: documents
+	Item  []int32   // bags: words
+	Low   int32     // sparse: smallest and largest index
 	High  int32
 }
 

@@ -1,0 +1,79 @@
+package lda
+
+import (
+	"fmt"
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/train"
+)
+
+// name is the application's word on the command line and in the manifest.
+const name = "lda"
+
+// New is the application, for the list of the command line.
+func New() app.Application { return application{} }
+
+type application struct{}
+
+// Describe implements app.Application.
+func (application) Describe() app.Description {
+	return app.Description{
+		Name: name, Title: "topic model", Unit: "tokens", Data: data.Documents,
+		Settings: settings,
+		Metrics:  []string{"train_loglik_per_token", "test_loglik_per_token"},
+	}
+}
+
+// NewRun implements app.Application. It copies what it needs: the sets may be closed afterwards, but
+// for the vocabulary.
+func (application) NewRun(in app.Input) (*app.Run, error) {
+	if in.Data == nil || in.Data.Kind != data.Documents || in.Test != nil && in.Test.Kind != data.Documents {
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be documents")
+	}
+	c, err := newConfig(in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProblem(in, c)
+	if err != nil {
+		return nil, err
+	}
+	d := newDriver(p)
+	return &app.Run{
+		Job: train.Job{
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d,
+			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
+		},
+		Settings:  p.settled(),
+		Headline:  p.headline(in),
+		Items:     p.tokens,
+		Baseline:  p.unigram(),
+		Objective: "train_loglik_per_token",
+		Model: func(tables [][]float32) (*model.Model, error) {
+			return newModel(p, tables, d.kept)
+		},
+	}, nil
+}
+
+func (p *problem) settled() map[string]string {
+	p.values.Settle("splits", strconv.Itoa(p.splits))
+	p.values.Settle("clocks", strconv.Itoa(p.clocks))
+	p.values.Settle("sampler", p.sampler)
+	p.values.Settle("early_stop", strconv.FormatBool(p.earlyStop))
+	return p.values.All()
+}
+
+func (p *problem) headline(in app.Input) string {
+	held := fmt.Sprintf("%d %% held out (seed %d)", heldAlone, in.Seed)
+	switch {
+	case in.Test != nil && p.earlyStop:
+		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", heldBesideTest, in.Seed)
+	case in.Test != nil:
+		held = "nothing held out"
+	}
+	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, held)
+}

@@ -1,0 +1,93 @@
+package lda
+
+import (
+	"bellows"
+	"bellows/table"
+	"bellows/train"
+)
+
+// The arguments of a training task: whether α is to learn, then α by topic. A scoring task's are α alone.
+const argLearn = 0
+
+// executor runs the tasks of one split. What lasts is the split's rows of the state table.
+type executor struct{ p *problem }
+
+// RunTask implements train.Executor.
+func (e *executor) RunTask(t *train.Task) error {
+	w := e.p.spaces.take(e.p)
+	err := e.run(t, w)
+	// A task that is unwound keeps its space: who knows what is in it.
+	e.p.spaces.pool.Put(w)
+	return err
+}
+
+func (e *executor) run(t *train.Task, w *space) error {
+	split := int(t.Split())
+	switch at := e.p.phase(t.Clock()); at {
+	case phaseBegin:
+		e.giveTopics(t, w)
+	case e.p.clocks:
+		e.score(t, w, split)
+	default:
+		return e.sweep(t, w, &e.p.units[split*e.p.clocks+at])
+	}
+	return nil
+}
+
+// state is the split's topics, for writing or for reading.
+func (e *executor) state(t *train.Task, mode train.Mode) []int32 {
+	return table.Counts(t.Lease(stateTable, bellows.PartitionID(t.Split()), mode))
+}
+
+// giveTopics gives every token of the split a topic at random.
+func (e *executor) giveTopics(t *train.Task, w *space) {
+	state := e.state(t, train.Exclusive)
+	clear(w.moved)
+	for c := range e.p.clocks {
+		u := &e.p.units[int(t.Split())*e.p.clocks+c]
+		w.head = reserve(w.head, len(u.words))
+		clear(w.head)
+		w.events = w.events[:0]
+		at := u.first
+		for i := range u.ends {
+			rng := newStream(e.p.seed, int(t.Split()), 0, u.begin+i)
+			for _, word := range u.doc(i) {
+				k := int32(rng.below(e.p.topics))
+				state[at] = k
+				at++
+				w.gain(word, k)
+			}
+		}
+		w.push(t, u, true)
+		clear(w.moved)
+	}
+}
+
+// sweep draws the topics of a unit's tokens anew. The counts are read before the lease is taken.
+func (e *executor) sweep(t *train.Task, w *space, u *unit) error {
+	args := t.Args()
+	w.begin(args[argLearn+1:], table.Counts(t.PullRange(topicTable, 0, 1)), len(u.words))
+	sample := w.sampleSparse
+	if e.p.sampler == samplerMH {
+		w.loadMH(t, u)
+		sample = w.sampleMH
+	} else {
+		w.loadSparse(t, u)
+	}
+	z := e.state(t, train.Exclusive)[u.first:]
+	learns := args[argLearn] != 0
+	for i := range u.ends {
+		tokens := u.doc(i)
+		sample(tokens, z[:len(tokens)], newStream(e.p.seed, int(t.Split()), int(t.Clock()), u.begin+i))
+		w.leave(learns, len(tokens))
+		z = z[len(tokens):]
+	}
+	if w.sparse.lost {
+		return bellows.Errorf(bellows.Bug, "sweep", name, "the counts of a word do not hold the topic of one of its tokens")
+	}
+	w.push(t, u, false)
+	if learns {
+		t.SignalTaskCompletion(w.stats...)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package lda
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/table"
+)
+
+// Names of the model's tensors and its id file.
+const (
+	wordTopic  = "word_topic" // [vocabulary, topics], counts
+	topicTotal = "topic"      // [topics], counts: the sums of word_topic's columns
+	vocabFile  = "vocab.txt"
+)
+
+// details is the application's part of the manifest.
+type details struct {
+	Alpha []float64 `json:"alpha"` // by topic
+	Beta  float64   `json:"beta"`
+}
+
+// newModel makes the model of a run's tables.
+func newModel(p *problem, tables [][]float32, alpha []float64) (*model.Model, error) {
+	stride := p.width * p.chunks
+	if len(tables) != 3 || len(tables[wordTable]) != len(p.vocab)*stride || len(tables[topicTable]) != p.topics {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
+	}
+	from, counts := table.Counts(tables[wordTable]), make([]int32, len(p.vocab)*p.topics)
+	for w := range p.vocab {
+		copy(counts[w*p.topics:(w+1)*p.topics], from[w*stride:])
+	}
+	about, err := json.Marshal(details{Alpha: alpha, Beta: p.beta})
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
+	}
+	m := &model.Model{
+		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		Tensors: []model.Tensor{
+			{Name: wordTopic, Shape: []int{len(p.vocab), p.topics}, Counts: counts},
+			{Name: topicTotal, Shape: []int{p.topics}, Counts: slices.Clone(table.Counts(tables[topicTable]))},
+		},
+		IDs: []model.IDs{{File: vocabFile, Names: p.vocab}},
+	}
+	if _, err := openModel(m); err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
+	}
+	return m, nil
+}
+
+// Open implements app.Application.
+func (application) Open(m *model.Model) (app.Predictor, error) { return openModel(m) }
+
+// openModel checks the parts of a model against each other.
+func openModel(m *model.Model) (*predictor, error) {
+	refuse := func(subject, format string, args ...any) error {
+		err := bellows.Errorf(bellows.BadData, "open model", subject, format, args...)
+		err.Hint = "the model's files do not belong together; take them from one run"
+		return err
+	}
+	if m.App != name {
+		return nil, refuse(m.App, "it is not a model of %s", name)
+	}
+	words, totals, vocab := m.Tensor(wordTopic), m.Tensor(topicTotal), m.Names(vocabFile)
+	switch {
+	case words == nil || len(words.Shape) != 2 || words.Counts == nil || words.Shape[0] != len(vocab) ||
+		words.Shape[1] < 1 || words.Shape[1] > topicsMax:
+		return nil, refuse(wordTopic, "it is not an array of %d words times the topics, of int32", len(vocab))
+	case totals == nil || len(totals.Shape) != 1 || totals.Counts == nil || totals.Shape[0] != words.Shape[1]:
+		return nil, refuse(topicTotal, "it is not an array of %d topics, of int32", words.Shape[1])
+	}
+	var d details
+	if err := json.Unmarshal(m.Details, &d); err != nil {
+		return nil, refuse("manifest", "its details are not those of %s: %w", name, err)
+	}
+	topics := words.Shape[1]
+	if len(d.Alpha) != topics || !(d.Beta > 0) || math.IsInf(d.Beta, 0) {
+		return nil, refuse("manifest", "alpha has %d numbers for %d topics, beta is %v", len(d.Alpha), topics, d.Beta)
+	}
+	for k, a := range d.Alpha {
+		if !(a > 0) || math.IsInf(a, 0) {
+			return nil, refuse("manifest", "alpha of topic %d is %v", k, a)
+		}
+	}
+	sums := make([]int64, topics)
+	for i, n := range words.Counts {
+		if n < 0 {
+			return nil, refuse(wordTopic, "the count of %q in topic %d is %d", vocab[i/topics], i%topics, n)
+		}
+		sums[i%topics] += int64(n)
+	}
+	for k, n := range totals.Counts {
+		if int64(n) != sums[k] {
+			return nil, refuse(topicTotal, "topic %d has %d tokens, and its words %d", k, n, sums[k])
+		}
+	}
+	return newPredictor(vocab, words.Counts, totals.Counts, d), nil
+}
+
+// topWords is how many words of a topic Learned names.
+const topWords = 10
+
+// Learned implements app.Teller: a line for each topic, the largest first, with its share of all
+// tokens and the words that it has the most of.
+func (application) Learned(m *model.Model) ([]string, error) {
+	p, err := openModel(m)
+	if err != nil {
+		return nil, err
+	}
+	all, order := int64(0), make([]int, p.topics)
+	for k, n := range p.totals {
+		all += int64(n)
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(p.totals[b]) - int(p.totals[a]) })
+	tops := p.topWords()
+	var out []string
+	for _, k := range order {
+		var names []string
+		for _, w := range tops[k] {
+			names = append(names, p.vocab[w])
+		}
+		out = append(out, fmt.Sprintf("topic %-5d %5.1f %%  %s", k, 100*float64(p.totals[k])/float64(max(1, all)), strings.Join(names, " ")))
+	}
+	return out, nil
+}
+
+// topWords is the words of each topic with the largest counts, in descending order; equal ones in
+// that of the vocabulary.
+func (p *predictor) topWords() [][]int {
+	tops := make([][]int, p.topics)
+	for w := range p.vocab {
+		for k, n := range p.counts[w*p.topics : (w+1)*p.topics] {
+			if n == 0 {
+				continue
+			}
+			t := tops[k]
+			at, _ := slices.BinarySearchFunc(t, n, func(o int, n int32) int {
+				if p.counts[o*p.topics+k] >= n {
+					return -1
+				}
+				return 1
+			})
+			if at == topWords {
+				continue
+			}
+			if len(t) == topWords {
+				t = t[:topWords-1]
+			}
+			tops[k] = slices.Insert(t, at, w)
+		}
+	}
+	return tops
+}
+
+// Read implements app.Predictor.
+func (p *predictor) Read() (data.Kind, data.Options) {
+	return data.Documents, data.Options{Words: p.vocab}
+}

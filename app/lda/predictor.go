@@ -1,0 +1,146 @@
+package lda
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strconv"
+
+	"bellows"
+	"bellows/data"
+	"bellows/train"
+)
+
+// predictor answers for one model. It is not for several goroutines at once.
+type predictor struct {
+	vocab  []string
+	topics int
+	counts []int32 // words x topics
+	totals []int32
+	scoring
+	place []int32 // of each word in scoring.words + 1, or 0
+}
+
+func newPredictor(vocab []string, counts, totals []int32, d details) *predictor {
+	p := &predictor{vocab: vocab, topics: len(totals), counts: counts, totals: totals, place: make([]int32, len(vocab))}
+	alpha, inv := make([]float32, p.topics), make([]float32, p.topics)
+	sum := 0.0
+	betaSum := float32(d.Beta * float64(len(vocab)))
+	for k, n := range totals {
+		alpha[k], inv[k] = float32(d.Alpha[k]), 1/(float32(n)+betaSum)
+		sum += d.Alpha[k]
+	}
+	p.begin(alpha, inv, sum, d.Beta)
+	return p
+}
+
+// Evaluate implements app.Predictor: the mean log-likelihood of a token, where every other token of a
+// document estimates its mixture and the others are scored. Tokens of words that the model does not
+// know are left out.
+func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
+	docs, table, err := p.documents(set, "evaluate")
+	if err != nil {
+		return nil, err
+	}
+	sum, scored := 0.0, int64(0)
+	for d := range docs.Rows() {
+		word, count := docs.Doc(d)
+		b := newBag(word, count, table, &scored)
+		p.learnWords(b.word)
+		sum += p.completed(b)
+	}
+	if scored == 0 {
+		err := bellows.Errorf(bellows.BadData, "evaluate", name, "no document has two tokens that the model knows")
+		err.Hint = "the words must be those of the training documents"
+		return nil, err
+	}
+	return []train.Metric{{Name: "loglik_per_token", Value: sum / float64(scored)}}, nil
+}
+
+// shareLeast is the smallest share of a document that makes a topic worth naming.
+const shareLeast = 0.01
+
+// Predict implements app.Predictor. A line is a document's likeliest topic, and then topic:share for
+// every topic of at least 1 % of the document, the largest first, separated by tabs. A document
+// without a known word has the mixture that α gives. There is no header.
+func (p *predictor) Predict(set *data.Set, out io.Writer) error {
+	docs, table, err := p.documents(set, "predict")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(out, 1<<16)
+	var line []byte
+	order := make([]int, p.topics)
+	for d := range docs.Rows() {
+		word, count := docs.Doc(d)
+		line = append(p.mixture(line[:0], word, count, table, order), '\n')
+		if _, err = w.Write(line); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "write predictions", "", "%w", err)
+	}
+	return nil
+}
+
+// mixture appends the topics of one document.
+func (p *predictor) mixture(line []byte, word, count, table []int32, order []int) []byte {
+	var known, counts []int32
+	for i, w := range word {
+		if table != nil {
+			w = table[w]
+		}
+		if w >= 0 {
+			known, counts = append(known, w), append(counts, count[i])
+		}
+	}
+	p.learnWords(known)
+	all := float32(p.fold(known, counts) + p.alphaSum)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch x, y := p.theta[a], p.theta[b]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	line = strconv.AppendInt(line, int64(order[0]), 10)
+	for i, k := range order {
+		share := p.theta[k] / all
+		if i > 0 && share < shareLeast {
+			break
+		}
+		line = append(strconv.AppendInt(append(line, '\t'), int64(k), 10), ':')
+		line = strconv.AppendFloat(line, float64(share), 'f', 4, 32)
+	}
+	return line
+}
+
+// documents is the set's documents, and how their words are numbered here.
+func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []int32, error) {
+	if set == nil || set.Kind != data.Documents {
+		return nil, nil, bellows.Errorf(bellows.BadData, op, name, "the data must be documents")
+	}
+	docs := set.Join().Documents
+	return docs, renumber(docs.Vocab, p.vocab), nil
+}
+
+// learnWords replaces each word's number by its place among those whose topics are at hand, which
+// come to be so when a document first needs them.
+func (p *predictor) learnWords(word []int32) {
+	for i, w := range word {
+		if p.place[w] == 0 {
+			p.words.add(p.counts[int(w)*p.topics:(int(w)+1)*p.topics], p.inv)
+			p.place[w] = int32(len(p.words.start) - 1)
+		}
+		word[i] = p.place[w] - 1
+	}
+}

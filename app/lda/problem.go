@@ -1,0 +1,323 @@
+package lda
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/table"
+	"bellows/train"
+)
+
+// problem is a run's data as its executors work on it. It does not change after newProblem.
+type problem struct {
+	config
+	vocab   []string
+	tokens  int64   // of training
+	average float64 // tokens of a training document
+	units   []unit  // per split and clock
+	state   []bellows.RowID
+	sampled int64        // training tokens that are scored
+	scored  []scoreBatch // per split
+	held    int64        // scored tokens of held-out documents
+	tested  int64        // scored tokens of test documents
+	shown   bool         // test documents are scored and shown
+
+	width  int // topics of a row of the word table
+	chunks int // rows of a word
+	bounds []bellows.RowID
+	spaces spaces
+	bits   uint // of a topic in a packed entry
+	base   float64
+}
+
+// unit is what one split samples in one clock: documents one behind the other as tokens, each the
+// number of a word among the unit's own.
+type unit struct {
+	ends  []int32 // behind the last token of each document
+	token []int32
+	words []int32 // the unit's words, ascending
+	count []int32 // tokens of each
+	first int     // place of the first token in the split's state
+	begin int     // number of the first document in the split
+	train []int32 // documents whose likelihood is scored, by place in ends
+}
+
+// The shares of documents that are kept out of training, in percent.
+const (
+	heldAlone      = 10 // without a test file: they are scored and stop the run
+	heldBesideTest = 5  // with one: they stop the run and are not shown
+)
+
+const (
+	splitsLeast  = 8
+	splitsMost   = 64
+	splitTokens  = 100_000
+	wideTopics   = 128      // above it, a word's counts are cut into rows of narrowWidth:
+	narrowWidth  = 32       // most words change few of them, and a delta is a whole row
+	stateWidth   = 64       // tokens of a row of the state
+	trainScored  = 200_000  // training tokens that are scored, about
+	partitions   = 64       // of the word table, at most
+	partitionMin = 64 << 10 // bytes
+	countsMax    = 1 << 31  // of the word table
+	shuffleSalt  = 0x6c6461 // keeps this shuffle apart from others of the seed
+)
+
+func newProblem(in app.Input, c config) (*problem, error) {
+	set := in.Data.Join().Documents
+	p := &problem{config: c, vocab: set.Vocab, shown: in.Test != nil}
+	train, held := p.divide(in, set)
+	for _, d := range train {
+		_, count := set.Doc(int(d))
+		for _, n := range count {
+			p.tokens += int64(n)
+		}
+	}
+	if err := p.check(len(train)); err != nil {
+		return nil, err
+	}
+	p.average = float64(p.tokens) / float64(len(train))
+	if p.splits == 0 {
+		p.splits = int(min(max(p.tokens/splitTokens&^1, splitsLeast), splitsMost))
+	}
+	p.splits = min(p.splits, len(train))
+	p.clocks = min(p.clocks, len(train)/p.splits)
+	p.layout()
+	p.build(set, train)
+	if err := p.chooseSampler(); err != nil {
+		return nil, err
+	}
+	p.buildScores(in, set, held)
+	p.base = p.unigramOf(set, train, held, in.Test)
+	return p, nil
+}
+
+// divide keeps documents out of training and shuffles the others, leaving out empty ones.
+func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []int32) {
+	percent := heldAlone
+	if in.Test != nil {
+		percent = 0
+		if p.earlyStop {
+			percent = heldBesideTest
+		}
+	}
+	for d := range set.Rows() {
+		switch {
+		case data.HeldOut(p.seed, int64(d), percent):
+			held = append(held, int32(d))
+		case set.Offset[d+1] > set.Offset[d]:
+			training = append(training, int32(d))
+		}
+	}
+	rng := rand.New(rand.NewPCG(p.seed, shuffleSalt))
+	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
+	return training, held
+}
+
+func (p *problem) check(documents int) error {
+	if documents < 1 || p.tokens < 2 {
+		err := bellows.Errorf(bellows.BadData, "train", name, "%d documents with %d tokens are left for training", documents, p.tokens)
+		err.Hint = "give more documents"
+		return err
+	}
+	if p.tokens > math.MaxInt32 {
+		return bellows.Errorf(bellows.BadData, "train", name, "%d tokens are more than the 2^31 that a table of topics can hold", p.tokens)
+	}
+	if int64(len(p.vocab))*int64(p.topics) > countsMax {
+		err := bellows.Errorf(bellows.Config, "set", name, "%d words times %d topics are more than 2^31 counts", len(p.vocab), p.topics)
+		err.Hint = "set fewer topics, or leave rare words out"
+		return err
+	}
+	return nil
+}
+
+// layout cuts the word table into rows and partitions, with all rows of a word in one partition.
+func (p *problem) layout() {
+	p.width, p.chunks = p.topics, 1
+	if p.topics > wideTopics {
+		p.width = narrowWidth
+		p.chunks = (p.topics + narrowWidth - 1) / narrowWidth
+	}
+	words := len(p.vocab)
+	n := min(partitions, words, max(1, words*p.chunks*p.width*4/partitionMin))
+	p.bounds = make([]bellows.RowID, n+1)
+	for i := range p.bounds {
+		p.bounds[i] = bellows.RowID(words * i / n * p.chunks)
+	}
+	p.bits = uint(bits.Len(uint(p.topics - 1)))
+}
+
+// share is part i of n of a range of items: [share(m, i, n), share(m, i+1, n)).
+func share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
+
+// build deals the documents to units.
+func (p *problem) build(set *data.DocumentSet, docs []int32) {
+	p.units = make([]unit, p.splits*p.clocks)
+	p.state = make([]bellows.RowID, p.splits+1)
+	every := max(1, p.tokens/trainScored) // documents for one whose likelihood is scored
+	local := make([]int32, len(p.vocab))
+	for s := range p.splits {
+		lo, hi := share(len(docs), s, p.splits), share(len(docs), s+1, p.splits)
+		first := 0
+		for c := range p.clocks {
+			u := &p.units[s*p.clocks+c]
+			u.begin = share(hi-lo, c, p.clocks)
+			u.first = first
+			u.fill(set, docs[lo+u.begin:lo+share(hi-lo, c+1, p.clocks)], local)
+			first += len(u.token)
+			for i := range u.ends {
+				if (lo+u.begin+i)%int(every) == 0 {
+					u.train = append(u.train, int32(i))
+					p.sampled += int64(len(u.doc(i)))
+				}
+			}
+		}
+		p.state[s+1] = p.state[s] + bellows.RowID((first+stateWidth-1)/stateWidth)
+	}
+}
+
+// doc is the tokens of document i of the unit.
+func (u *unit) doc(i int) []int32 {
+	from := int32(0)
+	if i > 0 {
+		from = u.ends[i-1]
+	}
+	return u.token[from:u.ends[i]]
+}
+
+// fill makes a unit of documents. local is scratch of a vocabulary's length, all zeros.
+func (u *unit) fill(set *data.DocumentSet, docs, local []int32) {
+	for _, d := range docs {
+		word, count := set.Doc(int(d))
+		for i, w := range word {
+			local[w] += count[i]
+		}
+	}
+	for w, n := range local {
+		if n > 0 {
+			u.words, u.count = append(u.words, int32(w)), append(u.count, n)
+			local[w] = int32(len(u.words)) // 1 + its number
+		}
+	}
+	for _, d := range docs {
+		word, count := set.Doc(int(d))
+		for i, w := range word {
+			for range count[i] {
+				u.token = append(u.token, local[w]-1)
+			}
+		}
+		u.ends = append(u.ends, int32(len(u.token)))
+	}
+	for _, w := range u.words {
+		local[w] = 0
+	}
+}
+
+// chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits.
+func (p *problem) chooseSampler() error {
+	most := make([]int64, len(p.vocab))
+	top := int64(0)
+	for i := range p.units {
+		for j, w := range p.units[i].words {
+			most[w] += int64(p.units[i].count[j])
+			top = max(top, most[w])
+		}
+	}
+	fits := top < 1<<(32-p.bits)
+	switch {
+	case p.sampler == samplerSparse && !fits:
+		err := bellows.Errorf(bellows.Config, "set", name, "sampler=sparse with %d topics counts a word up to %d times, and one occurs %d times", p.topics, int64(1)<<(32-p.bits)-1, top)
+		err.Hint = "set sampler=mh, or fewer topics"
+		return err
+	case p.sampler != "":
+	case fits && p.topics <= topicsSparse:
+		p.sampler = samplerSparse
+	default:
+		p.sampler = samplerMH
+	}
+	return nil
+}
+
+// The tables of a job, in their order.
+const (
+	wordTable  train.Table = iota // row w·chunks + c: counts of word w in the topics from c·width
+	topicTable                    // one row: tokens of each topic
+	stateTable                    // topics of the tokens, split by split, 64 a row
+)
+
+func (p *problem) tables() []table.Schema {
+	return []table.Schema{
+		{Name: "word_topic", Rows: len(p.vocab) * p.chunks, Width: p.width, DType: table.Int32, Bounds: p.bounds, Consistency: p.consistency},
+		{Name: "topic", Rows: 1, Width: p.topics, DType: table.Int32, Consistency: p.consistency},
+		{Name: "assignments", Rows: int(p.state[p.splits]), Width: stateWidth, DType: table.Int32, Bounds: p.state, Consistency: table.Async},
+	}
+}
+
+// Phases of a clock: the first of a job gives topics, the last of an epoch scores.
+const phaseBegin = -1
+
+// phase is the clock's place in its epoch: phaseBegin, a training clock from 0, or p.clocks to score.
+func (p *problem) phase(clock bellows.Clock) int {
+	if clock == 0 {
+		return phaseBegin
+	}
+	return int(clock-1) % (p.clocks + 1)
+}
+
+// items implements train.Job.Items; an item is a token.
+func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
+	at := p.phase(clock)
+	first, last := at, at
+	switch at {
+	case p.clocks:
+		return bellows.Range{}
+	case phaseBegin:
+		first, last = 0, p.clocks-1
+	}
+	a, b := &p.units[int(s)*p.clocks+first], &p.units[int(s)*p.clocks+last]
+	return bellows.Range{Begin: a.first, End: b.first + len(b.token)}
+}
+
+// unigram is the likelihood of the scored tokens under the frequencies of words alone.
+func (p *problem) unigram() *train.Metric {
+	if math.IsNaN(p.base) {
+		return nil
+	}
+	return &train.Metric{Name: "word frequencies", Value: p.base}
+}
+
+func (p *problem) unigramOf(set *data.DocumentSet, training, held []int32, test *data.Set) float64 {
+	freq := make([]float64, len(p.vocab))
+	for _, d := range training {
+		word, count := set.Doc(int(d))
+		for i, w := range word {
+			freq[w] += float64(count[i])
+		}
+	}
+	all := float64(p.tokens) + p.beta*float64(len(p.vocab))
+	sum, n := 0.0, 0.0
+	add := func(set *data.DocumentSet, d int, table []int32) {
+		word, count := set.Doc(d)
+		var scored int64
+		b := newBag(word, count, table, &scored)
+		for i, w := range b.word {
+			sum += float64(b.score[i]) * math.Log((freq[w]+p.beta)/all)
+		}
+		n += float64(scored)
+	}
+	if test != nil {
+		t := test.Join().Documents
+		table := renumber(t.Vocab, p.vocab)
+		for d := range t.Rows() {
+			add(t, d, table)
+		}
+	} else {
+		for _, d := range held {
+			add(set, int(d), nil)
+		}
+	}
+	return sum / n
+}

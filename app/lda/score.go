@@ -1,0 +1,328 @@
+package lda
+
+import (
+	"math"
+
+	"bellows/data"
+	"bellows/table"
+	"bellows/train"
+
+	"bellows/app"
+)
+
+// A document that is scored is completed: every other token, in the order of word numbers, estimates
+// its mixture, and the rest is scored (document completion: Wallach et al. 2009, "Evaluation methods
+// for topic models", §5.1). The mixture is a fixed point instead of a sample, so that scores repeat.
+
+// foldSteps is how often the mixture of a document is improved: more change the fourth digit.
+const foldSteps = 20
+
+// halves deals a document's tokens alternately to those that estimate and those that are scored. Both
+// are counts by place in word; they share the memory that is given.
+func halves(word, count []int32, memory []int32) (fold, score, rest []int32) {
+	n := len(word)
+	memory = reserve(memory, 2*n)
+	fold, score = memory[:n], memory[n:2*n]
+	odd := int32(0)
+	for i, c := range count {
+		fold[i] = (c + 1 - odd) / 2
+		score[i] = c - fold[i]
+		odd = (odd + c) & 1
+	}
+	return fold, score, memory
+}
+
+// bag is words, by place in a topicsOf, with counts.
+type bag struct{ word, fold, score []int32 }
+
+// scoreBatch is what one split scores in every epoch: held-out documents, then test documents, then
+// its own training documents, by the words that all of them need.
+type scoreBatch struct {
+	words []int32 // ascending
+	held  []bag
+	test  []bag
+	units [][]int32 // per clock: number among words of each word of the unit
+}
+
+// buildScores deals the documents that are scored to splits.
+func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32) {
+	p.scored = make([]scoreBatch, p.splits)
+	local := make([]int32, len(p.vocab))
+	var test *data.DocumentSet
+	var table []int32
+	if in.Test != nil {
+		test = in.Test.Join().Documents
+		table = renumber(test.Vocab, p.vocab)
+	}
+	for s := range p.splits {
+		b := &p.scored[s]
+		for i := share(len(held), s, p.splits); i < share(len(held), s+1, p.splits); i++ {
+			word, count := set.Doc(int(held[i]))
+			b.held = append(b.held, newBag(word, count, nil, &p.held))
+		}
+		if test != nil {
+			for d := share(test.Rows(), s, p.splits); d < share(test.Rows(), s+1, p.splits); d++ {
+				word, count := test.Doc(d)
+				b.test = append(b.test, newBag(word, count, table, &p.tested))
+			}
+		}
+		b.number(p.units[s*p.clocks:(s+1)*p.clocks], local)
+	}
+}
+
+// newBag is a document of another vocabulary, whose words table renumbers; nil: the same one.
+func newBag(word, count, table []int32, scored *int64) bag {
+	var b bag
+	var own []int32
+	for i, w := range word {
+		if table != nil {
+			w = table[w]
+		}
+		if w >= 0 {
+			b.word, own = append(b.word, w), append(own, count[i])
+		}
+	}
+	b.fold, b.score, _ = halves(b.word, own, nil)
+	for _, n := range b.score {
+		*scored += int64(n)
+	}
+	return b
+}
+
+// renumber is the number in to of each word of from, -1 where it is unknown; nil if they are the same.
+func renumber(from, to []string) []int32 {
+	if len(from) == len(to) {
+		same := true
+		for i := range from {
+			if same = from[i] == to[i]; !same {
+				break
+			}
+		}
+		if same {
+			return nil
+		}
+	}
+	known := make(map[string]int32, len(to))
+	for i, w := range to {
+		known[w] = int32(i)
+	}
+	table := make([]int32, len(from))
+	for i, w := range from {
+		table[i] = -1
+		if at, ok := known[w]; ok {
+			table[i] = at
+		}
+	}
+	return table
+}
+
+// number finds the words of the batch and renumbers its documents by them. local is scratch of a
+// vocabulary's length, all zeros.
+func (b *scoreBatch) number(units []unit, local []int32) {
+	docs := append(append([]bag{}, b.held...), b.test...)
+	for _, d := range docs {
+		for _, w := range d.word {
+			local[w] = 1
+		}
+	}
+	for i := range units {
+		u := &units[i]
+		for _, d := range u.train {
+			for _, j := range u.doc(int(d)) {
+				local[u.words[j]] = 1
+			}
+		}
+	}
+	for w, used := range local {
+		if used != 0 {
+			b.words = append(b.words, int32(w))
+			local[w] = int32(len(b.words))
+		}
+	}
+	for _, d := range docs {
+		for i, w := range d.word {
+			d.word[i] = local[w] - 1
+		}
+	}
+	for i := range units {
+		names := make([]int32, len(units[i].words))
+		for j, w := range units[i].words {
+			names[j] = local[w] - 1
+		}
+		b.units = append(b.units, names)
+	}
+	for _, w := range b.words {
+		local[w] = 0
+	}
+}
+
+// topicsOf is words as mixtures need them: the topics of each, and in each n_kw / (n_k + Vβ).
+type topicsOf struct {
+	topic  []uint16
+	weight []float32
+	start  []int32 // per word, and one behind
+}
+
+func (x *topicsOf) reset() {
+	x.topic, x.weight, x.start = x.topic[:0], x.weight[:0], append(x.start[:0], 0)
+}
+
+// add appends a word with its counts in all topics.
+func (x *topicsOf) add(counts []int32, inv []float32) {
+	for k, n := range counts {
+		if n != 0 {
+			x.topic, x.weight = append(x.topic, uint16(k)), append(x.weight, float32(n)*inv[k])
+		}
+	}
+	x.start = append(x.start, int32(len(x.topic)))
+}
+
+func (x *topicsOf) of(word int32) ([]uint16, []float32) {
+	lo, hi := x.start[word], x.start[word+1]
+	return x.topic[lo:hi], x.weight[lo:hi]
+}
+
+// scoring is the memory for scores, and the model that they are of.
+type scoring struct {
+	words    topicsOf
+	alpha    []float32
+	alphaSum float64
+	inv      []float32
+	beta     float32
+	theta    []float32 // n_dk + α_k of the document in hand
+	next     []float32
+	tally    []int32 // tokens of the document by word
+	touched  []int32
+}
+
+func (x *scoring) begin(alpha, inv []float32, alphaSum, beta float64) {
+	x.alpha, x.inv, x.alphaSum, x.beta = alpha, inv, alphaSum, float32(beta)
+	x.theta, x.next = reserve(x.theta, len(alpha)), reserve(x.next, len(alpha))
+	x.words.reset()
+}
+
+// likelihood is Σ_k (n_dk+α_k) φ_kw, where floor is that of a word without counts.
+func (x *scoring) likelihood(word int32, floor float32) float32 {
+	topic, weight := x.words.of(word)
+	var a, b float32
+	for len(topic) >= 2 && len(weight) >= 2 {
+		a += x.theta[topic[0]] * weight[0]
+		b += x.theta[topic[1]] * weight[1]
+		topic, weight = topic[2:], weight[2:]
+	}
+	for i, k := range topic {
+		a += x.theta[k] * weight[i]
+	}
+	return a + b + floor
+}
+
+// floor is β Σ_k (n_dk+α_k)/(n_k+Vβ), what every word has.
+func (x *scoring) floor() float32 {
+	sum := float32(0)
+	for k, t := range x.theta {
+		sum += t * x.inv[k]
+	}
+	return sum * x.beta
+}
+
+// fold makes theta the mixture of a document, the fixed point of n_dk = Σ_w c_w p(k|w,d); it returns
+// the tokens that it saw.
+func (x *scoring) fold(word, count []int32) (tokens float64) {
+	copy(x.theta, x.alpha)
+	for _, c := range count {
+		tokens += float64(c)
+	}
+	if tokens == 0 {
+		return 0
+	}
+	for range foldSteps {
+		floor := x.floor()
+		common := float32(0)
+		clear(x.next)
+		for i, w := range word {
+			if count[i] == 0 {
+				continue
+			}
+			r := float32(count[i]) / x.likelihood(w, floor)
+			common += r
+			topic, weight := x.words.of(w)
+			for j, k := range topic {
+				x.next[k] += r * weight[j]
+			}
+		}
+		common *= x.beta
+		for k, n := range x.next {
+			x.theta[k] = x.alpha[k] + x.theta[k]*(n+common*x.inv[k])
+		}
+	}
+	return tokens
+}
+
+// completed is the log-likelihood of the half of a document that is scored.
+func (x *scoring) completed(b bag) float64 {
+	tokens := x.fold(b.word, b.fold)
+	norm, floor := math.Log(tokens+x.alphaSum), x.floor()
+	sum := 0.0
+	for i, w := range b.word {
+		if n := b.score[i]; n > 0 {
+			sum += float64(n) * (math.Log(float64(x.likelihood(w, floor))) - norm)
+		}
+	}
+	return sum
+}
+
+// The results of a scoring task.
+const (
+	gotHeld = iota
+	gotTest
+	gotTrain
+	gotScore // how many
+)
+
+// score completes the split's documents under the model as of now.
+func (e *executor) score(t *train.Task, w *space, split int) {
+	b := &e.p.scored[split]
+	w.begin(t.Args(), table.Counts(t.PullRange(topicTable, 0, 1)), 0)
+	x := &w.score
+	x.begin(w.alpha, w.inv, w.alphaSum, e.p.beta)
+	e.p.eachWord(t, b.words, func(_ int, counts []int32) { x.words.add(counts, w.inv) })
+	var held, test, trained float64
+	for _, d := range b.held {
+		held += x.completed(d)
+	}
+	for _, d := range b.test {
+		test += x.completed(d)
+	}
+	z := e.state(t, train.Shared)
+	for c, names := range b.units {
+		trained += e.scoreTrained(w, &e.p.units[split*e.p.clocks+c], names, z)
+	}
+	t.SignalTaskCompletion(held, test, trained)
+}
+
+// scoreTrained is the log-likelihood of the unit's training documents that are scored, with the
+// mixtures that their tokens' topics give.
+func (e *executor) scoreTrained(w *space, u *unit, names, z []int32) float64 {
+	x := &w.score
+	x.tally = reserve(x.tally, len(u.words))
+	clear(x.tally)
+	sum := 0.0
+	for _, d := range u.train {
+		tokens := u.doc(int(d))
+		at := u.first + int(u.ends[d]) - len(tokens)
+		copy(x.theta, x.alpha)
+		x.touched = x.touched[:0]
+		for i, word := range tokens {
+			x.theta[z[at+i]]++
+			if x.tally[word]++; x.tally[word] == 1 {
+				x.touched = append(x.touched, word)
+			}
+		}
+		norm, floor := math.Log(float64(len(tokens))+x.alphaSum), x.floor()
+		for _, word := range x.touched {
+			sum += float64(x.tally[word]) * (math.Log(float64(x.likelihood(names[word], floor))) - norm)
+			x.tally[word] = 0
+		}
+	}
+	return sum
+}

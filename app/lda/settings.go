@@ -1,0 +1,90 @@
+package lda
+
+import (
+	"math"
+
+	"bellows/app"
+	"bellows/table"
+)
+
+var settings = []app.Setting{
+	{Name: "topics", Default: "100", Reason: "number of topics; more of them are finer and take longer"},
+	{Name: "alpha", Default: app.Auto, Reason: "weight of each topic in a document before its words are seen; auto starts at 10/topics, at most 0.1, and then follows the documents, topic by topic, so that common words find a topic of their own"},
+	{Name: "beta", Default: "0.02", Reason: "weight of each word in a topic before its documents are seen; small values make topics of fewer words"},
+	{Name: "sampler", Default: app.Auto, Reason: "sparse (SparseLDA) or mh (Metropolis-Hastings, LightLDA), whose cost does not grow with topics; auto is sparse up to 5000 topics"},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is one for 100,000 tokens, 8 to 64, and never depends on the machine"},
+	{Name: "clocks", Default: "1", Reason: "exchanges a sweep; more of them make fresher counts and cost time"},
+	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out documents are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
+	{Name: "patience", Default: "15", Reason: "epochs without improvement before stopping; a sweep gains little and draws are noisy"},
+}
+
+// The values of the setting sampler.
+const (
+	samplerSparse = "sparse"
+	samplerMH     = "mh"
+)
+
+const (
+	epochsDefault = 500     // ends a run that names no number of epochs and does not stop by itself
+	topicsMax     = 1 << 16 // what an event has room for
+	topicsSparse  = 5000    // above it, auto is mh
+	alphaTotal    = 10.0    // sum of α at the start,
+	alphaEach     = 0.1     // unless topics are few
+	staleness     = 1
+)
+
+// config is the settings of one run. Zero splits, and an alpha of 0, are to be chosen.
+type config struct {
+	values         app.Values
+	topics         int
+	alpha, beta    float64
+	sampler        string // "" until the data is known
+	splits, clocks int
+	earlyStop      bool
+	patience       int
+	epochs         int // at most
+	seed           uint64
+	goal           *app.Goal
+	consistency    table.Consistency
+}
+
+func newConfig(in app.Input) (config, error) {
+	v, err := app.Resolve(application{}.Describe(), in.Settings)
+	if err != nil {
+		return config{}, err
+	}
+	c := config{
+		values:      v,
+		topics:      v.Int("topics", 2, topicsMax),
+		beta:        v.Float("beta", 1e-6, 1e3),
+		clocks:      v.Int("clocks", 1, 1000),
+		patience:    v.Int("patience", 1, math.MaxInt32),
+		earlyStop:   in.Epochs == 0,
+		epochs:      in.Epochs,
+		seed:        in.Seed,
+		goal:        in.Goal,
+		consistency: table.SSP(staleness),
+	}
+	if c.epochs == 0 {
+		c.epochs = epochsDefault
+	}
+	if !v.IsAuto("alpha") {
+		c.alpha = v.Float("alpha", 1e-6, 1e3)
+	}
+	if !v.IsAuto("sampler") {
+		c.sampler = v.Choice("sampler", samplerSparse, samplerMH)
+	}
+	if !v.IsAuto("splits") {
+		c.splits = v.Int("splits", 1, 1<<14)
+	}
+	if !v.IsAuto("early_stop") {
+		c.earlyStop = v.Bool("early_stop")
+	}
+	if in.Staleness != nil {
+		c.consistency = table.SSP(*in.Staleness)
+		if *in.Staleness < 0 {
+			c.consistency = table.Async
+		}
+	}
+	return c, v.Err()
+}

@@ -1,0 +1,164 @@
+package lda
+
+import (
+	"math/bits"
+	"sync"
+
+	"bellows"
+	"bellows/table"
+	"bellows/train"
+)
+
+// space is the memory that a task works in. Tasks take one and give it back, so that there are as
+// many as compute slots, not splits; nothing in it outlives a task.
+type space struct {
+	p *problem
+
+	// The model without the token in hand.
+	alpha    []float32
+	alphaSum float64
+	total    []int32   // n_k
+	inv      []float32 // 1 / (n_k + Vβ)
+
+	// The document in hand.
+	ndt     []int32 // n_dk; zeros between documents
+	present []int32 // topics that the document has, some perhaps no more
+
+	// What the task has changed: a chain of events for each word of the unit.
+	head   []int32 // place of a word's last event + 1, or 0
+	events []event
+	moved  []float32 // deltas of the totals, as counts
+	delta  []float32 // deltas of one word, zeros between words
+
+	// Statistics for α, by topic, and their common denominator last.
+	stats []float64
+
+	sparse sparse
+	mh     mh
+	score  scoring
+}
+
+// event is one token's change of topic.
+type event struct {
+	next     int32 // place + 1 of the word's event before, or 0
+	from, to uint16
+}
+
+// spaces is a store of workspaces.
+type spaces struct{ pool sync.Pool }
+
+func (s *spaces) take(p *problem) *space {
+	w, ok := s.pool.Get().(*space)
+	if !ok {
+		k := p.topics
+		w = &space{
+			p: p, alpha: make([]float32, k), total: make([]int32, k), inv: make([]float32, k), ndt: make([]int32, k),
+			moved: make([]float32, k), delta: make([]float32, p.width*p.chunks), stats: make([]float64, k+1),
+		}
+	}
+	return w
+}
+
+// reserve is memory for n values, what was there or more.
+func reserve[T any](s []T, n int) []T {
+	if cap(s) < n {
+		s = make([]T, n+n/8)
+	}
+	return s[:n]
+}
+
+// begin readies the space for a task with the α that the driver gave; without one, symmetric.
+func (w *space) begin(alpha []float64, totals []int32, words int) {
+	w.alphaSum = 0
+	for k, a := range alpha {
+		w.alpha[k] = float32(a)
+		w.alphaSum += a
+	}
+	copy(w.total, totals)
+	betaSum := w.betaSum()
+	for k, n := range w.total {
+		w.inv[k] = 1 / (float32(n) + betaSum)
+	}
+	w.head = reserve(w.head, words)
+	clear(w.head)
+	w.events = w.events[:0]
+	clear(w.moved)
+	clear(w.stats)
+}
+
+func (w *space) betaSum() float32 { return float32(w.p.beta * float64(len(w.p.vocab))) }
+
+// change notes that a token of the unit's word changed its topic.
+func (w *space) change(word int32, from, to int32) {
+	w.events = append(w.events, event{w.head[word], uint16(from), uint16(to)})
+	w.head[word] = int32(len(w.events))
+	moved := table.Counts(w.moved)
+	moved[from]--
+	moved[to]++
+}
+
+// gain notes that a token of the unit's word got its first topic.
+func (w *space) gain(word int32, to int32) {
+	w.events = append(w.events, event{w.head[word], uint16(to), uint16(to)})
+	w.head[word] = int32(len(w.events))
+	table.Counts(w.moved)[to]++
+}
+
+// push sends what changed: rows of the word table that have a change, and the totals. first says
+// that tokens got their first topics, so that nothing is taken away.
+func (w *space) push(t *train.Task, u *unit, first bool) {
+	counts := table.Counts(w.delta)
+	width := w.p.width
+	for j, at := range w.head {
+		if at == 0 {
+			continue
+		}
+		var touched [topicsMax / narrowWidth / 64]uint64
+		last := 0
+		for ; at > 0; at = w.events[at-1].next {
+			e := &w.events[at-1]
+			to := int(e.to) / width
+			counts[e.to]++
+			touched[to>>6] |= 1 << (to & 63)
+			last = max(last, to>>6)
+			if !first {
+				from := int(e.from) / width
+				counts[e.from]--
+				touched[from>>6] |= 1 << (from & 63)
+				last = max(last, from>>6)
+			}
+		}
+		row := bellows.RowID(int(u.words[j]) * w.p.chunks)
+		for i, set := range touched[:last+1] {
+			for ; set != 0; set &= set - 1 {
+				c := i<<6 + bits.TrailingZeros64(set)
+				d := w.delta[c*width : (c+1)*width]
+				t.PushRange(wordTable, row+bellows.RowID(c), d)
+				clear(d)
+			}
+		}
+	}
+	t.PushRange(topicTable, 0, w.moved)
+}
+
+// eachWord calls f for every word of a list, ascending, with its counts as the task pulled them:
+// p.chunks rows, of which the first p.topics values count.
+func (p *problem) eachWord(t *train.Task, words []int32, f func(j int, counts []int32)) {
+	if len(words) == 0 {
+		return
+	}
+	stride := p.width * p.chunks
+	t.Prefetch(wordTable, bellows.RowID(int(words[0])*p.chunks), bellows.RowID((int(words[len(words)-1])+1)*p.chunks))
+	j := 0
+	for b := 0; b+1 < len(p.bounds) && j < len(words); b++ {
+		first, end := int(p.bounds[b])/p.chunks, int(p.bounds[b+1])/p.chunks
+		if int(words[j]) >= end {
+			continue
+		}
+		view := table.Counts(t.PullRange(wordTable, p.bounds[b], p.bounds[b+1]))
+		for ; j < len(words) && int(words[j]) < end; j++ {
+			at := (int(words[j]) - first) * stride
+			f(j, view[at:at+p.topics])
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package lda
+
+import (
+	"math/bits"
+
+	"bellows/train"
+)
+
+// sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three
+// sums,
+//
+//	(n_dk+α_k)(n_kw+β)/(n_k+Vβ) = α_kβ/(n_k+Vβ) + n_dkβ/(n_k+Vβ) + (n_dk+α_k)n_kw/(n_k+Vβ),
+//
+// of which s runs over all topics and is kept up to date, r over the topics of the document, and q
+// over those of the word. Most draws fall into q, whose topics are about in descending order.
+//
+// A word's topics are packed count<<bits | topic. The token in hand stays in its row while its topic
+// is drawn, and its part is subtracted; a topic that does not change then costs no update at all.
+// Rejected: sorting rows exactly, which costs more than the shorter walks save.
+type sparse struct {
+	coef  []float32 // (n_dk + α_k) / (n_k + Vβ)
+	rows  []uint32  // of all words of the unit
+	start []int32   // of each word's row
+	size  []int32   // topics in it
+	s, r  float64
+	lost  bool // a token's topic was not among its word's: the tables disagree
+}
+
+// reachOf is the number of topics that a word's row may come to have.
+func reachOf(present, tokens, topics int) int { return min(topics, present+tokens) }
+
+// load packs the counts of the unit's words.
+func (w *space) loadSparse(t *train.Task, u *unit) {
+	x := &w.sparse
+	x.coef = reserve(x.coef, w.p.topics)
+	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
+	x.rows, x.lost = x.rows[:0], false
+	x.s = 0
+	for k, a := range w.alpha {
+		x.coef[k] = a * w.inv[k]
+		x.s += float64(a * float32(w.p.beta) * w.inv[k])
+	}
+	w.p.eachWord(t, u.words, func(j int, counts []int32) {
+		at := len(x.rows)
+		x.start[j] = int32(at)
+		x.rows = pack(x.rows, counts, w.p.bits)
+		x.size[j] = int32(len(x.rows) - at)
+		for room := reachOf(len(x.rows)-at, int(u.count[j]), w.p.topics); len(x.rows) < at+room; {
+			x.rows = append(x.rows, 0)
+		}
+	})
+}
+
+// pack appends the topics of a word, larger counts before those of half their size.
+func pack(rows []uint32, counts []int32, shift uint) []uint32 {
+	var places [33]int32
+	k := 0
+	for ; k+4 <= len(counts); k += 4 {
+		a, b, c, d := counts[k], counts[k+1], counts[k+2], counts[k+3]
+		if a|b|c|d == 0 {
+			continue
+		}
+		places[bits.Len32(uint32(a))]++
+		places[bits.Len32(uint32(b))]++
+		places[bits.Len32(uint32(c))]++
+		places[bits.Len32(uint32(d))]++
+	}
+	for ; k < len(counts); k++ {
+		places[bits.Len32(uint32(counts[k]))]++
+	}
+	at := int32(0)
+	for size := 32; size > 0; size-- {
+		n := places[size]
+		places[size] = at
+		at += n
+	}
+	from := len(rows)
+	for range at {
+		rows = append(rows, 0)
+	}
+	row := rows[from:]
+	for k, n := range counts {
+		if n != 0 {
+			size := bits.Len32(uint32(n))
+			row[places[size]] = uint32(n)<<shift | uint32(k)
+			places[size]++
+		}
+	}
+	return rows
+}
+
+// sampleSparse draws the topics of one document anew.
+func (w *space) sampleSparse(tokens, z []int32, rng stream) {
+	x := &w.sparse
+	beta, betaSum := float32(w.p.beta), w.betaSum()
+	w.enter(z)
+	r := 0.0
+	for _, k := range w.present {
+		n := float32(w.ndt[k])
+		r += float64(n * beta * w.inv[k])
+		x.coef[k] = (n + w.alpha[k]) * w.inv[k]
+	}
+	x.r = r
+	for i, word := range tokens {
+		old := z[i]
+		row := x.rows[x.start[word] : x.start[word]+x.size[word]]
+
+		// Take the token out, but for its word's row.
+		s, r, inv, coef, n := x.s, x.r, w.inv[old], x.coef[old], w.ndt[old]
+		invOut := 1 / (float32(w.total[old]-1) + betaSum)
+		x.s += float64(w.alpha[old] * beta * (invOut - inv))
+		x.r += float64(beta * (float32(n-1)*invOut - float32(n)*inv))
+		w.inv[old], w.ndt[old] = invOut, n-1
+		own := (float32(n-1) + w.alpha[old]) * invOut
+		x.coef[old] = own
+
+		q := max(0, rowSum(row, x.coef, w.p.bits)-own)
+		k := w.draw(row, old, q, rng.unit())
+		if k == old {
+			x.s, x.r, w.inv[old], x.coef[old], w.ndt[old] = s, r, inv, coef, n
+			continue
+		}
+		w.total[old]--
+		z[i] = k
+		w.join(k, beta, betaSum)
+		x.shift(word, old, k, w.p.bits)
+		w.change(word, old, k)
+	}
+	for _, k := range w.present {
+		x.coef[k] = w.alpha[k] * w.inv[k]
+	}
+}
+
+// join puts the token in hand into a topic.
+func (w *space) join(k int32, beta, betaSum float32) {
+	x := &w.sparse
+	n, inv := w.ndt[k], w.inv[k]
+	if n == 0 {
+		w.meet(k)
+	}
+	w.total[k]++
+	now := 1 / (float32(w.total[k]) + betaSum)
+	x.s += float64(w.alpha[k] * beta * (now - inv))
+	x.r += float64(beta * (float32(n+1)*now - float32(n)*inv))
+	w.inv[k], w.ndt[k] = now, n+1
+	x.coef[k] = (float32(n+1) + w.alpha[k]) * now
+}
+
+// rowSum is the sum over a word's topics of coef times count, in four partial sums.
+func rowSum(row []uint32, coef []float32, shift uint) float32 {
+	mask := uint32(1)<<shift - 1
+	var a, b, c, d float32
+	for len(row) >= 4 {
+		v0, v1, v2, v3 := row[0], row[1], row[2], row[3]
+		a += coef[v0&mask] * float32(v0>>shift)
+		b += coef[v1&mask] * float32(v1>>shift)
+		c += coef[v2&mask] * float32(v2>>shift)
+		d += coef[v3&mask] * float32(v3>>shift)
+		row = row[4:]
+	}
+	for _, v := range row {
+		a += coef[v&mask] * float32(v>>shift)
+	}
+	return (a + b) + (c + d)
+}
+
+// draw chooses a topic: u is uniform on [0, 1). Rounding may carry it beyond the end of a sum; then
+// the last topic of the sum is chosen.
+func (w *space) draw(row []uint32, old int32, q float32, u float64) int32 {
+	x := &w.sparse
+	u *= x.s + x.r + float64(q)
+	if u < float64(q) {
+		return w.drawWord(row, old, float32(u))
+	}
+	u -= float64(q)
+	if u < x.r {
+		beta := float32(w.p.beta)
+		last := old
+		for _, k := range w.present {
+			if w.ndt[k] == 0 {
+				continue
+			}
+			last = k
+			if u -= float64(float32(w.ndt[k]) * beta * w.inv[k]); u < 0 {
+				break
+			}
+		}
+		return last
+	}
+	u -= x.r
+	for k, a := range w.alpha {
+		if u -= float64(a * float32(w.p.beta) * w.inv[k]); u < 0 {
+			return int32(k)
+		}
+	}
+	return int32(len(w.alpha) - 1)
+}
+
+// drawWord chooses among the topics of the word, without the token in hand.
+func (w *space) drawWord(row []uint32, old int32, u float32) int32 {
+	coef, shift := w.sparse.coef, w.p.bits
+	mask := uint32(1)<<shift - 1
+	last := old
+	for _, v := range row {
+		k, n := v&mask, v>>shift
+		if int32(k) == old {
+			if n--; n == 0 {
+				continue
+			}
+		}
+		last = int32(k)
+		if u -= coef[k] * float32(n); u < 0 {
+			return last
+		}
+	}
+	return last
+}
+
+// shift moves a token of a word from one topic to another in the word's row.
+func (x *sparse) shift(word, from, to int32, shift uint) {
+	start, one := x.start[word], uint32(1)<<shift
+	row := x.rows[start : start+x.size[word]]
+	mask := one - 1
+	out, in := -1, -1
+	for i, v := range row {
+		if k := int32(v & mask); k == from {
+			out = i
+		} else if k == to {
+			in = i
+		}
+		if out >= 0 && in >= 0 {
+			break
+		}
+	}
+	if out < 0 {
+		x.lost = true
+		return
+	}
+	row[out] -= one
+	switch gone := row[out] < one; {
+	case gone && in < 0: // the place is free for the new topic
+		row[out] = one | uint32(to)
+		return
+	case gone:
+		last := len(row) - 1
+		row[out] = row[last]
+		if in == last {
+			in = out
+		}
+		row = row[:last]
+		x.size[word]--
+	case in < 0:
+		x.size[word]++
+		x.rows[start+x.size[word]-1] = one | uint32(to)
+		return
+	}
+	if row[in] += one; in > 0 && row[in-1] < row[in] {
+		row[in-1], row[in] = row[in], row[in-1]
+	}
+}
+
+// enter counts a document's topics.
+func (w *space) enter(z []int32) {
+	w.present = w.present[:0]
+	for _, k := range z {
+		if w.ndt[k] == 0 {
+			w.present = append(w.present, k)
+		}
+		w.ndt[k]++
+	}
+}
+
+// meet notes a topic that the document had not, or has no more.
+func (w *space) meet(k int32) {
+	for _, p := range w.present {
+		if p == k {
+			return
+		}
+	}
+	w.present = append(w.present, k)
+}
+
+// leave adds the document to the statistics of α and forgets it.
+func (w *space) leave(learn bool, tokens int) {
+	for _, k := range w.present {
+		if learn {
+			w.stats[k] += rising(float64(w.alpha[k]), int(w.ndt[k]))
+		}
+		w.ndt[k] = 0
+	}
+	if learn {
+		w.stats[len(w.stats)-1] += rising(w.alphaSum, tokens)
+	}
+}

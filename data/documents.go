@@ -1,0 +1,269 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"bellows/data/internal/bags"
+	"bellows/data/internal/lines"
+)
+
+// DocumentSet is documents as bags of words: document d has Count[i] tokens of the word
+// Vocab[Word[i]] for i from Offset[d] to Offset[d+1]-1. Words ascend within a document. Offsets of a
+// view are positions in Word and Count as they stand, so the first one need not be 0.
+type DocumentSet struct {
+	Offset []int64 // documents + 1
+	Word   []int32 // index into Vocab
+	Count  []int32 // at least 1
+	Vocab  []string
+}
+
+// Rows is the number of documents, empty ones included.
+func (s *DocumentSet) Rows() int { return max(0, len(s.Offset)-1) }
+
+// Doc is the words of one document and their counts.
+func (s *DocumentSet) Doc(d int) (word, count []int32) {
+	lo, hi := s.Offset[d], s.Offset[d+1]
+	return s.Word[lo:hi], s.Count[lo:hi]
+}
+
+// Tokens is the number of tokens in all documents.
+func (s *DocumentSet) Tokens() int64 {
+	n := int64(0)
+	if len(s.Offset) > 0 {
+		for _, c := range s.Count[s.Offset[0]:s.Offset[len(s.Offset)-1]] {
+			n += int64(c)
+		}
+	}
+	return n
+}
+
+// View is documents lo to hi-1; nothing is copied.
+func (s *DocumentSet) View(lo, hi int) *DocumentSet {
+	v := *s
+	v.Offset = s.Offset[lo : hi+1 : hi+1]
+	return &v
+}
+
+// Select copies the chosen documents into a set of their own with the same vocabulary.
+func (s *DocumentSet) Select(docs []int) *DocumentSet {
+	out := &DocumentSet{Offset: []int64{0}, Vocab: s.Vocab}
+	for _, d := range docs {
+		word, count := s.Doc(d)
+		out.Word, out.Count = append(out.Word, word...), append(out.Count, count...)
+		out.Offset = append(out.Offset, int64(len(out.Word)))
+	}
+	return out
+}
+
+// documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
+// ratings, tables or examples, and a tokeniser would make nonsense of them.
+func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
+	p := &plan{format: d.opt.Format, label: -1}
+	fields := bytes.Fields(line)
+	switch {
+	case p.format == "docword" || p.format == "text":
+	case p.format != "":
+		return nil, &lines.Fault{Width: 1, What: formatShown[p.format] + " does not hold documents", How: "use --format docword or text"}
+	case len(fields) == 1 && lines.IsDigits(fields[0]):
+		p.format = "docword"
+	case onlyNumbers(line):
+		return nil, &lines.Fault{Width: len(line), What: "the first line holds numbers, not words",
+			How: "documents are text, one a line, or a bag of words whose first three lines are the numbers of documents, words and entries"}
+	default:
+		p.format = "text"
+	}
+	return p, nil
+}
+
+// onlyNumbers reports whether a line is several numbers, as in ratings, tables and LIBSVM.
+func onlyNumbers(line []byte) bool {
+	parts := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:\t|", r) })
+	for _, f := range parts {
+		if !lines.IsNumber(f) {
+			return false
+		}
+	}
+	return len(parts) > 1
+}
+
+// beginDocuments makes or checks the plan of an input of documents from its first block.
+func (r *reader) beginDocuments(n int, j *job) error {
+	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
+	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
+	next, f := d.documentPlan(line)
+	if f == nil && r.plan != nil {
+		f = r.plan.agree(next, r.ins[0].shown())
+	}
+	rest := j.text
+	if f == nil && next.format == "docword" {
+		j.bag, rest, f = lines.ParseBagHeader(j.text, r.opt.Limits.Rows, int64(r.opt.Limits.Features))
+		if f == nil && n > 0 && r.bags[0].Words != j.bag.Words {
+			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
+		}
+		r.bags = append(r.bags, j.bag)
+	}
+	if f != nil {
+		e := locate(j.text, f)
+		e.File = r.ins[n].shown()
+		return e
+	}
+	r.plan = next
+	j.skipped = bytes.Count(j.text[:len(j.text)-len(rest)], []byte("\n"))
+	j.text = rest
+	return nil
+}
+
+// documents joins the pieces of documents.
+func (r *reader) documents(set *Set) (err error) {
+	s, d := &DocumentSet{}, &set.Detected
+	var b *bags.Bags
+	if r.plan.format == "docword" {
+		if b, err = r.bagDocuments(); err == nil {
+			s.Vocab, err = r.vocabulary()
+		}
+	} else {
+		b, s.Vocab = r.textDocuments()
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.opt.Words != nil:
+		d.Dropped = b.Renumber(bags.Numbers(s.Vocab, r.opt.Words))
+		s.Vocab = r.opt.Words
+	case r.plan.format == "text":
+		var kept []int32
+		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
+		for i, w := range kept {
+			s.Vocab[i] = s.Vocab[w]
+		}
+		s.Vocab = s.Vocab[:len(kept):len(kept)]
+	}
+	s.Offset, s.Word, s.Count = b.Offset, b.Word, b.Count
+	if len(s.Word) == 0 && !r.opt.Unlabelled {
+		return &Error{File: r.ins[0].shown(), What: "no document has a word that counts", How: "give documents with words; in text a word has at least 2 characters and a letter"}
+	}
+	set.Documents = s
+	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
+	return nil
+}
+
+// textDocuments joins the documents of a text, and counts words within each.
+func (r *reader) textDocuments() (*bags.Bags, []string) {
+	owner := make([]int, len(r.pieces))
+	for n, p := range r.pieces {
+		owner[n] = p.worker
+	}
+	ids := make([]*lines.IDs, len(r.workers))
+	for n, w := range r.workers {
+		ids[n] = &w.items
+	}
+	vocab, tables := lines.MergeIDs(ids, owner)
+	b := bags.New(0)
+	for _, p := range r.pieces {
+		from := int64(0)
+		for _, end := range p.Ends {
+			tokens := p.Index[from:end]
+			translate(tokens, tokens, tables[p.worker])
+			b.Add(tokens)
+			from = end
+		}
+		*p = piece{}
+	}
+	return b, vocab
+}
+
+// bagDocuments joins the entries of bags of words. Documents that a bag does not mention are empty.
+func (r *reader) bagDocuments() (*bags.Bags, error) {
+	entries := 0
+	for _, p := range r.pieces {
+		entries += len(p.Label)
+	}
+	b := bags.New(entries)
+	next := 0
+	for source, h := range r.bags {
+		name, first, begun := r.ins[source].shown(), b.Len(), len(b.Word)
+		for ; next < len(r.pieces) && r.pieces[next].source == source; next++ {
+			p := r.pieces[next]
+			for i, d := range p.User {
+				at := first + int(d) + 1
+				if at < b.Len() {
+					return nil, &Error{File: name, What: fmt.Sprintf("document %d comes after document %d", d+1, b.Len()-first), How: lines.DocwordOrder}
+				}
+				b.Open(at)
+				b.Put(p.Item[i], int32(p.Label[i]))
+			}
+			*p = piece{}
+		}
+		if got := len(b.Word) - begun; got != h.Entries {
+			return nil, &Error{File: name, What: fmt.Sprintf("the header promises %d entries, there are %d", h.Entries, got),
+				How: "the file is truncated, or its header belongs to another file"}
+		}
+		b.Open(first + h.Docs)
+	}
+	if err := b.Sort(); err != nil {
+		return nil, &Error{File: r.ins[0].shown(), What: err.Error(), How: "add the two counts up on one line"}
+	}
+	return b, nil
+}
+
+// vocabulary is the words of a bag: the file that the option names, or the neighbour vocab.X.txt of
+// docword.X.txt; without either, words are called by their numbers.
+func (r *reader) vocabulary() ([]string, error) {
+	count := r.bags[0].Words
+	in, found, err := r.vocabFile()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return r.readVocabulary(in, count)
+	}
+	if known := r.opt.Words; known != nil {
+		if count > len(known) {
+			return nil, &Error{File: r.ins[0].shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
+				How: "put its vocabulary beside it as vocab.NAME.txt, or name it with --vocab"}
+		}
+		return known[:count], nil
+	}
+	names := make([]string, count)
+	for i := range names {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	return names, nil
+}
+
+func (r *reader) vocabFile() (in input, found bool, err error) {
+	if r.opt.Vocab != "" {
+		in, err = stat(r.opt.Vocab)
+		return in, err == nil, err
+	}
+	folder, name := filepath.Split(r.ins[0].path)
+	if !strings.Contains(name, "docword") {
+		return input{}, false, nil
+	}
+	name = strings.Replace(name, "docword", "vocab", 1)
+	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	for _, name := range []string{name, bare, bare + ".gz", bare + ".zst"} {
+		if in, err := stat(folder + name); err == nil {
+			return in, true, nil
+		}
+	}
+	return input{}, false, nil
+}
+
+func (r *reader) readVocabulary(in input, count int) ([]string, error) {
+	s, err := openStream(in, r.opt)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	words, defect, err := bags.Vocabulary(s, count, r.ins[0].shown())
+	if defect != nil {
+		return nil, &Error{File: in.shown(), Line: defect.Line, Column: min(1, defect.Line), What: defect.What, How: defect.How}
+	}
+	return words, err
+}

@@ -1,0 +1,197 @@
+package data
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// files writes files into a folder of the test's own.
+func files(t *testing.T, content map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range content {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func readDocuments(t *testing.T, opt Options, paths ...string) *Set {
+	t.Helper()
+	set, err := Read(context.Background(), paths, Documents, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDocuments(t, set.Join().Documents)
+	return set
+}
+
+// checkDocuments wants the invariants that the doc comments state.
+func checkDocuments(t *testing.T, s *DocumentSet) {
+	t.Helper()
+	tokens := int64(0)
+	for d := range s.Rows() {
+		word, count := s.Doc(d)
+		for i, w := range word {
+			if w < 0 || int(w) >= len(s.Vocab) || i > 0 && w <= word[i-1] || count[i] < 1 {
+				t.Fatalf("document %d: words %v, counts %v of %d words", d, word, count, len(s.Vocab))
+			}
+			tokens += int64(count[i])
+		}
+	}
+	if tokens != s.Tokens() {
+		t.Fatalf("%d tokens, not %d", s.Tokens(), tokens)
+	}
+}
+
+// shown is documents as words, for comparing.
+func shown(s *DocumentSet) (docs []string) {
+	for d := range s.Rows() {
+		word, count := s.Doc(d)
+		var all []string
+		for i, w := range word {
+			for range count[i] {
+				all = append(all, s.Vocab[w])
+			}
+		}
+		docs = append(docs, strings.Join(all, " "))
+	}
+	return docs
+}
+
+const bagText = "4\n3\n5\n1 1 2\n1 3 1\n2 3 1\n2 2 1\n4 1 1\n"
+
+func TestBagOfWords(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"docword.x.txt": bagText, "vocab.x.txt": "ape\nbee\ncat\n", "other.txt": bagText, "names": "x\ny\nz\n"})
+	set := readDocuments(t, Options{}, filepath.Join(dir, "docword.x.txt"))
+	if got, want := shown(set.Documents), []string{"ape ape cat", "bee cat", "", "ape"}; !slices.Equal(got, want) {
+		t.Errorf("documents %q, not %q", got, want)
+	}
+	if got, want := set.Detected.String(), "4 documents × 3 words, 6 tokens, docword"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	for opt, want := range map[string]string{"": "1 1 3", filepath.Join(dir, "names"): "x x z"} {
+		set = readDocuments(t, Options{Vocab: opt}, filepath.Join(dir, "other.txt"))
+		if got := shown(set.Documents)[0]; got != want {
+			t.Errorf("vocabulary %q gives %q, not %q", opt, got, want)
+		}
+	}
+}
+
+func TestBagsTogetherPackedAndInSplits(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"docword.a.txt": bagText, "vocab.a.txt": "ape\nbee\ncat\n"})
+	a, b := filepath.Join(dir, "docword.a.txt"), filepath.Join(dir, "docword.b.txt.gz")
+	f, err := os.Create(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	if _, err := z.Write([]byte("2\n3\n1\n2 2 7\n")); err != nil || z.Close() != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	set := readDocuments(t, Options{Splits: 3}, a, b)
+	whole := set.Join().Documents
+	if got, want := shown(whole)[3:], []string{"ape", "", "bee bee bee bee bee bee bee"}; !slices.Equal(got, want) {
+		t.Errorf("documents %q, not %q", got, want)
+	}
+	var parts []string
+	for i := range set.Splits() {
+		parts = append(parts, shown(set.Split(i).Documents)...)
+	}
+	if !slices.Equal(parts, shown(whole)) || set.Rows() != 6 {
+		t.Errorf("splits %q, whole %q", parts, shown(whole))
+	}
+	if got := shown(whole.Select([]int{3, 0})); !slices.Equal(got, []string{"ape", "ape ape cat"}) {
+		t.Errorf("selected %q", got)
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	text := "The cat’s 2 hats, don't they? A1 x\n\nÜber Café naïve—well\r\n'quoted' -- 12 3.5 end'\n" + strings.Repeat("y", 60)
+	dir := files(t, map[string]string{"a.txt": text})
+	set := readDocuments(t, Options{}, filepath.Join(dir, "a.txt"))
+	want := []string{"the cat's hats don't they a1", "", "über café naïve well", "quoted end", ""}
+	if got := shown(set.Documents); !slices.Equal(got, want) {
+		t.Errorf("documents %q, not %q", got, want)
+	}
+	if got, want := set.Detected.String(), "5 documents × 12 words, 12 tokens, text"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+}
+
+func TestRareAndCommonWordsOfTextAreLeftOut(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for d := range 30 {
+		b.WriteString("the " + []string{"red", "blue"}[d%2])
+		if d == 7 {
+			b.WriteString(" once")
+		}
+		b.WriteString("\n")
+	}
+	dir := files(t, map[string]string{"a.txt": b.String(), "b.txt": "the once red blue green\n"})
+	train := readDocuments(t, Options{}, filepath.Join(dir, "a.txt"))
+	if got := train.Documents.Vocab; !slices.Equal(got, []string{"red", "blue"}) || train.Detected.Rare != 1 || train.Detected.Common != 1 {
+		t.Errorf("vocabulary %q, detected %v", got, train.Detected)
+	}
+	test := readDocuments(t, Options{}.Like(train), filepath.Join(dir, "b.txt"))
+	if got := shown(test.Documents); !slices.Equal(got, []string{"red blue"}) || test.Detected.Dropped != 3 {
+		t.Errorf("test document %q, %d dropped", got, test.Detected.Dropped)
+	}
+}
+
+// A bag of other words than a model's is read by the names of its words, or by their numbers.
+func TestBagLikeAnother(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"docword.x.txt": bagText, "vocab.x.txt": "dog\ncat\nape\n", "bare.txt": bagText})
+	set := readDocuments(t, Options{Words: []string{"ape", "cat"}}, filepath.Join(dir, "docword.x.txt"))
+	if got := shown(set.Documents); !slices.Equal(got, []string{"ape", "ape cat", "", ""}) || set.Detected.Dropped != 3 {
+		t.Errorf("documents %q, %d dropped", got, set.Detected.Dropped)
+	}
+	set = readDocuments(t, Options{Words: []string{"a", "b", "c", "d"}}, filepath.Join(dir, "bare.txt"))
+	if got := shown(set.Documents)[0]; got != "a a c" {
+		t.Errorf("by number %q", got)
+	}
+}
+
+func TestFormatOfDocuments(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"12\n3\n4\n1 1 1\n": "docword", "12 apes\n": "text", "hello\n": "text", "\nx y\n": "text", "route 66\n": "text",
+		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "",
+	} {
+		d := &detector{kind: Documents, opt: &Options{}, in: input{name: "x"}}
+		line, _, _ := strings.Cut(text, "\n")
+		p, f := d.documentPlan([]byte(line))
+		if want == "" && f == nil || want != "" && (f != nil || p.format != want) {
+			t.Errorf("%q: %+v, %+v; want %q", text, p, f, want)
+		}
+	}
+}
+
+func TestBlocksAndWorkersDoNotChangeDocuments(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("one two three\nfour two\n\nfive six seven eight\n", 40)
+	dir := files(t, map[string]string{"a.txt": text, "b.txt": bagText})
+	for _, name := range []string{"a.txt", "b.txt"} {
+		path := filepath.Join(dir, name)
+		want := readDocuments(t, Options{Workers: 1}, path).Documents
+		for _, workers := range []int{1, 3} {
+			got := readDocuments(t, Options{Workers: workers, blockBytes: 30}, path).Documents
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %d workers give %q, not %q", name, workers, shown(got), shown(want))
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Package bags joins documents as bags of words.
+//
+// The caller's duties, in order: New; then for each document Add its tokens in any order, or Open it
+// and Put its entries; then Sort, which finds words that a document has twice; then Prune, or
+// Renumber into another vocabulary. The slices belong to the caller afterwards.
+//
+// The package refuses nothing but words given twice: who reads the input checks its numbers.
+package bags
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bags are documents: document d has Count[i] tokens of Word[i] for i from Offset[d] to Offset[d+1]-1.
+type Bags struct {
+	Offset []int64 // documents + 1
+	Word   []int32
+	Count  []int32
+}
+
+// New is no documents, with room for that many entries.
+func New(entries int) *Bags {
+	return &Bags{Offset: []int64{0}, Word: make([]int32, 0, entries), Count: make([]int32, 0, entries)}
+}
+
+// Len is the number of documents.
+func (b *Bags) Len() int { return len(b.Offset) - 1 }
+
+// Add appends one document, given as its tokens, which it sorts.
+func (b *Bags) Add(tokens []int32) {
+	slices.Sort(tokens)
+	for i, w := range tokens {
+		if i > 0 && w == tokens[i-1] {
+			b.Count[len(b.Count)-1]++
+			continue
+		}
+		b.Word, b.Count = append(b.Word, w), append(b.Count, 1)
+	}
+	b.Open(b.Len() + 1)
+}
+
+// Open appends empty documents until there are n.
+func (b *Bags) Open(n int) {
+	for b.Len() < n {
+		b.Offset = append(b.Offset, int64(len(b.Word)))
+	}
+}
+
+// Put appends an entry to the last document.
+func (b *Bags) Put(word, count int32) {
+	b.Word, b.Count = append(b.Word, word), append(b.Count, count)
+	b.Offset[len(b.Offset)-1] = int64(len(b.Word))
+}
+
+// Sort puts the words of each document in ascending order. A word that a document has twice is an error.
+func (b *Bags) Sort() error {
+	var order []int64 // word, then count
+	for d := range b.Len() {
+		lo, hi := b.Offset[d], b.Offset[d+1]
+		word, count := b.Word[lo:hi], b.Count[lo:hi]
+		if !slices.IsSorted(word) {
+			order = order[:0]
+			for i, w := range word {
+				order = append(order, int64(w)<<32|int64(count[i]))
+			}
+			slices.Sort(order)
+			for i, o := range order {
+				word[i], count[i] = int32(o>>32), int32(o)
+			}
+		}
+		for i := 1; i < len(word); i++ {
+			if word[i] == word[i-1] {
+				return fmt.Errorf("document %d has the word %d twice", d+1, word[i]+1)
+			}
+		}
+	}
+	return nil
+}
+
+// Words that say nothing of what a document is about: those of almost no document, and those of most.
+// Few documents tell neither.
+const (
+	pruneDocs     = 20 // documents from which on words are left out
+	rareDocs      = 2  // a word of fewer documents is left out
+	commonPercent = 50 // a word of more documents than that is left out
+)
+
+// Prune leaves out rare and common words of a vocabulary of that size. kept is the numbers of the
+// others, ascending; their new numbers are the places there.
+func (b *Bags) Prune(words int) (kept []int32, rare, common int) {
+	docs := make([]int, words)
+	for _, w := range b.Word {
+		docs[w]++
+	}
+	table := make([]int32, words)
+	for w, n := range docs {
+		table[w] = -1
+		switch {
+		case b.Len() >= pruneDocs && n < rareDocs:
+			rare++
+		case b.Len() >= pruneDocs && n*100 > b.Len()*commonPercent:
+			common++
+		default:
+			table[w] = int32(len(kept))
+			kept = append(kept, int32(w))
+		}
+	}
+	b.Renumber(table)
+	return kept, rare, common
+}
+
+// Renumber gives words the numbers of table, no two the same, and leaves out those of number -1; it
+// returns how many tokens that were.
+func (b *Bags) Renumber(table []int32) (dropped int64) {
+	kept, from := 0, int64(0)
+	for d := range b.Len() {
+		end := b.Offset[d+1]
+		for i := from; i < end; i++ {
+			if w := table[b.Word[i]]; w < 0 {
+				dropped += int64(b.Count[i])
+			} else {
+				b.Word[kept], b.Count[kept] = w, b.Count[i]
+				kept++
+			}
+		}
+		from = end
+		b.Offset[d+1] = int64(kept)
+	}
+	b.Word, b.Count = b.Word[:kept], b.Count[:kept]
+	if err := b.Sort(); err != nil {
+		panic("bags: the table gives two words one number")
+	}
+	return dropped
+}
+
+// Numbers is the place in to of each word of from, -1 where it is not there.
+func Numbers(from, to []string) []int32 {
+	known := make(map[string]int32, len(to))
+	for i, w := range to {
+		known[w] = int32(i)
+	}
+	table := make([]int32, len(from))
+	for i, w := range from {
+		table[i] = -1
+		if at, ok := known[w]; ok {
+			table[i] = at
+		}
+	}
+	return table
+}

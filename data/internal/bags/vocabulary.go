@@ -1,0 +1,49 @@
+package bags
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Defect is what is wrong with a vocabulary.
+type Defect struct {
+	Line      int // from 1; 0: of the file as a whole
+	What, How string
+}
+
+// Vocabulary reads one word a line, as many as the bag of that name has. err is the reader's.
+func Vocabulary(from io.Reader, count int, bag string) (words []string, defect *Defect, err error) {
+	words = make([]string, 0, min(count, 1<<20))
+	seen := make(map[string]int, min(count, 1<<20))
+	in := bufio.NewReaderSize(from, 64<<10)
+	for line := 1; ; line++ {
+		text, err := in.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return nil, nil, err
+		}
+		if text == "" {
+			break
+		}
+		word := strings.TrimRight(text, "\r\n")
+		before, twice := seen[word]
+		switch {
+		case word == "":
+			return nil, &Defect{line, "a word is missing", "line i is the word of number i; remove the blank line"}, nil
+		case !utf8.ValidString(word) || strings.ContainsRune(word, 0):
+			return nil, &Defect{line, "the word is not UTF-8 text", "is this the vocabulary?"}, nil
+		case twice:
+			return nil, &Defect{line, fmt.Sprintf("the word is that of line %d", before), "give each word one line"}, nil
+		case len(words) == count:
+			return nil, &Defect{line, fmt.Sprintf("there are more words than the %d of %s", count, bag), "name the vocabulary of this bag with --vocab"}, nil
+		}
+		seen[word] = line
+		words = append(words, word)
+	}
+	if len(words) < count {
+		return nil, &Defect{0, fmt.Sprintf("it has %d words, %s has %d", len(words), bag, count), "name the vocabulary of this bag with --vocab"}, nil
+	}
+	return words, nil, nil
+}

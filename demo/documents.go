@@ -1,0 +1,44 @@
+package demo
+
+import (
+	"slices"
+
+	"bellows/data"
+)
+
+// makeDocuments plants topics: each has 60 words of its own, low ones more often, and a document mixes
+// three of them with words that all documents share.
+func makeDocuments(s *source) *data.DocumentSet {
+	const own = 60
+	set := &data.DocumentSet{Offset: []int64{0}, Vocab: names("word", words)}
+	home := make([][own]int32, topics)
+	for k := range home {
+		for i := range home[k] {
+			home[k][i] = int32(s.skewed(words))
+		}
+	}
+	for range documents {
+		var mixed [3]int
+		for i := range mixed {
+			mixed[i] = s.skewed(topics)
+		}
+		bag := make([]int32, tokens/2+int(s.unit()*tokens))
+		for i := range bag {
+			if s.unit() < 0.2 {
+				bag[i] = int32(s.skewed(words))
+				continue
+			}
+			bag[i] = home[mixed[s.skewed(len(mixed))]][s.skewed(own)]
+		}
+		slices.Sort(bag)
+		for i, w := range bag {
+			if i > 0 && w == bag[i-1] {
+				set.Count[len(set.Count)-1]++
+				continue
+			}
+			set.Word, set.Count = append(set.Word, w), append(set.Count, 1)
+		}
+		set.Offset = append(set.Offset, int64(len(set.Word)))
+	}
+	return set
+}
