@@ -47,8 +47,8 @@ var rooms = []room{
 	// Floor 1, ports: an interface, its fake, its conformance suite.
 	{path: "wire", floor: 1, sees: 0},
 	{path: "transport", floor: 1, sees: 0},
-	{path: "transport/mem", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
-	{path: "transport/transporttest", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
+	{path: "transport/mem", floor: 1, sees: 0, also: []string{"transport", "wire"}, fake: true},
+	{path: "transport/transporttest", floor: 1, sees: 0, also: []string{"transport", "wire"}, fake: true},
 	{path: "blob", floor: 1, sees: 0},
 	{path: "blob/mem", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
 	{path: "blob/blobtest", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
@@ -104,7 +104,7 @@ var rooms = []room{
 	{path: "api", floor: 6, sees: 3},
 	{path: "web", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
 	{path: "kube", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
-	{path: "transport/tcp", floor: 6, sees: 0, also: []string{"transport"}, leaf: true},
+	{path: "transport/sock", floor: 6, sees: 0, also: []string{"transport", "wire"}, leaf: true},
 	{path: "blob/file", floor: 6, sees: 0, also: []string{"blob"}, leaf: true},
 	{path: "registry/etcd", floor: 6, sees: 0, also: []string{"registry"}, leaf: true},
 
@@ -130,6 +130,9 @@ var edges = []edge{
 	{"store", "rule", "merging a delta runs the table's rule on the row"},
 	{"delta", "table", "a delta has the width and type of its table's rows"},
 	{"route", "table", "a route cuts tables into partitions"},
+
+	// Ports.
+	{"transport", "wire", "a stream is cut into frames by their headers"},
 
 	// Training.
 	{"run", "train", "a run that was interrupted keeps the image of its job"},

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows"
+)
+
+// ends is what one side hears, and a record of what it says.
+type ends struct {
+	io.Reader
+	io.Writer
+}
+
+func config(t *testing.T, node bellows.NodeID) Config {
+	t.Helper()
+	c, err := Config{Self: Hello{Token: Token{1}, Node: node}}.Filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRefusingKeepsTheToken wants a listener to say nothing of its token to whom it turns away.
+func TestRefusingKeepsTheToken(t *testing.T) {
+	t.Parallel()
+	c := config(t, 2)
+	c.Self.Token = Token([]byte("secret of a job!"))
+	c.Admit = Only(1)
+	stranger := Hello{Lowest: 1, Highest: 1, Node: 1, Token: Token{9}}
+	other := Hello{Lowest: 1, Highest: 1, Node: 7, Token: c.Self.Token}
+	newer := Hello{Lowest: 4, Highest: 4, Node: 1}
+	for _, h := range []Hello{stranger, other, newer} {
+		var said bytes.Buffer
+		_, err := c.Answer(ends{bytes.NewReader(appendGreeting(nil, h, nil)), &said})
+		if refusal := (*Refusal)(nil); !errors.As(err, &refusal) || refusal.ByPeer || refusal.Peer.Node != h.Node {
+			t.Errorf("node %d: %v", h.Node, err)
+		}
+		if bytes.Contains(said.Bytes(), c.Self.Token[:]) {
+			t.Errorf("node %d was told the token", h.Node)
+		}
+	}
+}
+
+// TestStrangersGetNoAnswer wants silence towards what does not speak the protocol.
+func TestStrangersGetNoAnswer(t *testing.T) {
+	t.Parallel()
+	c := config(t, 2)
+	for in, want := range map[string]string{
+		strings.Repeat("GET / HTTP/1.1\r\n", 5): "another program",
+		"BELLOWS\n":                             "unexpected EOF",
+		"":                                      "unexpected EOF",
+	} {
+		var said bytes.Buffer
+		if _, err := c.Answer(ends{strings.NewReader(in), &said}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", in, err)
+		}
+		if said.Len() > 0 {
+			t.Errorf("%q was answered with %x", in, said.Bytes())
+		}
+	}
+}
+
+// TestGreetingMustStay wants the third greeting to be the first one again.
+func TestGreetingMustStay(t *testing.T) {
+	t.Parallel()
+	c := config(t, 2)
+	first := Hello{Lowest: 1, Highest: 1, Node: 1, Token: Token{1}}
+	changed := first
+	changed.Node = 5
+	in := appendGreeting(appendGreeting(nil, first, nil), changed, nil)
+	if _, err := c.Answer(ends{bytes.NewReader(in), io.Discard}); err == nil || !strings.Contains(err.Error(), "changed") {
+		t.Error(err)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	token := Token{1}
+	for want, c := range map[string]Config{
+		"token is missing": {},
+		"lowest":           {Self: Hello{Token: token, Lowest: 3, Highest: 2}},
+		"negative":         {Self: Hello{Token: token}, GreetTimeout: -1},
+		"is negative":      {Self: Hello{Token: token}, ReadSilence: -time.Second},
+	} {
+		if _, err := c.Filled(); err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	c := config(t, 1)
+	if c.GreetTimeout <= 0 || c.WriteStall <= 0 || c.ReadSilence != 0 || c.Self.Highest != VersionHighest {
+		t.Errorf("the defaults are %+v", c)
+	}
+}

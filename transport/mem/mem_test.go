@@ -1,0 +1,22 @@
+package mem_test
+
+import (
+	"testing"
+
+	"bellows/transport"
+	"bellows/transport/mem"
+	"bellows/transport/transporttest"
+)
+
+func TestConforms(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	transporttest.Run(t, func(t *testing.T, c transport.Config) transport.Transport {
+		t.Helper()
+		node, err := network.Join(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return node
+	}, func(*testing.T) string { return "" })
+}

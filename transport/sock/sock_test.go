@@ -1,0 +1,33 @@
+package sock_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"bellows/transport"
+	"bellows/transport/sock"
+	"bellows/transport/transporttest"
+)
+
+func open(t *testing.T, c transport.Config) transport.Transport {
+	t.Helper()
+	s, err := sock.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTCPConforms(t *testing.T) {
+	t.Parallel()
+	transporttest.Run(t, open, func(*testing.T) string { return "tcp:127.0.0.1:0" })
+}
+
+func TestUnixConforms(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "s") // the transport makes it
+	var next atomic.Int64
+	transporttest.Run(t, open, func(*testing.T) string { return fmt.Sprintf("unix:%s/%d", folder, next.Add(1)) })
+}
