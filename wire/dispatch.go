@@ -1,6 +1,10 @@
 package wire
 
-import "bellows"
+import (
+	"slices"
+
+	"bellows"
+)
 
 func (b *Batch) dispatch(m *Dispatch) error {
 	if len(m.Tasks) > listMax {
@@ -16,17 +20,19 @@ func (b *Batch) dispatch(m *Dispatch) error {
 	return nil
 }
 
-func (m *Dispatch) decode(payload []byte) error {
+func (d *Dispatch) decode(payload []byte) error {
+	d.Tasks = slices.Grow(d.Tasks, count(payload, 2<<3|sized))
+	d.args = slices.Grow(d.args, len(payload)/8)
 	f := fields{b: payload}
 	for f.next() {
 		switch f.key {
 		case 1<<3 | varint:
-			m.Commit = bellows.CommitNumber(f.num)
+			d.Commit = bellows.CommitNumber(f.num)
 		case 2<<3 | sized:
-			f.room(len(m.Tasks))
-			u, args, err := numbered(f.data, &m.args)
+			f.room(len(d.Tasks))
+			u, args, err := numbered(f.data, &d.args)
 			f.fail(err)
-			m.Tasks = append(m.Tasks, Task{u, args})
+			d.Tasks = append(d.Tasks, Task{u, args})
 		}
 	}
 	return f.err

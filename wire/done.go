@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"slices"
 
 	"bellows"
 )
@@ -24,24 +25,27 @@ func (b *Batch) done(m *Done) error {
 	return nil
 }
 
-func (m *Done) decode(payload []byte) error {
+func (d *Done) decode(payload []byte) error {
+	d.Pairs = slices.Grow(d.Pairs, count(payload, 3<<3|sized))
+	d.Results = slices.Grow(d.Results, count(payload, 4<<3|sized))
+	d.numbers = slices.Grow(d.numbers, len(payload)/8)
 	f := fields{b: payload}
 	for f.next() {
 		switch f.key {
 		case 1<<3 | sized:
-			f.fail(flushOf(f.data, &m.Flush))
+			f.fail(flushOf(f.data, &d.Flush))
 		case 2<<3 | varint:
-			m.Clock = bellows.Clock(f.sint32())
+			d.Clock = bellows.Clock(f.sint32())
 		case 3<<3 | sized:
-			f.room(len(m.Pairs))
+			f.room(len(d.Pairs))
 			p, err := pairOf(f.data)
 			f.fail(err)
-			m.Pairs = append(m.Pairs, p)
+			d.Pairs = append(d.Pairs, p)
 		case 4<<3 | sized:
-			f.room(len(m.Results))
-			u, values, err := numbered(f.data, &m.numbers)
+			f.room(len(d.Results))
+			u, values, err := numbered(f.data, &d.numbers)
 			f.fail(err)
-			m.Results = append(m.Results, Result{u, values})
+			d.Results = append(d.Results, Result{u, values})
 		}
 	}
 	return f.err

@@ -16,8 +16,8 @@ var (
 	errNoUnit = errors.New("an element names no unit")
 )
 
-// listMax is the longest list of a control message. An element takes at least four bytes on the wire and at
-// most 56 in memory.
+// listMax is the longest list of a control message. An element takes at most twelve times as many bytes in
+// memory as on the wire.
 const listMax = 1 << 18
 
 // The wire types of protobuf, as the low bits of fields.key.
@@ -128,6 +128,17 @@ func (f *fields) varints(yield func(uint64)) {
 		yield(x)
 		b = b[n:]
 	}
+}
+
+// count is how many fields of a key a message has, for taking memory once; at most as many as a list may have.
+func count(b []byte, key uint64) (n int) {
+	f := fields{b: b}
+	for f.next() {
+		if f.key == key {
+			n++
+		}
+	}
+	return min(n, listMax)
 }
 
 // room refuses a list that is full.

@@ -90,12 +90,6 @@ func (r *reader) reserved(n uint64) {
 	}
 }
 
-// part cuts off n entries of size bytes each.
-func (r *reader) part(n uint32, size uint64) reader {
-	b := r.take(uint64(n) * size)
-	return reader{b: b, err: r.err}
-}
-
 // words takes an array of n numbers in place.
 func words[T word](r *reader, n uint32) []T {
 	b := r.take(4 * uint64(n))

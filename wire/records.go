@@ -1,6 +1,10 @@
 package wire
 
-import "bellows"
+import (
+	"slices"
+
+	"bellows"
+)
 
 func (b *Batch) records(m *Records) error {
 	units := 0
@@ -23,40 +27,55 @@ func (b *Batch) records(m *Records) error {
 	return nil
 }
 
-func (m *Records) decode(payload []byte) error {
+func (r *Records) decode(payload []byte) error {
+	r.grow(payload)
 	f := fields{b: payload}
 	for f.next() {
 		if f.key == 1<<3|sized {
-			f.room(len(m.List))
-			f.fail(m.record(f.data))
+			f.room(len(r.List))
+			f.fail(r.record(f.data))
 		}
 	}
 	return f.err
 }
 
+// grow makes room for the records and units of a payload.
+func (r *Records) grow(payload []byte) {
+	f := fields{b: payload}
+	list, units := 0, 0
+	for f.next() {
+		if f.key == 1<<3|sized {
+			list++
+			units += count(f.data, 3<<3|sized)
+		}
+	}
+	r.List = slices.Grow(r.List, min(list, listMax))
+	r.units = slices.Grow(r.units, min(units, listMax))
+}
+
 // record appends a record, which without its units is longer than four bytes.
-func (m *Records) record(b []byte) error {
+func (r *Records) record(b []byte) error {
 	f := fields{b: b}
-	r := Record{}
-	at := len(m.units)
+	one := Record{}
+	at := len(r.units)
 	for f.next() {
 		switch f.key {
 		case 1<<3 | varint:
-			r.Number = bellows.CommitNumber(f.num)
+			one.Number = bellows.CommitNumber(f.num)
 		case 2<<3 | sized:
-			f.fail(flushOf(f.data, &r.Flush))
+			f.fail(flushOf(f.data, &one.Flush))
 		case 3<<3 | sized:
-			f.room(len(m.units))
+			f.room(len(r.units))
 			u := bellows.Unit{}
 			f.fail(unitOf(f.data, &u))
 			f.fail(whole(&u))
-			m.units = append(m.units, u)
+			r.units = append(r.units, u)
 		}
 	}
-	if r.Number == 0 {
+	if one.Number == 0 {
 		f.fail(errNumber)
 	}
-	r.Units = m.units[at:len(m.units):len(m.units)]
-	m.List = append(m.List, r)
+	one.Units = r.units[at:len(r.units):len(r.units)]
+	r.List = append(r.List, one)
 	return f.err
 }

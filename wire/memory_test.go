@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"testing"
+)
+
+// TestMemory gives Decode the payloads that cost the most memory for a byte, whole and broken, and wants
+// no more taken than the page says.
+func TestMemory(t *testing.T) {
+	const size = 256 << 10
+	pulls := make([]byte, 32+size)
+	binary.LittleEndian.PutUint32(pulls[24:], size/pullPartSize)
+	answers := make([]byte, 16+size/rowsPartSize*rowsPartSize)
+	binary.LittleEndian.PutUint32(answers[8:], size/rowsPartSize)
+	chunks := make([]byte, 32+size/chunkSize*chunkSize)
+	binary.LittleEndian.PutUint32(chunks[24:], size/chunkSize)
+	boast := make([]byte, 32)
+	binary.LittleEndian.PutUint32(boast[24:], math.MaxUint32)
+	record := append([]byte{0x0a, 4, 0x08, 1, 0x1a, 0}, 0x0a, 2, 0x08, 1)
+	for _, c := range []struct {
+		name    string
+		kind    uint8
+		payload []byte
+	}{
+		{"pull", kindPull, pulls},
+		{"rows", kindRows, answers},
+		{"push", kindPush, chunks},
+		{"a boasting pull", kindPull, boast},
+		{"a boasting push", kindPush, boast},
+		{"done of pairs", kindDone, bytes.Repeat([]byte{0x1a, 0}, size/2)},
+		{"done of results", kindDone, bytes.Repeat([]byte{0x22, 2, 0x0a, 0}, size/4)},
+		{"dispatch", kindDispatch, bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4)},
+		{"dispatch that breaks off", kindDispatch, append(bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4), 0x12)},
+		{"records", kindRecords, bytes.Repeat(record, size/len(record))},
+		{"end", kindEnd, bytes.Repeat([]byte{0x18, 1}, size/2)},
+	} {
+		h := sealed(Header{Kind: c.kind}, c.payload)
+		payload := alignedCopy(c.payload)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = Decode(h, payload)
+		runtime.ReadMemStats(&after)
+		taken := after.TotalAlloc - before.TotalAlloc
+		if most := uint64(14*len(payload) + 64<<10); taken > most {
+			t.Errorf("%s of %d bytes took %d bytes", c.name, len(payload), taken)
+		}
+	}
+}
