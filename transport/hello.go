@@ -64,8 +64,8 @@ const (
 // Refusal is the error of a handshake that one side ended. Both sides print the same sentence.
 type Refusal struct {
 	Reason   Reason
-	Peer     Hello // without its token
-	ByPeer   bool  // whether the other side refused
+	Peer     Hello  // without its token
+	ByPeer   bool   // whether the other side refused
 	Sentence string // at most 255 bytes, printable
 }
 
