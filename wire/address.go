@@ -4,6 +4,18 @@
 //
 // A message is sent once, by pointer, and belongs to its receiver, which calls Free when it has done
 // with it; the sender looks at it no more. What a field borrows from elsewhere is said at the field.
+//
+// Between processes, the sender's and then the receiver's duties in order:
+//
+//  1. Add messages to a Batch, which then stands for their receivers, and write its Buffers.
+//  2. Reset the batch when they are written. What its messages hold must not change before.
+//  3. Read HeaderSize bytes and give them to ParseHeader: only what it accepts is fit to take memory by.
+//  4. Read the payload into Header.Payload, and give both to Decode. Any error so far ends the connection.
+//  5. Check what the message says against the job: the sender's address, tables, partitions, rows, widths.
+//  6. Free the message when nobody looks at its lists any more; Pull and Granted say who may for longer.
+//
+// The package refuses to open, read or write anything, to number, repeat or order frames, and to know a
+// job's tables. The format is in docs/5-wire.md, and pinned under testdata.
 package wire
 
 import (

@@ -115,7 +115,7 @@ type Subtree struct {
 // LeaseEnd ends an exclusive lease as part of a flush.
 type LeaseEnd struct {
 	Pair
-	Values []float32 // the partition's new values; the slab itself within one node
+	Values []float32 // the partition's new values; the slab itself within one node, else unchanged as chunks are
 }
 
 // Held tells a client that all parts of a flush for this lane are held.
