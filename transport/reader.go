@@ -72,7 +72,7 @@ func (r *Reader) fill(n int) error {
 
 const (
 	direct = readerSize / 4 // payloads from here on are read into their own memory
-	beside = 1 << 10        // what is read beside the header that follows one
+	beside = 4 << 10        // what is read beside the header that follows one
 )
 
 // payload fills b from the buffer, and from the stream.

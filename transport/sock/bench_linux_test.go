@@ -38,7 +38,7 @@ func batch(size int) int { return max(1, 32<<10/size) }
 func pushFrames(b *testing.B, address string, size int) {
 	from, to := connected(b, address)
 	values := make([]float32, size/4)
-	push := wire.NewPush()
+	push := wire.New[wire.Push]()
 	push.Chunks = append(push.Chunks, wire.Chunk{Values: values})
 	envelope := wire.Envelope{To: wire.Address{Node: 2, Role: wire.Lane}, Message: push}
 	measure(b, size, func(n int) error {

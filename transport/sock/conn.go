@@ -14,11 +14,10 @@ import (
 )
 
 // Buffers up to joinMax bytes are copied together, up to scratchSize, since handing one to the kernel costs about as much
-// as copying that many; larger ones are handed over where they are. vectorMax buffers at a time, the kernel's limit.
+// as copying that many; larger ones are handed over where they are.
 const (
 	joinMax     = 4 << 10
 	scratchSize = 64 << 10
-	vectorMax   = 1024
 )
 
 type conn struct {
@@ -102,7 +101,7 @@ func (c *conn) write(buffers [][]byte) error {
 			continue
 		}
 		small := len(b) <= joinMax
-		if len(c.vector) == vectorMax || small && len(c.scratch)+len(b) > scratchSize {
+		if small && len(c.scratch)+len(b) > scratchSize {
 			if err := c.flush(); err != nil {
 				return err
 			}
@@ -145,14 +144,16 @@ func (c *conn) flush() error {
 	return nil
 }
 
-// plain is the cause of an error of package net, without the addresses, which ours have already. What a dead peer leaves
-// behind is the end of the stream.
+// plain is the cause of an error of package net, without the addresses, which ours have already. What a dead peer or a
+// vanished host leaves behind is the end of the stream.
 func plain(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Err != nil {
 		err = op.Err
 	}
-	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("%w (%v)", io.ErrUnexpectedEOF, err)
+	for _, dead := range []error{syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if errors.Is(err, dead) {
+			return fmt.Errorf("%w (%w)", io.ErrUnexpectedEOF, err)
+		}
 	}
 	return err
 }

@@ -132,7 +132,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	hasty := node(2)
 	hasty.GreetTimeout = 20 * time.Millisecond
 	for _, address := range []string{"tcp:127.0.0.1:0", "unix:" + filepath.Join(private(t), "s")} {
-		l, patient := listen(t, hasty, address), address
+		l := listen(t, hasty, address)
 		network, place, _ := strings.Cut(l.Address(), ":")
 		for said, want := range map[string]string{
 			"":                                 "no handshake within 20ms",
@@ -149,7 +149,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := l.Accept(t.Context()); err == nil || errors.Is(err, net.ErrClosed) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s said %q: %v", patient, said, err)
+				t.Errorf("%s was told %q: %v", address, said, err)
 			}
 		}
 	}

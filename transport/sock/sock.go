@@ -9,7 +9,8 @@
 // listens, and a file of any other kind, is an error.
 //
 // TCP connections send at once (no Nagle) and probe a silent peer, so that a host that vanished is found within half a
-// minute even by a reader without Config.ReadSilence.
+// minute even without Config.ReadSilence. Where bytes are under way to it that takes the system's own patience, which
+// Linux is told to bound likewise, and others may stretch to many minutes.
 //
 // Make a Transport with New for each Config, and see package transport for what to do with it. The package starts no
 // goroutine: it works in those that call it.
@@ -30,6 +31,10 @@ import (
 
 // keepAlive finds a vanished host in idle + interval x count = 25 s.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}
+
+// unacknowledged is how long bytes may be under way before Linux gives a TCP connection up: as long as keepAlive takes, and
+// longer than a write may stall, so that the writer's error comes first.
+func unacknowledged(stall time.Duration) time.Duration { return max(25*time.Second, 2*stall) }
 
 // past is a deadline that ends what is under way.
 var past = time.Unix(1, 0)
@@ -94,6 +99,10 @@ func because(ctx context.Context, err error) error {
 
 // open shakes hands over a new connection while ctx lives.
 func (s *sockets) open(ctx context.Context, op, place string, c net.Conn, hands func(io.ReadWriter) (transport.Hello, error)) (transport.Conn, error) {
+	if err := bound(c, unacknowledged(s.config.WriteStall)); err != nil {
+		c.Close()
+		return nil, transport.OpenFault(op, place, err)
+	}
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) })
 	peer, err := hands(c)
 	if !stop() && err == nil {

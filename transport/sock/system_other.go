@@ -1,0 +1,14 @@
+//go:build !linux
+
+package sock
+
+import (
+	"net"
+	"time"
+)
+
+// sameUser leaves it to the modes of folder and socket who may connect.
+func sameUser(net.Conn) error { return nil }
+
+// bound leaves it to the system how long it waits for an acknowledgement.
+func bound(net.Conn, time.Duration) error { return nil }
