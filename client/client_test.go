@@ -88,7 +88,7 @@ func (d *desk) expect(lines ...string) {
 }
 
 func (d *desk) dispatch(clock bellows.Clock, commit bellows.CommitNumber, splits ...bellows.SplitID) {
-	m := wire.NewDispatch()
+	m := wire.New[wire.Dispatch]()
 	m.Commit = commit
 	for _, s := range splits {
 		m.Append(bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}, nil)
@@ -102,7 +102,7 @@ func (d *desk) deliver(from wire.Address, m wire.Message) {
 
 // answer answers the last pull with the same value in every row.
 func (d *desk) answer(v float32, commit bellows.CommitNumber, complete bellows.Clock) {
-	m := wire.NewRows()
+	m := wire.New[wire.Rows]()
 	q := d.pulls[len(d.pulls)-1]
 	m.Request = q.Request
 	for i := range q.Parts {

@@ -116,7 +116,7 @@ func (c *Client) gatherOf(clock bellows.Clock) *gather {
 // collect moves a finished task's deltas, leases and result into a gather.
 func (c *Client) collect(g *gather, t *Task, result []float64) {
 	if g.done == nil {
-		g.done = wire.NewDone()
+		g.done = wire.New[wire.Done]()
 	}
 	g.done.Append(t.Unit, result)
 	g.leases = append(g.leases, t.leases...)
@@ -242,7 +242,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 			return &f.pushes[i]
 		}
 	}
-	m := wire.NewPush()
+	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = f.id, f.clock
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m})
 	return &f.pushes[len(f.pushes)-1]

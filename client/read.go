@@ -237,7 +237,7 @@ func (a *asking) ask(n int, w want) {
 	m := a.pulls[p.lane]
 	if m == nil {
 		c.request++
-		m = wire.NewPull()
+		m = wire.New[wire.Pull]()
 		m.Request, m.Need = c.request, a.need
 		a.pulls[p.lane] = m
 	}

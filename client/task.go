@@ -185,7 +185,7 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 		}
 	}
 	p := &c.parts[n]
-	a := wire.NewAcquire()
+	a := wire.New[wire.Acquire]()
 	c.request++
 	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: mode, Need: t.need(p.schema)}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
@@ -243,7 +243,7 @@ func (c *Client) unpin(t *Task, fx *Effects) {
 	}
 	t.blocks = t.blocks[:0]
 	for _, l := range t.shared {
-		r := wire.NewRelease()
+		r := wire.New[wire.Release]()
 		r.Ref = c.parts[l.number].ref
 		fx.Send(c.cfg.Self, c.lanes[c.parts[l.number].lane], r)
 	}

@@ -202,7 +202,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
 		}
 	}
-	h := wire.NewHeld()
+	h := wire.New[wire.Held]()
 	h.Flush = m.Flush
 	out.Send(l.cfg.Self, from, h)
 }
@@ -318,7 +318,7 @@ func (l *Lane) closeFlush(f *flush, out *wire.Outbox) {
 }
 
 func (l *Lane) sendCommitted(f *flush, waiting bool, out *wire.Outbox) {
-	c := wire.NewCommitted()
+	c := wire.New[wire.Committed]()
 	c.Flush, c.Commit, c.Waiting = f.push.Flush, f.number, waiting
 	out.Send(l.cfg.Self, f.from, c)
 }

@@ -94,7 +94,7 @@ func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 
 // push is a flush of one client: a delta for the first row of a partition.
 func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
-	m := wire.NewPush()
+	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
 	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: wire.Subtree{Index: uint32(client - 1)}, Rows: []uint32{0}, Values: []float32{v}})
 	s.send(clients[client-1], fmt.Sprintf("push %v clock %d: %v row 0 += %v", m.Flush, clock, to.Ref, v), m)
@@ -102,7 +102,7 @@ func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v floa
 
 // record numbers a flush that finished a split's clock.
 func (s *script) record(n, client, seq int, clock bellows.Clock) {
-	r := wire.NewRecords()
+	r := wire.New[wire.Records]()
 	f := bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}
 	u := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
 	r.Append(bellows.CommitNumber(n), f, []wire.Result{{Unit: u}})
@@ -110,19 +110,19 @@ func (s *script) record(n, client, seq int, clock bellows.Clock) {
 }
 
 func (s *script) pull(client int, of wire.Pair, need wire.Need) {
-	m := wire.NewPull()
+	m := wire.New[wire.Pull]()
 	m.Need, m.Parts = need, append(m.Parts, wire.PullPart{Pair: of})
 	s.send(clients[client-1], fmt.Sprintf("pull %v, needs commit %d and clock %d", of.Ref, need.Commit, need.Clock), m)
 }
 
 func (s *script) acquire(client int, of wire.Pair, mode wire.Mode) {
-	m := wire.NewAcquire()
+	m := wire.New[wire.Acquire]()
 	*m = wire.Acquire{Pair: of, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}}
 	s.send(clients[client-1], fmt.Sprintf("acquire %v, %s", of.Ref, [...]string{"shared", "exclusive"}[mode]), m)
 }
 
 func (s *script) release(client int, of wire.Pair) {
-	m := wire.NewRelease()
+	m := wire.New[wire.Release]()
 	m.Ref = of.Ref
 	s.send(clients[client-1], fmt.Sprintf("release %v", of.Ref), m)
 }
@@ -185,7 +185,7 @@ func TestLeases(t *testing.T) {
 	s.acquire(1, ref(1, 0), wire.Exclusive)
 	s.acquire(2, ref(1, 0), wire.Exclusive)
 	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
-	m := wire.NewPush()
+	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: 1, Seq: 2}, 1
 	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: ref(1, 0), Values: []float32{7, 8}})
 	s.send(clients[0], "push: the lease on t1/p0 ends with [7 8]", m)
@@ -236,7 +236,7 @@ func TestEndWithoutTheGone(t *testing.T) {
 	s := newScript(t, 0)
 	s.note("node 2 is gone: its end is not waited for; a partition that node 0 leased in place is dirty")
 	local := wire.Address{}
-	m := wire.NewAcquire()
+	m := wire.New[wire.Acquire]()
 	*m = wire.Acquire{Pair: ref(1, 0), Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}
 	s.send(local, "acquire t1/p0, exclusive", m)
 	s.end(clients[0])

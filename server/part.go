@@ -207,7 +207,7 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	p.exclusive = r.acquire.Mode == wire.Exclusive
 	p.remote = r.from.Node != l.cfg.Self.Node
 	p.holder = r.from
-	g := wire.NewGranted()
+	g := wire.New[wire.Granted]()
 	g.Request, g.Ref, g.Mode, g.Values = r.acquire.Request, p.ref, r.acquire.Mode, p.store.Values()
 	if p.remote {
 		g.Values = p.store.Read(nil, nil)

@@ -51,7 +51,7 @@ func (l *Lane) readable(m *wire.Pull) bool {
 }
 
 func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
-	a := wire.NewRows()
+	a := wire.New[wire.Rows]()
 	a.Request = r.pull.Request
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]

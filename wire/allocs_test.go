@@ -20,37 +20,37 @@ func TestAllocs(t *testing.T) {
 		name string
 		make func() Message
 	}{
-		{"pull of all", func() Message { m := NewPull(); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
+		{"pull of all", func() Message { m := New[Pull](); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
 		{"rows", func() Message {
-			m := NewRows()
+			m := New[Rows]()
 			p := m.Extend()
 			p.Rows, p.Values = rows, append(p.Values, values[:200]...)
 			return m
 		}},
-		{"many rows", func() Message { m := NewRows(); p := m.Extend(); p.Values = append(p.Values, values...); return m }},
+		{"many rows", func() Message { m := New[Rows](); p := m.Extend(); p.Values = append(p.Values, values...); return m }},
 		{"push", func() Message {
-			m := NewPush()
+			m := New[Push]()
 			m.Pairs = append(m.Pairs, pair, pair)
 			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Rows: rows, Values: values[:20]}, Chunk{Pair: pair, Values: values})
 			return m
 		}},
-		{"acquire", func() Message { return NewAcquire() }},
-		{"release", func() Message { return NewRelease() }},
-		{"held", func() Message { return NewHeld() }},
-		{"committed", func() Message { return NewCommitted() }},
+		{"acquire", func() Message { return New[Acquire]() }},
+		{"release", func() Message { return New[Release]() }},
+		{"held", func() Message { return New[Held]() }},
+		{"committed", func() Message { return New[Committed]() }},
 		{"done", func() Message {
-			m := NewDone()
+			m := New[Done]()
 			m.Pairs = append(m.Pairs, pair)
 			m.Append(unit, []float64{1, 2})
 			m.Append(unit, []float64{3})
 			return m
 		}},
 		{"records", func() Message {
-			m := NewRecords()
+			m := New[Records]()
 			m.Append(1, bellows.FlushID{Client: 1, Seq: 2}, []Result{{Unit: unit}, {Unit: unit}})
 			return m
 		}},
-		{"dispatch", func() Message { m := NewDispatch(); m.Append(unit, []float64{1}); return m }},
+		{"dispatch", func() Message { m := New[Dispatch](); m.Append(unit, []float64{1}); return m }},
 	} {
 		var b Batch
 		stream := make([]byte, 0, 64<<10)

@@ -65,7 +65,7 @@ func decode(kind uint8, payload []byte) (Message, error) {
 	case kind == kindRows:
 		m, owned = views.get(), true
 	case kind == kindPush:
-		m, owned = NewPush(), true
+		m, owned = New[Push](), true
 	case kind < firstControl:
 		m = newData(kind)
 	default:
@@ -98,23 +98,23 @@ func lends(m Message) bool {
 func newData(kind uint8) decoder {
 	switch kind {
 	case kindPull:
-		return NewPull()
+		return New[Pull]()
 	case kindGranted:
-		return NewGranted()
+		return New[Granted]()
 	case kindSlab:
 		return new(Slab)
 	case kindAcquire:
-		return NewAcquire()
+		return New[Acquire]()
 	case kindRelease:
-		return NewRelease()
+		return New[Release]()
 	case kindHeld:
-		return NewHeld()
+		return New[Held]()
 	case kindFull:
 		return new(Full)
 	case kindRoom:
 		return new(Room)
 	case kindCommitted:
-		return NewCommitted()
+		return New[Committed]()
 	}
 	return new(Refused)
 }
@@ -123,17 +123,17 @@ func newData(kind uint8) decoder {
 func newControl(kind uint8) decoder {
 	switch kind {
 	case kindDone:
-		return NewDone()
+		return New[Done]()
 	case kindFailed:
 		return new(Failed)
 	case kindRecords:
-		return NewRecords()
+		return New[Records]()
 	case kindKeep:
 		return new(Keep)
 	case kindStaleness:
 		return new(Staleness)
 	case kindDispatch:
-		return NewDispatch()
+		return New[Dispatch]()
 	case kindEnd:
 		return new(End)
 	case kindClosed:

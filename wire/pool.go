@@ -28,38 +28,40 @@ func (p *pool[T]) get() *T {
 	return new(T)
 }
 
-// NewPull is an empty Pull, with room kept from an earlier one.
-func NewPull() *Pull { return pulls.get() }
+// recycled is the messages that a job sends all the time.
+type recycled interface {
+	Pull | Rows | Acquire | Granted | Release | Push | Held | Committed | Done | Records | Dispatch
+}
 
-// NewRows is an empty Rows, with room kept from an earlier one.
-func NewRows() *Rows { return rows.get() }
-
-// NewAcquire is an empty Acquire, with room kept from an earlier one.
-func NewAcquire() *Acquire { return acquires.get() }
-
-// NewGranted is an empty Granted, with room kept from an earlier one.
-func NewGranted() *Granted { return grants.get() }
-
-// NewRelease is an empty Release, with room kept from an earlier one.
-func NewRelease() *Release { return releases.get() }
-
-// NewPush is an empty Push, with room kept from an earlier one.
-func NewPush() *Push { return pushes.get() }
-
-// NewHeld is an empty Held, with room kept from an earlier one.
-func NewHeld() *Held { return helds.get() }
-
-// NewCommitted is an empty Committed, with room kept from an earlier one.
-func NewCommitted() *Committed { return committeds.get() }
-
-// NewDone is an empty Done, with room kept from an earlier one.
-func NewDone() *Done { return dones.get() }
-
-// NewRecords is an empty Records, with room kept from an earlier one.
-func NewRecords() *Records { return records.get() }
-
-// NewDispatch is an empty Dispatch, with room kept from an earlier one.
-func NewDispatch() *Dispatch { return dispatches.get() }
+// New is an empty message, with room kept from an earlier one of its kind.
+func New[T recycled]() *T {
+	var m any
+	switch any((*T)(nil)).(type) {
+	case *Pull:
+		m = pulls.get()
+	case *Rows:
+		m = rows.get()
+	case *Acquire:
+		m = acquires.get()
+	case *Granted:
+		m = grants.get()
+	case *Release:
+		m = releases.get()
+	case *Push:
+		m = pushes.get()
+	case *Held:
+		m = helds.get()
+	case *Committed:
+		m = committeds.get()
+	case *Done:
+		m = dones.get()
+	case *Records:
+		m = records.get()
+	case *Dispatch:
+		m = dispatches.get()
+	}
+	return m.(*T)
+}
 
 // Free gives a message back. Slices that it borrowed are forgotten, not kept.
 func Free(m Message) {

@@ -20,7 +20,7 @@ import (
 func Clone(m wire.Message) wire.Message {
 	switch m := m.(type) {
 	case *wire.Pull:
-		n := wire.NewPull()
+		n := wire.New[wire.Pull]()
 		n.Request, n.Need = m.Request, m.Need
 		for _, p := range m.Parts {
 			n.Parts = append(n.Parts, wire.PullPart{Pair: p.Pair, Rows: slices.Clone(p.Rows)})
@@ -29,31 +29,31 @@ func Clone(m wire.Message) wire.Message {
 	case *wire.Rows:
 		return cloneRows(m)
 	case *wire.Acquire:
-		n := wire.NewAcquire()
+		n := wire.New[wire.Acquire]()
 		*n = *m
 		return n
 	case *wire.Granted:
-		n := wire.NewGranted()
+		n := wire.New[wire.Granted]()
 		*n = *m
 		n.Values = slices.Clone(m.Values)
 		return n
 	case *wire.Push:
 		return clonePush(m)
 	case *wire.Done:
-		n := wire.NewDone()
+		n := wire.New[wire.Done]()
 		n.Flush, n.Clock, n.Pairs = m.Flush, m.Clock, append(n.Pairs, m.Pairs...)
 		for _, r := range m.Results {
 			n.Append(r.Unit, r.Values)
 		}
 		return n
 	case *wire.Records:
-		n := wire.NewRecords()
+		n := wire.New[wire.Records]()
 		for _, r := range m.List {
 			n.List = append(n.List, wire.Record{Number: r.Number, Flush: r.Flush, Units: slices.Clone(r.Units)})
 		}
 		return n
 	case *wire.Dispatch:
-		n := wire.NewDispatch()
+		n := wire.New[wire.Dispatch]()
 		n.Commit = m.Commit
 		for _, t := range m.Tasks {
 			n.Append(t.Unit, t.Args)
@@ -64,7 +64,7 @@ func Clone(m wire.Message) wire.Message {
 }
 
 func cloneRows(m *wire.Rows) *wire.Rows {
-	n := wire.NewRows()
+	n := wire.New[wire.Rows]()
 	n.Request = m.Request
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -77,7 +77,7 @@ func cloneRows(m *wire.Rows) *wire.Rows {
 }
 
 func clonePush(m *wire.Push) *wire.Push {
-	n := wire.NewPush()
+	n := wire.New[wire.Push]()
 	n.Flush, n.Clock, n.Pairs = m.Flush, m.Clock, append(n.Pairs, m.Pairs...)
 	for _, c := range m.Chunks {
 		c.Rows, c.Values = slices.Clone(c.Rows), slices.Clone(c.Values)
@@ -94,15 +94,15 @@ func clonePush(m *wire.Push) *wire.Push {
 func cloneSmall(m wire.Message) wire.Message {
 	switch m := m.(type) {
 	case *wire.Release:
-		n := wire.NewRelease()
+		n := wire.New[wire.Release]()
 		*n = *m
 		return n
 	case *wire.Held:
-		n := wire.NewHeld()
+		n := wire.New[wire.Held]()
 		*n = *m
 		return n
 	case *wire.Committed:
-		n := wire.NewCommitted()
+		n := wire.New[wire.Committed]()
 		*n = *m
 		return n
 	case *wire.Full:
