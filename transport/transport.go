@@ -39,7 +39,9 @@ type Transport interface {
 type Listener interface {
 	// Accept returns the next connection whose handshake has succeeded. An error that is net.ErrClosed is the end of
 	// the listener, one that is ctx's means that ctx ended; any other concerns a single connection that was turned
-	// away (a *Refusal says why) and the caller goes on. Any number of goroutines may call it.
+	// away (a *Refusal says why) and the caller goes on. ctx ends the wait for a connection. A handshake that has
+	// begun goes on, at most for Config.GreetTimeout: the other side may already believe in it. Any number of
+	// goroutines may call it.
 	Accept(ctx context.Context) (Conn, error)
 
 	// Close ends the listener, unblocks Accept and gives the address free. Connections live on.

@@ -122,7 +122,7 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 	}
 	select {
 	case s := <-l.dialled:
-		return l.node.open(ctx, "accept at", l.address, s, l.node.config.Answer)
+		return l.node.open(context.WithoutCancel(ctx), "accept at", l.address, s, l.node.config.Answer)
 	case <-l.closed:
 		return nil, transport.OpenFault("accept at", l.address, net.ErrClosed)
 	case <-ctx.Done():

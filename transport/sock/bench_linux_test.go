@@ -32,17 +32,59 @@ func BenchmarkPush(b *testing.B) {
 	}
 }
 
+// BenchmarkRoundTrip sends a push of 1 KiB and waits for it to come back, beside plain writes and reads.
+func BenchmarkRoundTrip(b *testing.B) {
+	const size = 1 << 10
+	for _, address := range []string{"tcp:127.0.0.1:0", "unix:" + filepath.Join(b.TempDir(), "s", "s")} {
+		network, _, _ := strings.Cut(address, ":")
+		b.Run(network+"/frames", func(b *testing.B) {
+			from, to := connected(b, address)
+			send, answer := sender(from, size), sender(to, size)
+			measure(b, size, func(n int) error {
+				return alternate(n, func() error { return send(1) }, func() error { return receive(from, 1) })
+			}, func(n int) error {
+				return alternate(n, func() error { return receive(to, 1) }, func() error { return answer(1) })
+			})
+		})
+		b.Run(network+"/copy", func(b *testing.B) {
+			from, to := plainPair(b, network)
+			near, far := make([]byte, size), make([]byte, size)
+			measure(b, size, func(n int) error {
+				return alternate(n, func() error { return put(from, near) }, func() error { return get(from, near) })
+			}, func(n int) error {
+				return alternate(n, func() error { return get(to, far) }, func() error { return put(to, far) })
+			})
+		})
+	}
+}
+
+// alternate does one and then the other, n times.
+func alternate(n int, one, other func() error) error {
+	for range n {
+		if err := one(); err != nil {
+			return err
+		}
+		if err := other(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // batch is how many small pushes leave in one write.
 func batch(size int) int { return max(1, 32<<10/size) }
 
 func pushFrames(b *testing.B, address string, size int) {
 	from, to := connected(b, address)
-	values := make([]float32, size/4)
-	push := wire.New[wire.Push]()
-	push.Chunks = append(push.Chunks, wire.Chunk{Values: values})
+	measure(b, size, sender(from, size), func(n int) error { return receive(to, n) })
+}
+
+// sender sends n pushes of one size.
+func sender(c transport.Conn, size int) func(n int) error {
+	push := &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, size/4)}}}
 	envelope := wire.Envelope{To: wire.Address{Node: 2, Role: wire.Lane}, Message: push}
-	measure(b, size, func(n int) error {
-		var out wire.Batch
+	var out wire.Batch
+	return func(n int) error {
 		for n > 0 {
 			for range min(n, batch(size)) {
 				if err := out.Add(envelope); err != nil {
@@ -50,29 +92,55 @@ func pushFrames(b *testing.B, address string, size int) {
 				}
 				n--
 			}
-			if err := from.WriteFrames(out.Buffers()); err != nil {
+			if err := c.WriteFrames(out.Buffers()); err != nil {
 				return err
 			}
 			out.Reset()
 		}
 		return nil
-	}, func(n int) error {
-		for range n {
-			h, payload, err := to.ReadFrame()
-			if err != nil {
-				return err
-			}
-			e, err := wire.Decode(h, payload)
-			if err != nil {
-				return err
-			}
-			wire.Free(e.Message)
+	}
+}
+
+// receive takes n messages.
+func receive(c transport.Conn, n int) error {
+	for range n {
+		h, payload, err := c.ReadFrame()
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		e, err := wire.Decode(h, payload)
+		if err != nil {
+			return err
+		}
+		wire.Free(e.Message)
+	}
+	return nil
 }
 
 func copyBytes(b *testing.B, network string, size int) {
+	from, to := plainPair(b, network)
+	out, in := make([]byte, size), make([]byte, size)
+	nothing := func() error { return nil }
+	measure(b, size, func(n int) error {
+		return alternate(n, func() error { return put(from, out) }, nothing)
+	}, func(n int) error {
+		return alternate(n, func() error { return get(to, in) }, nothing)
+	})
+}
+
+func put(c net.Conn, b []byte) error {
+	_, err := c.Write(b)
+	return err
+}
+
+func get(c net.Conn, b []byte) error {
+	_, err := io.ReadFull(c, b)
+	return err
+}
+
+// plainPair is both ends of a connection of package net.
+func plainPair(b *testing.B, network string) (from, to net.Conn) {
+	b.Helper()
 	place := "127.0.0.1:0"
 	if network == "unix" {
 		place = filepath.Join(b.TempDir(), "s")
@@ -82,32 +150,14 @@ func copyBytes(b *testing.B, network string, size int) {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	from, err := net.Dial(network, l.Addr().String())
-	if err != nil {
+	if from, err = net.Dial(network, l.Addr().String()); err != nil {
 		b.Fatal(err)
 	}
-	defer from.Close()
-	to, err := l.Accept()
-	if err != nil {
+	if to, err = l.Accept(); err != nil {
 		b.Fatal(err)
 	}
-	defer to.Close()
-	out, in := make([]byte, size), make([]byte, size)
-	measure(b, size, func(n int) error {
-		for range n {
-			if _, err := from.Write(out); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func(n int) error {
-		for range n {
-			if _, err := io.ReadFull(to, in); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	b.Cleanup(func() { from.Close(); to.Close() })
+	return from, to
 }
 
 // measure runs both sides at once, each n times, after a warm-up.

@@ -90,7 +90,7 @@ func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
 	if err := l.sockets.check(c); err != nil { // told in the handshake, so that the other side can print it
 		config.Admit = func(transport.Hello) error { return err }
 	}
-	ctx, cancel := l.sockets.bounded(ctx)
+	ctx, cancel := l.sockets.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	return l.sockets.open(ctx, "accept at", place, c, config.Answer)
 }

@@ -3,6 +3,7 @@ package sock_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -182,4 +183,44 @@ func TestDialsToStrangersEnd(t *testing.T) {
 	if _, err := open(t, node(1)).Dial(t.Context(), "tcp:"+l.Addr().String()); err == nil || !strings.Contains(err.Error(), "closed the connection") {
 		t.Errorf("hung up: %v", err)
 	}
+}
+
+// second is a stream that does something before its second write.
+type second struct {
+	io.ReadWriter
+	writes int
+	before func()
+}
+
+func (s *second) Write(b []byte) (int, error) {
+	if s.writes++; s.writes == 2 {
+		s.before()
+	}
+	return s.ReadWriter.Write(b)
+}
+
+// TestHandshakeOutlivesTheWait ends the context of Accept when the dialling side already believes in the connection.
+func TestHandshakeOutlivesTheWait(t *testing.T) {
+	t.Parallel()
+	l := listen(t, node(2), "tcp:127.0.0.1:0")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, place, _ := strings.Cut(l.Address(), ":")
+	c, err := net.Dial("tcp", place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	greeted := make(chan error)
+	go func() {
+		config, err := node(1).Filled()
+		if err == nil {
+			_, err = config.Greet(&second{ReadWriter: c, before: cancel})
+		}
+		greeted <- err
+	}()
+	accepted, err := l.Accept(ctx)
+	if err := errors.Join(err, <-greeted); err != nil {
+		t.Fatal(err)
+	}
+	accepted.Close()
 }
