@@ -28,9 +28,10 @@ type Config struct {
 	Route   *route.Route
 	Items   gate.Items
 	Driver  Driver
-	// LeaseMillis is how long a client may be silent before it is declared gone; 0 in one process,
-	// where none can be.
+	// LeaseMillis is how long a node may be silent before it is declared gone; 0 in one process, where
+	// none can be. Watched are the nodes that this is for; nil: those of Clients.
 	LeaseMillis int64
+	Watched     []bellows.NodeID
 }
 
 // Effects are what a step wants done.
@@ -103,11 +104,22 @@ func New(cfg Config) *Controller {
 	c.dispatcher.c = c
 	if cfg.LeaseMillis > 0 {
 		c.leases = lease.NewTable(cfg.LeaseMillis)
-		for _, a := range cfg.Clients {
-			c.leases.Add(a.Node, 0)
+		for _, n := range cfg.watched() {
+			c.leases.Add(n, 0)
 		}
 	}
 	return c
+}
+
+func (cfg *Config) watched() []bellows.NodeID {
+	if cfg.Watched != nil {
+		return cfg.Watched
+	}
+	var nodes []bellows.NodeID
+	for _, a := range cfg.Clients {
+		nodes = append(nodes, a.Node)
+	}
+	return nodes
 }
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
@@ -181,7 +193,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 	c.number++
 	for i := range c.records {
 		if c.records[i] == nil {
-			c.records[i] = wire.NewRecords()
+			c.records[i] = wire.New[wire.Records]()
 		}
 		c.records[i].Append(c.number, m.Flush, m.Results)
 	}
@@ -317,8 +329,16 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	c.lost = append(c.lost, n)
 	if c.ending == nil {
 		c.end(&Outcome{Reason: reason}, n)
+		c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
+		c.closeWhenAll()
+		return
 	}
 	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
+	for _, a := range c.open {
+		if a.Role == wire.Lane { // one that was told of the end may wait for the lost node to pass it on
+			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason, Gone: c.lost})
+		}
+	}
 	c.closeWhenAll()
 }
 
@@ -378,7 +398,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 			continue
 		}
 		if c.dispatches[i] == nil {
-			c.dispatches[i] = wire.NewDispatch()
+			c.dispatches[i] = wire.New[wire.Dispatch]()
 		}
 		c.dispatches[i].Append(u, args)
 	}

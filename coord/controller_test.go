@@ -81,7 +81,7 @@ func (d *desk) said() []string {
 }
 
 func (d *desk) done(client, clock int) {
-	m := wire.NewDone()
+	m := wire.New[wire.Done]()
 	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(clock + 1)}
 	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, []float64{float64(client)})
 	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
@@ -209,7 +209,7 @@ func TestAnOldGenerationEndsTheJob(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 0)
 	d.Start(&d.fx)
 	d.said()
-	m := wire.NewDone()
+	m := wire.New[wire.Done]()
 	m.Append(bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}, nil)
 	m.Pairs = append(m.Pairs, wire.Pair{Generation: 7})
 	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)

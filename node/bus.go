@@ -3,14 +3,18 @@ package node
 import (
 	"sync"
 
+	"bellows"
 	"bellows/wire"
 )
 
-// bus carries messages between the actors of one process. An actor has a lock and a queue: whoever
-// drains the bus runs the actors that have mail, so that no message waits for a scheduler. Messages
-// from one sender to one receiver arrive in order if the sender enqueues them in order.
+// bus carries messages between the actors of one process, and hands those for other nodes to the mesh. An
+// actor has a lock and a queue: whoever drains the bus runs the actors that have mail, so that no message
+// waits for a scheduler. Messages from one sender to one receiver arrive in order if the sender enqueues
+// them in order.
 type bus struct {
-	actors [3][]*actor // by role and index
+	self   bellows.NodeID
+	post   func(wire.Envelope) // to another node; called in the order of enqueueing
+	actors [3][]*actor         // by role and index
 	mu     sync.Mutex
 	ready  []*actor // have mail and are run by nobody, in order
 	head   int
@@ -26,8 +30,8 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-func newBus() *bus {
-	b := &bus{}
+func newBus(self bellows.NodeID, post func(wire.Envelope)) *bus {
+	b := &bus{self: self, post: post}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	return b
 }
@@ -41,6 +45,10 @@ func (b *bus) add(a wire.Address, step func(batch []wire.Envelope, out *wire.Out
 // lock that orders its steps.
 func (b *bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
+		if e.To.Node != b.self {
+			b.post(e)
+			continue
+		}
 		a := b.actors[e.To.Role][e.To.Index]
 		a.mu.Lock()
 		a.inbox = append(a.inbox, e)
@@ -53,6 +61,19 @@ func (b *bus) Enqueue(out *wire.Outbox) {
 			b.mu.Unlock()
 		}
 	}
+}
+
+// has reports whether an actor of that address is here.
+func (b *bus) has(a wire.Address) bool {
+	return a.Node == b.self && int(a.Role) < len(b.actors) && int(a.Index) < len(b.actors[a.Role])
+}
+
+// send enqueues one message and drains.
+func (b *bus) send(from, to wire.Address, m wire.Message) {
+	var out wire.Outbox
+	out.Send(from, to, m)
+	b.Enqueue(&out)
+	b.Drain()
 }
 
 // Drain runs actors that have mail until nobody does. A sender calls it without any lock.

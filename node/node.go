@@ -1,15 +1,15 @@
-// Package node assembles the roles of a job and runs them: here, all of them in one process, joined
-// by queues instead of sockets.
+// Package node assembles the roles of a job and runs them: all of them in one process, or some in
+// each of several, joined by a mesh of connections.
 //
-// Train runs a job to its end. Cancelling the context winds the job down to a point from which
-// Options.Resume continues it; nothing is lost. Every actor is the same state machine that the
-// simulation runs; this package adds the locks, the goroutines and the clock, and decides nothing.
+// Train runs a job in this process to its end. Where there are several, every process makes the same
+// job of the same data and joins the others with Connect; node 0 then calls Lead, which drives the job
+// and returns its result, and the others Serve. Cancelling the context of Train or Lead winds the job
+// down to a point from which Options.Resume continues it; nothing is lost. Every actor is the same
+// state machine that the simulation runs; this package adds the locks, the goroutines and the clock,
+// and decides nothing.
 package node
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -18,24 +18,32 @@ import (
 	"bellows/coord"
 	"bellows/route"
 	"bellows/server"
-	"bellows/store"
 	"bellows/train"
 	"bellows/wire"
 )
 
 // Options are the choices of a run that do not change its result.
 type Options struct {
-	Slots   int                           // compute slots; 0: 1
-	Lanes   int                           // server lanes; 0: one per slot
+	Slots   int                           // of Train: compute slots; 0: 1
+	Lanes   int                           // of Train: server lanes; 0: one per slot
 	OnEpoch func(e train.Epoch, so Spent) // called in order, from any goroutine
 	Notice  func(sentence string)         // long waits, by name; nil: not told
 	Resume  *train.Image                  // continue from here instead of the beginning
+	Deaths  <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
+	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
+	LeaseMillis int64
+}
+
+// Death is the end of a process that a node ran in.
+type Death struct {
+	Node   bellows.NodeID
+	Reason string // a sentence: who, how, and its last lines
 }
 
 // Spent is the time that a job has taken so far.
 type Spent struct {
 	Trained  time.Duration // while a task that visits items was out
-	Computed time.Duration // in which such tasks ran, over all slots: less than Slots x Trained by the waits
+	Computed time.Duration // in which such tasks ran on this node, over all slots: less than Slots x Trained by the waits
 }
 
 // Result is what a job leaves.
@@ -57,39 +65,20 @@ type Audit struct {
 // tickEvery is how often actors are told the time.
 const tickEvery = 250 * time.Millisecond
 
-// Train runs a job in this process and returns when it has finished, failed, or was interrupted.
-func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
-	p, err := assemble(&job, opt)
-	if err != nil {
-		return nil, err
-	}
-	return p.run(ctx)
-}
-
-// process is one job's roles in one process.
+// process is this process's part of a job.
 type process struct {
-	job        *train.Job
-	opt        Options
-	bus        *bus
-	route      *route.Route
-	lanes      []*server.Lane
-	runner     *train.Runner
-	controller *coord.Controller
-	fx         coord.Effects
-	outcome    chan *coord.Outcome
-	interrupt  atomic.Bool
-
+	job     *train.Job
+	opt     Options
+	cluster Cluster
+	mesh    *mesh // nil: alone
+	bus     *bus
+	route   *route.Route
+	lanes   []*server.Lane
+	runner  *train.Runner // nil: runs no tasks
+	lead    *lead         // nil: not node 0
+	asked   chan wire.Envelope
 	began   time.Time
-	busy    time.Time     // when training last began; zero while no training task is out
-	trained time.Duration // before busy
 }
-
-var (
-	controllerAddress = wire.Address{Role: wire.Controller}
-	clientAddress     = wire.Address{Role: wire.Client}
-)
-
-func laneAddress(i int) wire.Address { return wire.Address{Role: wire.Lane, Index: uint16(i)} }
 
 func validate(job *train.Job) error {
 	if job.Splits < 1 || job.Splits > 1<<20 {
@@ -106,34 +95,33 @@ func validate(job *train.Job) error {
 	return nil
 }
 
-func assemble(job *train.Job, opt Options) (*process, error) {
+// assemble makes the roles that this process has in the cluster.
+func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error) {
 	if err := validate(job); err != nil {
 		return nil, err
 	}
-	opt.Slots = max(1, opt.Slots)
-	if opt.Lanes == 0 {
-		opt.Lanes = opt.Slots
+	if err := c.validate(); err != nil {
+		return nil, err
 	}
-	p := &process{job: job, opt: opt, bus: newBus(), outcome: make(chan *coord.Outcome, 1)}
-	var lanes []wire.Address
-	for i := range opt.Lanes {
-		lanes = append(lanes, laneAddress(i))
+	p := &process{job: job, opt: opt, cluster: c, mesh: m, asked: make(chan wire.Envelope, c.me().Lanes), began: time.Now()}
+	var err error
+	if p.route, err = c.route(job); err != nil {
+		return nil, err
 	}
-	p.route = route.Spread(job.Tables, job.Splits, lanes, []bellows.NodeID{0})
-	for _, a := range lanes {
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: []wire.Address{clientAddress},
-			Tables: job.Tables, Route: p.route, Items: job.Items})
-		if err != nil {
+	p.bus = newBus(c.Self, nil)
+	if m != nil {
+		p.bus.post = m.post
+	}
+	if err := p.addLanes(); err != nil {
+		return nil, err
+	}
+	if c.Self == 0 {
+		p.addController()
+	}
+	if c.me().Slots > 0 {
+		if err := p.addRunner(); err != nil {
 			return nil, err
 		}
-		p.lanes = append(p.lanes, l)
-		p.bus.add(a, l.Step)
-	}
-	p.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: lanes, Clients: []wire.Address{clientAddress},
-		Route: p.route, Items: job.Items, Driver: job.Driver})
-	p.bus.add(controllerAddress, p.stepController)
-	if err := p.addRunner(); err != nil {
-		return nil, err
 	}
 	if opt.Resume != nil {
 		return p, p.resume(opt.Resume)
@@ -141,185 +129,105 @@ func assemble(job *train.Job, opt Options) (*process, error) {
 	return p, nil
 }
 
+func (p *process) addLanes() error {
+	for i := range p.cluster.me().Lanes {
+		a := laneAddress(p.cluster.Self, i)
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: p.cluster.clients(),
+			Tables: p.job.Tables, Route: p.route, Items: p.job.Items})
+		if err != nil {
+			return err
+		}
+		p.lanes = append(p.lanes, l)
+		p.bus.add(a, p.stepLane(l))
+	}
+	return nil
+}
+
+func (p *process) addController() {
+	leaseMillis := p.opt.LeaseMillis
+	if p.mesh == nil {
+		leaseMillis = 0 // where nobody can be silent
+	}
+	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), ready: map[bellows.NodeID]bool{},
+		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
+			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis, Watched: p.cluster.others()}),
+		gathering: newGathering(p)}
+	p.bus.add(controllerAddress, p.lead.step)
+}
+
 func (p *process) addRunner() error {
-	c := client.New(client.Config{Self: clientAddress, Controller: controllerAddress, Tables: p.job.Tables, Route: p.route})
-	active := make([]bellows.SplitID, p.job.Splits)
-	for s := range active {
-		active[s] = bellows.SplitID(s)
+	self := clientAddress(p.cluster.Self)
+	c := client.New(client.Config{Self: self, Controller: controllerAddress, Tables: p.job.Tables, Route: p.route})
+	var active []bellows.SplitID
+	for s := range bellows.SplitID(p.job.Splits) {
+		if p.route.Node(s) == p.cluster.Self {
+			active = append(active, s)
+		}
 	}
-	notice := p.opt.Notice
-	if notice == nil {
-		notice = func(string) {}
-	}
-	r, err := train.NewRunner(c, p.job, active, p.opt.Slots, p.bus, notice)
+	r, err := train.NewRunner(c, p.job, active, p.cluster.me().Slots, p.bus, p.notice)
 	p.runner = r
-	p.bus.add(clientAddress, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
+	p.bus.add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
 	return err
 }
 
+// notice passes on a sentence about a wait that lasts.
+func (p *process) notice(sentence string) {
+	switch {
+	case p.lead == nil:
+		p.bus.send(clientAddress(p.cluster.Self), controllerAddress, &wire.Notice{Sentence: sentence})
+	case p.opt.Notice != nil:
+		p.opt.Notice(sentence)
+	}
+}
+
+// resume gives the lanes of this process what a saved run had, and the controller, if it is here.
 func (p *process) resume(im *train.Image) error {
 	if len(im.Tables) != len(p.job.Tables) {
 		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(im.Tables), len(p.job.Tables))
 	}
-	if err := p.each(func(t, i int, ref bellows.PartitionRef) error {
+	for ref := range p.partitions() {
+		t, i := ref.Table, int(ref.Partition)
 		if i >= len(im.Tables[t]) {
 			return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one more", len(im.Tables[t]))
 		}
-		if im.Kept != nil && i < len(im.Kept[t]) {
-			p.lane(ref).LoadKept(ref, &im.Kept[t][i])
+		owner := p.route.Owner(ref).Lane
+		if owner.Node != p.cluster.Self {
+			continue
 		}
-		return p.lane(ref).Load(ref, &im.Tables[t][i])
-	}); err != nil {
-		return err
+		l := p.lanes[owner.Index]
+		if im.Kept != nil && i < len(im.Kept[t]) {
+			l.LoadKept(ref, &im.Kept[t][i])
+		}
+		if err := l.Load(ref, &im.Tables[t][i]); err != nil {
+			return err
+		}
 	}
 	for _, l := range p.lanes {
 		if err := l.Resume(im.State.Complete); err != nil {
 			return err
 		}
 	}
-	return p.controller.Resume(im.State)
-}
-
-// each calls f for every partition of every table, in order, until it fails.
-func (p *process) each(f func(t, i int, ref bellows.PartitionRef) error) error {
-	for t := range p.job.Tables {
-		for i := range p.route.Cut(bellows.TableID(t)).Len() {
-			if err := f(t, i, bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (p *process) lane(ref bellows.PartitionRef) *server.Lane {
-	return p.lanes[p.route.Owner(ref).Lane.Index]
-}
-
-// stepController runs the controller and carries out its effects. It is an actor's step: never two at
-// a time.
-func (p *process) stepController(batch []wire.Envelope, out *wire.Outbox) {
-	if p.interrupt.Load() {
-		p.controller.Interrupt(&p.fx)
-	}
-	if batch[0].Message == nil { // the first message of all: begin
-		p.controller.Start(&p.fx)
-		batch = batch[1:]
-	}
-	p.controller.Step(batch, &p.fx)
-	p.account()
-	for _, e := range p.fx.Epochs {
-		if p.opt.OnEpoch != nil {
-			p.opt.OnEpoch(e, Spent{p.trainedFor(), p.runner.Computed()})
-		}
-	}
-	if p.fx.Outcome != nil {
-		p.outcome <- p.fx.Outcome
-	}
-	out.Envelopes = append(out.Envelopes, p.fx.Envelopes...)
-	p.fx.Reset()
-}
-
-// account stops and starts the clock of training.
-func (p *process) account() {
-	switch training := p.controller.Training(); {
-	case training && p.busy.IsZero():
-		p.busy = time.Now()
-	case !training && !p.busy.IsZero():
-		p.trained += time.Since(p.busy)
-		p.busy = time.Time{}
-	}
-}
-
-func (p *process) trainedFor() time.Duration {
-	if p.busy.IsZero() {
-		return p.trained
-	}
-	return p.trained + time.Since(p.busy)
-}
-
-func (p *process) run(ctx context.Context) (*Result, error) {
-	p.began = time.Now()
-	var begin wire.Outbox
-	begin.Send(controllerAddress, controllerAddress, nil)
-	p.bus.Enqueue(&begin)
-	p.bus.Drain()
-	ticker := time.NewTicker(tickEvery)
-	defer ticker.Stop()
-	done := ctx.Done()
-	for {
-		select {
-		case o := <-p.outcome:
-			if err := p.runner.Close(); err != nil {
-				return nil, err
-			}
-			return p.result(o)
-		case <-done:
-			p.interrupt.Store(true)
-			done = nil
-		case now := <-ticker.C:
-			p.runner.Tick(now.Sub(p.began).Milliseconds())
-		}
-	}
-}
-
-// result collects what the lanes hold when the job is over.
-func (p *process) result(o *coord.Outcome) (*Result, error) {
-	r := &Result{Commits: o.Commits, Trained: p.trained, Total: time.Since(p.began),
-		Audit: Audit{Sent: o.Counts.Sent, Applied: o.Counts.Applied, Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}}
-	if o.Reason != "" && !o.Interrupted {
-		cause := o.Err
-		if cause == nil {
-			cause = errors.New(o.Reason)
-		} else {
-			cause = fmt.Errorf("%s: %w", o.Reason, cause)
-		}
-		return r, &bellows.Error{Kind: kindOf(o.Err), Op: "train", Err: cause}
-	}
-	if o.Interrupted {
-		im, err := p.image(o)
-		if err != nil {
-			return r, err
-		}
-		r.Image = im
-	}
-	r.Tables = make([][]float32, len(p.job.Tables))
-	err := p.each(func(t, _ int, ref bellows.PartitionRef) error {
-		im := p.lane(ref).Kept(ref)
-		if im == nil {
-			live, err := p.lane(ref).Partition(ref)
-			if err != nil {
-				return err
-			}
-			im = &live
-		}
-		r.Tables[t] = append(r.Tables[t], im.Values...)
+	if p.lead == nil {
 		return nil
-	})
-	return r, err
-}
-
-func kindOf(err error) bellows.Kind {
-	if err == nil {
-		return bellows.Lost
 	}
-	return bellows.KindOf(err)
+	return p.lead.controller.Resume(im.State)
 }
 
-// image collects what a run that was interrupted needs to go on.
-func (p *process) image(o *coord.Outcome) (*train.Image, error) {
-	n := len(p.job.Tables)
-	im := &train.Image{State: o.State, Tables: make([][]store.Image, n)}
-	err := p.each(func(t, _ int, ref bellows.PartitionRef) error {
-		part, err := p.lane(ref).Partition(ref)
-		im.Tables[t] = append(im.Tables[t], part)
-		if kept := p.lane(ref).Kept(ref); kept != nil {
-			if im.Kept == nil {
-				im.Kept = make([][]store.Image, n)
+// partitions are all partitions of the job, in order.
+func (p *process) partitions() func(yield func(bellows.PartitionRef) bool) {
+	return func(yield func(bellows.PartitionRef) bool) {
+		for t := range p.job.Tables {
+			for i := range p.route.Cut(bellows.TableID(t)).Len() {
+				if !yield(bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}) {
+					return
+				}
 			}
-			im.Kept[t] = append(im.Kept[t], *kept)
 		}
-		return err
-	})
-	return im, err
+	}
 }
+
+// millis is the time that actors are told.
+func (p *process) millis() int64 { return time.Since(p.began).Milliseconds() }
+
+// interrupted is set from outside and seen by the controller's next step.
+type interrupted = atomic.Bool

@@ -224,6 +224,9 @@ func (r *Runner) call(t *Task) (err error) {
 	return r.executors[t.Split()].RunTask(t)
 }
 
+// Ended is closed when the client has been told that the job is over.
+func (r *Runner) Ended() <-chan struct{} { return r.ended }
+
 // Close waits until no task runs any more, and closes the executors that are io.Closers. The job must
 // have ended.
 func (r *Runner) Close() error {

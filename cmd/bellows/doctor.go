@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cmd/bellows/internal/cgroup"
 	"bellows/vec"
 
 	"github.com/klauspost/cpuid/v2"
@@ -92,7 +93,7 @@ func hostMachine() machine {
 }
 
 func examine(m machine) report {
-	limits := m.controlGroups()
+	limits := cgroup.Read(m.root)
 	r := report{Checks: []check{
 		m.cpu(), kernelCheck(), m.slots(limits), m.memory(limits), m.openFiles(), m.clock(),
 	}}
@@ -140,14 +141,14 @@ func kernelCheck() check {
 }
 
 // slots compares the threads that Go uses with what the control group grants.
-func (m machine) slots(limits controlLimits) check {
+func (m machine) slots(limits cgroup.Limits) check {
 	quota := "no limit by a control group"
-	if limits.cpus > 0 {
-		quota = fmt.Sprintf("%.2g CPUs granted by control group %s", limits.cpus, limits.version)
+	if limits.CPUs > 0 {
+		quota = fmt.Sprintf("%.2g CPUs granted by control group %s", limits.CPUs, limits.Version)
 	}
 	k := good("compute slots", "%d, %s", m.procs, quota)
-	if limits.cpus > 0 && float64(m.procs) > limits.cpus+1 {
-		return k.but("warn", fmt.Sprintf("threads beyond the grant are stopped in turns; use --workers %d", max(1, int(limits.cpus))))
+	if limits.CPUs > 0 && float64(m.procs) > limits.CPUs+1 {
+		return k.but("warn", fmt.Sprintf("threads beyond the grant are stopped in turns; use --workers %d", max(1, int(limits.CPUs))))
 	}
 	return k
 }
@@ -161,16 +162,16 @@ const (
 	filesNone  = 64
 )
 
-func (m machine) memory(limits controlLimits) check {
+func (m machine) memory(limits cgroup.Limits) check {
 	total, available := m.memInfo()
-	if total == 0 && limits.memory == 0 {
+	if total == 0 && limits.Memory == 0 {
 		return good("memory", "unknown on %s", runtime.GOOS)
 	}
 	k := good("memory", "%s available of %s, no limit by a control group", bytesSize(available), bytesSize(total))
-	if limits.memory > 0 {
+	if limits.Memory > 0 {
 		k.Found = fmt.Sprintf("%s available of %s, %s granted by control group %s",
-			bytesSize(available), bytesSize(total), bytesSize(limits.memory), limits.version)
-		left := limits.memory - min(limits.memory, limits.used)
+			bytesSize(available), bytesSize(total), bytesSize(limits.Memory), limits.Version)
+		left := limits.Memory - min(limits.Memory, limits.Used)
 		available = min(available, left)
 	}
 	switch {

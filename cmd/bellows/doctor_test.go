@@ -32,39 +32,6 @@ func fakeMachine(t *testing.T, files map[string]string) machine {
 	}
 }
 
-func TestControlGroups(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		files map[string]string
-		want  controlLimits
-	}{
-		"none":      {nil, controlLimits{}},
-		"unlimited": {map[string]string{"/proc/self/cgroup": "0::/a\n", "/sys/fs/cgroup/a/cpu.max": "max 100000", "/sys/fs/cgroup/a/memory.max": "max"}, controlLimits{}},
-		"v2, the tightest above": {map[string]string{
-			"/proc/self/cgroup": "0::/a/b\n", "/sys/fs/cgroup/a/cpu.max": "150000 100000\n", "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
-			"/sys/fs/cgroup/a/b/memory.max": "1073741824\n", "/sys/fs/cgroup/a/b/memory.current": "1000\n",
-			"/sys/fs/cgroup/a/memory.max": "2147483648\n",
-		}, controlLimits{"v2", 1.5, 1 << 30, 1000}},
-		"v1": {map[string]string{
-			"/proc/self/cgroup":                                    "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n",
-			"/sys/fs/cgroup/cpu/cpu.cfs_quota_us":                  "50000",
-			"/sys/fs/cgroup/cpu/cpu.cfs_period_us":                 "100000",
-			"/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes": "536870912",
-			"/sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes": "4096",
-			"/sys/fs/cgroup/memory/memory.limit_in_bytes":          "9223372036854771712",
-		}, controlLimits{"v1", 0.5, 512 << 20, 4096}},
-		"v1, unlimited": {map[string]string{
-			"/proc/self/cgroup":                    "5:cpu:/\n",
-			"/sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "-1",
-			"/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-		}, controlLimits{}},
-	} {
-		if got := fakeMachine(t, c.files).controlGroups(); got != c.want {
-			t.Errorf("%s: %+v, not %+v", name, got, c.want)
-		}
-	}
-}
-
 // status is the status of one check of the machine, and what to do.
 func status(m machine, name string) (string, string) {
 	for _, k := range examine(m).Checks {

@@ -134,7 +134,7 @@ func (t *trainer) progress(res *node.Result) run.Progress {
 func (t *trainer) result(m *model.Model, so run.Progress) (*result, error) {
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.loadSeconds, Epochs: t.last.Number, Examples: t.last.Items,
-		Metrics: finiteMetrics(t.last.Metrics), Members: members{Workers: t.slots, Servers: 1},
+		Metrics: finiteMetrics(t.last.Metrics), Members: membership(t.members),
 		Audit:            audit{Sent: so.Sent, Applied: so.Applied, Dropped: so.Dropped},
 		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
 	}

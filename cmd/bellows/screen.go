@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -111,7 +112,11 @@ func (s *screen) add(p progress) {
 		}
 		cells = append(cells, cell)
 	}
-	cells = append(cells, duration(p.seconds)+"s", rate(p.rate), fmt.Sprintf("%.0f%%", 100*p.wait), p.members)
+	wait := "-"
+	if !math.IsNaN(p.wait) {
+		wait = fmt.Sprintf("%.0f%%", 100*p.wait)
+	}
+	cells = append(cells, duration(p.seconds)+"s", rate(p.rate), wait, p.members)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch = p.Number

@@ -112,6 +112,11 @@ func atLeastOne(name string) cobra.PositionalArgs {
 
 // train carries out one training command: it reads, trains, saves and reports.
 func (c *console) train(ctx context.Context, j job) error {
+	if j.opt.cluster.seat {
+		t := &trainer{console: c, job: j}
+		defer t.close()
+		return t.sit(ctx)
+	}
 	s := newScreen(c, j.app.Describe())
 	defer s.close()
 	t := &trainer{console: c, job: j, screen: s}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type trainer struct {
 	screen *screen
 
 	slots     int
+	members   []node.Member
 	goal      *app.Goal
 	staleness *int
 
@@ -41,6 +43,7 @@ type trainer struct {
 	loadSeconds float64
 	made        *app.Run
 	folder      *run.Folder
+	saved       []byte       // the image of an unfinished run, for other processes
 	before      run.Progress // what led to the image that the run goes on from
 	last        train.Epoch  // the last that was reported
 	spent       node.Spent
@@ -55,6 +58,12 @@ func (t *trainer) check(context.Context) error {
 	var err error
 	if t.slots, err = t.opt.slots(); err != nil {
 		return err
+	}
+	if t.members, err = t.opt.cluster.members(t.slots); err != nil {
+		return err
+	}
+	if len(t.members) > 1 && slices.Contains(append(slices.Clone(t.files), t.opt.test...), "-") {
+		return badFlag("processes", fmt.Sprint(t.opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
 	}
 	if t.goal, err = t.opt.goal(t.app.Describe()); err != nil {
 		return err
@@ -151,14 +160,14 @@ func (t *trainer) claim(context.Context) error {
 		return err
 	}
 	t.before = t.folder.Before
-	t.screen.headline(t.set.Detected.String()+" · "+t.made.Headline, "one process, "+plural(t.slots, "worker"))
+	t.screen.headline(t.set.Detected.String()+" · "+t.made.Headline, membership(t.members).place())
 	if t.folder.Resumed {
 		t.event("resumed", t.resumedSentence(), map[string]any{"model": t.folder.Dir})
 		return nil
 	}
 	t.event("started", fmt.Sprintf("%s: %s", t.name(), t.set.Detected), map[string]any{
 		"app": t.app.Describe().Name, "data": t.files, "rows": t.set.Rows(), "items": t.made.Items, "settings": t.made.Settings,
-		"load_seconds": t.loadSeconds, "workers": t.slots, "model": t.folder.Dir,
+		"load_seconds": t.loadSeconds, "workers": membership(t.members).Workers, "model": t.folder.Dir,
 	})
 	return nil
 }
@@ -200,10 +209,16 @@ func (t *trainer) run(ctx context.Context) error {
 			return err
 		}
 		opt.Resume = im
-		t.folder.Image = nil
+		t.saved, t.folder.Image = t.folder.Image, nil
 	}
 	t.screen.start()
-	res, err := node.Train(ctx, t.made.Job, opt)
+	var res *node.Result
+	var err error
+	if len(t.members) > 1 {
+		res, err = t.lead(ctx, opt)
+	} else {
+		res, err = node.Train(ctx, t.made.Job, opt)
+	}
 	t.screen.end()
 	if err != nil {
 		return err
@@ -215,7 +230,10 @@ func (t *trainer) run(ctx context.Context) error {
 func (t *trainer) onEpoch(e train.Epoch, so node.Spent) {
 	trainedFor := so.Trained
 	seconds := (trainedFor - t.spent.Trained).Seconds()
-	wait := 1 - (so.Computed-t.spent.Computed).Seconds()/(seconds*float64(t.slots))
+	wait := math.NaN() // of slots elsewhere nothing is known here
+	if len(t.members) == 1 {
+		wait = max(0, 1-(so.Computed-t.spent.Computed).Seconds()/(seconds*float64(t.slots)))
+	}
 	items := e.Items - t.itemsBefore
 	if t.itemsBefore == 0 && e.Number > 1 {
 		items = t.made.Items // the first epoch after a resume
@@ -223,7 +241,7 @@ func (t *trainer) onEpoch(e train.Epoch, so node.Spent) {
 	t.spent, t.itemsBefore, t.last = so, e.Items, e
 	p := progress{
 		Epoch: e, seconds: t.before.Seconds + trainedFor.Seconds(), rate: float64(items) / seconds,
-		wait: max(0, wait), members: fmt.Sprintf("%dw 1s", t.slots),
+		wait: wait, members: membership(t.members).String(),
 	}
 	t.screen.add(p)
 	metrics := finiteMetrics(e.Metrics)

@@ -28,6 +28,7 @@ type trainOptions struct {
 	fresh     bool
 	cache     string
 	reading   readOptions
+	cluster   clusterOptions
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -40,8 +41,19 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
 	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
-	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots, or auto for one per CPU granted")
+	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run")
+	o.cluster.register(f)
+}
+
+func (o *clusterOptions) register(f *pflag.FlagSet) {
+	f.IntVar(&o.processes, "processes", 0, "`number` of processes on this machine to run in; 0 is this one alone")
+	f.StringVar(&o.servers, "servers", "auto", "`number` of the processes that hold the tables and run no tasks, or auto: all do both")
+	f.StringVar(&o.transport, "transport", "unix", "how processes are joined: unix or tcp")
+	f.BoolVar(&o.seat, "seat", false, "take the seat that standard input names")
+	if err := f.MarkHidden("seat"); err != nil {
+		panic(err) // it was declared in the line above
+	}
 }
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet) {
@@ -55,6 +67,7 @@ func (r *readOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
+	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 
@@ -67,7 +80,6 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 		return o, badFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), didYouMean(r.format, formats))
 	}
 	if r.base != "" && r.base != "0" && r.base != "1" {
-	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
 		return o, badFlag("base", r.base, "it must be 0 or 1")
 	}
 	switch r.header {

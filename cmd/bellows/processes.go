@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"bellows"
+	"bellows/node"
+	"bellows/run"
+	"bellows/train"
+)
+
+// clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them.
+type clusterOptions struct {
+	processes int
+	servers   string
+	transport string
+	seat      bool // this process was started for a seat in another's job
+}
+
+// processesMost bounds what one machine is asked to start.
+const processesMost = 256
+
+// members are the nodes of a job with that many compute slots in all: this process, which leads, and the
+// others. With servers, the last of them hold the tables and run no tasks; without, each does both.
+func (o *clusterOptions) members(slots int) ([]node.Member, error) {
+	if o.processes < 0 || o.processes > processesMost {
+		return nil, badFlag("processes", strconv.Itoa(o.processes), "it must be from 0, for this process alone, to %d", processesMost)
+	}
+	if o.transport != "unix" && o.transport != "tcp" {
+		return nil, badFlag("transport", o.transport, "it must be unix or tcp")
+	}
+	servers := 0
+	if o.servers != "auto" {
+		n, err := strconv.Atoi(o.servers)
+		if err != nil || n < 1 || n >= max(1, o.processes) {
+			return nil, badFlag("servers", o.servers, "it must be auto or a number from 1 to less than --processes, which is %d", o.processes)
+		}
+		servers = n
+	}
+	if o.processes == 0 {
+		return []node.Member{{Slots: slots, Lanes: slots}}, nil
+	}
+	workers := o.processes - servers
+	list := []node.Member{{}}
+	for i := range o.processes {
+		m := node.Member{Node: bellows.NodeID(i + 1)}
+		if i < workers {
+			m.Slots = max(1, slots*(i+1)/workers-slots*i/workers)
+		}
+		switch {
+		case servers == 0:
+			m.Lanes = m.Slots
+		case i >= workers:
+			m.Lanes = max(1, slots/servers)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// membership is the members in numbers.
+func membership(list []node.Member) members {
+	m := members{Processes: len(list) - 1}
+	for _, o := range list {
+		m.Workers += o.Slots
+		if o.Lanes > 0 {
+			m.Servers++
+		}
+	}
+	return m
+}
+
+// place says where a job runs, for the headline.
+func (m members) place() string {
+	if m.Processes == 0 {
+		return "one process, " + plural(m.Workers, "worker")
+	}
+	processes := "1 process"
+	if m.Processes > 1 {
+		processes = fmt.Sprintf("%d processes", m.Processes)
+	}
+	return fmt.Sprintf("%s, %s, %s", processes, plural(m.Workers, "worker"), plural(m.Servers, "server"))
+}
+
+func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }
+
+// lead runs the job as node 0 of processes that it starts and ends.
+func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
+	}
+	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
+		Members: t.members, Transport: t.opt.cluster.transport, Image: t.saved}.Run(ctx, t.made.Job, opt)
+}
+
+// sit takes this process's seat in the job of the one that started it: it reads and prepares the same,
+// and runs its part.
+func (t *trainer) sit(ctx context.Context) error {
+	in, out := t.in, t.out
+	quiet := *t.console
+	quiet.out, quiet.err = io.Discard, io.Discard
+	t.console, t.screen = &quiet, newScreen(&quiet, t.app.Describe())
+	defer t.screen.close()
+	return node.Sit(ctx, in, out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+		for _, step := range []func(context.Context) error{t.check, t.load, t.prepare} {
+			if err := step(ctx); err != nil {
+				return job, nil, err
+			}
+		}
+		if saved != nil {
+			im, err = run.DecodeImage(saved)
+		}
+		return t.made.Job, im, err
+	})
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package node
+
+import "syscall"
+
+// apart does nothing where processes have no groups.
+func apart() *syscall.SysProcAttr { return nil }

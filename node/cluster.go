@@ -1,0 +1,114 @@
+package node
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/route"
+	"bellows/train"
+	"bellows/wire"
+)
+
+// Member is a node of a job and what it hosts.
+type Member struct {
+	Node  bellows.NodeID
+	Slots int // compute slots; 0: it runs no tasks
+	Lanes int // server lanes; 0: it holds no partitions
+}
+
+// Cluster is the members of a job, by node from 0, and which of them this process is. Node 0 hosts
+// the controller.
+type Cluster struct {
+	Self    bellows.NodeID
+	Members []Member
+}
+
+// alone is the cluster of a job in one process.
+func alone(opt Options) Cluster {
+	slots := max(1, opt.Slots)
+	lanes := opt.Lanes
+	if lanes == 0 {
+		lanes = slots
+	}
+	return Cluster{Members: []Member{{Slots: slots, Lanes: lanes}}}
+}
+
+func (c *Cluster) validate() error {
+	slots, lanes := 0, 0
+	for i, m := range c.Members {
+		if int(m.Node) != i || m.Slots < 0 || m.Lanes < 0 || m.Lanes > 1<<10 {
+			return bellows.Errorf(bellows.Bug, "assemble cluster", "", "member %d is %+v", i, m)
+		}
+		slots += m.Slots
+		lanes += m.Lanes
+	}
+	if slots == 0 || lanes == 0 || int(c.Self) >= len(c.Members) {
+		return bellows.Errorf(bellows.Config, "assemble cluster", "",
+			"%d members have %d compute slots and %d lanes, and this is node %d", len(c.Members), slots, lanes, c.Self)
+	}
+	return nil
+}
+
+// me is this process.
+func (c *Cluster) me() Member { return c.Members[c.Self] }
+
+var controllerAddress = wire.Address{Role: wire.Controller}
+
+func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
+
+func laneAddress(n bellows.NodeID, i int) wire.Address {
+	return wire.Address{Node: n, Role: wire.Lane, Index: uint16(i)}
+}
+
+// lanes are the addresses of all lanes: the first of every node, then the second, so that a few
+// partitions spread over nodes.
+func (c *Cluster) lanes() []wire.Address {
+	var list []wire.Address
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, m := range c.Members {
+			if i < m.Lanes {
+				list = append(list, laneAddress(m.Node, i))
+				more = true
+			}
+		}
+	}
+	return list
+}
+
+// others are the nodes but for node 0.
+func (c *Cluster) others() []bellows.NodeID {
+	list := []bellows.NodeID{}
+	for _, m := range c.Members[1:] {
+		list = append(list, m.Node)
+	}
+	return list
+}
+
+// workers are the nodes that run tasks.
+func (c *Cluster) workers() []bellows.NodeID {
+	var list []bellows.NodeID
+	for _, m := range c.Members {
+		if m.Slots > 0 {
+			list = append(list, m.Node)
+		}
+	}
+	return list
+}
+
+func (c *Cluster) clients() []wire.Address {
+	var list []wire.Address
+	for _, n := range c.workers() {
+		list = append(list, clientAddress(n))
+	}
+	return list
+}
+
+// route gives partitions and splits to members. More workers than splits would have nothing to do.
+func (c *Cluster) route(job *train.Job) (*route.Route, error) {
+	if workers := len(c.workers()); workers > job.Splits {
+		return nil, bellows.Errorf(bellows.Config, "assemble cluster", fmt.Sprintf("%d nodes", workers),
+			"the data is cut into %d splits, so that some nodes would have none; use fewer processes, or set splits", job.Splits)
+	}
+	return route.Spread(job.Tables, job.Splits, c.lanes(), c.workers()), nil
+}

@@ -1,0 +1,338 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/node"
+	"bellows/table"
+	"bellows/train"
+	"bellows/transport"
+	"bellows/transport/mem"
+)
+
+// shapes are clusters: node 0 leads, and works too where it has slots.
+var shapes = map[string][]node.Member{
+	"leader works":      {{Slots: 1, Lanes: 1}, {Node: 1, Slots: 2, Lanes: 1}},
+	"leader leads":      {{}, {Node: 1, Slots: 1, Lanes: 2}, {Node: 2, Slots: 1, Lanes: 1}},
+	"server apart":      {{}, {Node: 1, Slots: 1}, {Node: 2, Slots: 2}, {Node: 3, Lanes: 2}},
+	"four of each kind": {{}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}, {Node: 3, Slots: 1, Lanes: 1}, {Node: 4, Slots: 1, Lanes: 1}},
+}
+
+// gang runs a job on the nodes of a cluster, all in this process, joined by memory.
+type gang struct {
+	members []node.Member
+	job     func(n bellows.NodeID) train.Job
+	wrap    func(from, to bellows.NodeID, c transport.Conn) transport.Conn // nil: as it is
+	lead    node.Options
+	resume  *train.Image
+}
+
+// run returns what Lead and the others return.
+func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, error) {
+	t.Helper()
+	network, token := mem.New(), transport.Token{1}
+	addresses := make([]string, len(g.members))
+	for n := range addresses {
+		addresses[n] = fmt.Sprintf("node-%d", n)
+	}
+	seats := make([]func() ([]transport.Conn, error), len(g.members))
+	for n := range g.members {
+		self := bellows.NodeID(n)
+		tr, err := network.Join(transport.Config{Self: transport.Hello{Node: self, Token: token}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := tr.Listen(addresses[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		seats[n] = func() ([]transport.Conn, error) {
+			conns, err := node.Connect(ctx, tr, l, node.Cluster{Self: self, Members: g.members}, addresses, func(string) {})
+			for to, c := range conns {
+				if c != nil && g.wrap != nil {
+					conns[to] = g.wrap(self, bellows.NodeID(to), c)
+				}
+			}
+			return conns, err
+		}
+	}
+	errs := make([]error, len(g.members))
+	var others sync.WaitGroup
+	for n := 1; n < len(g.members); n++ {
+		others.Go(func() {
+			conns, err := seats[n]()
+			if err == nil {
+				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
+					node.Cluster{Self: bellows.NodeID(n), Members: g.members}, conns, node.Options{Resume: g.resume})
+			}
+			errs[n] = err
+		})
+	}
+	conns, err := seats[0]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := g.lead
+	opt.Resume = g.resume
+	r, err := node.Lead(ctx, g.job(0), node.Cluster{Members: g.members}, conns, opt)
+	others.Wait()
+	return r, errs[1:], err
+}
+
+// done fails the test unless all nodes ended in peace.
+func (g gang) done(t *testing.T) *node.Result {
+	t.Helper()
+	r, errs, err := g.run(context.Background(), t)
+	if err != nil || errors.Join(errs...) != nil {
+		t.Fatalf("node 0: %v; others: %v", err, errs)
+	}
+	return r
+}
+
+func TestManyNodesGiveTheBitsOfOne(t *testing.T) {
+	t.Parallel()
+	one, err := node.Train(context.Background(), job(20, drift), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, members := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gang{members: members, job: func(bellows.NodeID) train.Job { return job(20, drift) }}.done(t)
+			if !slices.Equal(r.Tables[0], one.Tables[0]) {
+				t.Errorf("ends at %v, one node at %v", r.Tables[0], one.Tables[0])
+			}
+			if r.Audit.Sent == 0 || r.Audit.Sent != r.Audit.Applied || r.Audit.Dropped != 0 {
+				t.Errorf("audit %+v", r.Audit)
+			}
+		})
+	}
+}
+
+// TestLeasesCrossNodes runs tasks that hold two partitions, most of them at other nodes.
+func TestLeasesCrossNodes(t *testing.T) {
+	t.Parallel()
+	const splits, clocks = 8, 24
+	for name, members := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gang{members: members, job: func(bellows.NodeID) train.Job { return leaseJob(splits, clocks) }}.done(t)
+			for tab, values := range r.Tables {
+				for i, v := range values {
+					if v != clocks {
+						t.Errorf("table %d row %d ends at %v, not %d", tab, i, v, clocks)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestStalenessAcrossNodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []table.Consistency{table.SSP(2), table.Async} {
+		j := func(bellows.NodeID) train.Job {
+			j := job(30, func(t *train.Task) error {
+				if got, least := t.PullRange(0, 0, 1)[0], float32(4*(int(t.Clock())-2)); c != table.Async && got < least {
+					return fmt.Errorf("split %d clock %d sees %v, must see %v", t.Split(), t.Clock(), got, least)
+				}
+				t.PushRange(0, 0, []float32{1, 0})
+				return nil
+			})
+			j.Tables[0].Consistency = c
+			return j
+		}
+		if r := (gang{members: shapes["leader leads"], job: j}).done(t); r.Tables[0][0] != 4*30 {
+			t.Errorf("consistency %v: ends at %v", c, r.Tables[0][0])
+		}
+	}
+}
+
+// TestInterruptAndResumeAcrossNodes stops a job of many nodes and lets one go on, and the other way round.
+func TestInterruptAndResumeAcrossNodes(t *testing.T) {
+	t.Parallel()
+	const rounds = 12
+	whole, err := node.Train(context.Background(), job(rounds, drift), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := shapes["leader leads"]
+	for stop := range 8 {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		stopping := func(bellows.NodeID) train.Job {
+			return job(rounds, func(t *train.Task) error {
+				if int(t.Clock()) == stop {
+					cancel()
+				}
+				return drift(t)
+			})
+		}
+		var r *node.Result
+		if stop%2 == 0 {
+			r, _, err = gang{members: members, job: stopping}.run(ctx, t)
+		} else {
+			r, err = node.Train(ctx, stopping(0), node.Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case r.Image == nil: // it had ended before it heard of the interruption
+		case stop%2 == 0:
+			r, err = node.Train(context.Background(), job(rounds, drift), node.Options{Resume: r.Image})
+		default:
+			r = gang{members: members, job: func(bellows.NodeID) train.Job { return job(rounds, drift) }, resume: r.Image}.done(t)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.Tables[0], whole.Tables[0]) {
+			t.Errorf("stopped in clock %d: ends at %v, not %v", stop, r.Tables[0], whole.Tables[0])
+		}
+	}
+}
+
+func TestATaskThatFailsElsewhereIsNamed(t *testing.T) {
+	t.Parallel()
+	_, _, err := gang{members: shapes["leader leads"], job: func(n bellows.NodeID) train.Job {
+		return job(10, func(t *train.Task) error {
+			if t.Split() == 3 && t.Clock() == 4 {
+				return bellows.Errorf(bellows.BadData, "read", "items", "item 7 is broken")
+			}
+			return drift(t)
+		})
+	}}.run(context.Background(), t)
+	if err == nil || !strings.Contains(err.Error(), "split 3 clock 4") || !strings.Contains(err.Error(), "on node 2 failed") ||
+		!strings.Contains(err.Error(), "item 7 is broken") {
+		t.Fatalf("error %v", err)
+	}
+}
+
+// cutConn ends a connection after some frames have been read, as the death of the peer would.
+type cutConn struct {
+	transport.Conn
+	mu   sync.Mutex
+	left int
+}
+
+func (c *cutConn) WriteFrames(b [][]byte) error {
+	c.mu.Lock()
+	c.left--
+	dead := c.left < 0
+	c.mu.Unlock()
+	if dead {
+		return errors.Join(errors.New("cut by the test"), c.Close())
+	}
+	return c.Conn.WriteFrames(b)
+}
+
+// TestALostNodeEndsTheJob cuts the connection between two nodes after any number of writes.
+func TestALostNodeEndsTheJob(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]bellows.NodeID{{0, 2}, {2, 0}, {1, 2}} {
+		for _, writes := range []int{0, 1, 2, 5, 9} {
+			t.Run(fmt.Sprintf("%d to %d after %d", pair[0], pair[1], writes), func(t *testing.T) {
+				t.Parallel()
+				r, _, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job { return job(1<<20, drift) },
+					wrap: func(from, to bellows.NodeID, c transport.Conn) transport.Conn {
+						if from == pair[0] && to == pair[1] {
+							return &cutConn{Conn: c, left: writes}
+						}
+						return c
+					}}.run(context.Background(), t)
+				if err == nil || bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 2") {
+					t.Fatalf("error %v", err)
+				}
+				if r.Audit.Applied > r.Audit.Sent+4*8 {
+					t.Errorf("audit %+v", r.Audit)
+				}
+			})
+		}
+	}
+}
+
+// deafConn takes what is written and passes nothing on, as a stopped process does.
+type deafConn struct {
+	transport.Conn
+	deaf <-chan struct{}
+}
+
+func (c deafConn) WriteFrames(b [][]byte) error {
+	select {
+	case <-c.deaf:
+		return nil
+	default:
+		return c.Conn.WriteFrames(b)
+	}
+}
+
+// TestASilentNodeIsDeclaredGone has a node from which nothing comes any more, though its connections stand.
+func TestASilentNodeIsDeclaredGone(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []string{"leader leads", "server apart"} {
+		members := shapes[shape]
+		silent := bellows.NodeID(len(members) - 1)
+		deaf := make(chan struct{})
+		var once sync.Once
+		_, _, err := gang{members: members, lead: node.Options{LeaseMillis: 700}, job: func(bellows.NodeID) train.Job {
+			return job(1<<20, func(t *train.Task) error {
+				if t.Clock() == 3 {
+					once.Do(func() { close(deaf) })
+				}
+				return drift(t)
+			})
+		}, wrap: func(from, _ bellows.NodeID, c transport.Conn) transport.Conn {
+			if from == silent {
+				return deafConn{c, deaf}
+			}
+			return c
+		}}.run(context.Background(), t)
+		want := fmt.Sprintf("node %d has been silent for", silent)
+		if err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.Lost {
+			t.Errorf("%s: error %v, want %q", shape, err, want)
+		}
+	}
+}
+
+// TestConnectNamesWhoIsMissing waits for a node that never comes.
+func TestConnectNamesWhoIsMissing(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	tr, err := network.Join(transport.Config{Self: transport.Hello{Token: transport.Token{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tr.Listen("here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMoreNodesThanSplitsAreRefused(t *testing.T) {
+	t.Parallel()
+	members := []node.Member{{}}
+	for n := range bellows.NodeID(5) {
+		members = append(members, node.Member{Node: n + 1, Slots: 1, Lanes: 1})
+	}
+	_, err := node.Lead(context.Background(), job(1, drift), node.Cluster{Members: members}, make([]transport.Conn, 6), node.Options{})
+	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "4 splits") {
+		t.Errorf("error %v", err)
+	}
+}

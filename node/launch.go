@@ -1,0 +1,145 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"bellows"
+	"bellows/train"
+	"bellows/transport"
+)
+
+// Launch is how a job runs in processes of this machine: this one leads, and others are started for it.
+type Launch struct {
+	Program   string   // what to start
+	Args      []string // its arguments, the first its name: it must come to call Sit
+	Members   []Member // node 0 is this process
+	Transport string   // "unix" or "tcp"
+	Image     []byte   // a saved run to go on from, for Sit to pass on; nil: none
+}
+
+// Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
+func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, error) {
+	folder, err := os.MkdirTemp("", "bellows-")
+	if err != nil {
+		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)
+	}
+	defer os.RemoveAll(folder)
+	seat, err := l.seat(folder)
+	if err != nil {
+		return nil, err
+	}
+	chair, err := seat.listen()
+	if err != nil {
+		return nil, err
+	}
+	defer chair.close()
+	fleet, err := startFleet(l.Program, l.Args, seat, chair.address())
+	if err != nil {
+		return nil, err
+	}
+	defer fleet.close()
+	opt.Deaths = fleet.deaths
+	conns, err := fleet.join(ctx, chair, opt)
+	if err != nil {
+		return nil, err
+	}
+	return Lead(ctx, job, seat.Cluster, conns, opt)
+}
+
+// seat is node 0's, with what the others need to know.
+func (l Launch) seat(folder string) (seat, error) {
+	s := seat{Cluster: Cluster{Members: l.Members}, Transport: l.Transport, Folder: folder}
+	var token transport.Token
+	if _, err := rand.Read(token[:]); err != nil {
+		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
+	}
+	s.Token = hex.EncodeToString(token[:])
+	if l.Image == nil {
+		return s, nil
+	}
+	s.Image = filepath.Join(folder, "image")
+	if err := os.WriteFile(s.Image, l.Image, 0o600); err != nil {
+		return s, bellows.Errorf(bellows.IO, "write", s.Image, "%w", err)
+	}
+	return s, nil
+}
+
+// join waits for all processes to come, as long as all live.
+func (f *fleet) join(ctx context.Context, chair *chair, opt Options) ([]transport.Conn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	joined := make(chan struct{})
+	defer close(joined)
+	go f.watch(joined, cancel)
+	notice := opt.Notice
+	if notice == nil {
+		notice = func(string) {}
+	}
+	conns, err := chair.joinAt(ctx, f.addresses, notice)
+	var dead *death
+	if errors.As(context.Cause(ctx), &dead) {
+		err = bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason)
+	}
+	return conns, err
+}
+
+// death is a Death as an error.
+type death struct{ Death }
+
+func (d *death) Error() string { return d.Reason }
+
+// watch gives the joining up when a process dies.
+func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) {
+	select {
+	case d := <-f.deaths:
+		cancel(&death{d})
+	case <-joined:
+	}
+}
+
+// Sit takes this process's seat in the job of the process that started it, as standard input in says, and
+// runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
+func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
+	chair, err := takeSeat(in, out)
+	if err != nil {
+		return err
+	}
+	defer chair.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go chair.leave(ctx, cancel)
+	var saved []byte
+	if chair.Image != "" {
+		if saved, err = os.ReadFile(chair.Image); err != nil {
+			return bellows.Errorf(bellows.IO, "read", chair.Image, "%w", err)
+		}
+	}
+	job, image, err := prepare(ctx, saved)
+	if err != nil {
+		return err
+	}
+	conns, err := chair.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
+	if err != nil {
+		return err
+	}
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image})
+}
+
+// errLetGo is why a process that was started for a seat ends.
+var errLetGo = errors.New("the process that leads has gone, or let this one go")
+
+// leave ends the process's work when the one that leads has gone.
+func (c *chair) leave(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case <-c.ended:
+		cancel(errLetGo)
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"bellows"
+	"bellows/train"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// Serve runs this node's part of a job, as a member of a cluster that Connect has joined, until node 0
+// lets it go. It fails if node 0 is lost before the job has ended.
+func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn, opt Options) error {
+	m := newMesh(conns)
+	defer m.close()
+	p, err := assemble(&job, c, m, opt)
+	if err != nil {
+		return err
+	}
+	s := &member{process: p, gone: make(chan error, len(c.Members))}
+	m.start(p.bus, s.disconnected)
+	return s.run(ctx)
+}
+
+// member is the shell of a node that does not lead.
+type member struct {
+	*process
+	gone chan error // node 0 is lost
+}
+
+// disconnected is told by the mesh that a node's connection has ended. Node 0 decides what follows from
+// the loss of others; here it is only told.
+func (s *member) disconnected(n bellows.NodeID, err error) {
+	if n == 0 {
+		s.gone <- err
+		return
+	}
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress,
+		&wire.Severed{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %v", s.cluster.Self, n, err)})
+}
+
+// run keeps the node's time until it is let go.
+func (s *member) run(ctx context.Context) error {
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Ready{})
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	var ended <-chan struct{}
+	if s.runner != nil {
+		ended = s.runner.Ended()
+	}
+	over, asked := s.runner == nil, s.asked
+	if !over {
+		asked = nil // until no task runs
+	}
+	for {
+		select {
+		case <-ended:
+			if err := s.runner.Close(); err != nil {
+				return err
+			}
+			ended, over, asked = nil, true, s.asked
+		case e := <-asked:
+			s.surrender(e)
+		case <-ticker.C:
+			s.tick()
+		case err := <-s.gone:
+			if over && errors.Is(err, io.EOF) {
+				return nil
+			}
+			return bellows.Errorf(bellows.Lost, "serve", fmt.Sprintf("node %d", s.cluster.Self), "node 0 is gone: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *member) tick() {
+	if s.runner != nil {
+		s.runner.Tick(s.millis())
+		return
+	}
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Beat{})
+}
