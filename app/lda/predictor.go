@@ -18,6 +18,7 @@ type predictor struct {
 	counts []int32 // words x topics
 	totals []int32
 	scoring
+	found finder
 	place []int32 // of each word in scoring.words + 1, or 0
 }
 
@@ -138,7 +139,7 @@ func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []in
 func (p *predictor) learnWords(word []int32) {
 	for i, w := range word {
 		if p.place[w] == 0 {
-			p.words.add(p.counts[int(w)*p.topics:(int(w)+1)*p.topics], p.inv)
+			p.words.add(p.found.in(p.counts[int(w)*p.topics:(int(w)+1)*p.topics]), p.inv)
 			p.place[w] = int32(len(p.words.start) - 1)
 		}
 		word[i] = p.place[w] - 1

@@ -157,7 +157,7 @@ func share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
 func (p *problem) build(set *data.DocumentSet, docs []int32) {
 	p.units = make([]unit, p.splits*p.clocks)
 	p.state = make([]bellows.RowID, p.splits+1)
-	every := max(1, p.tokens/trainScored) // documents for one whose likelihood is scored
+	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
 	local := make([]int32, len(p.vocab))
 	for s := range p.splits {
 		lo, hi := share(len(docs), s, p.splits), share(len(docs), s+1, p.splits)
@@ -169,7 +169,7 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 			u.fill(set, docs[lo+u.begin:lo+share(hi-lo, c+1, p.clocks)], local)
 			first += len(u.token)
 			for i := range u.ends {
-				if (lo+u.begin+i)%int(every) == 0 {
+				if s < p.scorers() && (lo+u.begin+i)%int(every) == 0 {
 					u.train = append(u.train, int32(i))
 					p.sampled += int64(len(u.doc(i)))
 				}

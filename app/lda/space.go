@@ -33,6 +33,7 @@ type space struct {
 	// Statistics for α, by topic, and their common denominator last.
 	stats []float64
 
+	found  finder
 	sparse sparse
 	mh     mh
 	score  scoring
@@ -141,9 +142,15 @@ func (w *space) push(t *train.Task, u *unit, first bool) {
 	t.PushRange(topicTable, 0, w.moved)
 }
 
+// source is what a task reads the counts from.
+type source interface {
+	PullRange(tab train.Table, first, end bellows.RowID) []float32
+	Prefetch(tab train.Table, first, end bellows.RowID)
+}
+
 // eachWord calls f for every word of a list, ascending, with its counts as the task pulled them:
 // p.chunks rows, of which the first p.topics values count.
-func (p *problem) eachWord(t *train.Task, words []int32, f func(j int, counts []int32)) {
+func (p *problem) eachWord(t source, words []int32, f func(j int, counts []int32)) {
 	if len(words) == 0 {
 		return
 	}

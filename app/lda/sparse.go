@@ -1,10 +1,6 @@
 package lda
 
-import (
-	"math/bits"
-
-	"bellows/train"
-)
+import "math/bits"
 
 // sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three
 // sums,
@@ -27,10 +23,10 @@ type sparse struct {
 }
 
 // reachOf is the number of topics that a word's row may come to have.
-func reachOf(present, tokens, topics int) int { return min(topics, present+tokens) }
+func reachOf(has, tokens, topics int) int { return min(topics, has+tokens) }
 
-// load packs the counts of the unit's words.
-func (w *space) loadSparse(t *train.Task, u *unit) {
+// loadSparse packs the counts of the unit's words.
+func (w *space) loadSparse(t source, u *unit) {
 	x := &w.sparse
 	x.coef = reserve(x.coef, w.p.topics)
 	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
@@ -43,7 +39,7 @@ func (w *space) loadSparse(t *train.Task, u *unit) {
 	w.p.eachWord(t, u.words, func(j int, counts []int32) {
 		at := len(x.rows)
 		x.start[j] = int32(at)
-		x.rows = pack(x.rows, counts, w.p.bits)
+		x.rows = pack(x.rows, w.found.in(counts), w.p.bits)
 		x.size[j] = int32(len(x.rows) - at)
 		for room := reachOf(len(x.rows)-at, int(u.count[j]), w.p.topics); len(x.rows) < at+room; {
 			x.rows = append(x.rows, 0)
@@ -51,40 +47,23 @@ func (w *space) loadSparse(t *train.Task, u *unit) {
 	})
 }
 
-// pack appends the topics of a word, larger counts before those of half their size.
-func pack(rows []uint32, counts []int32, shift uint) []uint32 {
+// pack appends the topics of a word, those of larger counts before those of counts with fewer bits.
+func pack(rows []uint32, word present, shift uint) []uint32 {
 	var places [33]int32
-	k := 0
-	for ; k+4 <= len(counts); k += 4 {
-		a, b, c, d := counts[k], counts[k+1], counts[k+2], counts[k+3]
-		if a|b|c|d == 0 {
-			continue
-		}
-		places[bits.Len32(uint32(a))]++
-		places[bits.Len32(uint32(b))]++
-		places[bits.Len32(uint32(c))]++
-		places[bits.Len32(uint32(d))]++
+	for _, n := range word.count {
+		places[bits.Len32(uint32(n))]++
 	}
-	for ; k < len(counts); k++ {
-		places[bits.Len32(uint32(counts[k]))]++
-	}
-	at := int32(0)
-	for size := 32; size > 0; size-- {
+	at := int32(len(rows))
+	rows = append(rows, word.blank...)
+	for size := len(places) - 1; size > 0; size-- {
 		n := places[size]
 		places[size] = at
 		at += n
 	}
-	from := len(rows)
-	for range at {
-		rows = append(rows, 0)
-	}
-	row := rows[from:]
-	for k, n := range counts {
-		if n != 0 {
-			size := bits.Len32(uint32(n))
-			row[places[size]] = uint32(n)<<shift | uint32(k)
-			places[size]++
-		}
+	for i, n := range word.count {
+		to := &places[bits.Len32(uint32(n))]
+		rows[*to] = uint32(n)<<shift | uint32(word.topic[i])
+		*to++
 	}
 	return rows
 }

@@ -1,0 +1,378 @@
+package lda
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/model"
+	"bellows/node"
+	"bellows/table"
+	"bellows/train"
+)
+
+// planted is documents of a few topics with words of their own: topic k has the words 8k to 8k+7.
+func planted(documents, topics int, seed uint64) *data.Set {
+	var docs [][]int32
+	rng := newStream(seed, 0, 0, 0)
+	for range documents {
+		a, b := rng.below(topics), rng.below(topics)
+		d := make([]int32, 20+rng.below(30))
+		for i := range d {
+			k := a
+			if rng.below(4) == 0 {
+				k = b
+			}
+			d[i] = int32(8*k + min(rng.below(8), rng.below(8)))
+		}
+		slices.Sort(d)
+		docs = append(docs, d)
+	}
+	return setOf(docs, 8*topics)
+}
+
+// trained runs a job to its end.
+func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
+	t.Helper()
+	run, err := New().NewRun(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var epochs []train.Epoch
+	res, err := node.Train(context.Background(), run.Job, node.Options{
+		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Audit.Sent != res.Audit.Applied || res.Audit.Sent == 0 {
+		t.Fatalf("sent %d updates, applied %d", res.Audit.Sent, res.Audit.Applied)
+	}
+	return run, res.Tables, epochs
+}
+
+func metric(t *testing.T, list []train.Metric, name string) float64 {
+	t.Helper()
+	for _, m := range list {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	t.Fatalf("no metric %s in %v", name, list)
+	return 0
+}
+
+// consistent wants the tables to say the same of every token: its topic counts once for its word, and
+// once in the totals.
+func consistent(t *testing.T, in app.Input, tables [][]float32) {
+	t.Helper()
+	p := problemOf(t, in)
+	counts, totals := make([]int32, len(tables[wordTable])), make([]int32, p.topics)
+	state := table.Counts(tables[stateTable])
+	for s := range p.splits {
+		own := state[int(p.state[s])*stateWidth:]
+		for c := range p.clocks {
+			u := &p.units[s*p.clocks+c]
+			for i, j := range u.token {
+				k := own[u.first+i]
+				counts[int(u.words[j])*p.width*p.chunks+int(k)]++
+				totals[k]++
+			}
+		}
+	}
+	if !slices.Equal(counts, table.Counts(tables[wordTable])) || !slices.Equal(totals, table.Counts(tables[topicTable])) {
+		t.Error("the counts are not those of the tokens' topics")
+	}
+}
+
+// Planted topics come back: held-out documents are predicted nearly as by the topics that made them,
+// by either sampler, in rows of any width, under any consistency.
+func TestTrainingFindsPlantedTopics(t *testing.T) {
+	t.Parallel()
+	set := planted(400, 6, 1)
+	for name, c := range map[string]struct {
+		settings  map[string]string
+		staleness int
+	}{
+		"sparse":      {map[string]string{"topics": "6"}, 1},
+		"mh":          {map[string]string{"topics": "6", "sampler": "mh"}, 1},
+		"many topics": {map[string]string{"topics": "150", "clocks": "2", "splits": "3"}, 0},
+		"many, mh":    {map[string]string{"topics": "150", "sampler": "mh"}, 0},
+		"async":       {map[string]string{"topics": "6", "clocks": "3"}, -1},
+	} {
+		in := app.Input{Data: set, Seed: 1, Epochs: 40, Staleness: &c.staleness, Settings: c.settings}
+		run, tables, epochs := trained(t, in, 2)
+		consistent(t, in, tables)
+		first, last := epochs[0].Metrics, epochs[len(epochs)-1].Metrics
+		test := metric(t, last, "test_loglik_per_token")
+		if test < -2.75 || test < run.Baseline.Value+0.6 || metric(t, last, "train_loglik_per_token") < metric(t, first, "train_loglik_per_token")+0.3 {
+			t.Errorf("%s: from %v to %v, word frequencies %v", name, first, last, run.Baseline.Value)
+		}
+		if epochs[39].Items != 40*run.Items {
+			t.Errorf("%s: %d tokens visited, not %d", name, epochs[39].Items, 40*run.Items)
+		}
+	}
+}
+
+func TestBSPGivesOneModelForAnySlots(t *testing.T) {
+	t.Parallel()
+	bsp := 0
+	for _, sampler := range []string{samplerSparse, samplerMH} {
+		in := app.Input{Data: planted(120, 4, 2), Seed: 3, Epochs: 15, Staleness: &bsp,
+			Settings: map[string]string{"topics": "8", "clocks": "2", "splits": "6", "sampler": sampler}}
+		_, one, _ := trained(t, in, 1)
+		_, three, _ := trained(t, in, 3)
+		for i := range one {
+			if !slices.Equal(table.Counts(one[i]), table.Counts(three[i])) {
+				t.Errorf("%s: table %d differs", sampler, i)
+			}
+		}
+		in.Seed = 4
+		if _, other, _ := trained(t, in, 1); slices.Equal(table.Counts(one[0]), table.Counts(other[0])) {
+			t.Errorf("%s: the seed makes no difference", sampler)
+		}
+	}
+}
+
+// A run without a number of epochs stops by itself, and what it returns is the best epoch: Evaluate
+// says of the model what the driver said of that epoch.
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	t.Parallel()
+	set := planted(300, 5, 3)
+	in := app.Input{Data: set, Seed: 1, Settings: map[string]string{"topics": "12", "patience": "4"}}
+	run, tables, epochs := trained(t, in, 2)
+	if len(epochs) == epochsDefault {
+		t.Fatal("it did not stop")
+	}
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []int
+	for d := range set.Rows() {
+		if data.HeldOut(1, int64(d), heldAlone) {
+			held = append(held, d)
+		}
+	}
+	p, err := New().Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Evaluate(&data.Set{Kind: data.Documents, Documents: set.Documents.Select(held)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := math.Inf(-1)
+	for _, e := range epochs {
+		best = max(best, metric(t, e.Metrics, "test_loglik_per_token"))
+	}
+	if v := metric(t, got, "loglik_per_token"); math.Abs(v-best) > 0.01 {
+		t.Errorf("the model has %v, the best epoch had %v", v, best)
+	}
+}
+
+func TestGoalEndsTheRun(t *testing.T) {
+	t.Parallel()
+	in := app.Input{Data: planted(200, 4, 4), Test: planted(50, 4, 5), Seed: 1, Epochs: 200,
+		Goal: &app.Goal{Metric: "test_loglik_per_token", Value: -2.9}, Settings: map[string]string{"topics": "4"}}
+	_, _, epochs := trained(t, in, 2)
+	last := metric(t, epochs[len(epochs)-1].Metrics, "test_loglik_per_token")
+	if last < -2.9 || len(epochs) == 200 || len(epochs) > 1 && metric(t, epochs[len(epochs)-2].Metrics, "test_loglik_per_token") >= -2.9 {
+		t.Errorf("%d epochs, the last at %v", len(epochs), last)
+	}
+}
+
+// completion is the slow reference of a document's likelihood, straight from the definitions.
+func completion(m *model.Model, d details, word, count []int32) (sum, scored float64) {
+	counts, totals := m.Tensor(wordTopic).Counts, m.Tensor(topicTotal).Counts
+	k, v := len(totals), float64(len(counts)/len(totals))
+	phi := func(w int32, t int) float64 {
+		return (float64(counts[int(w)*k+t]) + d.Beta) / (float64(totals[t]) + d.Beta*v)
+	}
+	var fold, score []int32
+	for i, w := range word {
+		for range count[i] {
+			if (len(fold)+len(score))%2 == 0 {
+				fold = append(fold, w)
+			} else {
+				score = append(score, w)
+			}
+		}
+	}
+	n, total := make([]float64, k), float64(len(fold))
+	for _, a := range d.Alpha {
+		total += a
+	}
+	for range foldSteps {
+		next := make([]float64, k)
+		for _, w := range fold {
+			z := 0.0
+			for t := range n {
+				z += (n[t] + d.Alpha[t]) * phi(w, t)
+			}
+			for t := range n {
+				next[t] += (n[t] + d.Alpha[t]) * phi(w, t) / z
+			}
+		}
+		n = next
+	}
+	for _, w := range score {
+		p := 0.0
+		for t := range n {
+			p += (n[t] + d.Alpha[t]) / total * phi(w, t)
+		}
+		sum += math.Log(p)
+	}
+	return sum, float64(len(score))
+}
+
+func TestEvaluateIsTheDefinition(t *testing.T) {
+	t.Parallel()
+	run, tables, _ := trained(t, app.Input{Data: planted(100, 4, 6), Seed: 1, Epochs: 12, Settings: map[string]string{"topics": "7"}}, 2)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := openModel(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alpha := make([]float64, 7)
+	for k, a := range p.alpha {
+		alpha[k] = float64(a)
+	}
+	set := planted(40, 4, 7)
+	sum, scored := 0.0, 0.0
+	for d := range set.Rows() {
+		s, n := completion(m, details{alpha, 0.05}, set.Documents.Word[set.Documents.Offset[d]:set.Documents.Offset[d+1]], set.Documents.Count[set.Documents.Offset[d]:set.Documents.Offset[d+1]])
+		sum, scored = sum+s, scored+n
+	}
+	got, err := p.Evaluate(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := metric(t, got, "loglik_per_token"); math.Abs(v-sum/scored) > 1e-4 {
+		t.Errorf("evaluated %v, the definition gives %v", v, sum/scored)
+	}
+}
+
+func TestPredictNamesTheTopicOfAWordsTopic(t *testing.T) {
+	t.Parallel()
+	set := planted(300, 5, 8)
+	run, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 60, Settings: map[string]string{"topics": "5"}}, 2)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New().Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := setOf([][]int32{{0, 0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10}, {}, {39}}, 40)
+	var out bytes.Buffer
+	if err := p.Predict(asked, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	var top []string
+	for _, l := range lines {
+		fields := strings.Split(l, "\t")
+		if len(fields) < 2 || !strings.HasPrefix(fields[1], fields[0]+":0.") {
+			t.Fatalf("line %q", l)
+		}
+		top = append(top, fields[0])
+	}
+	if len(top) != 5 || top[0] != top[1] || top[0] == top[2] || top[2] == top[4] {
+		t.Errorf("topics %v", top)
+	}
+	// Words by their names, whatever their numbers; unknown ones do not count.
+	named := &data.Set{Kind: data.Documents, Documents: &data.DocumentSet{Offset: []int64{0, 3}, Word: []int32{0, 1, 2}, Count: []int32{2, 1, 1},
+		Vocab: []string{set.Documents.Vocab[8], "unknown", set.Documents.Vocab[9]}}}
+	out.Reset()
+	if err := p.Predict(named, &out); err != nil || !strings.HasPrefix(out.String(), top[2]+"\t") {
+		t.Errorf("predicted %q, %v; want topic %s", out.String(), err, top[2])
+	}
+	told, err := application{}.Learned(m)
+	if err != nil || len(told) != 5 || !strings.Contains(strings.Join(told, "\n"), " "+set.Documents.Vocab[8]+" ") {
+		t.Errorf("told %q, %v", told, err)
+	}
+}
+
+func TestOpenRefusesModelsThatDisagree(t *testing.T) {
+	t.Parallel()
+	run, tables, _ := trained(t, app.Input{Data: planted(40, 3, 9), Seed: 1, Epochs: 2, Settings: map[string]string{"topics": "3"}}, 1)
+	for want, spoil := range map[string]func(m *model.Model){
+		"not a model of lda":       func(m *model.Model) { m.App = "mf" },
+		"not an array of 23 words": func(m *model.Model) { m.IDs[0].Names = m.IDs[0].Names[1:] },
+		"not an array of 3 topics": func(m *model.Model) { m.Tensors[1].Shape = []int{4} },
+		"tokens, and its words":    func(m *model.Model) { m.Tensors[1].Counts[2]++ },
+		"in topic 1 is -1":         func(m *model.Model) { m.Tensors[0].Counts[1] = -1 },
+		"details are not those":    func(m *model.Model) { m.Details = []byte("[]") },
+		"alpha has 1 numbers":      func(m *model.Model) { m.Details = []byte(`{"alpha":[1],"beta":1}`) },
+		"alpha of topic 1 is 0":    func(m *model.Model) { m.Details = []byte(`{"alpha":[1,0,1],"beta":1}`) },
+		"beta is 0":                func(m *model.Model) { m.Details = []byte(`{"alpha":[1,1,1]}`) },
+	} {
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(m)
+		if _, err := New().Open(m); err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.BadData {
+			t.Errorf("want an error about %q, got %v", want, err)
+		}
+	}
+	if _, err := run.Model(tables[:1]); err == nil {
+		t.Error("a model of one table was made")
+	}
+}
+
+func TestNewRunRefuses(t *testing.T) {
+	t.Parallel()
+	set := planted(20, 2, 1)
+	often := setOf([][]int32{{0, 1}, {0, 1}, {0, 1}}, 2)
+	often.Documents.Count[0], often.Documents.Count[2], often.Documents.Count[4] = 70_000, 70_000, 70_000
+	for want, in := range map[string]app.Input{
+		"must be documents":         {Data: &data.Set{Kind: data.Ratings}},
+		"topics=1":                  {Data: set, Settings: map[string]string{"topics": "1"}},
+		"sampler=gibbs":             {Data: set, Settings: map[string]string{"sampler": "gibbs"}},
+		"did you mean topics":       {Data: set, Settings: map[string]string{"topic": "3"}},
+		"are left for training":     {Data: setOf([][]int32{{}, {}}, 2)},
+		"counts a word up to 65535": {Data: often, Seed: 1, Settings: map[string]string{"sampler": "sparse", "topics": "65536"}},
+	} {
+		if _, err := New().NewRun(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error about %q, got %v", want, err)
+		}
+	}
+	for topics, want := range map[string]string{"100": samplerSparse, "6000": samplerMH} {
+		if p := problemOf(t, app.Input{Data: set, Settings: map[string]string{"topics": topics}}); p.sampler != want {
+			t.Errorf("%s topics are drawn by %s", topics, p.sampler)
+		}
+	}
+}
+
+func TestDriverRestores(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: planted(60, 3, 1), Seed: 1, Settings: map[string]string{"topics": "4"}})
+	d := newDriver(p)
+	d.phase, d.left, d.visited, d.epoch, d.best, d.marked, d.since = training, 3, 700, 11, -5, -5.5, 2
+	d.alpha[1], d.kept[2], d.stats[5], d.scores[1] = 0.7, 0.3, 4, -9
+	d.args = append([]float64{1}, d.alpha...)
+	e := newDriver(p)
+	if err := e.Restore(d.Save()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(e.Save(), d.Save()) || e.phase != training || e.left != 3 || e.alpha[1] != 0.7 || !slices.Equal(e.args, d.args) {
+		t.Errorf("restored %v", e.Save())
+	}
+	for _, bad := range [][]float64{nil, d.Save()[1:], append([]float64{0, -1}, d.Save()[2:]...), append([]float64{9}, d.Save()[1:]...)} {
+		if err := e.Restore(bad); err == nil || !strings.Contains(err.Error(), "restore driver") {
+			t.Errorf("restored from %v: %v", bad, err)
+		}
+	}
+}
