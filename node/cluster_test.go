@@ -240,7 +240,7 @@ func (c *cutConn) WriteFrames(b [][]byte) error {
 func TestALostNodeEndsTheJob(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]bellows.NodeID{{0, 2}, {2, 0}, {1, 2}} {
-		for _, writes := range []int{0, 1, 2, 5, 9} {
+		for _, writes := range []int{0, 3} {
 			t.Run(fmt.Sprintf("%d to %d after %d", pair[0], pair[1], writes), func(t *testing.T) {
 				t.Parallel()
 				r, _, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job { return job(1<<20, drift) },

@@ -135,6 +135,9 @@ func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire
 	return func(batch []wire.Envelope, out *wire.Outbox) {
 		rest := 0
 		for _, e := range batch {
+			if _, end := e.Message.(*wire.End); end {
+				p.ended.Store(true)
+			}
 			switch m := e.Message.(type) {
 			case *wire.Collect:
 				p.asked <- e

@@ -77,6 +77,7 @@ type process struct {
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
 	asked   chan wire.Envelope
+	ended   atomic.Bool // a lane has been told that the job is over
 	began   time.Time
 }
 

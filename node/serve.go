@@ -2,9 +2,7 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"bellows"
@@ -53,9 +51,9 @@ func (s *member) run(ctx context.Context) error {
 	if s.runner != nil {
 		ended = s.runner.Ended()
 	}
-	over, asked := s.runner == nil, s.asked
-	if !over {
-		asked = nil // until no task runs
+	var asked chan wire.Envelope // nil until no task runs
+	if s.runner == nil {
+		asked = s.asked
 	}
 	for {
 		select {
@@ -63,19 +61,32 @@ func (s *member) run(ctx context.Context) error {
 			if err := s.runner.Close(); err != nil {
 				return err
 			}
-			ended, over, asked = nil, true, s.asked
+			ended, asked = nil, s.asked
 		case e := <-asked:
 			s.surrender(e)
 		case <-ticker.C:
 			s.tick()
 		case err := <-s.gone:
-			if over && errors.Is(err, io.EOF) {
+			if s.over() {
 				return nil
 			}
 			return bellows.Errorf(bellows.Lost, "serve", fmt.Sprintf("node %d", s.cluster.Self), "node 0 is gone: %w", err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// over reports whether this node has been told that the job is over: then nothing is lost with node 0.
+func (s *member) over() bool {
+	if s.runner == nil {
+		return s.ended.Load()
+	}
+	select {
+	case <-s.runner.Ended():
+		return true
+	default:
+		return false
 	}
 }
 

@@ -115,8 +115,14 @@ func (s *slots) loop(t *Task) {
 			t = n.task
 			continue
 		case ok:
-			s.idle = append(s.idle, mine)
+			closed := s.closed
+			if !closed {
+				s.idle = append(s.idle, mine)
+			}
 			s.begin(n)
+			if closed { // nobody would close mine any more
+				return
+			}
 		case s.closed:
 			s.mu.Unlock()
 			return
