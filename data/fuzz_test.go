@@ -57,7 +57,8 @@ func fuzzText(t *testing.T, content []byte, kind Kind, opt Options) {
 		checkShape(t, "fuzzed", e)
 		return
 	}
-	if !reflect.DeepEqual(whole.Ratings, small.Ratings) || !reflect.DeepEqual(whole.Examples, small.Examples) {
+	if !reflect.DeepEqual(whole.Ratings, small.Ratings) || !reflect.DeepEqual(whole.Examples, small.Examples) ||
+		!reflect.DeepEqual(whole.Documents, small.Documents) {
 		t.Fatal("the size of blocks changes the result")
 	}
 	checkSet(t, whole)
@@ -80,6 +81,10 @@ func checkSet(t *testing.T, s *Set) {
 				t.Fatal("an index without an id")
 			}
 		}
+		return
+	}
+	if s.Documents != nil {
+		checkDocuments(t, s.Documents)
 		return
 	}
 	e := s.Examples
@@ -131,5 +136,16 @@ func FuzzIDX(f *testing.F) {
 	seed(f, "idx")
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fuzzText(t, content, Examples, Options{Format: "idx", Unlabelled: true})
+	})
+}
+
+func FuzzDocuments(f *testing.F) {
+	seed(f, "documents")
+	f.Add([]byte("2\n3\n2\n1 3 1\n1 2 5\n"))
+	f.Add([]byte("Words, d’être\nand – more\r\n\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		fuzzText(t, content, Documents, Options{})
+		fuzzText(t, content, Documents, Options{Format: "docword", Words: []string{"2", "1", "7"}})
+		fuzzText(t, content, Documents, Options{Format: "text", Unlabelled: true})
 	})
 }
