@@ -278,6 +278,8 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) {
 		return
 	}
 	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
+	late := 0
+	var first *Task
 	for _, s := range c.splits {
 		if s == nil || !s.running || s.task.waits == 0 {
 			continue
@@ -287,9 +289,19 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) {
 			t.sinceMillis = nowMillis
 		} else if !t.noticed && nowMillis-t.sinceMillis > noticeMillis {
 			t.noticed = true
-			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %s since %.1f s", t.Unit, t.waiting(), float64(nowMillis-t.sinceMillis)/1000))
+			if late++; first == nil {
+				first = t
+			}
 		}
 	}
+	if first == nil {
+		return
+	}
+	sentence := fmt.Sprintf("%v waits for %s since %.1f s", first.Unit, first.waiting(), float64(nowMillis-first.sinceMillis)/1000)
+	if late > 1 {
+		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
+	}
+	fx.Notices = append(fx.Notices, sentence)
 }
 
 // noticeMillis is how long a wait may last before it is named.

@@ -38,13 +38,14 @@ type Config struct {
 type Effects struct {
 	wire.Outbox
 	Epochs  []Epoch
+	Notices []string // sentences about nodes that are silent for long
 	Outcome *Outcome // set once, when the job is over and everybody has closed
 }
 
 // Reset empties the effects and keeps their memory.
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
-	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0]}
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0]}
 }
 
 // Outcome is how a job ended.
@@ -92,6 +93,7 @@ type Controller struct {
 	over       bool             // the outcome is out
 	endMillis  int64
 	nowMillis  int64
+	silent     bool // somebody is, and was named
 	fx         *Effects
 }
 
@@ -342,7 +344,7 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	c.closeWhenAll()
 }
 
-// Tick tells the controller the time: a client silent for a lease ends the job, and who does not
+// Tick tells the controller the time: a node silent for a lease ends the job, and who does not
 // answer the end within a lease is not waited for.
 func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 	c.fx, c.nowMillis = fx, nowMillis
@@ -357,7 +359,27 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 		return
 	}
 	if n, silent, found := c.leases.Expired(nowMillis); found && !planted.On(planted.SilenceIgnored) {
+		if c.cfg.Watched != nil {
+			c.lost = append(c.lost, n) // all that it hosts is silent with it
+		}
 		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
+		return
+	}
+	c.nameSilence()
+}
+
+// noticeMillis is how long a node may be silent before it is named.
+const noticeMillis = 2000
+
+// nameSilence says who is silent for long, once each time.
+func (c *Controller) nameSilence() {
+	n, silent := c.leases.Quietest(c.nowMillis)
+	if silent <= noticeMillis {
+		c.silent = false
+	} else if !c.silent {
+		c.silent = true
+		c.fx.Notices = append(c.fx.Notices, fmt.Sprintf("node %d has been silent for %.1f s; after %.1f s it is declared gone",
+			n, float64(silent)/1000, float64(c.cfg.LeaseMillis)/1000))
 	}
 }
 

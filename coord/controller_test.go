@@ -250,3 +250,25 @@ func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
 		t.Errorf("outcome %+v: the job had finished before", o)
 	}
 }
+
+func TestSilenceIsNamedOnce(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 10_000)
+	d.Start(&d.fx)
+	beat := func(clients ...wire.Address) {
+		for _, a := range clients {
+			d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Beat{}}}, &d.fx)
+		}
+	}
+	d.Tick(1900, &d.fx)
+	beat(clients[0])
+	for now := int64(2000); now < 6000; now += 500 {
+		d.Tick(now, &d.fx)
+		beat(clients[0])
+	}
+	beat(clients[1])
+	d.Tick(6100, &d.fx)
+	beat(clients[0])
+	d.Tick(8200, &d.fx)
+	expect(t, d.fx.Notices, "node 2 has been silent for 2.5 s; after 10.0 s it is declared gone",
+		"node 2 has been silent for 2.7 s; after 10.0 s it is declared gone")
+}

@@ -31,6 +31,17 @@ func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
 	}
 }
 
+// Quietest is the node that has been silent the longest, the first in the order of Add among equals.
+func (t *Table) Quietest(nowMillis int64) (n bellows.NodeID, silentMillis int64) {
+	silentMillis = -1
+	for i, at := range t.last {
+		if nowMillis-at > silentMillis {
+			n, silentMillis = t.nodes[i], nowMillis-at
+		}
+	}
+	return n, max(0, silentMillis)
+}
+
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
 // silent.
 func (t *Table) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {

@@ -113,6 +113,9 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 			l.opt.OnEpoch(e, Spent{l.trainedFor(), l.computed()})
 		}
 	}
+	for _, sentence := range l.fx.Notices {
+		l.notice(sentence)
+	}
 	if l.fx.Outcome != nil {
 		l.outcome <- l.fx.Outcome
 	}
