@@ -316,3 +316,38 @@ func TestAlphaLearnsWhatMadeTheDocuments(t *testing.T) {
 		}
 	}
 }
+
+// A sweep takes memory for the unit, none for a token.
+func TestSamplersTakeNoMemory(t *testing.T) {
+	for _, sampler := range []string{samplerSparse, samplerMH} {
+		p := problemOf(t, app.Input{Data: planted(50, 3, 1), Seed: 1, Settings: map[string]string{"topics": "40", "splits": "1", "sampler": sampler}})
+		u := &p.units[0]
+		m := &memory{p: p, words: make([]float32, len(p.vocab)*p.width)}
+		z, totals, alpha := make([]int32, len(u.token)), make([]int32, 40), make([]float64, 40)
+		totals[0] = int32(len(z))
+		for _, j := range u.token {
+			table.Counts(m.words)[int(u.words[j])*p.width]++
+		}
+		for k := range alpha {
+			alpha[k] = 0.1
+		}
+		w := p.spaces.take(p)
+		sweep := func() {
+			clear(z)
+			w.begin(alpha, totals, len(u.words))
+			load, sample := w.loadSparse, w.sampleSparse
+			if sampler == samplerMH {
+				load, sample = w.loadMH, w.sampleMH
+			}
+			load(m, u)
+			for i := range u.ends {
+				at := int(u.ends[i]) - len(u.doc(i))
+				sample(u.doc(i), z[at:u.ends[i]], newStream(1, 0, 1, i))
+				w.leave(true, len(u.doc(i)))
+			}
+		}
+		if n := testing.AllocsPerRun(5, sweep); n > 4 { // the functions that sweep makes
+			t.Errorf("%s: %v allocations in a sweep of %d tokens", sampler, n, len(z))
+		}
+	}
+}

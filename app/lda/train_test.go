@@ -349,7 +349,7 @@ func TestNewRunRefuses(t *testing.T) {
 			t.Errorf("want an error about %q, got %v", want, err)
 		}
 	}
-	for topics, want := range map[string]string{"100": samplerSparse, "6000": samplerMH} {
+	for topics, want := range map[string]string{"100": samplerSparse, "11000": samplerMH} {
 		if p := problemOf(t, app.Input{Data: set, Settings: map[string]string{"topics": topics}}); p.sampler != want {
 			t.Errorf("%s topics are drawn by %s", topics, p.sampler)
 		}
