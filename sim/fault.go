@@ -149,6 +149,9 @@ func (w *world) fire(p plan) {
 	case crash:
 		n.crashed, n.gone = true, true
 		w.mayEnd("node %d has been silent", n.id)
+		if w.now%2 == 1 {
+			w.mourn(n)
+		}
 	case hush:
 		w.hush(n)
 	case forge:
@@ -158,6 +161,17 @@ func (w *world) fire(p plan) {
 		w.controller.Interrupt(&w.fx)
 		w.obey()
 	}
+}
+
+// mourn tells the controller of a crash before the silence does, as a connection does that breaks.
+func (w *world) mourn(n *node) {
+	reason := fmt.Sprintf("node %d died", n.id)
+	w.mayEnd("%s", reason)
+	w.after(1+w.now%300, w.nodes[0], func() {
+		w.happened[deathTold] = true
+		w.controller.Lost(n.id, reason, &w.fx)
+		w.obey()
+	})
 }
 
 // mayEnd allows the job to end for a reason that contains the sentence.

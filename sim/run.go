@@ -67,12 +67,14 @@ const (
 	waitNamed                       // a wait was long enough to be named
 	strangerRefused                 // a push of an older generation was refused
 	tornRefused                     // a partition whose exclusive holder died was refused
+	deathTold                       // the controller was told of a crash before the silence told it
 	events
 )
 
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
-	"staleness changed", "wait named", "stranger refused", "torn partition refused"}
+	"staleness changed", "wait named", "stranger refused", "torn partition refused",
+	"death told"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
