@@ -167,6 +167,9 @@ func (p *process) addRunner() error {
 	}
 	r, err := train.NewRunner(c, p.job, active, p.cluster.me().Slots, p.bus, p.notice)
 	p.runner = r
+	if p.mesh != nil {
+		r.Share()
+	}
 	p.bus.add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
 	return err
 }

@@ -60,6 +60,10 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 	return r, nil
 }
 
+// Share makes the runner give processors away as soon as it has no work. It is called before the first task,
+// where other processes of the job compute on the same machine.
+func (r *Runner) Share() { r.slots.shared = true }
+
 // Step takes messages for the client. What it sends is enqueued.
 func (r *Runner) Step(batch []wire.Envelope) {
 	fx := r.lock()

@@ -19,6 +19,7 @@ type slots struct {
 	live   sync.WaitGroup
 	closed bool
 	run    func(*Task)
+	shared bool // other processes compute here too
 }
 
 // turn is a task that wants a slot: to begin, or to go on after a wait.
@@ -131,17 +132,18 @@ func (s *slots) loop(t *Task) {
 			s.idle = append(s.idle, mine)
 			s.mu.Unlock()
 		}
-		t = await(mine)
+		t = s.await(mine)
 	}
 }
 
 // patience is how long a goroutine without work looks for some before it sleeps: to wake it takes 50 µs and
-// more on virtual machines, and most gaps between the tasks of neighbouring clocks are shorter.
+// more on virtual machines, and most gaps between the tasks of neighbouring clocks are shorter. Where other
+// processes have the same processors it would take them away from those that have work.
 const patience = 100 * time.Microsecond
 
 // await is the next task, nil when there will be none.
-func await(mine <-chan *Task) *Task {
-	for began := time.Now(); time.Since(began) < patience; runtime.Gosched() {
+func (s *slots) await(mine <-chan *Task) *Task {
+	for began := time.Now(); !s.shared && time.Since(began) < patience; runtime.Gosched() {
 		select {
 		case t := <-mine:
 			return t
