@@ -126,6 +126,9 @@ func (e *executor) walkFull(t *train.Task, u unit) {
 	args := t.Args()
 	size := (e.p.features + 1) * e.width
 	local := e.reserve(&e.local, size)
+	if e.p.momentum && t.Split() == 0 {
+		t.Prefetch(velocityTable, 0, e.end()) // on its way while the split walks
+	}
 	e.parts(func(first, end bellows.RowID, lo, hi int) {
 		copy(local[lo:hi], t.PullRange(weightsTable, first, end))
 	})
