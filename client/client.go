@@ -181,7 +181,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
 		c.setBarriers()
 	case *wire.Refused:
-		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
 	case *wire.End:
 		c.end(m, fx)
 	}

@@ -50,9 +50,10 @@ func (fx *Effects) Reset() {
 
 // Outcome is how a job ended.
 type Outcome struct {
-	Reason      string // empty: the driver finished
-	Err         error  // the cause of a failure, where there is one
-	Interrupted bool   // by the user, at a point from which State continues
+	Reason      string       // empty: the driver finished
+	Kind        bellows.Kind // of a failure
+	Err         error        // its cause, where that is in this process
+	Interrupted bool         // by the user, at a point from which State continues
 	Commits     bellows.CommitNumber
 	Counts      wire.Counts
 	State       State
@@ -182,13 +183,13 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 func (c *Controller) commit(from wire.Address, m *wire.Done) {
 	for i := range m.Results {
 		if err := c.progress.Check(m.Results[i].Unit); err != nil {
-			c.end(&Outcome{Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
 			return
 		}
 	}
 	for _, p := range m.Pairs {
 		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On(planted.OldDoneAccepted) {
-			c.end(&Outcome{Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
 			return
 		}
 	}
@@ -214,7 +215,11 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 	if c.ending != nil {
 		return
 	}
-	c.end(&Outcome{Reason: fmt.Sprintf("%v on %v failed: %s", m.Unit, from, m.Reason), Err: m.Err})
+	kind := m.Kind
+	if m.Err != nil {
+		kind = bellows.KindOf(m.Err)
+	}
+	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%v on %v failed: %s", m.Unit, from, m.Reason), Err: m.Err})
 }
 
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
@@ -267,7 +272,7 @@ func (c *Controller) rest() {
 	case c.finishing:
 		c.end(&Outcome{})
 	default:
-		c.end(&Outcome{Reason: "the driver dispatched no task and did not finish"})
+		c.end(&Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"})
 	}
 }
 
@@ -330,7 +335,7 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	c.fx = fx
 	c.lost = append(c.lost, n)
 	if c.ending == nil {
-		c.end(&Outcome{Reason: reason}, n)
+		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, n)
 		c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
 		c.closeWhenAll()
 		return
@@ -362,7 +367,7 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 		if c.cfg.Watched != nil {
 			c.lost = append(c.lost, n) // all that it hosts is silent with it
 		}
-		c.end(&Outcome{Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
 		return
 	}
 	c.nameSilence()

@@ -213,7 +213,7 @@ func TestATaskThatFailsElsewhereIsNamed(t *testing.T) {
 		})
 	}}.run(context.Background(), t)
 	if err == nil || !strings.Contains(err.Error(), "split 3 clock 4") || !strings.Contains(err.Error(), "on node 2 failed") ||
-		!strings.Contains(err.Error(), "item 7 is broken") {
+		!strings.Contains(err.Error(), "item 7 is broken") || bellows.KindOf(err) != bellows.BadData {
 		t.Fatalf("error %v", err)
 	}
 }

@@ -253,7 +253,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		} else {
 			cause = fmt.Errorf("%s: %w", o.Reason, cause)
 		}
-		return r, &bellows.Error{Kind: kindOf(o.Err), Op: "train", Err: cause}
+		return r, &bellows.Error{Kind: o.Kind, Op: "train", Err: cause}
 	}
 	if err := l.gather(o.Interrupted); err != nil {
 		return r, err
@@ -263,11 +263,4 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	}
 	r.Tables = l.gathering.tables()
 	return r, nil
-}
-
-func kindOf(err error) bellows.Kind {
-	if err == nil {
-		return bellows.Lost
-	}
-	return bellows.KindOf(err)
 }

@@ -112,7 +112,7 @@ func cloneSmall(m wire.Message) wire.Message {
 	case *wire.Refused:
 		return &wire.Refused{Flush: m.Flush, Reason: m.Reason}
 	case *wire.Failed:
-		return &wire.Failed{Unit: m.Unit, Reason: m.Reason}
+		return &wire.Failed{Unit: m.Unit, Reason: m.Reason, Kind: m.Kind}
 	case *wire.Keep:
 		return &wire.Keep{Commit: m.Commit}
 	case *wire.Staleness:
