@@ -111,7 +111,9 @@ func (r *reader) beginDocuments(n int, j *job) error {
 		e.File = r.ins[n].shown()
 		return e
 	}
-	r.plan = next
+	if r.plan == nil { // workers look at it from the first block on
+		r.plan = next
+	}
 	j.skipped = bytes.Count(j.text[:len(j.text)-len(rest)], []byte("\n"))
 	j.text = rest
 	return nil

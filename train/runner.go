@@ -90,11 +90,11 @@ func (r *Runner) lock() *client.Effects {
 // unlock leaves the client and carries out its effects; messages are enqueued before others may step
 // the client, so that they keep their order.
 func (r *Runner) unlock(fx *client.Effects) {
-	r.bus.Enqueue(&fx.Outbox)
-	r.mu.Unlock()
-	if fx.Ended != nil {
+	if fx.Ended != nil { // before the last word leaves: whoever has it may let this node go
 		r.endOnce.Do(func() { close(r.ended) })
 	}
+	r.bus.Enqueue(&fx.Outbox)
+	r.mu.Unlock()
 	for _, t := range fx.Run {
 		task := r.tasks[t.Unit.Split]
 		task.core = t
