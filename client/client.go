@@ -55,7 +55,9 @@ type Client struct {
 	cfg     Config
 	parts   []part // by route.Number
 	splits  []*split
-	lanes   []wire.Address // every lane that owns a partition
+	lanes   []wire.Address         // every lane that owns a partition
+	relays  []int                  // per lane: flushes that it will record and has not
+	relayed []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
 	fetches []*fetch
 	gathers []*gather
 	flushes []*flush
@@ -84,7 +86,11 @@ type part struct {
 	barrier  bool
 	additive bool
 	block    *block
-	buffers  sync.Pool // empty *delta.Buffer
+	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
+	// read some.
+	subscribed bool
+	unread     int
+	buffers    sync.Pool // empty *delta.Buffer
 }
 
 // split is one executor's place in the client.
@@ -129,6 +135,7 @@ func New(cfg Config) *Client {
 	}
 	c.setBarriers()
 	c.pulls = make([]*wire.Pull, len(c.lanes))
+	c.relays, c.relayed = make([]int, len(c.lanes)), make([]bellows.CommitNumber, len(c.lanes))
 	for s := range c.splits {
 		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
 			c.splits[s] = &split{}
@@ -175,7 +182,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.resend(m.Flush, e.From, fx)
 		c.startQueued(fx)
 	case *wire.Committed:
-		c.takeCommitted(m)
+		c.takeCommitted(m, e.From)
 		wire.Free(m)
 	case *wire.Staleness:
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)

@@ -82,9 +82,10 @@ type flush struct {
 }
 
 type lanePush struct {
-	lane int
-	push *wire.Push // until it is held
-	rows int64
+	lane    int
+	push    *wire.Push // until it is held
+	rows    int64
+	relayed bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
 }
 
 func (c *Client) newBundle() *bundle {
@@ -230,6 +231,7 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		rows, values := u.buffers[n].Chunk()
 		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Values: values})
 		p.rows += int64(u.buffers[n].Len())
+		p.relayed = p.relayed || !c.parts[n].barrier
 	}
 }
 
@@ -296,17 +298,19 @@ func (c *Client) takeHeld(id bellows.FlushID, fx *Effects) {
 func (c *Client) done(f *flush, fx *Effects) {
 	d := f.gather.done
 	f.gather.done = nil
+	c.expectRelays(f)
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
 	fx.Send(c.cfg.Self, c.cfg.Controller, d)
 }
 
 // takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is
 // everywhere, its memory is free again.
-func (c *Client) takeCommitted(m *wire.Committed) {
+func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address) {
 	f := c.find(m.Flush)
 	if f == nil {
 		return
 	}
+	c.recordedAt(f, lane, m.Commit)
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
 	}

@@ -56,12 +56,13 @@ func (b *block) read(first, end, width int, dst []float32) { copy(dst, b.view(fi
 
 // fetch is a question under way: rows of one partition, or a lease on it, and who waits for it.
 type fetch struct {
-	request uint64
-	number  int
-	need    wire.Need
-	rows    []uint32 // nil: all
-	lease   bool
-	waiters []*Task
+	request   uint64 // 0: no question, what it waits for comes unasked
+	number    int
+	need      wire.Need
+	rows      []uint32 // nil: all
+	lease     bool
+	subscribe bool // its answer begins a subscription, or adds to one
+	waiters   []*Task
 }
 
 func (c *Client) newFetch(number int) *fetch {
@@ -190,6 +191,7 @@ func (a *asking) want(n int, w want) {
 		return
 	}
 	p := &c.parts[n]
+	p.unread = 0
 	if b := p.block; b != nil && w.in(b.rows) &&
 		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
 		if !a.ahead {
@@ -201,9 +203,13 @@ func (a *asking) want(n int, w want) {
 		a.answers++
 		a.last = n
 	}
+	if p.subscribed && p.block != nil && w.in(p.block.rows) && c.relayComes(p) {
+		a.await(n)
+		return
+	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && !f.lease && w.in(f.rows) && f.answers(a.need) {
+		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows) && f.answers(a.need) {
 			a.wait(f)
 			return
 		}
@@ -244,13 +250,18 @@ func (a *asking) ask(n int, w want) {
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, a.need
 	a.wait(f)
-	if 4*w.len() < p.rows {
+	again := p.block != nil && w.in(p.block.rows)
+	f.subscribe = p.subscribed || again
+	switch {
+	case again: // all that is cached, so that what is subscribed to is what is cached
+		f.rows = p.block.rows
+	case 4*w.len() < p.rows:
 		f.rows = slices.Clone(w.list)
 		for r := w.first; r < w.end; r++ {
 			f.rows = append(f.rows, uint32(r))
 		}
 	}
-	m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows})
+	m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe})
 }
 
 // done sends the questions and reports whether there was none.
@@ -274,13 +285,20 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 	*a = answer{rows: m, blocks: 1} // this call
 	for i := range m.Parts {
 		r := &m.Parts[i]
+		if m.Request == 0 {
+			c.takeUnasked(r, a, fx)
+			continue
+		}
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.takeFetch(m.Request, n); f != nil {
-			b := c.cache(&c.parts[n], r, f.need, a)
+			b := c.cache(&c.parts[n], r, f, a)
 			for _, t := range f.waiters {
 				c.pin(t, n, b)
 			}
 			c.unblock(f, fx)
+			if b != c.parts[n].block {
+				c.unpinBlock(b)
+			}
 		}
 	}
 	if a.blocks--; a.blocks == 0 {
@@ -291,11 +309,14 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 
 // cache makes the rows of an answer the partition's block, together with those of the block before
 // where that is still new enough for who asked, and no update of this node came between the two: laid
-// over rows that contain it, it would count twice.
-func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *block {
+// over rows that contain it, it would count twice. Rows of a partition that is subscribed to, but for these,
+// are not kept: nobody would lift their version.
+func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old := p.block
-	valid := old != nil && r.Rows != nil && gate.Admits(need, old.commit, old.complete) &&
-		!c.changedBetween(p, old.commit, r.Commit)
+	begins := f.subscribe && !p.subscribed
+	p.subscribed = p.subscribed || begins
+	valid := old != nil && r.Rows != nil && (!begins || planted.On(planted.SubscribedToLess)) &&
+		gate.Admits(f.need, old.commit, old.complete) && !c.changedBetween(p, old.commit, r.Commit)
 	if valid && old.rows == nil {
 		return old
 	}
@@ -306,6 +327,9 @@ func (c *Client) cache(p *part, r *wire.RowsPart, need wire.Need, a *answer) *bl
 	} else {
 		b.source = a
 		a.blocks++
+	}
+	if p.subscribed && !f.subscribe {
+		return b
 	}
 	if old != nil {
 		c.unpinBlock(old)

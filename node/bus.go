@@ -14,6 +14,7 @@ import (
 type bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
+	flush  func()              // what was posted may leave
 	actors [3][]*actor         // by role and index
 	mu     sync.Mutex
 	ready  []*actor // have mail and are run by nobody, in order
@@ -31,7 +32,7 @@ type actor struct {
 }
 
 func newBus(self bellows.NodeID, post func(wire.Envelope)) *bus {
-	b := &bus{self: self, post: post}
+	b := &bus{self: self, post: post, flush: func() {}}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	return b
 }
@@ -76,13 +77,22 @@ func (b *bus) send(from, to wire.Address, m wire.Message) {
 	b.Drain()
 }
 
-// Drain runs actors that have mail until nobody does. A sender calls it without any lock.
+// flushAfter is after how many steps what was posted leaves, even if there are more.
+const flushAfter = 16
+
+// Drain runs actors that have mail until nobody does. A sender calls it without any lock. What they send to
+// another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
 func (b *bus) Drain() {
 	out := b.outs.Get().(*wire.Outbox)
+	steps := 0
 	for a := b.next(); a != nil; a = b.next() {
 		b.run(a, out)
+		if steps++; steps%flushAfter == 0 {
+			b.flush()
+		}
 	}
 	b.outs.Put(out)
+	b.flush()
 }
 
 func (b *bus) next() *actor {

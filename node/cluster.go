@@ -2,9 +2,11 @@ package node
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/route"
+	"bellows/table"
 	"bellows/train"
 	"bellows/wire"
 )
@@ -14,6 +16,30 @@ type Member struct {
 	Node  bellows.NodeID
 	Slots int // compute slots; 0: it runs no tasks
 	Lanes int // server lanes; 0: it holds no partitions
+}
+
+// Place decides which of a job's nodes hold its tables. Where there are fewer partitions than members with lanes, node 0
+// holds them all beside the controller: a record and what it changes then reach a worker in one write, and nobody is told of
+// records who holds nothing. Otherwise members stay as they are.
+func Place(members []Member, tables []table.Schema) []Member {
+	partitions, servers := 0, 0
+	for i := range tables {
+		partitions += tables[i].Cut().Len()
+	}
+	for _, m := range members {
+		if m.Lanes > 0 {
+			servers++
+		}
+	}
+	if partitions >= servers || len(members) == 1 {
+		return members
+	}
+	placed := slices.Clone(members)
+	for i := range placed {
+		placed[i].Lanes = 0
+	}
+	placed[0].Lanes = 1
+	return placed
 }
 
 // Cluster is the members of a job, by node from 0, and which of them this process is. Node 0 hosts

@@ -17,6 +17,9 @@ type mesh struct {
 	peers []*peer // by node; nil: this node, or not joined
 	lost  func(bellows.NodeID, error)
 	ends  sync.WaitGroup
+
+	mu      sync.Mutex
+	pending []*peer // have messages that nobody has told the writer of
 }
 
 // peer is another node.
@@ -24,12 +27,13 @@ type peer struct {
 	node bellows.NodeID
 	conn transport.Conn
 
-	mu    sync.Mutex
-	queue []wire.Envelope
-	spare []wire.Envelope
-	shut  bool          // no more is sent
-	wake  chan struct{} // there is something to send, or it is shut
-	once  sync.Once
+	mu      sync.Mutex
+	queue   []wire.Envelope
+	pending bool // in mesh.pending
+	spare   []wire.Envelope
+	shut    bool          // no more is sent
+	wake    chan struct{} // there is something to send, or it is shut
+	once    sync.Once
 }
 
 // newMesh takes a connection to every other node.
@@ -66,8 +70,27 @@ func (m *mesh) post(e wire.Envelope) {
 		return
 	}
 	p.queue = append(p.queue, e)
+	first := !p.pending
+	p.pending = true
 	p.mu.Unlock()
-	p.poke()
+	if first {
+		m.mu.Lock()
+		m.pending = append(m.pending, p)
+		m.mu.Unlock()
+	}
+}
+
+// flush lets what is queued leave.
+func (m *mesh) flush() {
+	m.mu.Lock()
+	for _, p := range m.pending {
+		p.mu.Lock()
+		p.pending = false
+		p.mu.Unlock()
+		p.poke()
+	}
+	m.pending = m.pending[:0]
+	m.mu.Unlock()
 }
 
 func (p *peer) poke() {

@@ -111,7 +111,7 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	}
 	p.bus = newBus(c.Self, nil)
 	if m != nil {
-		p.bus.post = m.post
+		p.bus.post, p.bus.flush = m.post, m.flush
 	}
 	if err := p.addLanes(); err != nil {
 		return nil, err

@@ -50,6 +50,8 @@ type Lane struct {
 	recorded  []recorded // per client that has pushed here
 	waiting   []waiter   // flushes told Full, by rank
 	pulls     []parkedPull
+	owing     bool         // somebody's subscription is owed rows
+	unasked   []*wire.Rows // per client: the message that relay is filling
 	spare     []*flush
 	counts    wire.Counts
 	closing   bool           // the controller has ended the job
@@ -119,6 +121,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, e := range batch {
 		l.take(e, out)
 	}
+	l.relay(out)
 	l.serve(out)
 }
 
@@ -133,6 +136,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		wire.Free(m)
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
+	case *wire.Unsubscribe:
+		l.takeUnsubscribe(e.From, m.Ref)
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
@@ -162,6 +167,7 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 			p.applyClocks(math.MaxInt32, l, out)
 		}
 	}
+	l.owe(-1, func(p *part) bool { return p.ref.Table == t })
 }
 
 // part returns the partition of a pair if this lane owns it at that generation.
@@ -258,6 +264,9 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 	f := l.unhold(r.Flush)
 	if f != nil {
 		f.number = r.Number
+		if l.mayShow(f) {
+			l.owe(slices.Index(l.cfg.Clients, f.from), noBarrier)
+		}
 		l.applyFlush(f, out)
 		l.admitWaiting(out)
 	}
@@ -265,6 +274,9 @@ func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
 		l.barrier = r.Number
 		for _, p := range l.owned {
 			p.reach(c, l, out)
+		}
+		if !planted.On(planted.RelayForgotten) {
+			l.owe(-1, hasBarrier)
 		}
 	}
 	if f != nil && f.push != nil && l.mayShow(f) && !planted.On(planted.NumberWhenVisible) {

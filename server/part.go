@@ -30,6 +30,11 @@ type part struct {
 	remote    bool         // the exclusive holder works on a copy
 	queue     []request
 
+	subs    []subscription
+	writes  uint64   // how often something has changed since somebody subscribed
+	all     uint64   // at which of these every row did
+	changed []uint64 // per row: at which it did last; nil: none has, on its own
+
 	image   store.Image
 	kept    bool
 	sums    []wire.Chunk
@@ -122,10 +127,10 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 		}
 	}
 	if len(p.sums) == 1 {
-		p.store.Apply(p.sums[0].Rows, p.sums[0].Values)
+		p.write(p.sums[0].Rows, p.sums[0].Values)
 	} else {
 		sum := delta.Sum(p.sums, p.buffer, p.giveBuffer)
-		p.store.Apply(sum.Chunk())
+		p.write(sum.Chunk())
 		p.giveBuffer(sum)
 	}
 	rest := p.later[:0]
@@ -139,6 +144,12 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.later = rest
 }
 
+// write gives deltas to the rule.
+func (p *part) write(rows []uint32, deltas []float32) {
+	p.store.Apply(rows, deltas)
+	p.wrote(rows)
+}
+
 func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 	switch e.chunk {
 	case clockMark:
@@ -150,7 +161,7 @@ func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 		return
 	}
 	c := &e.flush.push.Chunks[e.chunk]
-	p.store.Apply(c.Rows, c.Values)
+	p.write(c.Rows, c.Values)
 	l.countApplied(e.flush, len(c.Values)/p.schema.Width, out)
 }
 
@@ -228,6 +239,7 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	if p.remote && !planted.On(planted.CopyForgotten) {
 		copy(p.store.Values(), f.push.Leases[lease].Values)
 	}
+	p.wrote(nil)
 	p.holders--
 	p.exclusive = p.exclusive && p.holders > 0
 	l.countApplied(f, p.store.Rows(), out)

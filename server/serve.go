@@ -64,6 +64,10 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		to := a.Extend()
 		to.Ref, to.Commit, to.Complete, to.Rows = q.Ref, v.Commit, v.Clock, q.Rows
 		to.Values = p.store.Read(q.Rows, to.Values)
+		if q.Subscribe {
+			p.subscribe(slices.Index(l.cfg.Clients, r.from), q.Rows)
+			l.owing = l.owing || len(p.deferred) > 0
+		}
 	}
 	out.Send(l.cfg.Self, r.from, a)
 	wire.Free(r.pull)

@@ -83,7 +83,7 @@ func TestAllocs(t *testing.T) {
 		}
 	}
 	// Rows that were asked one by one stay with whom they were lent to: their payload is not used again.
-	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{pair, rows}}}})
+	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Pair: pair, Rows: rows}}}})
 	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
 		t.Error("rows of a pull")
 	}

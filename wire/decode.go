@@ -107,6 +107,8 @@ func newData(kind uint8) decoder {
 		return New[Acquire]()
 	case kindRelease:
 		return New[Release]()
+	case kindUnsubscribe:
+		return new(Unsubscribe)
 	case kindHeld:
 		return New[Held]()
 	case kindFull:

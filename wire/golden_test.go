@@ -28,12 +28,12 @@ func golden() map[string]Message {
 	dispatch := &Dispatch{Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
-		"pull": &Pull{21, need, []PullPart{{pair, nil}, {pair, []uint32{}}, {pair, []uint32{22, 23}}}},
-		"rows": &Rows{Request: 21, Parts: []RowsPart{{pair.Ref, 24, 25, nil, values},
-			{pair.Ref, 24, 25, []uint32{26}, values}}},
+		"pull": &Pull{21, need, []PullPart{{pair, nil, true}, {pair, []uint32{}, false}, {pair, []uint32{22, 23}, false}}},
+		"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Values: values},
+			{Ref: pair.Ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
 		"acquire": &Acquire{27, pair, Exclusive, need},
 		"granted": &Granted{27, pair.Ref, Exclusive, values},
-		"release": &Release{pair.Ref},
+		"release": &Release{pair.Ref}, "unsubscribe": &Unsubscribe{pair.Ref},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, values}, {pair, Subtree{}, nil, values}},
 			Leases: []LeaseEnd{{pair, values}}},

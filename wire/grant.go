@@ -34,6 +34,12 @@ func (b *Batch) release(m *Release) {
 	b.ref(m.Ref)
 }
 
+func (m *Unsubscribe) decode(payload []byte) error {
+	r := reader{b: payload}
+	m.Ref = r.ref()
+	return r.end()
+}
+
 func (m *Release) decode(payload []byte) error {
 	r := reader{b: payload}
 	m.Ref = r.ref()

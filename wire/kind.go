@@ -17,6 +17,7 @@ const (
 	kindCommitted
 	kindRefused
 	kindSlab
+	kindUnsubscribe
 
 	firstControl uint8 = 64
 )
@@ -51,32 +52,33 @@ var kinds = [...]struct {
 	name  string
 	limit int
 }{
-	kindPull:      {"pull", dataMax},
-	kindRows:      {"rows", dataMax},
-	kindAcquire:   {"acquire", acquireSize},
-	kindGranted:   {"granted", dataMax},
-	kindRelease:   {"release", refSize},
-	kindPush:      {"push", dataMax},
-	kindHeld:      {"held", flushSize},
-	kindFull:      {"full", flushSize},
-	kindRoom:      {"room", flushSize},
-	kindCommitted: {"committed", committedSize},
-	kindRefused:   {"refused", textMax},
-	kindSlab:      {"slab", dataMax},
-	kindDone:      {"done", controlMax},
-	kindFailed:    {"failed", textMax},
-	kindBeat:      {"beat", smallMax},
-	kindRecords:   {"records", controlMax},
-	kindKeep:      {"keep", smallMax},
-	kindStaleness: {"staleness", smallMax},
-	kindDispatch:  {"dispatch", controlMax},
-	kindEnd:       {"end", 1 << 20},
-	kindClosed:    {"closed", smallMax},
-	kindCollect:   {"collect", smallMax},
-	kindCollected: {"collected", textMax},
-	kindReady:     {"ready", smallMax},
-	kindNotice:    {"notice", textMax},
-	kindSevered:   {"severed", textMax},
+	kindPull:        {"pull", dataMax},
+	kindRows:        {"rows", dataMax},
+	kindAcquire:     {"acquire", acquireSize},
+	kindGranted:     {"granted", dataMax},
+	kindRelease:     {"release", refSize},
+	kindPush:        {"push", dataMax},
+	kindHeld:        {"held", flushSize},
+	kindFull:        {"full", flushSize},
+	kindRoom:        {"room", flushSize},
+	kindCommitted:   {"committed", committedSize},
+	kindRefused:     {"refused", textMax},
+	kindSlab:        {"slab", dataMax},
+	kindUnsubscribe: {"unsubscribe", refSize},
+	kindDone:        {"done", controlMax},
+	kindFailed:      {"failed", textMax},
+	kindBeat:        {"beat", smallMax},
+	kindRecords:     {"records", controlMax},
+	kindKeep:        {"keep", smallMax},
+	kindStaleness:   {"staleness", smallMax},
+	kindDispatch:    {"dispatch", controlMax},
+	kindEnd:         {"end", 1 << 20},
+	kindClosed:      {"closed", smallMax},
+	kindCollect:     {"collect", smallMax},
+	kindCollected:   {"collected", textMax},
+	kindReady:       {"ready", smallMax},
+	kindNotice:      {"notice", textMax},
+	kindSevered:     {"severed", textMax},
 }
 
 // kindLimit is the longest payload of a kind; negative: there is no such kind.

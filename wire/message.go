@@ -49,6 +49,9 @@ func (b *Batch) payload(m Message) (kind uint8, err error) {
 	case *Refused:
 		kind = kindRefused
 		b.refused(m)
+	case *Unsubscribe:
+		kind = kindUnsubscribe
+		b.ref(m.Ref)
 	case *Slab:
 		kind = kindSlab
 		b.slab(m)

@@ -25,7 +25,7 @@ const (
 // Pull asks a lane for rows of partitions of one table. It waits there until Need holds. The answer may
 // go on borrowing lists of rows from it when it is freed.
 type Pull struct {
-	Request uint64 // the client's number, echoed by Rows
+	Request uint64 // the client's number from 1, echoed by Rows
 	Need    Need
 	Parts   []PullPart
 }
@@ -34,9 +34,12 @@ type Pull struct {
 type PullPart struct {
 	Pair
 	Rows []uint32 // rows counted from the partition's first, ascending; nil: all
+	// Subscribe asks the lane to send these rows again, unasked, when they have changed (Bösen §4.2, server push).
+	Subscribe bool
 }
 
-// Rows answers a Pull.
+// Rows answers a Pull. Request 0 are rows that the client has subscribed to: those that have changed
+// since it was last sent some, none perhaps; all its other rows are as they were, and of this version.
 type Rows struct {
 	Request uint64
 	Parts   []RowsPart
@@ -52,7 +55,7 @@ func (m *Rows) Extend() *RowsPart {
 		m.Parts = append(m.Parts, RowsPart{})
 	}
 	p := &m.Parts[n]
-	*p = RowsPart{Values: p.Values[:0]}
+	*p = RowsPart{Values: p.Values[:0], list: p.list}
 	return p
 }
 
@@ -63,7 +66,20 @@ type RowsPart struct {
 	Complete bellows.Clock        // clocks up to this are in, of every split
 	Rows     []uint32             // as asked
 	Values   []float32            // row after row
+
+	list []uint32 // memory for Rows
 }
+
+// Scratch is memory for a list of rows, empty and not nil, which Own takes back.
+func (p *RowsPart) Scratch() []uint32 {
+	if p.list == nil {
+		p.list = make([]uint32, 0, 16)
+	}
+	return p.list[:0]
+}
+
+// Own makes a list that began as Scratch the part's rows.
+func (p *RowsPart) Own(rows []uint32) { p.Rows, p.list = rows, rows }
 
 // Acquire asks a lane for a lease on a whole partition.
 type Acquire struct {
@@ -84,6 +100,9 @@ type Granted struct {
 
 // Release ends a shared lease. An exclusive lease ends with the commit of its flush.
 type Release struct{ Ref bellows.PartitionRef }
+
+// Unsubscribe tells a lane that a client does not want a partition's rows unasked any more. Some may be under way.
+type Unsubscribe struct{ Ref bellows.PartitionRef }
 
 // Push carries the parts of a flush that one lane must hold. The chunks stay the client's memory and
 // unchanged until the lane says Committed.

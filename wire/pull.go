@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	pullPartSize = pairSize + 4
+	pullPartSize = pairSize + 8
 	rowsPartSize = refSize + 20
 )
 
@@ -20,6 +20,8 @@ func (b *Batch) pull(m *Pull) {
 	for i := range m.Parts {
 		b.pair(m.Parts[i].Pair)
 		b.rowCount(m.Parts[i].Rows)
+		b.flag(m.Parts[i].Subscribe)
+		b.zeros(3)
 	}
 	for i := range m.Parts {
 		array(b, m.Parts[i].Rows)
@@ -40,6 +42,8 @@ func (m *Pull) decode(payload []byte) error {
 		p := &m.Parts[i]
 		p.Pair = heads.pair()
 		p.Rows = r.rows(heads.u32())
+		p.Subscribe = heads.flag()
+		heads.reserved(3)
 		r.ascending(p.Rows)
 	}
 	return cmp.Or(heads.err, r.end())

@@ -130,14 +130,14 @@ func (s sampler) record() Record {
 func (s sampler) data() []Message {
 	mode := Mode(s.IntN(2))
 	return []Message{
-		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart { return PullPart{s.pair(), s.rows()} })},
+		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart { return PullPart{s.pair(), s.rows(), s.IntN(2) == 1} })},
 		&Rows{Request: s.Uint64(), Parts: list(s, 5, func() RowsPart {
 			rows := s.rows()
-			return RowsPart{s.ref(), bellows.CommitNumber(s.Uint64()), s.clock(), rows, s.values(rows)}
+			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Values: s.values(rows)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
 		&Granted{s.Uint64(), s.ref(), mode, s.values(nil)},
-		&Release{s.ref()},
+		&Release{s.ref()}, &Unsubscribe{s.ref()},
 		&Push{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
 				rows := s.rows()

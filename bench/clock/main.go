@@ -72,6 +72,7 @@ func run(transport string, processes int) (pair.Turn, error) {
 		for n := range processes {
 			l.Members = append(l.Members, node.Member{Node: bellows.NodeID(n + 1), Slots: max(1, 2/processes), Lanes: 1})
 		}
+		l.Members = node.Place(l.Members, job().Tables)
 		_, err = l.Run(context.Background(), job(), opt)
 	}
 	return pair.Turn{Work: clocks, Wall: time.Since(began)}, err

@@ -137,6 +137,9 @@ func (t *trainer) prepare(context.Context) error {
 		Data: t.set, Test: t.test, Seed: t.opt.seed, Epochs: t.opt.epochs, Goal: t.goal,
 		Staleness: t.staleness, Slots: t.slots, Settings: t.opt.set,
 	})
+	if err == nil && t.opt.cluster.servers == "auto" {
+		t.members = node.Place(t.members, t.made.Job.Tables)
+	}
 	return err
 }
 

@@ -23,7 +23,7 @@ func Clone(m wire.Message) wire.Message {
 		n := wire.New[wire.Pull]()
 		n.Request, n.Need = m.Request, m.Need
 		for _, p := range m.Parts {
-			n.Parts = append(n.Parts, wire.PullPart{Pair: p.Pair, Rows: slices.Clone(p.Rows)})
+			n.Parts = append(n.Parts, wire.PullPart{Pair: p.Pair, Rows: slices.Clone(p.Rows), Subscribe: p.Subscribe})
 		}
 		return n
 	case *wire.Rows:
@@ -69,9 +69,8 @@ func cloneRows(m *wire.Rows) *wire.Rows {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		q := n.Extend()
-		values := append(q.Values, p.Values...)
-		*q = *p
-		q.Rows, q.Values = slices.Clone(p.Rows), values
+		q.Ref, q.Commit, q.Complete = p.Ref, p.Commit, p.Complete
+		q.Rows, q.Values = slices.Clone(p.Rows), append(q.Values, p.Values...)
 	}
 	return n
 }
@@ -105,6 +104,8 @@ func cloneSmall(m wire.Message) wire.Message {
 		n := wire.New[wire.Committed]()
 		*n = *m
 		return n
+	case *wire.Unsubscribe:
+		return &wire.Unsubscribe{Ref: m.Ref}
 	case *wire.Full:
 		return &wire.Full{Flush: m.Flush}
 	case *wire.Room:
@@ -152,6 +153,9 @@ func (d *Hash) Values(v []float32) {
 }
 
 func (d *Hash) rows(r []uint32) {
+	if r == nil { // all
+		d.Word(1 << 35)
+	}
 	for _, x := range r {
 		d.Word(uint64(x))
 	}
@@ -187,6 +191,9 @@ func Digest(m wire.Message) uint64 {
 		for i := range m.Parts {
 			d.pair(m.Parts[i].Pair)
 			d.rows(m.Parts[i].Rows)
+			if m.Parts[i].Subscribe {
+				d.Word(1)
+			}
 		}
 	case *wire.Rows:
 		d.Word(2<<56 | m.Request)
@@ -259,6 +266,9 @@ func (d *Hash) small(m wire.Message) {
 		d.Values(m.Values)
 	case *wire.Release:
 		d.Word(9 << 56)
+		d.pair(wire.Pair{Ref: m.Ref})
+	case *wire.Unsubscribe:
+		d.Word(27 << 56)
 		d.pair(wire.Pair{Ref: m.Ref})
 	case *wire.Held:
 		d.Word(10 << 56)

@@ -1,0 +1,152 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/gate"
+	"bellows/wire"
+)
+
+// A partition that is read again and again is subscribed to: a question about rows that the cache holds in
+// an older version asks the lane to send them from then on when they have changed. While a partition is
+// subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of
+// all. A read that needs what is sure to come waits for it and asks nothing.
+
+// unreadMost is how often a subscription's rows may come without being read before it is given up.
+const unreadMost = 4
+
+// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that
+// the cache does not hold yet. With a barrier, they come with each clock; without, with each commit of this
+// node's own, and a flush whose parts are all held is sure to be recorded.
+func (c *Client) relayComes(p *part) bool {
+	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
+}
+
+// await makes the task wait for rows that come unasked.
+func (a *asking) await(n int) {
+	if a.ahead {
+		return
+	}
+	for _, f := range a.c.fetches {
+		if f.number == n && f.request == 0 && f.answers(a.need) {
+			a.wait(f)
+			return
+		}
+	}
+	f := a.c.newFetch(n)
+	f.need = a.need
+	a.wait(f)
+}
+
+// takeUnasked takes rows that came for a subscription. They are memory of the message's.
+func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
+	n := c.cfg.Route.Number(r.Ref)
+	p := &c.parts[n]
+	if !p.subscribed || p.block == nil {
+		return // given up meanwhile
+	}
+	if r.Rows == nil {
+		b := c.spare.blocks.take()
+		b.commit, b.complete, b.rows, b.values, b.readers, b.source = r.Commit, r.Complete, nil, r.Values, 1, a
+		a.blocks++
+		c.unpinBlock(p.block)
+		p.block = b
+	} else {
+		if p.block.readers > 1 {
+			c.renew(p)
+		}
+		p.block.lift(r, p.schema.Width)
+	}
+	waited := c.wakeAwaiting(n, fx)
+	if p.unread++; p.unread > unreadMost && !waited {
+		c.unsubscribe(p, fx)
+	}
+}
+
+// renew puts a copy in the place of a block that tasks look at.
+func (c *Client) renew(p *part) {
+	old, b := p.block, c.spare.blocks.take()
+	b.commit, b.complete, b.rows, b.readers = old.commit, old.complete, old.rows, 1
+	b.values = slices.Clone(old.values)
+	c.unpinBlock(old)
+	p.block = b
+}
+
+// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
+func (b *block) lift(r *wire.RowsPart, width int) {
+	b.commit, b.complete = r.Commit, r.Complete
+	at := 0
+	for i, row := range r.Rows {
+		to := int(row)
+		if b.rows != nil {
+			j, ok := slices.BinarySearch(b.rows[at:], row)
+			if at += j; !ok {
+				continue
+			}
+			to = at
+		}
+		copy(b.values[to*width:(to+1)*width], r.Values[i*width:])
+	}
+}
+
+// wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
+// bring. It reports whether anybody waited, for these or for an answer.
+func (c *Client) wakeAwaiting(n int, fx *Effects) (waited bool) {
+	p := &c.parts[n]
+	for i := 0; i < len(c.fetches); i++ {
+		f := c.fetches[i]
+		if f.number != n {
+			continue
+		}
+		waited = true
+		switch {
+		case f.request > 0: // it has asked
+		case gate.Admits(f.need, p.block.commit, p.block.complete):
+			for _, t := range f.waiters {
+				c.pin(t, n, p.block)
+			}
+			c.unblock(f, fx)
+			i-- // another has taken its place
+		case !c.relayComes(p):
+			c.request++
+			f.request, f.rows, f.subscribe = c.request, p.block.rows, true
+			m := wire.New[wire.Pull]()
+			m.Request, m.Need = f.request, f.need
+			m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})
+			fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+		}
+	}
+	return waited
+}
+
+// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
+// them is not yet a second one.
+func (c *Client) unsubscribe(p *part, fx *Effects) {
+	p.subscribed = false
+	c.unpinBlock(p.block)
+	p.block = nil
+	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref})
+}
+
+// expectRelays notes that a flush is sure to be recorded: lanes where some of it shows at once will send what
+// the node has subscribed to.
+func (c *Client) expectRelays(f *flush) {
+	for i := range f.pushes {
+		if p := &f.pushes[i]; p.relayed {
+			c.relays[p.lane]++
+		}
+	}
+}
+
+// recordedAt notes that a lane has recorded a flush. What it sends unasked comes behind this.
+func (c *Client) recordedAt(f *flush, lane wire.Address, n bellows.CommitNumber) {
+	for i := range f.pushes {
+		p := &f.pushes[i]
+		if p.relayed && c.lanes[p.lane] == lane {
+			p.relayed = false
+			c.relays[p.lane]--
+			c.relayed[p.lane] = max(c.relayed[p.lane], n)
+		}
+	}
+}
