@@ -13,7 +13,8 @@
 //  2. Train Run.Job. Clock 0 gives every token a topic at random; then an epoch is one sweep, and a
 //     clock that scores. Splits draw against the counts as their tasks pulled them, and push what
 //     they changed (approximate distributed LDA: Newman et al. 2009).
-//  3. Run.Model makes the model; Open makes a Predictor of it.
+//  3. Run.Model makes the model; Open makes a Predictor of it. Topics that another program made are
+//     scored by the same arithmetic as Topics.
 //
 // Two samplers draw: sparse (SparseLDA: Yao, Mimno and McCallum 2009) walks the topics that a word
 // and a document have, mh (LightLDA: Yuan et al. 2015) makes cheap proposals and accepts or rejects

@@ -19,7 +19,8 @@ type predictor struct {
 	totals []int32
 	scoring
 	found finder
-	place []int32 // of each word in scoring.words + 1, or 0
+	place []int32          // of each word in scoring.words + 1, or 0
+	add   func(word int32) // appends a word to scoring.words
 }
 
 func newPredictor(vocab []string, counts, totals []int32, d details) *predictor {
@@ -32,6 +33,9 @@ func newPredictor(vocab []string, counts, totals []int32, d details) *predictor 
 		sum += d.Alpha[k]
 	}
 	p.begin(alpha, inv, sum, d.Beta)
+	p.add = func(word int32) {
+		p.words.add(p.found.in(p.counts[int(word)*p.topics:(int(word)+1)*p.topics]), p.inv)
+	}
 	return p
 }
 
@@ -139,7 +143,7 @@ func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []in
 func (p *predictor) learnWords(word []int32) {
 	for i, w := range word {
 		if p.place[w] == 0 {
-			p.words.add(p.found.in(p.counts[int(w)*p.topics:(int(w)+1)*p.topics]), p.inv)
+			p.add(w)
 			p.place[w] = int32(len(p.words.start) - 1)
 		}
 		word[i] = p.place[w] - 1

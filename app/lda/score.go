@@ -181,6 +181,12 @@ func (x *topicsOf) add(word present, inv []float32) {
 	x.start = append(x.start, int32(len(x.topic)))
 }
 
+// put appends a word whose weights are known.
+func (x *topicsOf) put(topic []uint16, weight []float32) {
+	x.topic, x.weight = append(x.topic, topic...), append(x.weight, weight...)
+	x.start = append(x.start, int32(len(x.topic)))
+}
+
 func (x *topicsOf) of(word int32) ([]uint16, []float32) {
 	lo, hi := x.start[word], x.start[word+1]
 	return x.topic[lo:hi], x.weight[lo:hi]
