@@ -1,99 +1,74 @@
-// Command lda shows how fast topic models are sampled: tokens of training a second and core over the first sweeps, and the
-// held-out log-likelihood that they come to, by both samplers.
+// Command lda holds topic models against gensim and scikit-learn, and its two samplers against each other.
 //
-// It needs no peer. Files are given by --files, UCI docword or text; without it documents are made from a seed.
+//   - speed: tokens a second and core over the first sweeps, on 20 Newsgroups at 100 topics.
+//   - peers: CPU time until our topics predict held-out documents as well as those of gensim and of scikit-learn do, for
+//     each of some settings of theirs, beside the CPU time of their fit. Their topics come back as probabilities and are scored by our definition.
+//   - samplers: the NIPS papers at 1,000 topics: tokens a second, and CPU time until the likelihood is within half a percent of
+//     the best that either sampler comes to.
+//
+// It needs an interpreter with gensim and scikit-learn (Debian's python3-gensim and python3-sklearn, or another
+// named by --python); without them there are no ratios. Data are docword.20news.txt* and docword.nips*.txt* below
+// --data; without --data, documents made from a seed.
 package main
 
 import (
-	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
-	"bellows/app/lda"
 	"bellows/bench/internal/pair"
-	"bellows/bench/internal/trial"
-	"bellows/data"
-	"bellows/demo"
+	"bellows/bench/internal/sets"
 )
-
-// wanted is the least speed of the sparse sampler at 100 topics on 20 Newsgroups, tokens a second and core.
-const wanted = 1.9e6
 
 func main() {
 	options := pair.Flags()
-	files := flag.String("files", "", "files of documents, separated by commas (default: made from a seed)")
-	topics := flag.String("topics", "100", "numbers of topics, separated by commas")
-	sweeps := flag.Int("sweeps", 50, "sweeps over the tokens")
+	dir := flag.String("data", "", "folder with docword files of 20news and nips (default: documents made from a seed)")
+	python := flag.String("python", "/usr/bin/python3", "interpreter with gensim and sklearn")
+	only := flag.String("only", "", "one part: speed, peers or samplers")
 	pair.Exit(options.Parse(1, 3))
-	options.Header(os.Stdout, fmt.Sprintf("lda: %d sweeps on one compute slot", *sweeps))
+	options.Header(os.Stdout, "lda: one compute slot, against gensim and scikit-learn")
+	shelf, err := sets.Open(*dir)
+	pair.Exit(err)
+	defer shelf.Close()
 	table := pair.NewTable(os.Stdout, options.JSON)
 	defer table.Close()
-	sets, err := read(*files)
-	pair.Exit(err)
-	for _, s := range sets {
-		table.Section(s.name + ": " + s.set.Detected.String())
-		for _, k := range strings.Split(*topics, ",") {
-			for _, sampler := range []string{"sparse", "mh"} {
-				pair.Exit(run(table, options.Turns, s, k, sampler, *sweeps))
-			}
+	b := &bench{table: table, options: options, shelf: shelf, python: *python}
+	if err := b.run(*only); err != nil {
+		shelf.Close()
+		pair.Exit(err)
+	}
+}
+
+// bench is what every figure needs.
+type bench struct {
+	table   *pair.Table
+	options *pair.Options
+	shelf   *sets.Shelf
+	python  string
+}
+
+func (b *bench) run(only string) error {
+	known := only == ""
+	for _, part := range []struct {
+		name, set string
+		do        func(*corpus) error
+	}{{"speed", "20news", b.speed}, {"peers", "20news", b.peers}, {"samplers", "nips", b.samplers}} {
+		if only != "" && only != part.name {
+			continue
 		}
-	}
-}
-
-// documents is a set and what it is called.
-type documents struct {
-	name string
-	set  *data.Set
-}
-
-func read(files string) ([]documents, error) {
-	if files == "" {
-		set, err := demo.Make(data.Documents, 1)
-		return []documents{{"made from a seed", set}}, err
-	}
-	var list []documents
-	for _, f := range strings.Split(files, ",") {
-		set, err := data.Read(context.Background(), []string{f}, data.Documents, data.Options{})
+		known = true
+		c, err := b.read(part.set)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, documents{filepath.Base(f), set})
-	}
-	return list, nil
-}
-
-// run trains a few times and adds the speed, and the likelihood of the last run.
-func run(table *pair.Table, turns int, s documents, topics, sampler string, sweeps int) error {
-	if _, err := strconv.Atoi(topics); err != nil {
-		return fmt.Errorf("--topics: %q is not a number", topics)
-	}
-	var last *trial.Outcome
-	side := pair.Side{Name: sampler, Run: func() (pair.Turn, error) {
-		var err error
-		last, err = trial.Setup{App: lda.New(), Data: s.set, Epochs: sweeps, Slots: 1,
-			Settings: map[string]string{"topics": topics, "sampler": sampler}}.Train()
-		if err != nil {
-			return pair.Turn{}, err
+		b.table.Section(part.name + ", " + c.origin)
+		if err := part.do(c); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
 		}
-		return pair.Turn{Work: float64(last.Epochs[len(last.Epochs)-1].Items), Wall: last.Trained}, nil
-	}}
-	series, err := pair.Interleave(turns, side)
-	if err != nil {
-		return err
 	}
-	speed := pair.Fact{Figure: fmt.Sprintf("%s, %s topics", sampler, topics), Unit: "tokens/s", Ours: series[0].Rates(pair.Wall).Median}
-	if sampler == "sparse" && topics == "100" && strings.Contains(s.name, "20news") {
-		speed.Peer, speed.Bound, speed.Least = "wanted", wanted, true
-	}
-	table.AddFact(speed)
-	for _, m := range last.Epochs[len(last.Epochs)-1].Metrics {
-		if m.Name == "test_loglik_per_token" {
-			table.AddFact(pair.Fact{Figure: "  held-out log-likelihood per token", Unit: "nats", Ours: m.Value, Exact: true})
-		}
+	if !known {
+		return errors.New("--only is speed, peers or samplers")
 	}
 	return nil
 }

@@ -74,6 +74,9 @@ func (s *Shelf) Digits() (Pair, error) {
 	return Pair{Name: "mnist", Train: train, Test: test, Origin: "mnist: " + train}, err
 }
 
+// Bag is the path of a bag of words: the first file in the folder that matches docword.name*.txt*.
+func (s *Shelf) Bag(name string) (string, error) { return s.file("docword." + name + "*.txt*") }
+
 func (s *Shelf) file(pattern string) (string, error) {
 	found := ""
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {

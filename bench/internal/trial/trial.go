@@ -48,6 +48,7 @@ type Outcome struct {
 	Total    time.Duration // of the training job, scoring and all
 	Settings map[string]string
 	Audit    node.Audit
+	began    time.Duration // CPU time of the process before the run was made
 	marks    []mark
 	finished func() (app.Predictor, error)
 }
@@ -65,11 +66,12 @@ func (c *counter) HandleTaskCompletion(done train.Completion, to *train.Dispatch
 
 // Train runs the setup to its end.
 func (s Setup) Train() (*Outcome, error) {
+	began := pair.CPUTime()
 	run, err := s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: 1, Epochs: s.Epochs, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings})
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Settings: run.Settings}
+	out := &Outcome{Settings: run.Settings, began: began}
 	count := &counter{Driver: run.Job.Driver}
 	run.Job.Driver = count
 	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, so node.Spent) {
@@ -136,6 +138,16 @@ func (o *Outcome) Whole(from, to int) (pair.Turn, error) {
 func (o *Outcome) Visiting(from, to int) (pair.Turn, error) {
 	a, b, err := o.span(from, to)
 	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}, err
+}
+
+// To is everything to the end of an epoch, counted from 1: the items visited, the time while tasks that visit items were out, and the CPU
+// time of all, from laying out the data to scoring.
+func (o *Outcome) To(epoch int) (pair.Turn, error) {
+	if epoch < 1 || epoch > len(o.marks) {
+		return pair.Turn{}, fmt.Errorf("trial: epoch %d of a run of %d", epoch, len(o.marks))
+	}
+	m := o.marks[epoch-1]
+	return pair.Turn{Work: float64(m.items), Wall: m.trained, CPU: m.cpu - o.began}, nil
 }
 
 // PerTask is the allocations for a task between the ends of two epochs.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+
+	"bellows/data"
+	"bellows/demo"
+)
+
+// corpus is documents, dealt to training and test as a run without a test file would deal them.
+type corpus struct {
+	train, test *data.Set
+	origin      string // a sentence for the output
+}
+
+// The share of documents that are scored, in percent, and the seed that chooses them.
+const (
+	testPercent = 10
+	seed        = 1
+)
+
+// read finds a set below --data, or makes one.
+func (b *bench) read(name string) (*corpus, error) {
+	if b.shelf.Generated() {
+		set, err := demo.Make(data.Documents, seed)
+		if err != nil {
+			return nil, err
+		}
+		return divide(set, "documents made from a seed"), nil
+	}
+	path, err := b.shelf.Bag(name)
+	if err != nil {
+		return nil, err
+	}
+	set, err := data.Read(context.Background(), []string{path}, data.Documents, data.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return divide(set, path), nil
+}
+
+func divide(set *data.Set, origin string) *corpus {
+	docs := set.Join().Documents
+	var training, held []int
+	for d := range docs.Rows() {
+		if data.HeldOut(seed, int64(d), testPercent) {
+			held = append(held, d)
+		} else {
+			training = append(training, d)
+		}
+	}
+	part := func(chosen []int) *data.Set {
+		return &data.Set{Kind: data.Documents, Documents: docs.Select(chosen), Detected: set.Detected}
+	}
+	return &corpus{train: part(training), test: part(held),
+		origin: fmt.Sprintf("%s: %s; %d documents held out", origin, set.Detected.String(), len(held))}
+}
+
+// write makes the file that the peers read: see peer.py.
+func (c *corpus) write(path string) error {
+	docs := c.train.Documents
+	begins := make([]int32, len(docs.Offset))
+	for i, at := range docs.Offset {
+		begins[i] = int32(at)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("lda: %w", err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	for _, part := range [][]int32{{int32(docs.Rows()), int32(len(docs.Vocab)), int32(len(docs.Word))}, begins, docs.Word, docs.Count} {
+		if err = binary.Write(w, binary.LittleEndian, part); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if end := f.Close(); err == nil {
+		err = end
+	}
+	if err != nil {
+		return fmt.Errorf("lda: write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/trial"
+)
+
+const (
+	raceTopics = 1000
+	// raceMargin is how far from the best likelihood that either sampler comes to a run has arrived, as a share.
+	raceMargin = 0.005
+)
+
+// samplers shows both samplers where topics are many: speed, and the CPU time to a likelihood that is all but the best
+// that either comes to.
+func (b *bench) samplers(c *corpus) error {
+	sweeps := 20
+	if b.options.Full {
+		sweeps = 100
+	}
+	runs, err := b.alternate(c, raceTopics, sweeps)
+	if err != nil {
+		return err
+	}
+	best := math.Inf(-1)
+	for i, sampler := range samplers {
+		if err := b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, raceTopics, sweeps), runs[i], sweeps, 0); err != nil {
+			return err
+		}
+		value, _ := last(runs[i][0], sweeps)
+		best = max(best, value)
+	}
+	goal := best * (1 + raceMargin)
+	b.table.Note("the goal is %.4f: the better likelihood after %d sweeps, less %g %%", goal, sweeps, 100*raceMargin)
+	for i, sampler := range samplers {
+		if err := b.arrive(sampler, runs[i], goal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrive adds the CPU time of a sampler to the goal, scoring after every sweep included.
+func (b *bench) arrive(sampler string, runs []*trial.Outcome, goal float64) error {
+	series := pair.Series{Name: sampler}
+	got, sweep := reached(runs[0], goal)
+	if got < goal {
+		b.table.Note("%s did not come to the goal: %.4f after %d sweeps", sampler, got, sweep)
+		return nil
+	}
+	for _, out := range runs {
+		t, err := out.To(sweep)
+		if err != nil {
+			return err
+		}
+		t.Work = 1
+		series.Turns = append(series.Turns, t)
+	}
+	b.table.Add(pair.Row{Figure: fmt.Sprintf("%s to the goal: %d sweeps", sampler, sweep), Unit: "s", Cost: true, Clock: pair.CPU, Ours: series})
+	return nil
+}
