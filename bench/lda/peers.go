@@ -34,6 +34,7 @@ var fits = []fit{
 	{"scikit-learn online, 10 passes", "sklearn\t" + `{"n_components":%d,"learning_method":"online","max_iter":10}`, false},
 	{"scikit-learn batch, 3 passes", "sklearn\t" + `{"n_components":%d,"learning_method":"batch","max_iter":3}`, true},
 	{"scikit-learn batch, 10 passes", "sklearn\t" + `{"n_components":%d,"learning_method":"batch","max_iter":10}`, false},
+	{"scikit-learn batch, 20 passes, priors 0.05", "sklearn\t" + `{"n_components":%d,"learning_method":"batch","max_iter":20,"doc_topic_prior":0.05,"topic_word_prior":0.05}`, false},
 	{"scikit-learn batch, 50 passes", "sklearn\t" + `{"n_components":%d,"learning_method":"batch","max_iter":50}`, false},
 }
 
