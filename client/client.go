@@ -177,6 +177,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		wire.Free(m)
 	case *wire.Full:
 		c.full++
+		c.noRoom(m.Flush, e.From, fx)
 	case *wire.Room:
 		c.full--
 		c.resend(m.Flush, e.From, fx)

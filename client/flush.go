@@ -82,10 +82,11 @@ type flush struct {
 }
 
 type lanePush struct {
-	lane    int
-	push    *wire.Push // until it is held
-	rows    int64
-	relayed bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
+	lane  int
+	push  *wire.Push // until it is held
+	rows  int64
+	shows bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
+	sure  bool // that it will be recorded: counted in Client.relays
 }
 
 func (c *Client) newBundle() *bundle {
@@ -231,7 +232,7 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		rows, values := u.buffers[n].Chunk()
 		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Values: values})
 		p.rows += int64(u.buffers[n].Len())
-		p.relayed = p.relayed || !c.parts[n].barrier
+		p.shows = p.shows || !c.parts[n].barrier
 	}
 }
 
@@ -258,9 +259,12 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 		p.push.Pairs = append(p.push.Pairs, f.pairs...)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}
-	if len(f.pushes) == 0 {
-		c.done(f, fx)
+	switch len(f.pushes) {
+	case 0:
+		c.done(f, c.cfg.Controller, fx)
 		c.close(f)
+	case 1: // the lane passes it on when it holds all of the flush
+		c.done(f, c.lanes[f.pushes[0].lane], fx)
 	}
 }
 
@@ -269,6 +273,9 @@ func (c *Client) resend(id bellows.FlushID, lane wire.Address, fx *Effects) {
 	f := c.find(id)
 	for i := range f.pushes {
 		if p := &f.pushes[i]; c.lanes[p.lane] == lane {
+			if f.gather.done == nil {
+				c.expectRelay(p)
+			}
 			fx.Send(c.cfg.Self, lane, p.push)
 		}
 	}
@@ -291,16 +298,19 @@ func (c *Client) takeHeld(id bellows.FlushID, fx *Effects) {
 	}
 	f.held++
 	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
-		c.done(f, fx)
+		c.done(f, c.cfg.Controller, fx)
 	}
 }
 
-func (c *Client) done(f *flush, fx *Effects) {
+// done says, to the controller or on the way to it, that every part of a flush is held.
+func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 	d := f.gather.done
 	f.gather.done = nil
-	c.expectRelays(f)
+	for i := range f.pushes {
+		c.expectRelay(&f.pushes[i])
+	}
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
-	fx.Send(c.cfg.Self, c.cfg.Controller, d)
+	fx.Send(c.cfg.Self, to, d)
 }
 
 // takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is

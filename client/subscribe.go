@@ -129,13 +129,12 @@ func (c *Client) unsubscribe(p *part, fx *Effects) {
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref})
 }
 
-// expectRelays notes that a flush is sure to be recorded: lanes where some of it shows at once will send what
+// expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
 // the node has subscribed to.
-func (c *Client) expectRelays(f *flush) {
-	for i := range f.pushes {
-		if p := &f.pushes[i]; p.relayed {
-			c.relays[p.lane]++
-		}
+func (c *Client) expectRelay(p *lanePush) {
+	if p.shows && !p.sure {
+		p.sure = true
+		c.relays[p.lane]++
 	}
 }
 
@@ -143,10 +142,32 @@ func (c *Client) expectRelays(f *flush) {
 func (c *Client) recordedAt(f *flush, lane wire.Address, n bellows.CommitNumber) {
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		if p.relayed && c.lanes[p.lane] == lane {
-			p.relayed = false
+		if p.sure && c.lanes[p.lane] == lane {
+			p.sure = false
 			c.relays[p.lane]--
 			c.relayed[p.lane] = max(c.relayed[p.lane], n)
+		}
+	}
+}
+
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
+// may have to wait for the very tasks that wait for what its record would bring.
+func (c *Client) noRoom(id bellows.FlushID, lane wire.Address, fx *Effects) {
+	f := c.find(id)
+	if f == nil {
+		return
+	}
+	for i := range f.pushes {
+		p := &f.pushes[i]
+		if !p.sure || c.lanes[p.lane] != lane {
+			continue
+		}
+		p.sure = false
+		c.relays[p.lane]--
+		for n := range c.parts {
+			if c.parts[n].lane == p.lane && c.parts[n].subscribed {
+				c.wakeAwaiting(n, fx)
+			}
 		}
 	}
 }

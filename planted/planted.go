@@ -47,6 +47,7 @@ const (
 	OldDoneAccepted         // coord: a done that names an older generation is accepted
 	DispatchBlind           // coord: tasks need not see what was committed when they were dispatched
 	GoneNotTold             // coord: a client declared gone is not told the end
+	DonePassedUnheld        // server: the done of a flush is passed on before the flush is held
 	RelayForgotten          // server: subscribers are not sent what a clock has changed
 	RelayWithoutRows        // server: subscribers are told a newer version without the rows
 	SubscribedToLess        // client: rows that nobody subscribed to are joined with those of a new subscription
@@ -61,6 +62,6 @@ var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resen
 	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
 	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "full-uncounted", "number-when-visible", "join-across-own",
 	"later-clock-shared", "own-commit-forgotten", "failure-ignored", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
-	"gone-not-told", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early"}
+	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early"}
 
 func (b Bug) String() string { return names[b] }

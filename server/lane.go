@@ -47,8 +47,9 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	recorded  []recorded // per client that has pushed here
-	waiting   []waiter   // flushes told Full, by rank
+	recorded  []recorded   // per client that has pushed here
+	waiting   []waiter     // flushes told Full, by rank
+	dones     []*wire.Done // of flushes that all of is here, and not held yet
 	pulls     []parkedPull
 	owing     bool         // somebody's subscription is owed rows
 	unasked   []*wire.Rows // per client: the message that relay is filling
@@ -129,6 +130,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
+	case *wire.Done:
+		l.takeDone(m, out)
 	case *wire.Records:
 		for i := range m.List {
 			l.takeRecord(&m.List[i], out)
@@ -208,9 +211,37 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
 		}
 	}
+	if l.whole(m) {
+		l.passDone(m.Flush, out)
+		return
+	}
 	h := wire.New[wire.Held]()
 	h.Flush = m.Flush
 	out.Send(l.cfg.Self, from, h)
+}
+
+// whole reports whether all of a flush is for this lane: then nobody else must hold it first, and its client has
+// sent its done along.
+func (l *Lane) whole(m *wire.Push) bool {
+	return !slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return l.byNumber[l.cfg.Route.Number(p.Ref)] == nil })
+}
+
+// takeDone passes the done of a flush on to the controller once the flush is held.
+func (l *Lane) takeDone(m *wire.Done, out *wire.Outbox) {
+	l.dones = append(l.dones, m)
+	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == m.Flush }) || planted.On(planted.DonePassedUnheld) {
+		l.passDone(m.Flush, out)
+	}
+}
+
+func (l *Lane) passDone(id bellows.FlushID, out *wire.Outbox) {
+	for i, d := range l.dones {
+		if d.Flush == id {
+			l.dones = slices.Delete(l.dones, i, i+1)
+			out.Send(l.cfg.Self, l.cfg.Controller, d)
+			return
+		}
+	}
 }
 
 func (l *Lane) checkPush(m *wire.Push) error {

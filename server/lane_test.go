@@ -71,6 +71,8 @@ func describe(m wire.Message) string {
 		return fmt.Sprintf("granted %v %v", m.Ref, m.Values)
 	case *wire.Held:
 		return fmt.Sprintf("held %v", m.Flush)
+	case *wire.Done:
+		return fmt.Sprintf("done %v", m.Flush)
 	case *wire.Full:
 		return fmt.Sprintf("full, %v must wait", m.Flush)
 	case *wire.Room:
@@ -92,10 +94,19 @@ func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: 1}
 }
 
-// push is a flush of one client: a delta for the first row of a partition.
+// push is a flush of one client, all of it for this lane, with its done: a delta for the first row of a partition.
 func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
+	s.resend(client, seq, clock, to, v)
+	d := wire.New[wire.Done]()
+	d.Flush, d.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
+	s.send(clients[client-1], fmt.Sprintf("done %v", d.Flush), d)
+}
+
+// resend is the push alone: what a lane that had no room is sent again.
+func (s *script) resend(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
+	m.Pairs = append(m.Pairs, to)
 	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: wire.Subtree{Index: uint32(client - 1)}, Rows: []uint32{0}, Values: []float32{v}})
 	s.send(clients[client-1], fmt.Sprintf("push %v clock %d: %v row 0 += %v", m.Flush, clock, to.Ref, v), m)
 }
@@ -201,7 +212,7 @@ func TestTheCapTakesTheLowestFlush(t *testing.T) {
 	s.push(2, 2, 2, ref(1, 0), 1)
 	s.record(1, 1, 1, 0)
 	s.record(2, 2, 1, 0)
-	s.push(2, 2, 2, ref(1, 0), 1)
+	s.resend(2, 2, 2, ref(1, 0), 1)
 	s.check()
 }
 

@@ -211,6 +211,9 @@ const stranger = 99
 func (w *world) remember(e wire.Envelope) {
 	keep := &w.faults.push
 	if _, ok := e.Message.(*wire.Done); ok {
+		if e.To != controllerAddress {
+			return // its way goes on
+		}
 		keep = &w.faults.done
 	}
 	if keep.Message == nil || w.rng.IntN(3) == 0 {

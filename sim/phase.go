@@ -120,6 +120,12 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 	}
 }
 
+func (w *world) flushHeld(lane int, id bellows.FlushID) {
+	if w.ledger.held(partAt{w.lanes[lane].address, id}) {
+		w.enter(id.Client, flushHeld)
+	}
+}
+
 // afterLane takes note of what a lane says.
 func (w *world) afterLane(i int, out []wire.Envelope) {
 	if w.lanes[i].look {
@@ -131,9 +137,9 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Rows:
 			w.leave(e.To.Node, pullParked)
 		case *wire.Held:
-			if w.ledger.held(partAt{w.lanes[i].address, m.Flush}) {
-				w.enter(m.Flush.Client, flushHeld)
-			}
+			w.flushHeld(i, m.Flush)
+		case *wire.Done: // passed on
+			w.flushHeld(i, m.Flush)
 		case *wire.Full:
 			w.happened[laneFull] = true
 		case *wire.Granted:

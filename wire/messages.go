@@ -161,7 +161,8 @@ type Refused struct {
 	Reason string
 }
 
-// Done tells the controller that every part of a flush is held.
+// Done tells the controller that every part of a flush is held. That of a flush of one part goes to its lane with the push: the lane
+// passes it on when it holds the part.
 type Done struct {
 	Flush   bellows.FlushID
 	Clock   bellows.Clock
