@@ -18,7 +18,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	debug.SetGCPercent(400) // a schedule leaves little behind
+	debug.SetGCPercent(3200) // a schedule leaves little behind
 	os.Exit(m.Run())
 }
 
@@ -76,7 +76,7 @@ func TestSchedules(t *testing.T) {
 			complain(t, r)
 		}
 	}
-	if n := len(reports); finished < n/3 || finished > 9*n/10 {
+	if n := len(reports); finished < n/4 || finished > 9*n/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", finished, n)
 	}
 	t.Run("bits", func(t *testing.T) { sameBits(t, reports) })
@@ -127,7 +127,7 @@ func coverage(t *testing.T, reports []Report) {
 				}
 			}
 			fmt.Fprintf(&table, " %16d", n)
-			if n < least {
+			if n < least && possible(f, p) {
 				t.Errorf("%v struck in %v in %d of %d schedules", f, p, n, len(reports))
 			}
 		}
