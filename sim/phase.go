@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/wire"
 )
@@ -49,11 +51,13 @@ func (w *world) sees(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, pushUnderWay)
-		w.nodes[e.From.Node].worker.pushes(partAt{e.To, m.Flush})
+		if w.severalLanes(m) {
+			w.nodes[e.From.Node].worker.pushes(partAt{e.To, m.Flush})
+		}
 		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
 		w.remember(e)
-	case *wire.Done:
-		w.enter(e.From.Node, doneUnderWay)
+	case *wire.Done: // from its client, or passed on by a lane
+		w.enter(m.Flush.Client, doneUnderWay)
 		w.remember(e)
 	case *wire.Held:
 		w.remember(e)
@@ -76,6 +80,11 @@ func (w *world) sees(e wire.Envelope) {
 	}
 }
 
+// severalLanes reports whether parts of the push's flush are for other lanes too: then its lane says that it holds its own.
+func (w *world) severalLanes(m *wire.Push) bool {
+	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return w.route.Owner(p.Ref).Lane != w.route.Owner(m.Pairs[0].Ref).Lane })
+}
+
 // delivers takes note of a message that an actor is about to take.
 func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
@@ -84,7 +93,7 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Pull:
 		w.enter(e.From.Node, pullParked)
 	case *wire.Done:
-		w.leave(e.From.Node, doneUnderWay)
+		w.leave(m.Flush.Client, doneUnderWay)
 		w.ledger.done[m.Flush] = true
 	case *wire.Records:
 		for i := range m.List {

@@ -148,6 +148,9 @@ func (w *world) remember(e wire.Envelope) {
 	keep := &w.faults.memory.push
 	switch e.Message.(type) {
 	case *wire.Done:
+		if e.To != controllerAddress {
+			return // its way goes on
+		}
 		keep = &w.faults.memory.done
 	case *wire.Held:
 		keep = &w.faults.memory.held
