@@ -226,7 +226,8 @@ func (w *world) fire(p plan) {
 	}
 }
 
-// victim is the node itself or any other that has a part in the job.
+// victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are
+// struck as often as others.
 func (w *world) victim(n *node) *node {
 	if w.rng.IntN(2) == 0 {
 		return n
@@ -235,6 +236,9 @@ func (w *world) victim(n *node) *node {
 	for _, o := range w.nodes {
 		if !o.done() && o.hosts() {
 			others = append(others, o)
+			if o.party() == serving {
+				others = append(others, o, o)
+			}
 		}
 	}
 	return others[w.rng.IntN(len(others))]

@@ -51,10 +51,10 @@ func (w *world) sees(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, pushUnderWay)
+		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
 		if w.severalLanes(m) {
 			w.nodes[e.From.Node].worker.pushes(partAt{e.To, m.Flush})
 		}
-		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
 		w.remember(e)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, doneUnderWay)

@@ -61,7 +61,7 @@ func (k *worker) checkNamed(u unheld) {
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
 func (k *worker) pushes(at partAt) {
-	if !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
+	if !k.w.ledger.parts[at].held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
 		k.unheld = append(k.unheld, unheld{part: at, since: k.w.now})
 	}
 }
