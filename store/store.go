@@ -8,6 +8,7 @@ package store
 
 import (
 	"bellows"
+	"bellows/planted"
 	"bellows/rule"
 	"bellows/table"
 )
@@ -92,6 +93,9 @@ func (t *Partition) Save(to *Image) {
 	}
 	for i := range t.slots {
 		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
+		if planted.On(planted.SlotsNotSaved) {
+			clear(to.Slots[i])
+		}
 	}
 }
 
