@@ -75,11 +75,12 @@ type Controller struct {
 	progress   *gate.Progress
 	leases     *lease.Table
 	number     bellows.CommitNumber
-	next       []bellows.Clock // per split: the clock that its next task gets
-	records    []*wire.Records // per lane, of this step
-	dispatches []*wire.Dispatch
-	tasks      int // dispatched and not committed
-	training   int // of these, with items to visit
+	next       []bellows.Clock  // per split: the clock that its next task gets
+	records    *wire.Records    // that have not left; nil: none
+	dispatches []*wire.Dispatch // per client, of this step
+	clientOf   []int            // by node: its place in Config.Clients; -1: none
+	tasks      int              // dispatched and not committed
+	training   int              // of these, with items to visit
 	horizon    bellows.Clock
 	queue      []wire.Task
 	finishing  bool
@@ -102,9 +103,14 @@ type Controller struct {
 func New(cfg Config) *Controller {
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
-		records: make([]*wire.Records, len(cfg.Lanes)), dispatches: make([]*wire.Dispatch, len(cfg.Clients)),
-		horizon: bellows.NoClock}
+		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock}
 	c.dispatcher.c = c
+	for i, a := range cfg.Clients {
+		for len(c.clientOf) <= int(a.Node) {
+			c.clientOf = append(c.clientOf, -1)
+		}
+		c.clientOf[a.Node] = i
+	}
 	if cfg.LeaseMillis > 0 {
 		c.leases = lease.NewTable(cfg.LeaseMillis)
 		for _, n := range cfg.watched() {
@@ -194,12 +200,10 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 		}
 	}
 	c.number++
-	for i := range c.records {
-		if c.records[i] == nil {
-			c.records[i] = wire.New[wire.Records]()
-		}
-		c.records[i].Append(c.number, m.Flush, m.Results)
+	if c.records == nil {
+		c.records = wire.New[wire.Records]()
 	}
+	c.records.Append(c.number, m.Flush, m.Results)
 	for i := range m.Results {
 		r := &m.Results[i]
 		c.progress.Commit(r.Unit)
@@ -225,12 +229,7 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
 // sees whether the job is over.
 func (c *Controller) conclude() {
-	for i, r := range c.records {
-		if r != nil {
-			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
-			c.records[i] = nil
-		}
-	}
+	c.sendRecords()
 	if c.keep {
 		c.keep = false
 		for _, l := range c.cfg.Lanes {
@@ -250,6 +249,18 @@ func (c *Controller) conclude() {
 	if c.ending == nil && c.tasks == 0 {
 		c.rest()
 	}
+}
+
+// sendRecords sends every lane the records that have not left: one message for all of them.
+func (c *Controller) sendRecords() {
+	if c.records == nil {
+		return
+	}
+	c.records.Share(len(c.cfg.Lanes))
+	for _, a := range c.cfg.Lanes {
+		c.fx.Send(c.cfg.Self, a, c.records)
+	}
+	c.records = nil
 }
 
 // announce tells everybody of changes of staleness, before the tasks that are to see them.
@@ -286,12 +297,7 @@ func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
 		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
 	}
 	c.ending, c.endMillis, c.gone = o, c.nowMillis, gone
-	for i, r := range c.records {
-		if r != nil {
-			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
-			c.records[i] = nil
-		}
-	}
+	c.sendRecords()
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
 			if !c.isGone(a) {
@@ -419,16 +425,15 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if u.Items.Len() > 0 {
 		c.training++
 	}
-	node := c.cfg.Route.Node(executor)
-	for i, a := range c.cfg.Clients {
-		if a.Node != node {
-			continue
-		}
-		if c.dispatches[i] == nil {
-			c.dispatches[i] = wire.New[wire.Dispatch]()
-		}
-		c.dispatches[i].Append(u, args)
+	node := int(c.cfg.Route.Node(executor))
+	if node >= len(c.clientOf) || c.clientOf[node] < 0 {
+		return
 	}
+	i := c.clientOf[node]
+	if c.dispatches[i] == nil {
+		c.dispatches[i] = wire.New[wire.Dispatch]()
+	}
+	c.dispatches[i].Append(u, args)
 }
 
 // Report publishes an epoch's figures.

@@ -1,6 +1,10 @@
 package wire
 
-import "bellows"
+import (
+	"sync/atomic"
+
+	"bellows"
+)
 
 // Need is what a read must see: every commit up to Commit, and all of clock Clock.
 type Need struct {
@@ -206,6 +210,17 @@ type Record struct {
 type Records struct {
 	List  []Record
 	units []bellows.Unit
+
+	more    atomic.Int32 // receivers besides one that have not freed it
+	shared  bool
+	encoded encoded
+}
+
+// Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
+// all of them, and must not change any more.
+func (r *Records) Share(receivers int) {
+	r.shared = true
+	r.more.Store(int32(receivers - 1))
 }
 
 // Append adds a record, copying its units.
