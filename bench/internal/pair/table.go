@@ -206,7 +206,7 @@ func amount(s Spread, unit string) string {
 
 // withUnit joins a prefix to the symbol of a unit, and sets it before a word: "GB/s", "M ratings/s".
 func withUnit(prefix, unit string) string {
-	if prefix == "" || unit == "s" || strings.HasPrefix(unit, "B") || strings.HasPrefix(unit, "flop") {
+	if prefix == "" || unit == "s" || strings.HasPrefix(unit, "s/") || strings.HasPrefix(unit, "B") || strings.HasPrefix(unit, "flop") {
 		return prefix + unit
 	}
 	return prefix + " " + unit
