@@ -26,13 +26,16 @@ type Exchange struct {
 // comes first. lost is told, once for each node, that its connection has ended before Close.
 func NewExchange(self bellows.NodeID, conns []transport.Conn, lost func(bellows.NodeID, error), actors ...Actor) *Exchange {
 	m := newMesh(conns)
-	b := newBus(self, m.post)
+	b := newBus(self, m.post, m.flush)
 	for _, a := range actors {
 		b.add(a.Address, a.Step)
 	}
 	m.start(b, lost)
 	return &Exchange{b, m}
 }
+
+// Compute tells of goroutines that compute without a pause beside the exchange, as tasks do in a job's slots.
+func (x *Exchange) Compute(goroutines int) { places(goroutines) }
 
 // Send sends one message and runs actors of this node until none has mail.
 func (x *Exchange) Send(from, to wire.Address, m wire.Message) { x.bus.send(from, to, m) }

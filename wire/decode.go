@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"bellows"
 )
@@ -66,6 +65,8 @@ func decode(kind uint8, payload []byte) (Message, error) {
 		m, owned = views.get(), true
 	case kind == kindPush:
 		m, owned = New[Push](), true
+	case kind == kindPull:
+		m, owned = New[Pull](), true
 	case kind < firstControl:
 		m = newData(kind)
 	default:
@@ -84,8 +85,6 @@ func decode(kind uint8, payload []byte) (Message, error) {
 // lends reports whether a message lets others look into its payload for as long as they like.
 func lends(m Message) bool {
 	switch m := m.(type) {
-	case *Pull:
-		return slices.ContainsFunc(m.Parts, func(p PullPart) bool { return len(p.Rows) > 0 })
 	case *Granted:
 		return len(m.Values) > 0
 	case *Slab:
@@ -97,8 +96,6 @@ func lends(m Message) bool {
 // newData is a new data message that does not own its payload.
 func newData(kind uint8) decoder {
 	switch kind {
-	case kindPull:
-		return New[Pull]()
 	case kindGranted:
 		return New[Granted]()
 	case kindSlab:

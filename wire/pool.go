@@ -68,6 +68,7 @@ func Free(m Message) {
 	switch m := m.(type) {
 	case *Pull:
 		clear(m.Parts)
+		givePayload(m.payload)
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)
 	case *Rows:
@@ -112,6 +113,7 @@ func freeRecords(m *Records) {
 }
 
 func freeRows(m *Rows) {
+	givePayload(m.lent)
 	if m.payload == nil {
 		*m = Rows{Parts: m.Parts[:0]}
 		rows.p.Put(m)

@@ -44,9 +44,9 @@ func lines(answer func(line string) (numbers []float64, err error)) error {
 	return in.Err()
 }
 
-// serverLines is a server's side of the talk.
-func serverLines(port int) error {
-	var load burners
+// serverLines is a server's side of the talk; computes is told how many goroutines are going to compute.
+func serverLines(port int, computes func(n int)) error {
+	load := burners{told: computes}
 	defer load.set(0)
 	return lines(func(line string) ([]float64, error) {
 		var n int
@@ -63,8 +63,8 @@ func serverLines(port int) error {
 }
 
 // driverLines is a driver's side. drive does a duty and, where only one request is in flight, notes how long each took.
-func driverLines(drive func(d duty, latencies []time.Duration) error) error {
-	var load burners
+func driverLines(drive func(d duty, latencies []time.Duration) error, computes func(n int)) error {
+	load := burners{told: computes}
 	defer load.set(0)
 	return lines(func(line string) ([]float64, error) {
 		var n int
@@ -110,6 +110,7 @@ func allocations() float64 {
 
 // burners are goroutines that multiply matrices without a pause, as tasks of a job do.
 type burners struct {
+	told    func(n int) // nil: nobody
 	running int
 	stop    *atomic.Bool
 	ended   chan struct{}
@@ -124,6 +125,9 @@ func (b *burners) set(n int) []float64 {
 		}
 	}
 	b.running, b.stop, b.ended = n, new(atomic.Bool), make(chan struct{})
+	if b.told != nil {
+		b.told(n)
+	}
 	for range n {
 		go burn(b.stop, b.ended)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"bellows"
@@ -46,11 +47,16 @@ func nodeTransport(self bellows.NodeID) (transport.Transport, error) {
 	return sock.New(transport.Config{Self: transport.Hello{Node: self, Token: token}})
 }
 
-// serveFrames is the server's process.
-func serveFrames(address string) error {
-	lane, err := server.NewLane(server.Config{Self: laneAt, Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
+// newLane is the server's lane.
+func newLane() (*server.Lane, error) {
+	return server.NewLane(server.Config{Self: laneAt, Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
 		Route: route.Spread(tables, 1, []wire.Address{laneAt}, []bellows.NodeID{1}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+}
+
+// serveFrames is the server's process.
+func serveFrames(address string) error {
+	lane, err := newLane()
 	if err != nil {
 		return err
 	}
@@ -62,23 +68,27 @@ func serveFrames(address string) error {
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, 1)
+	var exchange atomic.Pointer[node.Exchange]
+	accepted := make(chan error, 1)
 	go func() {
 		conn, err := l.Accept(context.Background())
-		if err != nil {
-			failed <- err
-			return
+		if err == nil {
+			exchange.Store(node.NewExchange(0, []transport.Conn{nil, conn}, func(bellows.NodeID, error) {}, node.Actor{Address: laneAt, Step: lane.Step}))
 		}
-		node.NewExchange(0, []transport.Conn{nil, conn}, func(bellows.NodeID, error) {}, node.Actor{Address: laneAt, Step: lane.Step})
-		failed <- nil
+		accepted <- err
 	}()
-	if err := serverLines(portOf(l.Address())); err != nil {
+	computes := func(n int) {
+		if x := exchange.Load(); x != nil {
+			x.Compute(n)
+		}
+	}
+	if err := serverLines(portOf(l.Address()), computes); err != nil {
 		return err
 	}
 	if err := l.Close(); err != nil {
 		return err
 	}
-	if err := <-failed; err != nil && !isClosed(err) {
+	if err := <-accepted; err != nil && !isClosed(err) {
 		return err
 	}
 	return nil
@@ -98,7 +108,7 @@ func driveFrames(address string) error {
 	d.exchange = node.NewExchange(1, []transport.Conn{conn, nil}, d.lost,
 		node.Actor{Address: clientAt, Step: d.step},
 		node.Actor{Address: controllerAt, Step: func([]wire.Envelope, *wire.Outbox) {}})
-	if err := driverLines(d.drive); err != nil {
+	if err := driverLines(d.drive, d.exchange.Compute); err != nil {
 		return err
 	}
 	d.exchange.Close()

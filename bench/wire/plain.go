@@ -37,7 +37,7 @@ func servePlain(address string) error {
 		}
 		ended <- err
 	}()
-	if err := serverLines(portOf(network + ":" + l.Addr().String())); err != nil {
+	if err := serverLines(portOf(network+":"+l.Addr().String()), nil); err != nil {
 		return err
 	}
 	if err := l.Close(); err != nil {
@@ -85,7 +85,7 @@ func drivePlain(address string) error {
 	if err != nil {
 		return err
 	}
-	err = driverLines(func(d duty, _ []time.Duration) error { return plainDriver(c, d) })
+	err = driverLines(func(d duty, _ []time.Duration) error { return plainDriver(c, d) }, nil)
 	if cerr := c.Close(); err == nil {
 		err = cerr
 	}
