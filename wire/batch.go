@@ -2,9 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // borrowMin is the length in bytes from which an array is sent from where it lies. A shorter one is
@@ -67,11 +67,11 @@ func (b *Batch) checksum(at int, pieces []piece) (sum uint32) {
 	}
 	for i := range pieces {
 		p := &pieces[i]
-		sum = crc32.Update(sum, castagnoli, b.scratch[at:p.at])
-		sum = crc32.Update(sum, castagnoli, p.data)
+		sum = crc.Update(sum, b.scratch[at:p.at])
+		sum = crc.Update(sum, p.data)
 		at = p.at
 	}
-	return crc32.Update(sum, castagnoli, b.scratch[at:])
+	return crc.Update(sum, b.scratch[at:])
 }
 
 // Len is the number of bytes to write.

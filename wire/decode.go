@@ -2,9 +2,9 @@ package wire
 
 import (
 	"fmt"
-	"hash/crc32"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // Decode makes the message of a frame, from the pools where its kind has one. Rows and values of data
@@ -38,7 +38,7 @@ func check(h Header, payload []byte) error {
 	if len(payload) > kindLimit(h.Kind) {
 		return tooLong{len(payload), kindLimit(h.Kind)}
 	}
-	if sum := crc32.Checksum(payload, castagnoli); sum != h.Checksum {
+	if sum := crc.Sum(payload); sum != h.Checksum {
 		return fmt.Errorf("the checksum is %08x, not %08x: it was damaged on its way", sum, h.Checksum)
 	}
 	return nil

@@ -1,11 +1,11 @@
 package wire
 
 import (
-	"hash/crc32"
 	"slices"
 	"sync"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // encoded is the payload of a message with several receivers, made for the first that asks.
@@ -28,7 +28,7 @@ func (b *Batch) records(m *Records) error {
 		e.made = true
 		e.batch.scratch = e.batch.scratch[:0]
 		e.err = e.batch.list(m)
-		e.sum = crc32.Checksum(e.batch.scratch, castagnoli)
+		e.sum = crc.Sum(e.batch.scratch)
 	}
 	e.mu.Unlock()
 	if e.err != nil {

@@ -16,7 +16,7 @@ import (
 type contender struct {
 	name           string
 	server, driver *pair.Child
-	allocations    float64 // of both processes in the last turn, per request
+	allocations    []float64 // of both processes in the turns since the last side, per request
 	p50, p99       time.Duration
 }
 
@@ -51,7 +51,12 @@ func (c *contender) close() (err error) {
 // side does a duty each turn. Work is what one request is worth; CPU time is that of both processes.
 func (c *contender) side(d duty, work float64) pair.Side {
 	line := fmt.Sprintf("%s %d %d %d", d.kind, d.size, d.window, d.count)
+	c.allocations = nil
 	return pair.Side{Name: c.name, Run: func() (pair.Turn, error) {
+		asking, err := c.server.Ask("usage")
+		if err != nil {
+			return pair.Turn{}, err
+		}
 		before, err := c.server.Ask("usage")
 		if err != nil {
 			return pair.Turn{}, err
@@ -64,10 +69,11 @@ func (c *contender) side(d duty, work float64) pair.Side {
 		if err != nil {
 			return pair.Turn{}, err
 		}
-		if len(a) != 6 || len(before) != 2 || len(after) != 2 {
-			return pair.Turn{}, fmt.Errorf("%s answered %d, %d and %d numbers", c.name, len(before), len(a), len(after))
+		if len(a) != 6 || len(asking) != 2 || len(before) != 2 || len(after) != 2 {
+			return pair.Turn{}, fmt.Errorf("%s answered %d, %d, %d and %d numbers", c.name, len(asking), len(before), len(a), len(after))
 		}
-		c.allocations = (a[3] + after[1] - before[1]) / a[0]
+		question := before[1] - asking[1] // what it takes to ask
+		c.allocations = append(c.allocations, max(0, a[3]+after[1]-before[1]-question)/a[0])
 		c.p50, c.p99 = seconds(a[4]), seconds(a[5])
 		return pair.Turn{Work: a[0] * work, Wall: seconds(a[1]), CPU: seconds(a[2] + after[0] - before[0])}, nil
 	}}

@@ -24,7 +24,7 @@ const (
 	tailMost   = 10      // round trips: the 99th percentile under full compute
 	psliteRate = 76_000  // pushes of 1 KiB a second, recorded
 	psliteMany = 3       // times that
-	allocsMost = 0.005   // a request: none, and what asking for the count itself takes
+	allocsMost = 0.02    // a request: none, and a handful for a whole turn
 )
 
 // How many requests are in flight.

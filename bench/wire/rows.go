@@ -61,9 +61,9 @@ func tableIndex(d duty) int {
 	return int(at)
 }
 
-// noAllocations holds the last turn of ours to none.
+// noAllocations holds ours to none, by the median of its turns.
 func (b *bench) noAllocations(name string) {
-	b.AddFact(pair.Fact{Figure: name + ", allocations", Unit: "a request", Ours: b.ours.allocations, Peer: "limit", Bound: allocsMost, Exact: true})
+	b.AddFact(pair.Fact{Figure: name + ", allocations", Unit: "a request", Ours: pair.SpreadOf(b.ours.allocations).Median, Peer: "limit", Bound: allocsMost, Exact: true})
 }
 
 // small shows requests per second.
