@@ -79,7 +79,6 @@ func compare(options *pair.Options, unix bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	b := &bench{Table: pair.NewTable(os.Stdout, options.JSON), options: options}
-	defer b.Close()
 	defer func() { err = errors.Join(err, b.end()) }()
 	if err := b.start(&places{unix: unix, folder: folder}); err != nil {
 		return err
@@ -89,7 +88,8 @@ func compare(options *pair.Options, unix bool) (err error) {
 			return err
 		}
 	}
-	return nil
+	b.Close()
+	return b.Verdict()
 }
 
 // start runs the processes of all sides that are there.

@@ -166,6 +166,14 @@ func (t *Table) Close() {
 	fmt.Fprintf(t.out, "\n%d figures, %d below target\n", t.rows, t.below)
 }
 
+// Verdict is an error if a row missed its target, for commands that end with its status.
+func (t *Table) Verdict() error {
+	if t.below == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d figures are below target", t.below, t.rows)
+}
+
 func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
 	const form = "%-38s  %-32s  %-50s  %-26s  %s"
 	if !t.titled {
