@@ -20,8 +20,8 @@ import (
 )
 
 // Ours is two nodes as a job has them: node 0 holds tables in a lane of package server, node 1 is a client and, since
-// somebody must number the flushes, the controller. A push is all that a flush takes: the push, the lane's word that it is
-// held, the record, and the lane's word that it is applied, which is when it counts as done. Both nodes pass messages
+// somebody must number the flushes, the controller. A push is all that a flush takes: the push and its done, the done passed
+// on by the lane that holds it, the record, and the lane's word that it is applied, which is when it counts as done. Both nodes pass messages
 // through node.Exchange: queues, goroutines, frames and connections of a node.
 
 var (
@@ -107,7 +107,7 @@ func driveFrames(address string) error {
 	d := newDriver()
 	d.exchange = node.NewExchange(1, []transport.Conn{conn, nil}, d.lost,
 		node.Actor{Address: clientAt, Step: d.step},
-		node.Actor{Address: controllerAt, Step: func([]wire.Envelope, *wire.Outbox) {}})
+		node.Actor{Address: controllerAt, Step: number})
 	if err := driverLines(d.drive, d.exchange.Compute); err != nil {
 		return err
 	}
@@ -169,7 +169,6 @@ func tableOf(d duty) (bellows.TableID, error) {
 
 // step is the client's.
 func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
-	var records *wire.Records
 	for _, e := range batch {
 		switch m := e.Message.(type) {
 		case begin:
@@ -177,12 +176,6 @@ func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 			for range min(d.duty.window, d.duty.count) {
 				d.next(out)
 			}
-		case *wire.Held:
-			if records == nil {
-				records = wire.New[wire.Records]()
-			}
-			d.record(records, m.Flush)
-			wire.Free(m)
 		case *wire.Committed:
 			if !m.Waiting {
 				d.answer(out)
@@ -194,9 +187,6 @@ func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 		case *wire.Refused:
 			d.done <- fmt.Errorf("refused: %s", m.Reason)
 		}
-	}
-	if records != nil {
-		out.Send(controllerAt, laneAt, records)
 	}
 }
 
@@ -215,11 +205,16 @@ func (d *driver) prepare(b begin) {
 	}
 }
 
-// record numbers a flush: here flushes are numbered in the order in which they are held.
-func (d *driver) record(to *wire.Records, f bellows.FlushID) {
-	clock := bellows.Clock((f.Seq - 1) % math.MaxInt32)
-	result := [1]wire.Result{{Unit: bellows.Unit{Clock: clock, Items: bellows.Range{End: 1}}}}
-	to.Append(bellows.CommitNumber(f.Seq), f, result[:])
+// number is the controller's step. Flushes are held in the order in which they are sent, and numbered so.
+func number(batch []wire.Envelope, out *wire.Outbox) {
+	records := wire.New[wire.Records]()
+	for _, e := range batch {
+		if m, ok := e.Message.(*wire.Done); ok {
+			records.Append(bellows.CommitNumber(m.Flush.Seq), m.Flush, m.Results)
+			wire.Free(m)
+		}
+	}
+	out.Send(controllerAt, laneAt, records)
 }
 
 // next sends a request.
@@ -238,6 +233,10 @@ func (d *driver) next(out *wire.Outbox) {
 		m.Pairs = append(m.Pairs[:0], pair)
 		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: pair, Values: d.values[:d.duty.size/4]})
 		out.Send(clientAt, laneAt, m)
+		done := wire.New[wire.Done]()
+		done.Flush, done.Clock, done.Pairs = m.Flush, m.Clock, append(done.Pairs, pair)
+		done.Append(bellows.Unit{Clock: m.Clock, Items: bellows.Range{End: 1}}, nil)
+		out.Send(clientAt, laneAt, done)
 		return
 	}
 	d.requests++
