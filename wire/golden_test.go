@@ -28,7 +28,7 @@ func golden() map[string]Message {
 	dispatch := &Dispatch{Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
-		"pull": &Pull{21, need, []PullPart{{pair, nil, true}, {pair, []uint32{}, false}, {pair, []uint32{22, 23}, false}}},
+		"pull": &Pull{Request: 21, Need: need, Parts: []PullPart{{pair, nil, true}, {pair, []uint32{}, false}, {pair, []uint32{22, 23}, false}}},
 		"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Values: values},
 			{Ref: pair.Ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
 		"acquire": &Acquire{27, pair, Exclusive, need},

@@ -30,6 +30,7 @@ func (b *Batch) pull(m *Pull) {
 
 func (m *Pull) decode(payload []byte) error {
 	r := reader{b: payload}
+	m.payload = payload
 	m.Request, m.Need = r.u64(), r.need()
 	n := r.u32()
 	r.reserved(4)
