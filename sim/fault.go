@@ -90,7 +90,8 @@ type faults struct {
 	memory  memory
 }
 
-// drawPlans plans up to three faults that must not show. A fifth of the schedules has no others: the job must finish.
+// drawPlans plans up to three faults that must not show. A fifth of the schedules has no others: the job must finish,
+// though some are interrupted before.
 // Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
 // begins, or while its state is collected.
 func (s *schedule) drawPlans() {
@@ -102,6 +103,9 @@ func (s *schedule) drawPlans() {
 		s.plan(harmless[s.rng.IntN(len(harmless))], anyPhase)
 	}
 	switch n := s.rng.IntN(24); {
+	case n < 2:
+		s.plan(interrupt, phase(s.rng.IntN(int(theEnd))))
+		return
 	case n < 5:
 		return
 	case n < 8:

@@ -57,8 +57,8 @@ func newSchedule(seed uint64) *schedule {
 		s.keepFrom = bellows.Clock(rng.IntN(s.job.clocks))
 	}
 	if s.drive == strata && rng.IntN(2) == 0 {
-		s.turnAt = bellows.Clock(rng.IntN(s.job.clocks - 1))
-		s.turnTo = []table.Consistency{table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(4)]
+		s.turnAt = bellows.Clock(rng.IntN([]int{3, s.job.clocks - 1}[rng.IntN(2)]))
+		s.turnTo = []table.Consistency{table.BSP, table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(5)]
 	}
 	s.drawLife()
 	return s

@@ -38,7 +38,7 @@ func (w *world) halfOpen(n *node) {
 
 // hush keeps node 0 from hearing a node for longer than a lease.
 func (w *world) hush(n *node) {
-	if n.id == 0 {
+	for n.id == 0 || !n.hosts() {
 		n = w.nodes[1+w.rng.IntN(len(w.nodes)-1)]
 	}
 	n.links[0].muteUntil = w.now + leaseMillis + 2*beatEvery + w.rng.Int64N(800)
