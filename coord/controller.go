@@ -244,9 +244,7 @@ func (c *Controller) conclude() {
 	if c.keep {
 		c.sendKeep()
 	}
-	if !planted.On(planted.StalenessAfterTask) {
-		c.announce()
-	}
+	c.announce()
 	for i, d := range c.dispatches {
 		if d != nil {
 			if d.Commit = c.number; planted.On(planted.DispatchBlind) {
@@ -256,7 +254,6 @@ func (c *Controller) conclude() {
 			c.dispatches[i] = nil
 		}
 	}
-	c.announce()
 	if c.ending == nil && c.tasks == 0 && c.roll.begun {
 		c.rest()
 	}
