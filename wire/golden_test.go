@@ -51,7 +51,7 @@ func golden() map[string]Message {
 		"dispatch":  dispatch,
 		"end":       &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, []float32{1, -2}},
-		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone"},
+		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
 		"closed": &Closed{Counts{36, 37, 38, [StalenessBins]int64{0: 39, 15: 400}}},
 	}
 }

@@ -15,6 +15,7 @@ var (
 	errMode     = errors.New("it names no lease mode")
 	errSubtree  = errors.New("it names a subtree beyond the last split")
 	errFlag     = errors.New("a flag is neither 0 nor 1")
+	errFormat   = errors.New("its values are in a format that is not known")
 	errText     = errors.New("its text is not UTF-8")
 )
 
