@@ -66,7 +66,7 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 		"a lease that is not there": {two, lane1, &wire.Release{Ref: pair(0).Ref}, "it releases a lease on t0/p0 that it does not have"},
 		"values that nobody wanted": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
 		"an end that nobody wanted": {lane2, controller, &wire.Collected{}, "for which it was not asked"},
-		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 99}}, "of which it was sent nothing more"},
+		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 99}}, "of which it was sent nothing"},
 		"another's word":            {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
 		"a role's word":             {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
 		"items too many":            {controller, two, dispatch, "node 2 is gone"},
