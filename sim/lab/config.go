@@ -56,6 +56,7 @@ type Costs struct {
 	SendByte    float64 `json:"send_byte"`    // each byte of its frame
 	Receive     float64 `json:"receive"`      // a message from another node, with what it sets off
 	ReceiveByte float64 `json:"receive_byte"` // each byte of its frame
+	Wake        float64 `json:"wake"`         // messages from other nodes, for a node that handles none: to look at them
 	Local       float64 `json:"local"`        // a message within a node, with what it sets off
 	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
 }
@@ -136,7 +137,7 @@ func (c *Config) validateNodes(bad func(string, ...any) error) error {
 		return bad("%d nodes compute and the job has %d splits, so that some would have none; use fewer nodes, or set splits", workers, c.Job.Splits)
 	}
 	for _, cost := range []float64{c.Costs.Item, c.Costs.Task, c.Costs.Score, c.Costs.Send, c.Costs.SendByte, c.Costs.Receive,
-		c.Costs.ReceiveByte, c.Costs.Local, c.Costs.LocalByte} {
+		c.Costs.ReceiveByte, c.Costs.Wake, c.Costs.Local, c.Costs.LocalByte} {
 		if !(cost >= 0) {
 			return bad("a cost is %v", cost)
 		}

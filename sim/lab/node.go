@@ -22,6 +22,8 @@ type node struct {
 	outbox, sending []*frame // to go, and being sent
 	serving         bool     // a job handles taking, or sends sending
 	service         job
+	rested          int64 // when the last service ended
+	wakes           int64
 	stepped         []*actor // have mail of taking, in order
 
 	free    int     // slots
@@ -168,8 +170,14 @@ func (n *node) serveNext() bool {
 		}
 	case len(n.inbox) > 0:
 		n.taking, n.inbox = n.inbox, n.taking[:0]
+		remote := false
 		for i := range n.taking {
 			n.service.rest += n.taking[i].cost(c)
+			remote = remote || n.taking[i].frame != nil
+		}
+		if remote && n.rested < n.w.agenda.Now() {
+			n.wakes++
+			n.service.rest += c.Wake
 		}
 	default:
 		return false
@@ -193,6 +201,7 @@ func (m *mail) cost(c *Costs) float64 {
 
 // finishService sends what was to be sent, and steps the actors that have mail.
 func (n *node) finishService() {
+	n.rested = n.w.agenda.Now()
 	for _, f := range n.sending {
 		n.w.transmit(f)
 	}

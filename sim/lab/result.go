@@ -37,6 +37,9 @@ type Epoch struct {
 	Trained time.Duration // of it, while a task that visits items was out
 	Phases  Phases        // since the epoch before
 	Traffic Traffic       // between nodes, since the epoch before
+	Local   Traffic       // within nodes, since the epoch before
+	Wakes   int64         // how often messages found a node handling none, since the epoch before
+	Cores   time.Duration // virtual time of cores, in all, since the job began
 }
 
 // Traffic is messages and their bytes.
@@ -50,6 +53,10 @@ func (t *Traffic) add(bytes int) {
 	t.Bytes += int64(bytes)
 }
 
+func (t Traffic) plus(o Traffic) Traffic { return Traffic{t.Messages + o.Messages, t.Bytes + o.Bytes} }
+
+func (t Traffic) minus(o Traffic) Traffic { return Traffic{t.Messages - o.Messages, t.Bytes - o.Bytes} }
+
 // Report is what a node did.
 type Report struct {
 	Phases         Phases
@@ -59,17 +66,20 @@ type Report struct {
 
 // endEpoch closes an epoch that the driver reports.
 func (w *world) endEpoch(e train.Epoch) {
-	total := Epoch{Epoch: e, Time: w.now(), Trained: time.Duration(w.nodes[0].lead.trainedFor())}
+	total := Epoch{Epoch: e, Time: w.now(), Trained: time.Duration(w.nodes[0].lead.trainedFor()),
+		Cores: time.Duration(w.work)}
 	for _, n := range w.nodes {
 		n.account.pass()
 		total.Phases.add(n.account.past)
-		total.Traffic.Messages += n.sent.Messages
-		total.Traffic.Bytes += n.sent.Bytes
+		total.Traffic = total.Traffic.plus(n.sent)
+		total.Local = total.Local.plus(n.local)
+		total.Wakes += n.wakes
 	}
 	epoch := total
 	epoch.Phases = total.Phases.minus(w.before.Phases)
-	epoch.Traffic.Messages -= w.before.Traffic.Messages
-	epoch.Traffic.Bytes -= w.before.Traffic.Bytes
+	epoch.Traffic = total.Traffic.minus(w.before.Traffic)
+	epoch.Local = total.Local.minus(w.before.Local)
+	epoch.Wakes = total.Wakes - w.before.Wakes
 	w.before = total
 	w.epochs = append(w.epochs, epoch)
 	if w.cfg.OnEpoch != nil {

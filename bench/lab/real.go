@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"bellows"
+	"bellows/bench/internal/pair"
+	"bellows/node"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// pace is what an epoch takes, in seconds.
+type pace struct {
+	wall    float64 // in all
+	trained float64 // while tasks that visit items were out
+	cpu     float64 // of all processes
+}
+
+// sit takes a seat in another process's job.
+func sit(seat string) error {
+	return node.Sit(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+		var o order
+		if err := json.Unmarshal([]byte(seat), &o); err != nil {
+			return train.Job{}, nil, err
+		}
+		if o.Kernels != "" {
+			if err := vec.Use(o.Kernels); err != nil {
+				return train.Job{}, nil, err
+			}
+		}
+		m, err := o.make()
+		if err != nil {
+			return train.Job{}, nil, err
+		}
+		return o.marked(m), nil, nil
+	})
+}
+
+// mark is where a run stood at the end of an epoch.
+type mark struct {
+	wall    time.Time
+	trained time.Duration
+	cpu     time.Duration
+}
+
+// real runs a job for real: in this process, or in so many others.
+func (o order) real(processes, slots int) (pace, error) {
+	m, err := o.make()
+	if err != nil {
+		return pace{}, err
+	}
+	var marks []mark
+	opt := node.Options{Slots: slots, OnEpoch: func(_ train.Epoch, so node.Spent) {
+		marks = append(marks, mark{time.Now(), so.Trained, pair.CPUTime()})
+	}}
+	runtime.GC() // what was made before is not this run's to clean up
+	var others float64
+	if processes == 0 {
+		_, err = node.Train(context.Background(), m.job, opt)
+	} else {
+		others, err = o.launch(m.job, processes, slots, opt)
+	}
+	if err != nil {
+		return pace{}, err
+	}
+	a, b := marks[warm-1], marks[len(marks)-1]
+	epochs := float64(len(marks) - warm)
+	return pace{wall: b.wall.Sub(a.wall).Seconds() / epochs, trained: (b.trained - a.trained).Seconds() / epochs,
+		cpu: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
+}
+
+// launch runs a job in other processes, and returns the CPU seconds that they used since the epochs that are not measured.
+func (o order) launch(job train.Job, processes, slots int, opt node.Options) (float64, error) {
+	var err error
+	if o.Marks, err = os.MkdirTemp("", "bellows-lab-"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(o.Marks)
+	seat, err := json.Marshal(o)
+	if err != nil {
+		return 0, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	l := node.Launch{Program: program, Args: []string{os.Args[0], "--seat", string(seat)}, Members: []node.Member{{}}, Transport: "unix"}
+	for i := range processes {
+		own := max(1, slots*(i+1)/processes-slots*i/processes)
+		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(i + 1), Slots: own, Lanes: own})
+	}
+	if _, err := l.Run(context.Background(), job, opt); err != nil {
+		return 0, err
+	}
+	return sumMarks(o.Marks)
+}
+
+func sumMarks(dir string) (seconds float64, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err != nil {
+			return 0, err
+		}
+		var cpu int64
+		if err := json.Unmarshal(line, &cpu); err != nil {
+			return 0, err
+		}
+		seconds += time.Duration(cpu).Seconds()
+	}
+	return seconds, nil
+}
