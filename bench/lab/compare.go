@@ -35,7 +35,7 @@ func (b *bench) compare() error {
 		return err
 	}
 	b.say("costs in ns of a core: %+v", f.Costs)
-	b.say("between processes of this machine a message is %v under way, besides its costs", f.LocalLatency)
+	b.say("between processes of this machine a message is %v under way besides its costs, and %v longer to one that sleeps", f.LocalLatency, f.WakeLatency)
 	b.say("")
 	b.say("%-22s %6s  %30s  %30s", "", "clocks", "training of an epoch, ms", "CPU time of an epoch, ms")
 	b.say("%-22s %6s  %10s %10s %8s  %10s %10s %8s  %6s", "run", "", "predicted", "measured", "error", "predicted", "measured", "error", "others")
@@ -60,7 +60,7 @@ func (s shape) site(f fitted) lab.Site {
 		return lab.Alone(cores(), s.slots)
 	}
 	site := lab.Processes(s.processes, cores(), s.slots)
-	site.LocalLatency = f.LocalLatency
+	site.LocalLatency, site.Nap, site.WakeLatency = f.LocalLatency, nap, f.WakeLatency
 	return site
 }
 

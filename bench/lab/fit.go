@@ -13,6 +13,7 @@ import (
 type fitted struct {
 	Costs        lab.Costs     `json:"costs"`
 	LocalLatency time.Duration `json:"local_latency"`
+	WakeLatency  time.Duration `json:"wake_latency"`
 }
 
 // The runs that costs are fitted to: tables of 31 and 314 KB, and clocks an epoch.
@@ -107,6 +108,13 @@ func (b *bench) gather() ([]evidence, error) {
 	return list, nil
 }
 
+// exchange is the place of the run between two processes that only exchanges, among those gathered. The last of them
+// trains between two.
+const exchange = 2
+
+// nap is how long a processor stays awake without work, in Linux on virtual machines (guest_halt_poll_ns).
+const nap = 200 * time.Microsecond
+
 // rounds is how often costs are fitted anew: what is counted depends a little on them.
 const rounds = 4
 
@@ -128,7 +136,10 @@ func (b *bench) fit() (fitted, error) {
 			rows = append(rows, e.rows(c)...)
 		}
 		f.Costs = leastSquares(rows).costs()
-		if err := f.fitLatency(list[2]); err != nil {
+		if err := f.fitLatency(list[exchange], &f.LocalLatency); err != nil {
+			return f, err
+		}
+		if err := f.fitLatency(list[len(list)-1], &f.WakeLatency); err != nil {
 			return f, err
 		}
 	}
@@ -150,22 +161,22 @@ func (e evidence) rows(c counts) []row {
 	return []row{{c, cpu * share}, {score, cpu * (1 - share)}}
 }
 
-// fitLatency finds the latency between processes that makes a clock of the run as long as it was.
-func (f *fitted) fitLatency(e evidence) error {
+// fitLatency finds the latency that makes an epoch of a run as long as it was: one of those of f.
+func (f *fitted) fitLatency(e evidence, latency *time.Duration) error {
 	low, high := time.Duration(0), time.Millisecond
 	for high-low > time.Microsecond {
-		f.LocalLatency = (low + high) / 2
+		*latency = (low + high) / 2
 		p, _, err := virtual(e.order, e.shape.site(*f), f.Costs)
 		if err != nil {
 			return err
 		}
 		if p.wall < e.pace.wall {
-			low = f.LocalLatency
+			low = *latency
 		} else {
-			high = f.LocalLatency
+			high = *latency
 		}
 	}
-	f.LocalLatency = low
+	*latency = low
 	return nil
 }
 

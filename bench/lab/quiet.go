@@ -16,7 +16,7 @@ import (
 // and triesMost how often a run is made for each one that is to count.
 const (
 	othersMost = 0.04
-	triesMost  = 6
+	triesMost  = 3
 )
 
 // tick is the unit of /proc/stat.

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/train"
+	"bellows/wire"
 )
 
 // Config is one experiment.
@@ -19,6 +20,9 @@ type Config struct {
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
 	Limit   time.Duration
 	OnEpoch func(Epoch) // called in order, during Run; nil: not told
+	// Around, if given, is called in the place of every step of an actor with mail, and must call it: so that others can
+	// time what the laboratory does not.
+	Around func(who wire.Address, step func())
 }
 
 const limitDefault = 1000 * time.Hour
@@ -30,6 +34,9 @@ type Site struct {
 	// Latency is how long a frame is under way between two machines, besides its time on the links; LocalLatency
 	// between two nodes of one machine, which have no links: a socket and the waking of whoever waits.
 	Latency, LocalLatency time.Duration
+	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
+	// handled none for longer than Nap: by then its processor sleeps.
+	Nap, WakeLatency time.Duration
 }
 
 // Node is a process.
@@ -56,7 +63,7 @@ type Costs struct {
 	SendByte    float64 `json:"send_byte"`    // each byte of its frame
 	Receive     float64 `json:"receive"`      // a message from another node, with what it sets off
 	ReceiveByte float64 `json:"receive_byte"` // each byte of its frame
-	Wake        float64 `json:"wake"`         // messages from other nodes, for a node that handles none: to look at them
+	Wake        float64 `json:"wake"`         // messages from other nodes for a node that naps: to look at them
 	Local       float64 `json:"local"`        // a message within a node, with what it sets off
 	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
 }
@@ -104,7 +111,7 @@ func (c *Config) validate() error {
 		return bad("a job needs splits, Items, a Driver and NewExecutor")
 	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
 		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
-	case c.Site.Latency < 0 || c.Site.LocalLatency < 0 || c.Limit < 0 || c.Jitter < 0:
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Limit) < 0 || !(c.Jitter >= 0):
 		return bad("latencies, limit and jitter may not be negative")
 	}
 	for i := range j.Tables {

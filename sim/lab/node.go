@@ -22,7 +22,8 @@ type node struct {
 	outbox, sending []*frame // to go, and being sent
 	serving         bool     // a job handles taking, or sends sending
 	service         job
-	rested          int64 // when the last service ended
+	rested          int64   // when the last service ended
+	waking          float64 // what waking up costs, to be paid with the next mail
 	wakes           int64
 	stepped         []*actor // have mail of taking, in order
 
@@ -36,9 +37,9 @@ type node struct {
 
 // actor is a state machine of a node.
 type actor struct {
-	node  *node
-	batch []wire.Envelope
-	step  func(batch []wire.Envelope)
+	address wire.Address
+	batch   []wire.Envelope
+	step    func(batch []wire.Envelope)
 }
 
 func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
@@ -56,7 +57,7 @@ func (n *node) addLanes(count int) error {
 		}
 		n.w.lanes[a] = l
 		var out wire.Outbox
-		n.lanes = append(n.lanes, &actor{node: n, step: func(batch []wire.Envelope) {
+		n.lanes = append(n.lanes, &actor{address: a, step: func(batch []wire.Envelope) {
 			l.Step(batch, &out)
 			n.post(&out)
 		}})
@@ -81,7 +82,7 @@ func (n *node) addClient(slots int) error {
 	}
 	r.GiveTurns(turns{n})
 	n.runner, n.free, n.account.slots = r, slots, slots
-	n.client = &actor{node: n, step: func(batch []wire.Envelope) {
+	n.client = &actor{address: clientAddress(n.id), step: func(batch []wire.Envelope) {
 		for _, e := range batch {
 			n.account.hears(e.Message)
 		}
@@ -169,15 +170,14 @@ func (n *node) serveNext() bool {
 			n.service.rest += c.Send + c.SendByte*float64(f.len())
 		}
 	case len(n.inbox) > 0:
+		if n.naps() {
+			return false
+		}
+		n.service.rest += n.waking
+		n.waking = 0
 		n.taking, n.inbox = n.inbox, n.taking[:0]
-		remote := false
 		for i := range n.taking {
 			n.service.rest += n.taking[i].cost(c)
-			remote = remote || n.taking[i].frame != nil
-		}
-		if remote && n.rested < n.w.agenda.Now() {
-			n.wakes++
-			n.service.rest += c.Wake
 		}
 	default:
 		return false
@@ -189,6 +189,25 @@ func (n *node) serveNext() bool {
 	n.serving = true
 	n.machine.begin(&n.service)
 	return false
+}
+
+// naps reports whether the node is asleep, and wakes it: what it has got is handled when it is awake.
+func (n *node) naps() bool {
+	now, site := n.w.agenda.Now(), &n.w.cfg.Site
+	if n.inbox[0].frame == nil || now-n.rested <= int64(site.Nap) {
+		return false
+	}
+	n.wakes++
+	n.waking = n.w.cfg.Costs.Wake
+	n.serving = true
+	n.w.agenda.After(int64(site.WakeLatency), event{what: nodeWakes, node: n})
+	return true
+}
+
+// awake goes on with a node that was asleep.
+func (n *node) awake() {
+	n.serving, n.rested = false, n.w.agenda.Now()
+	n.settle()
 }
 
 // cost is what handling a message takes.
@@ -213,7 +232,11 @@ func (n *node) finishService() {
 	clear(n.taking)
 	n.taking = n.taking[:0]
 	for _, a := range n.stepped {
-		a.step(a.batch)
+		if around := n.w.cfg.Around; around != nil {
+			around(a.address, func() { a.step(a.batch) })
+		} else {
+			a.step(a.batch)
+		}
 		clear(a.batch)
 		a.batch = a.batch[:0]
 	}

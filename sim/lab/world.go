@@ -41,6 +41,7 @@ type world struct {
 type event struct {
 	what    what
 	machine *machine
+	node    *node
 	frame   *frame
 	stamp   uint32
 }
@@ -52,20 +53,16 @@ const (
 	machineTick what = iota // a job of the machine is done, or its speed changes
 	frameAtLink             // the frame comes to the receiver's downlink
 	frameIn                 // the frame is at the receiver
+	nodeWakes               // the node looks at its mail again
 )
 
 // Run runs an experiment to its end. An error says why the job ended early, as it would in production; or what is
 // wrong with the Config; or that the job hangs.
 func Run(cfg Config) (*Result, error) {
+	cfg.Site.Machines = slices.Clone(cfg.Site.Machines)
 	for i := range cfg.Site.Machines {
-		if cfg.Site.Machines[i].Speed == 0 {
-			cfg.Site.Machines = slices.Clone(cfg.Site.Machines)
-			for j := range cfg.Site.Machines {
-				if cfg.Site.Machines[j].Speed == 0 {
-					cfg.Site.Machines[j].Speed = 1
-				}
-			}
-			break
+		if m := &cfg.Site.Machines[i]; m.Speed == 0 {
+			m.Speed = 1
 		}
 	}
 	if cfg.Limit == 0 {
@@ -77,6 +74,9 @@ func Run(cfg Config) (*Result, error) {
 	w, err := newWorld(&cfg)
 	if err != nil {
 		return nil, err
+	}
+	for _, n := range w.nodes {
+		n.account.look()
 	}
 	w.nodes[0].lead.start()
 	w.run()
@@ -156,6 +156,8 @@ func (w *world) run() {
 			w.atLink(e.frame)
 		case frameIn:
 			e.frame.to.arrives(e.frame)
+		case nodeWakes:
+			e.node.awake()
 		}
 	}
 }
