@@ -9,10 +9,10 @@ import (
 
 // shape is a run that is predicted and measured.
 type shape struct {
-	name             string
-	processes, slots int
-	clocks           int
-	fitted           bool // the costs come from this run
+	Name             string
+	Processes, Slots int
+	Clocks           int
+	Fitted           bool // the costs come from this run
 }
 
 // shapes are those of --calibrate.
@@ -27,25 +27,49 @@ var shapes = []shape{
 }
 
 // compare fits costs and holds what the laboratory says of real runs against them; then the laboratory's speed against the
-// slowest of these runs.
+// run of the most processes.
 func (b *bench) compare() error {
 	b.options.Header(b.out, "lab: predicted against measured, "+b.order.App)
-	f, err := b.fit()
+	f, err := b.known()
 	if err != nil {
 		return err
 	}
 	b.say("costs in ns of a core: %+v", f.Costs)
-	b.say("between processes of this machine a message is %v under way besides its costs, and %v longer to one that sleeps", f.LocalLatency, f.WakeLatency)
+	b.say("between processes of this machine a message is %v under way besides its costs, and %v longer where a core sleeps", f.LocalLatency, f.WakeLatency)
 	b.say("")
-	b.say("%-22s %6s  %30s  %30s", "", "clocks", "training of an epoch, ms", "CPU time of an epoch, ms")
-	b.say("%-22s %6s  %10s %10s %8s  %10s %10s %8s  %6s", "run", "", "predicted", "measured", "error", "predicted", "measured", "error", "others")
-	var last pace
-	for _, s := range shapes {
-		if last, err = b.row(s, f); err != nil {
+	b.say("%-29s  %30s  %30s", "", "training of an epoch, ms", "CPU time of an epoch, ms")
+	b.say("%-22s %6s  %10s %10s %8s  %10s %10s %8s  %6s", "run", "clocks", "predicted", "measured", "error", "predicted", "measured", "error", "others")
+	for _, m := range f.Runs {
+		if m.Order.App == clockApp {
+			continue
+		}
+		if err := b.row(m, f); err != nil {
 			return err
 		}
 	}
-	return b.race(f, shapes[len(shapes)-1], last)
+	return b.race(f, f.Runs[len(f.Runs)-1])
+}
+
+// known is the costs and runs of --costs, or new ones.
+func (b *bench) known() (fitted, error) {
+	if b.costsFile != "" {
+		return b.load()
+	}
+	list := append(exchanges(), b.trainings()...)
+	if err := b.gather(list); err != nil {
+		return fitted{}, err
+	}
+	return b.settle(list)
+}
+
+// settle fits costs to runs and keeps both.
+func (b *bench) settle(list []measured) (fitted, error) {
+	f, err := fit(list)
+	if err != nil {
+		return f, err
+	}
+	f.Runs = list
+	return f, b.keep(f)
 }
 
 // say prints a line for people.
@@ -56,37 +80,33 @@ func (b *bench) say(format string, args ...any) {
 }
 
 func (s shape) site(f fitted) lab.Site {
-	if s.processes == 0 {
-		return lab.Alone(cores(), s.slots)
+	if s.Processes == 0 {
+		return lab.Alone(cores(), s.Slots)
 	}
-	site := lab.Processes(s.processes, cores(), s.slots)
+	site := lab.Processes(s.Processes, cores(), s.Slots)
 	site.LocalLatency, site.Nap, site.WakeLatency = f.LocalLatency, nap, f.WakeLatency
 	return site
 }
 
-// row predicts and measures one run.
-func (b *bench) row(s shape, f fitted) (pace, error) {
-	o := b.train(s.clocks)
-	predicted, _, err := virtual(o, s.site(f), f.Costs)
+// row predicts a run and prints what it was.
+func (b *bench) row(m measured, f fitted) error {
+	s, was := m.Shape, m.Pace
+	predicted, _, err := virtual(m.Order, s.site(f), f.Costs)
 	if err != nil {
-		return pace{}, err
+		return err
 	}
-	measured, disturbed, err := b.measure(o, s.processes, s.slots)
-	if err != nil {
-		return pace{}, err
-	}
-	name := s.name
-	if s.fitted {
+	name := s.Name
+	if s.Fitted {
 		name += " (fitted)"
 	}
 	if b.options.JSON {
-		return measured, b.object(map[string]any{"run": s.name, "clocks": s.clocks, "fitted": s.fitted,
-			"predicted_seconds": predicted.trained, "measured_seconds": measured.trained, "error": predicted.trained/measured.trained - 1,
-			"predicted_cpu_seconds": predicted.cpu, "measured_cpu_seconds": measured.cpu, "cpu_error": predicted.cpu/measured.cpu - 1, "others": disturbed})
+		return b.object(map[string]any{"run": s.Name, "clocks": s.Clocks, "fitted": s.Fitted,
+			"predicted_seconds": predicted.Trained, "measured_seconds": was.Trained, "error": predicted.Trained/was.Trained - 1,
+			"predicted_cpu_seconds": predicted.CPU, "measured_cpu_seconds": was.CPU, "cpu_error": predicted.CPU/was.CPU - 1, "others": m.Other})
 	}
-	b.say("%-22s %6d  %10.2f %10.2f %+7.1f%%  %10.2f %10.2f %+7.1f%%  %5.1f%%", name, s.clocks, 1e3*predicted.trained, 1e3*measured.trained,
-		100*(predicted.trained/measured.trained-1), 1e3*predicted.cpu, 1e3*measured.cpu, 100*(predicted.cpu/measured.cpu-1), 100*disturbed)
-	return measured, nil
+	b.say("%-22s %6d  %10.2f %10.2f %+7.1f%%  %10.2f %10.2f %+7.1f%%  %5.1f%%", name, s.Clocks, 1e3*predicted.Trained, 1e3*was.Trained,
+		100*(predicted.Trained/was.Trained-1), 1e3*predicted.CPU, 1e3*was.CPU, 100*(predicted.CPU/was.CPU-1), 100*m.Other)
+	return nil
 }
 
 // bosenRate is how many samples of MNIST's shape a core of Bösen's own softmax regression visits in a second, as recorded
@@ -94,11 +114,11 @@ func (b *bench) row(s shape, f fitted) (pace, error) {
 const bosenRate = 48_800
 
 // race holds the time that the laboratory takes for an epoch of 8 nodes against that of the real run.
-func (b *bench) race(f fitted, s shape, measured pace) error {
-	o := b.train(s.clocks)
+func (b *bench) race(f fitted, m measured) error {
+	o, measured := m.Order, m.Pace
 	least := time.Duration(0)
 	for turn := range b.options.Turns {
-		_, wall, err := b.trial(o, lab.Config{Seed: b.seed, Site: s.site(f), Costs: f.Costs})
+		_, wall, err := trial(o, lab.Config{Seed: b.seed, Site: m.Shape.site(f), Costs: f.Costs})
 		if err != nil {
 			return err
 		}
@@ -109,16 +129,16 @@ func (b *bench) race(f fitted, s shape, measured pace) error {
 	ours := least.Seconds() / float64(o.Epochs)
 	published := lab.Costs{Item: 1e9 / bosenRate, Send: f.Costs.Send, SendByte: f.Costs.SendByte, Receive: f.Costs.Receive,
 		ReceiveByte: f.Costs.ReceiveByte, Wake: f.Costs.Wake, Local: f.Costs.Local, LocalByte: f.Costs.LocalByte}
-	r, wall, err := b.trial(o, lab.Config{Seed: b.seed, Site: site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(), Costs: published})
+	r, wall, err := trial(o, lab.Config{Seed: b.seed, Site: site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(), Costs: published})
 	if err != nil {
 		return err
 	}
 	if b.options.JSON {
-		return b.object(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.wall,
-			"ratio": measured.wall / ours, "published_virtual_over_wall": r.Time.Seconds() / wall.Seconds()})
+		return b.object(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.Wall,
+			"ratio": measured.Wall / ours, "published_virtual_over_wall": r.Time.Seconds() / wall.Seconds()})
 	}
 	b.say("")
-	b.say("an epoch of 8 nodes: %.2f ms in the laboratory, %.2f ms in 8 real processes: %.2f times as fast", 1e3*ours, 1e3*measured.wall, measured.wall/ours)
+	b.say("an epoch of 8 nodes: %.2f ms in the laboratory, %.2f ms in 8 real processes: %.2f times as fast", 1e3*ours, 1e3*measured.Wall, measured.Wall/ours)
 	b.say("8 machines of one core at Bösen's recorded %d samples/s: %.3f s of virtual time in %.3f s, %.1f times as fast", bosenRate, r.Time.Seconds(), wall.Seconds(), r.Time.Seconds()/wall.Seconds())
 	return nil
 }

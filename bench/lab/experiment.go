@@ -31,7 +31,7 @@ func (b *bench) experiment() error {
 	if err != nil {
 		return err
 	}
-	costs, _, err := b.costs()
+	costs, err := b.costs()
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (b *bench) experiment() error {
 	if !b.options.JSON {
 		fmt.Fprintf(b.out, "costs in ns of a core: %+v\n", costs)
 	}
-	r, wall, err := b.trial(b.order, lab.Config{Seed: b.seed, Site: b.site.make(), Costs: costs, Slow: slow, Jitter: b.chance})
+	r, wall, err := trial(b.order, lab.Config{Seed: b.seed, Site: b.site.make(), Costs: costs, Slow: slow, Jitter: b.chance})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (b *bench) experiment() error {
 }
 
 // trial runs a job in the laboratory, and takes the time.
-func (b *bench) trial(o order, cfg lab.Config) (*lab.Result, time.Duration, error) {
+func trial(o order, cfg lab.Config) (*lab.Result, time.Duration, error) {
 	m, err := o.make()
 	if err != nil {
 		return nil, 0, err

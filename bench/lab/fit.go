@@ -14,6 +14,7 @@ type fitted struct {
 	Costs        lab.Costs     `json:"costs"`
 	LocalLatency time.Duration `json:"local_latency"`
 	WakeLatency  time.Duration `json:"wake_latency"`
+	Runs         []measured    `json:"runs"` // that they were fitted to, and others
 }
 
 // The runs that costs are fitted to: tables of 31 and 314 KB, and clocks an epoch.
@@ -40,7 +41,7 @@ func (b *bench) train(clocks int) order {
 	return o
 }
 
-func clock(rows int) order { return order{App: "clock", Rows: rows, Epochs: warm + clockEpochs} }
+func clock(rows int) order { return order{App: clockApp, Rows: rows, Epochs: warm + clockEpochs} }
 
 // counts is what costs, in an epoch: items, tasks, scoring tasks, messages between nodes and their bytes, wakes, messages
 // within nodes and their bytes.
@@ -52,13 +53,17 @@ func (x counts) costs() lab.Costs {
 		Wake: x[5], Local: x[6], LocalByte: x[7]}
 }
 
+// virtualEpochs is how many epochs of a run in the laboratory are measured: they are all alike.
+const virtualEpochs = 2
+
 // virtual runs a job in the laboratory, and returns what an epoch takes there and what is in it.
 func virtual(o order, site lab.Site, costs lab.Costs) (pace, counts, error) {
+	o.Epochs = warm + virtualEpochs
 	m, err := o.make()
 	if err != nil {
 		return pace{}, counts{}, err
 	}
-	if o.App == "clock" {
+	if o.App == clockApp {
 		costs.Item, costs.Task, costs.Score = 0, 0, 0
 	}
 	r, err := lab.Run(lab.Config{Seed: 1, Job: m.job, Site: site, Costs: costs})
@@ -68,7 +73,7 @@ func virtual(o order, site lab.Site, costs lab.Costs) (pace, counts, error) {
 	a, z := r.Epochs[warm-1], r.Epochs[len(r.Epochs)-1]
 	n := float64(len(r.Epochs) - warm)
 	var c counts
-	if o.App != "clock" {
+	if o.App != clockApp {
 		c = counts{float64(m.items), float64(m.clocks-1) * float64(m.splits), float64(m.splits)}
 	}
 	for _, e := range r.Epochs[warm:] {
@@ -76,41 +81,28 @@ func virtual(o order, site lab.Site, costs lab.Costs) (pace, counts, error) {
 			c[3+i] += float64(x) / n
 		}
 	}
-	return pace{wall: (z.Time - a.Time).Seconds() / n, trained: (z.Trained - a.Trained).Seconds() / n, cpu: (z.Cores - a.Cores).Seconds() / n}, c, nil
+	return pace{Wall: (z.Time - a.Time).Seconds() / n, Trained: (z.Trained - a.Trained).Seconds() / n, CPU: (z.Cores - a.Cores).Seconds() / n}, c, nil
 }
 
-// evidence is a real run that costs are fitted to.
-type evidence struct {
-	order     order
-	shape     shape
-	pace      pace
-	disturbed float64
-}
-
-// gather makes the real runs: a job that only exchanges, and training.
-func (b *bench) gather() ([]evidence, error) {
-	list := []evidence{
-		{order: clock(rowsFew), shape: shape{"", 0, 1, 0, true}}, {order: clock(rowsMany), shape: shape{"", 0, 1, 0, true}},
-		{order: clock(rowsFew), shape: shape{"", 2, 2, 0, true}}, {order: clock(rowsMany), shape: shape{"", 2, 2, 0, true}},
+// exchanges are the runs of a job that does nothing but exchange.
+func exchanges() []measured {
+	var list []measured
+	for _, processes := range []int{0, 2} {
+		for _, rows := range []int{rowsFew, rowsMany} {
+			list = append(list, measured{Order: clock(rows), Shape: shape{Name: "exchange", Processes: processes, Slots: max(1, processes), Fitted: true}})
+		}
 	}
+	return list
+}
+
+// trainings are the runs of the job.
+func (b *bench) trainings() []measured {
+	var list []measured
 	for _, s := range shapes {
-		if s.fitted {
-			list = append(list, evidence{order: b.train(s.clocks), shape: s})
-		}
+		list = append(list, measured{Order: b.train(s.Clocks), Shape: s})
 	}
-	for i := range list {
-		var err error
-		e := &list[i]
-		if e.pace, e.disturbed, err = b.measure(e.order, e.shape.processes, e.shape.slots); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return list
 }
-
-// exchange is the place of the run between two processes that only exchanges, among those gathered. The last of them
-// trains between two.
-const exchange = 2
 
 // nap is how long a processor stays awake without work, in Linux on virtual machines (guest_halt_poll_ns).
 const nap = 200 * time.Microsecond
@@ -118,65 +110,78 @@ const nap = 200 * time.Microsecond
 // rounds is how often costs are fitted anew: what is counted depends a little on them.
 const rounds = 4
 
-// fit finds the costs of this machine that explain the CPU time of real runs best, and the latency that explains the time
-// of one.
-func (b *bench) fit() (fitted, error) {
-	list, err := b.gather()
-	if err != nil {
-		return fitted{}, err
-	}
+// fit finds the costs that explain the CPU time of the fitted runs best, and the latencies that explain the time of two.
+func fit(list []measured) (fitted, error) {
 	var f fitted
 	for range rounds {
 		var rows []row
-		for _, e := range list {
-			_, c, err := virtual(e.order, e.shape.site(f), f.Costs)
+		for _, m := range list {
+			if !m.Shape.Fitted {
+				continue
+			}
+			_, c, err := virtual(m.Order, m.Shape.site(f), f.Costs)
 			if err != nil {
 				return f, err
 			}
-			rows = append(rows, e.rows(c)...)
+			rows = append(rows, m.rows(c)...)
 		}
 		f.Costs = leastSquares(rows).costs()
-		if err := f.fitLatency(list[exchange], &f.LocalLatency); err != nil {
-			return f, err
-		}
-		if err := f.fitLatency(list[len(list)-1], &f.WakeLatency); err != nil {
-			return f, err
+		for _, m := range list {
+			if err := f.fitLatencies(m); err != nil {
+				return f, err
+			}
 		}
 	}
 	if f.Costs.Item == 0 {
 		return f, fmt.Errorf("the cost of an item cannot be told from others; measure again, when nothing else runs")
 	}
-	return f, b.keep(f)
+	return f, nil
 }
 
 // rows are what a run says of costs: in one process on one slot, training and scoring are told apart by time.
-func (e evidence) rows(c counts) []row {
-	cpu := e.pace.cpu * 1e9
-	if e.order.App == "clock" || e.shape.processes > 0 {
+func (m measured) rows(c counts) []row {
+	cpu := m.Pace.CPU * 1e9
+	if m.Order.App == clockApp || m.Shape.Processes > 0 {
 		return []row{{c, cpu}}
 	}
 	score := counts{2: c[2]}
 	c[2] = 0
-	share := e.pace.trained / e.pace.wall
+	share := m.Pace.Trained / m.Pace.Wall
 	return []row{{c, cpu * share}, {score, cpu * (1 - share)}}
 }
 
-// fitLatency finds the latency that makes an epoch of a run as long as it was: one of those of f.
-func (f *fitted) fitLatency(e evidence, latency *time.Duration) error {
-	low, high := time.Duration(0), time.Millisecond
-	for high-low > time.Microsecond {
-		*latency = (low + high) / 2
-		p, _, err := virtual(e.order, e.shape.site(*f), f.Costs)
-		if err != nil {
-			return err
-		}
-		if p.wall < e.pace.wall {
-			low = *latency
-		} else {
-			high = *latency
-		}
+// fitLatencies fits the latency between processes to the exchange of small tables, and that of waking to the training.
+func (f *fitted) fitLatencies(m measured) error {
+	switch {
+	case !m.Shape.Fitted || m.Shape.Processes == 0:
+		return nil
+	case m.Order.App != clockApp:
+		return f.fitLatency(m, &f.WakeLatency)
+	case m.Order.Rows == rowsFew:
+		return f.fitLatency(m, &f.LocalLatency)
 	}
-	*latency = low
+	return nil
+}
+
+// fitLatency moves one of the latencies of f to where an epoch of a run is as long as it was: a step of the secant, since
+// that length is almost a straight line.
+func (f *fitted) fitLatency(e measured, latency *time.Duration) error {
+	const step, most = 50 * time.Microsecond, 10 * time.Millisecond
+	was := *latency
+	here, _, err := virtual(e.Order, e.Shape.site(*f), f.Costs)
+	if err != nil {
+		return err
+	}
+	*latency = was + step
+	there, _, err := virtual(e.Order, e.Shape.site(*f), f.Costs)
+	if err != nil {
+		return err
+	}
+	*latency = was
+	if slope := (there.Wall - here.Wall) / step.Seconds(); slope > 0 {
+		*latency += time.Duration((e.Pace.Wall - here.Wall) / slope * float64(time.Second))
+	}
+	*latency = min(max(*latency, 0), most)
 	return nil
 }
 

@@ -14,7 +14,7 @@ func writeJSON(out io.Writer, o map[string]any) error { return json.NewEncoder(o
 
 // grow trains on 64 and on 1,024 nodes, a split each, on links of 10 Gbit/s.
 func (b *bench) grow() error {
-	costs, _, err := b.costs()
+	costs, err := b.costs()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (b *bench) growTo(nodes int, costs lab.Costs) error {
 		o.Settings[k] = v
 	}
 	s := site{nodes: nodes, servers: max(1, nodes/16), cores: 1, bandwidth: 10_000, latency: b.site.latency}
-	r, wall, err := b.trial(o, lab.Config{Seed: b.seed, Site: s.make(), Costs: costs, Jitter: b.chance})
+	r, wall, err := trial(o, lab.Config{Seed: b.seed, Site: s.make(), Costs: costs, Jitter: b.chance})
 	if err != nil {
 		return err
 	}

@@ -25,10 +25,10 @@ var applications = []app.Application{mf.App{}, mlr.New(), lda.New()}
 
 // order is a job as one process tells another to make it.
 type order struct {
-	App       string            // one of applications, or "clock"
+	App       string            // one of applications, or clockApp
 	Files     []string          // data
 	Cache     string            // folder for parsed data; "": none
-	Rows      int               // of the table of "clock"
+	Rows      int               // of the table of clockApp
 	Epochs    int               // so many, and no early end
 	Staleness int               // -1: async
 	Slots     int               // a hint for mf
@@ -42,6 +42,7 @@ const warm = 2
 
 // The clock job: every split reads a table of rows of ten values and changes all of it. An epoch is so many clocks.
 const (
+	clockApp    = "clock"
 	clockSplits = 8
 	clockEpoch  = 100
 	clockWidth  = 10
@@ -57,7 +58,7 @@ type made struct {
 
 // make makes the job, anew each time: a job is used up by a run.
 func (o order) make() (made, error) {
-	if o.App == "clock" {
+	if o.App == clockApp {
 		return made{o.clock(), clockEpoch, clockSplits * clockEpoch, clockSplits}, nil
 	}
 	for _, a := range applications {

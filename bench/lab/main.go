@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,8 +68,8 @@ func main() {
 func (b *bench) flags() {
 	flag.BoolVar(&b.calibrate, "calibrate", false, "run for real, fit the costs, and print predicted against measured")
 	flag.BoolVar(&b.scale, "scale", false, "run 64 and 1,024 nodes")
-	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs that --save has written (default: measured now)")
-	flag.StringVar(&b.save, "save", "", "`file` to write the costs to")
+	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs and runs that --save has written (default: measured now)")
+	flag.StringVar(&b.save, "save", "", "`file` to write costs and runs to")
 	flag.StringVar(&b.kernels, "kernels", "", "pin the kernel `set`: "+strings.Join(vec.Sets(), ", "))
 	flag.StringVar(&b.order.App, "app", "mlr", "what to train: mf, mlr or lda")
 	flag.IntVar(&b.order.Epochs, "epochs", 5, "passes over the data")
@@ -152,21 +153,36 @@ func (b *bench) run() error {
 	return b.experiment()
 }
 
-// costs are those of the file, or measured.
-func (b *bench) costs() (lab.Costs, time.Duration, error) {
-	if b.costsFile == "" {
-		f, err := b.fit()
-		return f.Costs, f.LocalLatency, err
+// costs are those of the file, or fitted to runs that are made now.
+func (b *bench) costs() (lab.Costs, error) {
+	if b.costsFile != "" {
+		f, err := b.load()
+		return f.Costs, err
 	}
+	list := slices.DeleteFunc(append(exchanges(), b.trainings()...), func(m measured) bool { return !m.Shape.Fitted })
+	if err := b.gather(list); err != nil {
+		return lab.Costs{}, err
+	}
+	f, err := b.settle(list)
+	return f.Costs, err
+}
+
+// load reads the file of --costs. Its runs need the data that this command was given.
+func (b *bench) load() (fitted, error) {
 	var f fitted
 	text, err := os.ReadFile(b.costsFile)
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
 	if err != nil {
-		return f.Costs, 0, fmt.Errorf("--costs: %w", err)
+		return f, fmt.Errorf("--costs: %w", err)
 	}
-	return f.Costs, f.LocalLatency, nil
+	for i := range f.Runs {
+		if m := &f.Runs[i]; m.Order.App != clockApp {
+			m.Order.Files, m.Order.Cache = b.order.Files, b.order.Cache
+		}
+	}
+	return f, nil
 }
 
 // keep writes costs to the file of --save.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,25 +50,13 @@ func others(do func() error) (share float64, err error) {
 	return ((busy() - all) - (own() - ours)).Seconds() / (time.Since(began).Seconds() * float64(cores())), err
 }
 
-// measure runs a job for real some times, and again where others had too much of the machine; the least disturbed runs
-// count. CPU time is the median, wall time the least: what else runs can only add to it. disturbed is the most that others
-// had in a run that counts.
-func (b *bench) measure(o order, processes, slots int) (p pace, disturbed float64, err error) {
-	var runs []run
-	for tries := 0; tries < b.options.Turns*triesMost && quiet(runs) < b.options.Turns; tries++ {
-		var r run
-		r.others, err = others(func() (err error) { r.pace, err = o.real(processes, slots); return err })
-		if err != nil {
-			return p, 0, err
-		}
-		runs = append(runs, r)
-	}
-	var cpu, wall, trained []float64
-	for _, r := range leastDisturbed(runs, b.options.Turns) {
-		cpu, wall, trained = append(cpu, r.cpu), append(wall, r.wall), append(trained, r.trained)
-		disturbed = max(disturbed, r.others)
-	}
-	return pace{wall: pair.SpreadOf(wall).Min, trained: pair.SpreadOf(trained).Min, cpu: pair.SpreadOf(cpu).Median}, disturbed, nil
+// measured is a job that runs for real, and how that went.
+type measured struct {
+	Order order
+	Shape shape
+	Pace  pace    // CPU time is the median, wall time the least: what else runs can only add to it
+	Other float64 // the most of the machine that others had in a run
+	runs  []run
 }
 
 // run is a real run and the share of the machine that others had meanwhile.
@@ -79,18 +65,50 @@ type run struct {
 	others float64
 }
 
-// quiet is how many runs nobody disturbed.
-func quiet(runs []run) (n int) {
-	for _, r := range runs {
-		if r.others <= othersMost {
-			n++
+// gather runs all jobs for real, turn by turn, so that a slow hour of the machine hits all alike.
+func (b *bench) gather(list []measured) error {
+	for range b.options.Turns {
+		for i := range list {
+			if err := list[i].turn(); err != nil {
+				return err
+			}
 		}
 	}
-	return n
+	for i := range list {
+		list[i].settle()
+	}
+	return nil
 }
 
-// leastDisturbed are so many of the runs.
-func leastDisturbed(runs []run, count int) []run {
-	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.others, b.others) })
-	return runs[:min(count, len(runs))]
+// turn makes a run, and another where others had too much of the machine.
+func (m *measured) turn() error {
+	var best run
+	for try := range triesMost {
+		var r run
+		var err error
+		r.others, err = others(func() (err error) {
+			r.pace, err = m.Order.real(m.Shape.Processes, m.Shape.Slots)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if try == 0 || r.others < best.others {
+			best = r
+		}
+		if r.others <= othersMost {
+			break
+		}
+	}
+	m.runs = append(m.runs, best)
+	return nil
+}
+
+func (m *measured) settle() {
+	var cpu, wall, trained []float64
+	for _, r := range m.runs {
+		cpu, wall, trained = append(cpu, r.CPU), append(wall, r.Wall), append(trained, r.Trained)
+		m.Other = max(m.Other, r.others)
+	}
+	m.Pace = pace{Wall: pair.SpreadOf(wall).Min, Trained: pair.SpreadOf(trained).Min, CPU: pair.SpreadOf(cpu).Median}
 }

@@ -17,9 +17,9 @@ import (
 
 // pace is what an epoch takes, in seconds.
 type pace struct {
-	wall    float64 // in all
-	trained float64 // while tasks that visit items were out
-	cpu     float64 // of all processes
+	Wall    float64 // in all
+	Trained float64 // while tasks that visit items were out
+	CPU     float64 // of all processes
 }
 
 // sit takes a seat in another process's job.
@@ -71,8 +71,8 @@ func (o order) real(processes, slots int) (pace, error) {
 	}
 	a, b := marks[warm-1], marks[len(marks)-1]
 	epochs := float64(len(marks) - warm)
-	return pace{wall: b.wall.Sub(a.wall).Seconds() / epochs, trained: (b.trained - a.trained).Seconds() / epochs,
-		cpu: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
+	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs,
+		CPU: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
 }
 
 // launch runs a job in other processes, and returns the CPU seconds that they used since the epochs that are not measured.
