@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bellows/bench/lab/internal/work"
 	"bellows/sim/lab"
 )
 
@@ -48,12 +49,12 @@ func (b *bench) experiment() error {
 }
 
 // trial runs a job in the laboratory, and takes the time.
-func trial(o order, cfg lab.Config) (*lab.Result, time.Duration, error) {
-	m, err := o.make()
+func trial(o work.Order, cfg lab.Config) (*lab.Result, time.Duration, error) {
+	m, err := o.Make()
 	if err != nil {
 		return nil, 0, err
 	}
-	cfg.Job = m.job
+	cfg.Job = m.Job
 	began := time.Now()
 	r, err := lab.Run(cfg)
 	return r, time.Since(began), err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"bellows/bench/lab/internal/work"
 	"bellows/sim/lab"
 )
 
@@ -27,11 +28,11 @@ const (
 )
 
 // train is the order of the job with so many clocks an epoch.
-func (b *bench) train(clocks int) order {
+func (b *bench) train(clocks int) work.Order {
 	o := b.order
-	o.Epochs = warm + 20
+	o.Epochs = work.Warm + 20
 	if b.options.Full {
-		o.Epochs = warm + 60
+		o.Epochs = work.Warm + 60
 	}
 	o.Settings = map[string]string{}
 	for k, v := range b.order.Settings {
@@ -41,7 +42,9 @@ func (b *bench) train(clocks int) order {
 	return o
 }
 
-func clock(rows int) order { return order{App: clockApp, Rows: rows, Epochs: warm + clockEpochs} }
+func clock(rows int) work.Order {
+	return work.Order{App: work.ClockApp, Rows: rows, Epochs: work.Warm + clockEpochs}
+}
 
 // counts is what costs, in an epoch: items, tasks, scoring tasks, messages between nodes and their bytes, wakes, messages
 // within nodes and their bytes.
@@ -57,26 +60,26 @@ func (x counts) costs() lab.Costs {
 const virtualEpochs = 2
 
 // virtual runs a job in the laboratory, and returns what an epoch takes there and what is in it.
-func virtual(o order, site lab.Site, costs lab.Costs) (pace, counts, error) {
-	o.Epochs = warm + virtualEpochs
-	m, err := o.make()
+func virtual(o work.Order, site lab.Site, costs lab.Costs) (pace, counts, error) {
+	o.Epochs = work.Warm + virtualEpochs
+	m, err := o.Make()
 	if err != nil {
 		return pace{}, counts{}, err
 	}
-	if o.App == clockApp {
+	if o.App == work.ClockApp {
 		costs.Item, costs.Task, costs.Score = 0, 0, 0
 	}
-	r, err := lab.Run(lab.Config{Seed: 1, Job: m.job, Site: site, Costs: costs})
+	r, err := lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: site, Costs: costs})
 	if err != nil {
 		return pace{}, counts{}, err
 	}
-	a, z := r.Epochs[warm-1], r.Epochs[len(r.Epochs)-1]
-	n := float64(len(r.Epochs) - warm)
+	a, z := r.Epochs[work.Warm-1], r.Epochs[len(r.Epochs)-1]
+	n := float64(len(r.Epochs) - work.Warm)
 	var c counts
-	if o.App != clockApp {
-		c = counts{float64(m.items), float64(m.clocks-1) * float64(m.splits), float64(m.splits)}
+	if o.App != work.ClockApp {
+		c = counts{float64(m.Items), float64(m.Clocks-1) * float64(m.Splits), float64(m.Splits)}
 	}
-	for _, e := range r.Epochs[warm:] {
+	for _, e := range r.Epochs[work.Warm:] {
 		for i, x := range []int64{e.Traffic.Messages, e.Traffic.Bytes, e.Wakes, e.Local.Messages, e.Local.Bytes} {
 			c[3+i] += float64(x) / n
 		}
@@ -141,7 +144,7 @@ func fit(list []measured) (fitted, error) {
 // rows are what a run says of costs: in one process on one slot, training and scoring are told apart by time.
 func (m measured) rows(c counts) []row {
 	cpu := m.Pace.CPU * 1e9
-	if m.Order.App == clockApp || m.Shape.Processes > 0 {
+	if m.Order.App == work.ClockApp || m.Shape.Processes > 0 {
 		return []row{{c, cpu}}
 	}
 	score := counts{2: c[2]}
@@ -155,7 +158,7 @@ func (f *fitted) fitLatencies(m measured) error {
 	switch {
 	case !m.Shape.Fitted || m.Shape.Processes == 0:
 		return nil
-	case m.Order.App != clockApp:
+	case m.Order.App != work.ClockApp:
 		return f.fitLatency(m, &f.WakeLatency)
 	case m.Order.Rows == rowsFew:
 		return f.fitLatency(m, &f.LocalLatency)

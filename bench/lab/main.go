@@ -18,6 +18,7 @@ import (
 
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
+	"bellows/bench/lab/internal/work"
 	"bellows/sim/lab"
 	"bellows/vec"
 )
@@ -33,7 +34,7 @@ type bench struct {
 	save      string
 	kernels   string
 
-	order  order
+	order  work.Order
 	site   site
 	slow   string
 	seed   uint64
@@ -86,7 +87,7 @@ func (b *bench) flags() {
 }
 
 // settings collects --set.
-type settings struct{ order *order }
+type settings struct{ order *work.Order }
 
 func (s settings) String() string { return "" }
 
@@ -178,7 +179,7 @@ func (b *bench) load() (fitted, error) {
 		return f, fmt.Errorf("--costs: %w", err)
 	}
 	for i := range f.Runs {
-		if m := &f.Runs[i]; m.Order.App != clockApp {
+		if m := &f.Runs[i]; m.Order.App != work.ClockApp {
 			m.Order.Files, m.Order.Cache = b.order.Files, b.order.Cache
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/lab/internal/work"
 )
 
 // Runs of a job while others want the machine say little. othersMost is the share of the machine that others may have had,
@@ -52,7 +53,7 @@ func others(do func() error) (share float64, err error) {
 
 // measured is a job that runs for real, and how that went.
 type measured struct {
-	Order order
+	Order work.Order
 	Shape shape
 	Pace  pace    // CPU time is the median, wall time the least: what else runs can only add to it
 	Other float64 // the most of the machine that others had in a run
@@ -87,7 +88,7 @@ func (m *measured) turn() error {
 		var r run
 		var err error
 		r.others, err = others(func() (err error) {
-			r.pace, err = m.Order.real(m.Shape.Processes, m.Shape.Slots)
+			r.pace, err = real(m.Order, m.Shape.Processes, m.Shape.Slots)
 			return err
 		})
 		if err != nil {

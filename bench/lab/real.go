@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"bellows"
 	"bellows/bench/internal/pair"
+	"bellows/bench/lab/internal/work"
 	"bellows/node"
 	"bellows/train"
 	"bellows/vec"
@@ -25,7 +25,7 @@ type pace struct {
 // sit takes a seat in another process's job.
 func sit(seat string) error {
 	return node.Sit(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
-		var o order
+		var o work.Order
 		if err := json.Unmarshal([]byte(seat), &o); err != nil {
 			return train.Job{}, nil, err
 		}
@@ -34,11 +34,11 @@ func sit(seat string) error {
 				return train.Job{}, nil, err
 			}
 		}
-		m, err := o.make()
+		m, err := o.Make()
 		if err != nil {
 			return train.Job{}, nil, err
 		}
-		return o.marked(m), nil, nil
+		return o.Mark(m), nil, nil
 	})
 }
 
@@ -50,8 +50,8 @@ type mark struct {
 }
 
 // real runs a job for real: in this process, or in so many others.
-func (o order) real(processes, slots int) (pace, error) {
-	m, err := o.make()
+func real(o work.Order, processes, slots int) (pace, error) {
+	m, err := o.Make()
 	if err != nil {
 		return pace{}, err
 	}
@@ -62,21 +62,21 @@ func (o order) real(processes, slots int) (pace, error) {
 	runtime.GC() // what was made before is not this run's to clean up
 	var others float64
 	if processes == 0 {
-		_, err = node.Train(context.Background(), m.job, opt)
+		_, err = node.Train(context.Background(), m.Job, opt)
 	} else {
-		others, err = o.launch(m.job, processes, slots, opt)
+		others, err = launch(o, m.Job, processes, slots, opt)
 	}
 	if err != nil {
 		return pace{}, err
 	}
-	a, b := marks[warm-1], marks[len(marks)-1]
-	epochs := float64(len(marks) - warm)
+	a, b := marks[work.Warm-1], marks[len(marks)-1]
+	epochs := float64(len(marks) - work.Warm)
 	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs,
 		CPU: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
 }
 
 // launch runs a job in other processes, and returns the CPU seconds that they used since the epochs that are not measured.
-func (o order) launch(job train.Job, processes, slots int, opt node.Options) (float64, error) {
+func launch(o work.Order, job train.Job, processes, slots int, opt node.Options) (float64, error) {
 	var err error
 	if o.Marks, err = os.MkdirTemp("", "bellows-lab-"); err != nil {
 		return 0, err
@@ -98,24 +98,5 @@ func (o order) launch(job train.Job, processes, slots int, opt node.Options) (fl
 	if _, err := l.Run(context.Background(), job, opt); err != nil {
 		return 0, err
 	}
-	return sumMarks(o.Marks)
-}
-
-func sumMarks(dir string) (seconds float64, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		return 0, err
-	}
-	for _, f := range files {
-		line, err := os.ReadFile(f)
-		if err != nil {
-			return 0, err
-		}
-		var cpu int64
-		if err := json.Unmarshal(line, &cpu); err != nil {
-			return 0, err
-		}
-		seconds += time.Duration(cpu).Seconds()
-	}
-	return seconds, nil
+	return work.Sum(o.Marks)
 }

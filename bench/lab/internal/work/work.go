@@ -1,4 +1,10 @@
-package main
+// Package work is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
+//
+// The caller's duties: Make a job for every run, since a run uses it up; in a process that runs a part of a job, Mark
+// it, and Sum the marks when all processes have ended.
+//
+// The package refuses to measure what comes before the first Warm epochs.
+package work
 
 import (
 	"context"
@@ -8,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"bellows"
 	"bellows/app"
@@ -23,12 +30,12 @@ import (
 // applications are those that an experiment can train.
 var applications = []app.Application{mf.App{}, mlr.New(), lda.New()}
 
-// order is a job as one process tells another to make it.
-type order struct {
-	App       string            // one of applications, or clockApp
+// Order is a job as one process tells another to make it.
+type Order struct {
+	App       string            // one of applications, or ClockApp
 	Files     []string          // data
 	Cache     string            // folder for parsed data; "": none
-	Rows      int               // of the table of clockApp
+	Rows      int               // of the table of ClockApp
 	Epochs    int               // so many, and no early end
 	Staleness int               // -1: async
 	Slots     int               // a hint for mf
@@ -37,70 +44,70 @@ type order struct {
 	Marks     string            // folder where processes leave the CPU time of their part; "": nowhere
 }
 
-// warm is how many epochs are not measured.
-const warm = 2
+// Warm is how many epochs are not measured.
+const Warm = 2
 
 // The clock job: every split reads a table of rows of ten values and changes all of it. An epoch is so many clocks.
 const (
-	clockApp    = "clock"
+	ClockApp    = "clock"
 	clockSplits = 8
 	clockEpoch  = 100
 	clockWidth  = 10
 )
 
-// made is a job, its clocks from one epoch to the next, and its items in an epoch.
-type made struct {
-	job    train.Job
-	clocks int
-	items  int64
-	splits int
+// Made is a job, its clocks from one epoch to the next, and its items in an epoch.
+type Made struct {
+	Job    train.Job
+	Clocks int
+	Items  int64
+	Splits int
 }
 
-// make makes the job, anew each time: a job is used up by a run.
-func (o order) make() (made, error) {
-	if o.App == clockApp {
-		return made{o.clock(), clockEpoch, clockSplits * clockEpoch, clockSplits}, nil
+// Make makes the job, anew each time: a job is used up by a run.
+func (o Order) Make() (Made, error) {
+	if o.App == ClockApp {
+		return Made{o.clock(), clockEpoch, clockSplits * clockEpoch, clockSplits}, nil
 	}
 	for _, a := range applications {
 		if a.Describe().Name == o.App {
 			return o.train(a)
 		}
 	}
-	return made{}, fmt.Errorf("--app %s: it must be mf, mlr or lda", o.App)
+	return Made{}, fmt.Errorf("--app %s: it must be mf, mlr or lda", o.App)
 }
 
-func (o order) train(a app.Application) (made, error) {
+func (o Order) train(a app.Application) (Made, error) {
 	set, err := read(a.Describe().Data, o.Files, o.Cache)
 	if err != nil {
-		return made{}, err
+		return Made{}, err
 	}
 	run, err := a.NewRun(app.Input{Data: set, Seed: 1, Epochs: o.Epochs, Slots: o.Slots, Staleness: &o.Staleness, Settings: o.Settings})
 	if err != nil {
-		return made{}, err
+		return Made{}, err
 	}
 	clocks := 0
 	if n, err := strconv.Atoi(run.Settings["clocks"]); err == nil {
 		clocks = n + 1 // one scores
 	}
-	return made{run.Job, clocks, run.Items, run.Job.Splits}, nil
+	return Made{run.Job, clocks, run.Items, run.Job.Splits}, nil
 }
 
-// known is the sets that this process has read.
-var known = map[string]*data.Set{}
+// readSets is the sets that this process has read.
+var readSets = map[string]*data.Set{}
 
 func read(kind data.Kind, files []string, cache string) (*data.Set, error) {
 	name := fmt.Sprint(kind, files)
-	if set := known[name]; set != nil {
+	if set := readSets[name]; set != nil {
 		return set, nil
 	}
 	set, err := data.Read(context.Background(), files, kind, data.Options{Cache: cache})
 	if err == nil {
-		known[name] = set
+		readSets[name] = set
 	}
 	return set, err
 }
 
-func (o order) clock() train.Job {
+func (o Order) clock() train.Job {
 	delta := make([]float32, o.Rows*clockWidth)
 	return train.Job{
 		Tables: []table.Schema{{Name: "weights", Rows: o.Rows, Width: clockWidth}},
@@ -129,12 +136,12 @@ func (e touch) RunTask(t *train.Task) error {
 	return nil
 }
 
-// marked wraps a job's executors so that their process leaves the CPU time that it has used since the end of
+// Mark wraps a job's executors so that their process leaves the CPU time that it has used since the end of
 // the epochs that are not measured.
-func (o order) marked(m made) train.Job {
-	job := m.job
+func (o Order) Mark(m Made) train.Job {
+	job := m.Job
 	inner := job.NewExecutor
-	clock := &cpuMark{from: bellows.Clock(warm * m.clocks), path: filepath.Join(o.Marks, strconv.Itoa(os.Getpid()))}
+	clock := &cpuMark{from: bellows.Clock(Warm * m.Clocks), path: filepath.Join(o.Marks, strconv.Itoa(os.Getpid()))}
 	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
 		e, err := inner(s)
 		return markedExecutor{e, clock}, err
@@ -171,4 +178,24 @@ func (e markedExecutor) Close() (err error) {
 		}
 	})
 	return err
+}
+
+// Sum is the CPU seconds of all processes that left their marks in a folder.
+func Sum(dir string) (seconds float64, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err != nil {
+			return 0, err
+		}
+		var cpu int64
+		if err := json.Unmarshal(line, &cpu); err != nil {
+			return 0, err
+		}
+		seconds += time.Duration(cpu).Seconds()
+	}
+	return seconds, nil
 }
