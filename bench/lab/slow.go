@@ -16,8 +16,10 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 		return nil, nil
 	}
 	name, rest, _ := strings.Cut(text, ":")
-	fields := strings.Split(rest, ":")
-	p := &fieldReader{text: text, fields: fields}
+	p := &fieldReader{text: text}
+	if rest != "" {
+		p.fields = strings.Split(rest, ":")
+	}
 	var made lab.Pattern
 	switch name {
 	case "constant":
@@ -40,7 +42,7 @@ func pattern(text string, nodes int) (lab.Pattern, error) {
 		iteration, alpha := p.duration(), p.above(1)
 		made = lab.PowerLaw(iteration, alpha)
 	case "persistent":
-		return lab.Persistent(), nil
+		made = lab.Persistent()
 	default:
 		p.fail("there is no pattern %q", name)
 	}
