@@ -14,15 +14,15 @@ import (
 // megabit is bytes a second.
 const megabit = 1e6 / 8
 
-// site is the cluster that the flags describe.
-func (s site) make() lab.Site {
+// site is the cluster that the flags describe, of machines that wake up as the one that costs were fitted on.
+func (s site) make(f fitted) lab.Site {
 	servers := s.servers
 	if servers == 0 {
 		servers = s.nodes
 	}
 	link := s.bandwidth * megabit
 	made := lab.Cluster(s.nodes, servers, lab.Machine{Cores: s.cores, Up: link, Down: link})
-	made.Latency = s.latency
+	made.Latency, made.Nap, made.WakeLatency = s.latency, nap, f.WakeLatency
 	return made
 }
 
@@ -32,16 +32,16 @@ func (b *bench) experiment() error {
 	if err != nil {
 		return err
 	}
-	costs, err := b.costs()
+	f, err := b.costs()
 	if err != nil {
 		return err
 	}
 	b.options.Header(b.out, fmt.Sprintf("lab: %s on %d machines of %d cores, links of %v Mbit/s, latency %v, staleness %d, seed %d",
 		b.order.App, b.site.nodes, b.site.cores, b.site.bandwidth, b.site.latency, b.order.Staleness, b.seed))
 	if !b.options.JSON {
-		fmt.Fprintf(b.out, "costs in ns of a core: %+v\n", costs)
+		fmt.Fprintf(b.out, "costs in ns of a core: %+v\n", f.Costs)
 	}
-	r, wall, err := trial(b.order, lab.Config{Seed: b.seed, Site: b.site.make(), Costs: costs, Slow: slow, Jitter: b.chance})
+	r, wall, err := trial(b.order, lab.Config{Seed: b.seed, Site: b.site.make(f), Costs: f.Costs, Slow: slow, Jitter: b.chance})
 	if err != nil {
 		return err
 	}

@@ -17,21 +17,21 @@ func writeJSON(out io.Writer, o map[string]any) error { return json.NewEncoder(o
 // grow trains on 64 and on 1,024 nodes, a split each, on links of 10 Gbit/s. It takes the time of the controller's steps, with
 // the encoding of what it sends: that of this process, and not virtual.
 func (b *bench) grow() error {
-	costs, err := b.costs()
+	f, err := b.costs()
 	if err != nil {
 		return err
 	}
 	b.options.Header(b.out, "lab: many nodes, "+b.order.App)
 	b.say("%6s %8s %8s %10s %10s %10s %12s %10s %8s %24s  %s", "nodes", "servers", "clocks", "virtual", "wall", "events", "messages", "GB", "RSS MB", "controller, a node and clock", "hash")
 	for _, nodes := range []int{64, 1024} {
-		if err := b.growTo(nodes, costs); err != nil {
+		if err := b.growTo(nodes, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bench) growTo(nodes int, costs lab.Costs) error {
+func (b *bench) growTo(nodes int, f fitted) error {
 	o := b.order
 	const clocks = 4
 	o.Settings = map[string]string{"splits": strconv.Itoa(nodes), "clocks": strconv.Itoa(clocks)}
@@ -40,7 +40,7 @@ func (b *bench) growTo(nodes int, costs lab.Costs) error {
 	}
 	s := site{nodes: nodes, servers: max(1, nodes/16), cores: 1, bandwidth: 10_000, latency: b.site.latency}
 	var controller time.Duration
-	r, wall, err := trial(o, lab.Config{Seed: b.seed, Site: s.make(), Costs: costs, Jitter: b.chance, Around: func(who wire.Address, step func()) {
+	r, wall, err := trial(o, lab.Config{Seed: b.seed, Site: s.make(f), Costs: f.Costs, Jitter: b.chance, Around: func(who wire.Address, step func()) {
 		began := time.Now()
 		step()
 		if who.Role == wire.Controller {

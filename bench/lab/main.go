@@ -155,17 +155,15 @@ func (b *bench) run() error {
 }
 
 // costs are those of the file, or fitted to runs that are made now.
-func (b *bench) costs() (lab.Costs, error) {
+func (b *bench) costs() (fitted, error) {
 	if b.costsFile != "" {
-		f, err := b.load()
-		return f.Costs, err
+		return b.load()
 	}
 	list := slices.DeleteFunc(append(exchanges(), b.trainings()...), func(m measured) bool { return !m.Shape.Fitted })
 	if err := b.gather(list); err != nil {
-		return lab.Costs{}, err
+		return fitted{}, err
 	}
-	f, err := b.settle(list)
-	return f.Costs, err
+	return b.settle(list)
 }
 
 // load reads the file of --costs. Its runs need the data that this command was given.

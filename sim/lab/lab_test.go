@@ -161,7 +161,7 @@ func TestPhasesAreAllOfTheTime(t *testing.T) {
 		if told[i].Time != e.Time || e.Phases.Total() != 6*(e.Time-before) {
 			t.Errorf("epoch %d: phases %+v are not those of 6 slots for %v", e.Number, e.Phases, e.Time-before)
 		}
-		if p := e.Phases; p.Compute == 0 || p.PullWait == 0 || p.PushWait == 0 {
+		if p := e.Phases; p.Compute == 0 || p.PullWait == 0 || p.PushWait+p.CommitWait == 0 || p.Idle == 0 {
 			t.Errorf("epoch %d: %+v: a slow link makes tasks wait", e.Number, p)
 		}
 		before = e.Time

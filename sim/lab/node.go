@@ -97,7 +97,7 @@ type bus struct{ node *node }
 // Enqueue implements train.Bus.
 func (b bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
-		b.node.account.says(e.Message)
+		b.node.account.says(e)
 	}
 	b.node.post(out)
 }
