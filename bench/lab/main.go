@@ -19,7 +19,6 @@ import (
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 	"bellows/bench/lab/internal/work"
-	"bellows/sim/lab"
 	"bellows/vec"
 )
 
