@@ -120,7 +120,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for i, m := range c.Site.Machines {
-		if m.Cores < 1 || m.Speed < 0 || m.Up < 0 || m.Down < 0 {
+		if m.Cores < 1 || !(m.Speed > 0) || !(m.Up >= 0) || !(m.Down >= 0) {
 			return bad("machine %d is %+v; it needs a core, and nothing negative", i, m)
 		}
 	}

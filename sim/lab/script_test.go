@@ -4,12 +4,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows"
 	"bellows/sim/lab"
 	"bellows/table"
 	"bellows/train"
+	"bellows/wire"
 )
 
 // script is a job that computes nothing: every task of its splits reads all rows of a table, visits one item and changes
@@ -208,6 +210,43 @@ func TestAnExperimentThatCannotGoOnSaysWhy(t *testing.T) {
 		r, err := lab.Run(c.cfg)
 		if err == nil || r != nil || bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: result %v, error %v of kind %v", name, r, err, bellows.KindOf(err))
+		}
+	}
+}
+
+// onlyOne dispatches the clocks of split 0 alone.
+type onlyOne struct{ train.Clocks }
+
+func (d *onlyOne) DispatchInitialTasks(to *train.Dispatcher) {
+	for range 2 {
+		to.DispatchTask(0)
+	}
+}
+
+// TestAJobThatHangsIsNamed waits for a clock that never comes.
+func TestAJobThatHangsIsNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		job := script{splits: 2, rows: 10, width: 2}.job()
+		job.Driver = &onlyOne{train.Clocks{Splits: 2, Count: 2}}
+		_, err := lab.Run(lab.Config{Job: job, Site: machines(2), Costs: millisecond})
+		if err == nil || !strings.Contains(err.Error(), "hangs after 1ms: 1 tasks wait, the first of them clock 1 of split 0 at node 1") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestOthersCanTimeTheSteps(t *testing.T) {
+	t.Parallel()
+	steps := map[wire.Role]int{}
+	r := run(t, lab.Config{Job: script{splits: 4, clocks: 3, rows: 10, width: 2}.job(), Site: machines(2), Costs: millisecond,
+		Around: func(who wire.Address, step func()) {
+			steps[who.Role]++
+			step()
+		}})
+	for _, role := range []wire.Role{wire.Client, wire.Lane, wire.Controller} {
+		if steps[role] < 3 || int64(steps[role]) > r.Events {
+			t.Errorf("%d steps of role %d in 3 clocks and %d events", steps[role], role, r.Events)
 		}
 	}
 }
