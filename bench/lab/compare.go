@@ -119,7 +119,7 @@ func (b *bench) race(f fitted, m measured) error {
 	o, measured := m.Order, m.Pace
 	least := time.Duration(0)
 	for turn := range b.options.Turns {
-		_, wall, err := trial(o, lab.Config{Seed: b.seed, Site: m.Shape.site(f), Costs: f.Costs})
+		_, wall, err := trial(o, m.Shape.site(f), lab.Config{Seed: b.seed, Costs: f.Costs})
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (b *bench) race(f fitted, m measured) error {
 	ours := least.Seconds() / float64(o.Epochs)
 	published := lab.Costs{Item: 1e9 / bosenRate, Send: f.Costs.Send, SendByte: f.Costs.SendByte, Receive: f.Costs.Receive,
 		ReceiveByte: f.Costs.ReceiveByte, Wake: f.Costs.Wake, Local: f.Costs.Local, LocalByte: f.Costs.LocalByte}
-	r, wall, err := trial(o, lab.Config{Seed: b.seed, Site: site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(f), Costs: published})
+	r, wall, err := trial(o, site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(f), lab.Config{Seed: b.seed, Costs: published})
 	if err != nil {
 		return err
 	}

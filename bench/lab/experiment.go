@@ -3,12 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bellows"
 	"bellows/bench/lab/internal/work"
+	"bellows/node"
 	"bellows/sim/lab"
+	"bellows/table"
 )
 
 // megabit is bytes a second.
@@ -41,7 +45,7 @@ func (b *bench) experiment() error {
 	if !b.options.JSON {
 		fmt.Fprintf(b.out, "costs in ns of a core: %+v\n", f.Costs)
 	}
-	r, wall, err := trial(b.order, lab.Config{Seed: b.seed, Site: b.site.make(f), Costs: f.Costs, Slow: slow, Jitter: b.chance})
+	r, wall, err := trial(b.order, b.site.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Slow: slow, Jitter: b.chance})
 	if err != nil {
 		return err
 	}
@@ -49,15 +53,28 @@ func (b *bench) experiment() error {
 }
 
 // trial runs a job in the laboratory, and takes the time.
-func trial(o work.Order, cfg lab.Config) (*lab.Result, time.Duration, error) {
+func trial(o work.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Duration, error) {
 	m, err := o.Make()
 	if err != nil {
 		return nil, 0, err
 	}
-	cfg.Job = m.Job
+	cfg.Job, cfg.Site = m.Job, placed(site, m.Job.Tables)
 	began := time.Now()
 	r, err := lab.Run(cfg)
 	return r, time.Since(began), err
+}
+
+// placed is a site whose nodes hold tables as those of a real job do.
+func placed(site lab.Site, tables []table.Schema) lab.Site {
+	members := make([]node.Member, len(site.Nodes))
+	for i, n := range site.Nodes {
+		members[i] = node.Member{Node: bellows.NodeID(i), Slots: n.Slots, Lanes: n.Lanes}
+	}
+	site.Nodes = slices.Clone(site.Nodes)
+	for i, m := range node.Place(members, tables) {
+		site.Nodes[i].Lanes = m.Lanes
+	}
+	return site
 }
 
 // epochRow is an epoch as --json prints it.

@@ -69,7 +69,7 @@ func virtual(o work.Order, site lab.Site, costs lab.Costs) (pace, counts, error)
 	if o.App == work.ClockApp {
 		costs.Item, costs.Task, costs.Score = 0, 0, 0
 	}
-	r, err := lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: site, Costs: costs})
+	r, err := lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: placed(site, m.Job.Tables), Costs: costs})
 	if err != nil {
 		return pace{}, counts{}, err
 	}

@@ -95,6 +95,7 @@ func launch(o work.Order, job train.Job, processes, slots int, opt node.Options)
 		own := max(1, slots*(i+1)/processes-slots*i/processes)
 		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(i + 1), Slots: own, Lanes: own})
 	}
+	l.Members = node.Place(l.Members, job.Tables)
 	if _, err := l.Run(context.Background(), job, opt); err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"bellows"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // Config is one experiment.
@@ -20,9 +19,6 @@ type Config struct {
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
 	Limit   time.Duration
 	OnEpoch func(Epoch) // called in order, during Run; nil: not told
-	// Around, if given, is called in the place of every step of an actor with mail, and must call it: so that others can
-	// time what the laboratory does not.
-	Around func(who wire.Address, step func())
 }
 
 const limitDefault = 1000 * time.Hour

@@ -37,9 +37,8 @@ type node struct {
 
 // actor is a state machine of a node.
 type actor struct {
-	address wire.Address
-	batch   []wire.Envelope
-	step    func(batch []wire.Envelope)
+	batch []wire.Envelope
+	step  func(batch []wire.Envelope)
 }
 
 func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
@@ -57,7 +56,7 @@ func (n *node) addLanes(count int) error {
 		}
 		n.w.lanes[a] = l
 		var out wire.Outbox
-		n.lanes = append(n.lanes, &actor{address: a, step: func(batch []wire.Envelope) {
+		n.lanes = append(n.lanes, &actor{step: func(batch []wire.Envelope) {
 			l.Step(batch, &out)
 			n.post(&out)
 		}})
@@ -82,7 +81,7 @@ func (n *node) addClient(slots int) error {
 	}
 	r.GiveTurns(turns{n})
 	n.runner, n.free, n.account.slots = r, slots, slots
-	n.client = &actor{address: clientAddress(n.id), step: func(batch []wire.Envelope) {
+	n.client = &actor{step: func(batch []wire.Envelope) {
 		for _, e := range batch {
 			n.account.hears(e.Message)
 		}
@@ -232,11 +231,7 @@ func (n *node) finishService() {
 	clear(n.taking)
 	n.taking = n.taking[:0]
 	for _, a := range n.stepped {
-		if around := n.w.cfg.Around; around != nil {
-			around(a.address, func() { a.step(a.batch) })
-		} else {
-			a.step(a.batch)
-		}
+		a.step(a.batch)
 		clear(a.batch)
 		a.batch = a.batch[:0]
 	}

@@ -11,7 +11,6 @@ import (
 	"bellows/sim/lab"
 	"bellows/table"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // script is a job that computes nothing: every task of its splits reads all rows of a table, visits one item and changes
@@ -234,19 +233,4 @@ func TestAJobThatHangsIsNamed(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-}
-
-func TestOthersCanTimeTheSteps(t *testing.T) {
-	t.Parallel()
-	steps := map[wire.Role]int{}
-	r := run(t, lab.Config{Job: script{splits: 4, clocks: 3, rows: 10, width: 2}.job(), Site: machines(2), Costs: millisecond,
-		Around: func(who wire.Address, step func()) {
-			steps[who.Role]++
-			step()
-		}})
-	for _, role := range []wire.Role{wire.Client, wire.Lane, wire.Controller} {
-		if steps[role] < 3 || int64(steps[role]) > r.Events {
-			t.Errorf("%d steps of role %d in 3 clocks and %d events", steps[role], role, r.Events)
-		}
-	}
 }
