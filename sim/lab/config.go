@@ -31,7 +31,7 @@ type Site struct {
 	// between two nodes of one machine, which have no links: a socket and the waking of whoever waits.
 	Latency, LocalLatency time.Duration
 	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
-	// handled none, and its machine has had a core without work, for longer than Nap: by then the core sleeps.
+	// handled none for longer than Nap, and its machine has a core without work: that core sleeps.
 	Nap, WakeLatency time.Duration
 }
 

@@ -13,7 +13,6 @@ type machine struct {
 	jobs  []*job // those that want a core, in the order in which they came
 	since int64  // when each job's rest was what it says
 	stamp uint32 // of the tick that is not out of date
-	spare int64  // since when there has been a core without work; meaningless where there is none
 
 	upFree, downFree int64 // when the last frame on the link is through
 }
@@ -34,13 +33,8 @@ func (m *machine) begin(j *job) {
 	m.plan()
 }
 
-// rested is since when there has been a core without work.
-func (m *machine) rested() int64 {
-	if len(m.jobs) >= m.Cores {
-		return m.w.agenda.Now()
-	}
-	return m.spare
-}
+// full reports whether every core has work.
+func (m *machine) full() bool { return len(m.jobs) >= m.Cores }
 
 // advance brings what is left of every job up to now.
 func (m *machine) advance() {
@@ -91,9 +85,6 @@ func (m *machine) tick(stamp uint32) {
 		} else {
 			rest = append(rest, j)
 		}
-	}
-	if len(rest) < m.Cores && len(m.jobs) >= m.Cores {
-		m.spare = m.w.agenda.Now()
 	}
 	clear(m.jobs[len(rest):])
 	m.jobs = rest

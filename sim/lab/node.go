@@ -193,7 +193,7 @@ func (n *node) serveNext() bool {
 // naps reports whether the node is asleep, and wakes it: what it has got is handled when it is awake.
 func (n *node) naps() bool {
 	now, site := n.w.agenda.Now(), &n.w.cfg.Site
-	if n.inbox[0].frame == nil || now-max(n.rested, n.machine.rested()) <= int64(site.Nap) {
+	if n.inbox[0].frame == nil || n.machine.full() || now-n.rested <= int64(site.Nap) {
 		return false
 	}
 	n.wakes++
