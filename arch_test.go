@@ -112,6 +112,7 @@ var rooms = []room{
 	// Floor 7, assembly; floor 8, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},
 	{path: "sim", floor: 7, sees: 6, big: true},
+	{path: "sim/lab", floor: 7, sees: 6, big: true},
 	{path: "cmd/bellows", floor: 8, sees: 7, big: true},
 
 	// Aside: seen by nobody. (vec/gen is a module of its own and outside this tree.)

@@ -27,6 +27,7 @@ type Runner struct {
 	tasks     []*Task // per split
 	executors []Executor
 	slots     slots
+	turns     Turns // nil: the slots run tasks
 	effects   sync.Pool
 	computed  atomic.Int64 // nanoseconds that tasks with items to visit have run, waits left out
 	ended     chan struct{}
@@ -98,10 +99,10 @@ func (r *Runner) unlock(fx *client.Effects) {
 	for _, t := range fx.Run {
 		task := r.tasks[t.Unit.Split]
 		task.core = t
-		r.slots.ready(task, false)
+		r.ready(task, false)
 	}
 	for _, t := range fx.Wake {
-		r.slots.ready(r.tasks[t.Unit.Split], true)
+		r.ready(r.tasks[t.Unit.Split], true)
 	}
 	for _, n := range fx.Notices {
 		r.notice(n)
@@ -175,6 +176,10 @@ func (r *Runner) Computed() time.Duration { return time.Duration(r.computed.Load
 
 // wait gives the task's compute slot away until the task is woken and has one again (Litz §4).
 func (r *Runner) wait(t *Task) {
+	if r.turns != nil {
+		r.turns.Wait(t)
+		return
+	}
 	select {
 	case <-t.ready: // the answer came while the question was sent; the slot was never given up
 		r.slots.keep()
@@ -204,10 +209,12 @@ func (r *Runner) run(t *Task) {
 	if t.Items().Len() > 0 {
 		r.computed.Add(int64(time.Since(began) - t.waited))
 	}
+	t.enter(Ask{Kind: AskEnd})
 	fx := r.lock()
 	r.client.Finish(t.core, t.result, err, fx)
 	r.unlock(fx)
 	r.bus.Drain()
+	t.leave()
 }
 
 var errUnwound = fmt.Errorf("unwound")

@@ -49,9 +49,11 @@ func (t *Task) Args() []float64 { return t.core.Args }
 // the task ends. It shows every commit that the task must see, and the split's own deltas made before.
 func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	t.checkRows(tab, first, end)
+	t.enter(Ask{AskRead, tab, first})
 	for !t.runner.read(t, tab, first, end) {
 		t.runner.wait(t)
 	}
+	t.leave()
 	return t.core.View(tab, first, end)
 }
 
@@ -59,7 +61,9 @@ func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 // task or another of the node, finds them in the cache or on their way.
 func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.checkRows(tab, first, end)
+	t.enter(Ask{AskPrefetch, tab, first})
 	t.runner.prefetch(t, tab, first, end)
+	t.leave()
 }
 
 // Pull writes the named rows, in the order given, to dst: len(rows) x width values.
@@ -74,9 +78,11 @@ func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 		sorted = slices.Compact(t.order)
 	}
 	t.checkRows(tab, sorted[0], sorted[len(sorted)-1]+1)
+	t.enter(Ask{AskRead, tab, sorted[0]})
 	for !t.runner.readRows(t, tab, sorted) {
 		t.runner.wait(t)
 	}
+	t.leave()
 	t.core.Gather(tab, rows, dst)
 }
 
@@ -119,9 +125,11 @@ func (t *Task) PSUpdate(tab Table, row bellows.RowID, delta []float32) {
 // the job with an error.
 func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 	ref := bellows.PartitionRef{Table: tab, Partition: p}
+	t.enter(Ask{Kind: AskLease, Table: tab})
 	for !t.runner.lease(t, ref, mode) {
 		t.runner.wait(t)
 	}
+	t.leave()
 	return t.core.Leased(ref)
 }
 

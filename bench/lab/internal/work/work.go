@@ -1,0 +1,201 @@
+// Package work is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
+//
+// The caller's duties: Make a job for every run, since a run uses it up; in a process that runs a part of a job, Mark
+// it, and Sum the marks when all processes have ended.
+//
+// The package refuses to measure what comes before the first Warm epochs.
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/lda"
+	"bellows/app/mf"
+	"bellows/app/mlr"
+	"bellows/bench/internal/pair"
+	"bellows/data"
+	"bellows/table"
+	"bellows/train"
+)
+
+// applications are those that an experiment can train.
+var applications = []app.Application{mf.App{}, mlr.New(), lda.New()}
+
+// Order is a job as one process tells another to make it.
+type Order struct {
+	App       string            // one of applications, or ClockApp
+	Files     []string          // data
+	Cache     string            // folder for parsed data; "": none
+	Rows      int               // of the table of ClockApp
+	Epochs    int               // so many, and no early end
+	Staleness int               // -1: async
+	Slots     int               // a hint for mf
+	Settings  map[string]string // of the application
+	Kernels   string            // set to compute with; "": the best
+	Marks     string            // folder where processes leave the CPU time of their part; "": nowhere
+}
+
+// Warm is how many epochs are not measured.
+const Warm = 2
+
+// The clock job: every split reads a table of rows of ten values and changes all of it. An epoch is so many clocks.
+const (
+	ClockApp    = "clock"
+	clockSplits = 8
+	clockEpoch  = 100
+	clockWidth  = 10
+)
+
+// Made is a job, its clocks from one epoch to the next, and its items in an epoch.
+type Made struct {
+	Job    train.Job
+	Clocks int
+	Items  int64
+	Splits int
+}
+
+// Make makes the job, anew each time: a job is used up by a run.
+func (o Order) Make() (Made, error) {
+	if o.App == ClockApp {
+		return Made{o.clock(), clockEpoch, clockSplits * clockEpoch, clockSplits}, nil
+	}
+	for _, a := range applications {
+		if a.Describe().Name == o.App {
+			return o.train(a)
+		}
+	}
+	return Made{}, fmt.Errorf("--app %s: it must be mf, mlr or lda", o.App)
+}
+
+func (o Order) train(a app.Application) (Made, error) {
+	set, err := read(a.Describe().Data, o.Files, o.Cache)
+	if err != nil {
+		return Made{}, err
+	}
+	run, err := a.NewRun(app.Input{Data: set, Seed: 1, Epochs: o.Epochs, Slots: o.Slots, Staleness: &o.Staleness, Settings: o.Settings})
+	if err != nil {
+		return Made{}, err
+	}
+	clocks := 0
+	if n, err := strconv.Atoi(run.Settings["clocks"]); err == nil {
+		clocks = n + 1 // one scores
+	}
+	return Made{run.Job, clocks, run.Items, run.Job.Splits}, nil
+}
+
+// readSets is the sets that this process has read.
+var readSets = map[string]*data.Set{}
+
+func read(kind data.Kind, files []string, cache string) (*data.Set, error) {
+	name := fmt.Sprint(kind, files)
+	if set := readSets[name]; set != nil {
+		return set, nil
+	}
+	set, err := data.Read(context.Background(), files, kind, data.Options{Cache: cache})
+	if err == nil {
+		readSets[name] = set
+	}
+	return set, err
+}
+
+func (o Order) clock() train.Job {
+	delta := make([]float32, o.Rows*clockWidth)
+	return train.Job{
+		Tables: []table.Schema{{Name: "weights", Rows: o.Rows, Width: clockWidth}},
+		Splits: clockSplits,
+		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
+		Driver: &train.Rounds{Splits: clockSplits, Each: func(round int, _ [][]float64, to *train.Dispatcher) bool {
+			epoch := (round + 1) / clockEpoch
+			if (round+1)%clockEpoch == 0 {
+				to.Report(train.Epoch{Number: epoch, Items: int64(epoch) * clockSplits * clockEpoch})
+			}
+			return epoch < o.Epochs
+		}},
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return touch{o.Rows, delta}, nil },
+	}
+}
+
+// touch reads and changes all of a table.
+type touch struct {
+	rows  int
+	delta []float32
+}
+
+func (e touch) RunTask(t *train.Task) error {
+	t.PullRange(0, 0, bellows.RowID(e.rows))
+	t.PushRange(0, 0, e.delta)
+	return nil
+}
+
+// Mark wraps a job's executors so that their process leaves the CPU time that it has used since the end of
+// the epochs that are not measured.
+func (o Order) Mark(m Made) train.Job {
+	job := m.Job
+	inner := job.NewExecutor
+	clock := &cpuMark{from: bellows.Clock(Warm * m.Clocks), path: filepath.Join(o.Marks, strconv.Itoa(os.Getpid()))}
+	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
+		e, err := inner(s)
+		return markedExecutor{e, clock}, err
+	}
+	return job
+}
+
+// cpuMark measures a process.
+type cpuMark struct {
+	from       bellows.Clock
+	path       string
+	begin, end sync.Once
+	began      int64
+}
+
+type markedExecutor struct {
+	train.Executor
+	mark *cpuMark
+}
+
+func (e markedExecutor) RunTask(t *train.Task) error {
+	if t.Clock() >= e.mark.from {
+		e.mark.begin.Do(func() { e.mark.began = int64(pair.CPUTime()) })
+	}
+	return e.Executor.RunTask(t)
+}
+
+// Close leaves the mark.
+func (e markedExecutor) Close() (err error) {
+	e.mark.end.Do(func() {
+		var line []byte
+		if line, err = json.Marshal(int64(pair.CPUTime()) - e.mark.began); err == nil {
+			err = os.WriteFile(e.mark.path, line, 0o600)
+		}
+	})
+	return err
+}
+
+// Sum is the CPU seconds of all processes that left their marks in a folder.
+func Sum(dir string) (seconds float64, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err != nil {
+			return 0, err
+		}
+		var cpu int64
+		if err := json.Unmarshal(line, &cpu); err != nil {
+			return 0, err
+		}
+		seconds += time.Duration(cpu).Seconds()
+	}
+	return seconds, nil
+}

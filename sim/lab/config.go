@@ -1,0 +1,149 @@
+package lab
+
+import (
+	"time"
+
+	"bellows"
+	"bellows/train"
+)
+
+// Config is one experiment.
+type Config struct {
+	Seed  uint64
+	Job   train.Job
+	Site  Site
+	Costs Costs
+	Slow  Pattern // nil: nobody is slow
+	// Jitter is how much the cost of a task varies by chance: it is between 1 and 1+Jitter times what Costs say.
+	Jitter float64
+	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
+	Limit   time.Duration
+	OnEpoch func(Epoch) // called in order, during Run; nil: not told
+}
+
+const limitDefault = 1000 * time.Hour
+
+// Site is a cluster.
+type Site struct {
+	Nodes    []Node
+	Machines []Machine
+	// Latency is how long a frame is under way between two machines, besides its time on the links; LocalLatency
+	// between two nodes of one machine, which have no links: a socket and the waking of whoever waits.
+	Latency, LocalLatency time.Duration
+	// WakeLatency is how much longer it takes until a node looks at a message from another that comes when it has
+	// handled none for longer than Nap, and its machine has a core without work: that core sleeps.
+	Nap, WakeLatency time.Duration
+}
+
+// Node is a process.
+type Node struct {
+	Machine int // index in Site.Machines
+	Slots   int // compute slots; 0: it runs no tasks
+	Lanes   int // server lanes; 0: it holds no partitions
+}
+
+// Machine is a computer with its link.
+type Machine struct {
+	Cores    int
+	Speed    float64 // of a core, 1 being the one that Costs are for; 0: 1
+	Up, Down float64 // of its link, in bytes per second; 0: unlimited
+}
+
+// Costs is what work costs on one core of speed 1, in nanoseconds.
+type Costs struct {
+	Item  float64 `json:"item"`  // an item visited
+	Task  float64 `json:"task"`  // a task that visits items, besides those
+	Score float64 `json:"score"` // a task that visits none
+
+	Send        float64 `json:"send"`         // a message to another node
+	SendByte    float64 `json:"send_byte"`    // each byte of its frame
+	Receive     float64 `json:"receive"`      // a message from another node, with what it sets off
+	ReceiveByte float64 `json:"receive_byte"` // each byte of its frame
+	Wake        float64 `json:"wake"`         // messages from other nodes for a node that naps: to look at them
+	Local       float64 `json:"local"`        // a message within a node, with what it sets off
+	LocalByte   float64 `json:"local_byte"`   // each byte of deltas in it
+}
+
+// Alone is one node on a machine of its own, as a job in one process.
+func Alone(cores, slots int) Site {
+	return Site{Nodes: []Node{{Slots: slots, Lanes: slots}}, Machines: []Machine{{Cores: cores}}}
+}
+
+// Processes is a job in several processes of one machine: node 0 leads and computes nothing, the others share the
+// slots, at least one each, and hold the tables.
+func Processes(count, cores, slots int) Site {
+	s := Site{Nodes: []Node{{}}, Machines: []Machine{{Cores: cores}}}
+	for i := range count {
+		own := max(1, slots*(i+1)/count-slots*i/count)
+		s.Nodes = append(s.Nodes, Node{Slots: own, Lanes: own})
+	}
+	return s
+}
+
+// Cluster is a job on so many machines, one node each, beside that of node 0, which leads. Each of the first servers
+// of them holds tables in as many lanes as it has cores; all compute.
+func Cluster(count, servers int, machine Machine) Site {
+	s := Site{Nodes: []Node{{}}, Machines: []Machine{machine}}
+	for i := range count {
+		n := Node{Machine: i + 1, Slots: machine.Cores}
+		if i < servers {
+			n.Lanes = machine.Cores
+		}
+		s.Nodes, s.Machines = append(s.Nodes, n), append(s.Machines, machine)
+	}
+	return s
+}
+
+// nodesMost bounds what addresses can name.
+const nodesMost = 1 << 16
+
+func (c *Config) validate() error {
+	bad := func(format string, args ...any) error {
+		return bellows.Errorf(bellows.Config, "run experiment", "", format, args...)
+	}
+	j := &c.Job
+	switch {
+	case j.Splits < 1 || j.Driver == nil || j.NewExecutor == nil || j.Items == nil:
+		return bad("a job needs splits, Items, a Driver and NewExecutor")
+	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
+		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Limit) < 0 || !(c.Jitter >= 0):
+		return bad("latencies, limit and jitter may not be negative")
+	}
+	for i := range j.Tables {
+		if err := j.Tables[i].Validate(); err != nil {
+			return err
+		}
+	}
+	for i, m := range c.Site.Machines {
+		if m.Cores < 1 || !(m.Speed > 0) || !(m.Up >= 0) || !(m.Down >= 0) {
+			return bad("machine %d is %+v; it needs a core, and nothing negative", i, m)
+		}
+	}
+	return c.validateNodes(bad)
+}
+
+func (c *Config) validateNodes(bad func(string, ...any) error) error {
+	workers, lanes := 0, 0
+	for i, n := range c.Site.Nodes {
+		if n.Machine < 0 || n.Machine >= len(c.Site.Machines) || n.Slots < 0 || n.Lanes < 0 || n.Lanes >= nodesMost {
+			return bad("node %d is %+v, on one of %d machines", i, n, len(c.Site.Machines))
+		}
+		if lanes += n.Lanes; n.Slots > 0 {
+			workers++
+		}
+	}
+	switch {
+	case workers == 0 || lanes == 0:
+		return bad("no node has compute slots, or none has lanes")
+	case workers > c.Job.Splits:
+		return bad("%d nodes compute and the job has %d splits, so that some would have none; use fewer nodes, or set splits", workers, c.Job.Splits)
+	}
+	for _, cost := range []float64{c.Costs.Item, c.Costs.Task, c.Costs.Score, c.Costs.Send, c.Costs.SendByte, c.Costs.Receive,
+		c.Costs.ReceiveByte, c.Costs.Wake, c.Costs.Local, c.Costs.LocalByte} {
+		if !(cost >= 0) {
+			return bad("a cost is %v", cost)
+		}
+	}
+	return nil
+}

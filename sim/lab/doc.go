@@ -1,0 +1,32 @@
+// Package lab is the laboratory: it runs a training job on a cluster that does not exist, in virtual time. The
+// protocol is the real one (clients, lanes and the controller are the state machines that run in production, and
+// what passes between nodes is encoded and decoded as on the wire), and so is the mathematics: applications run
+// unchanged, and the tables at the end are a model. Processors, links and slow machines are parameters.
+//
+// The caller's duties, in order:
+//
+//  1. Describe the Site: machines with cores and links, and the nodes on them. Alone, Processes and Cluster make
+//     the usual ones. Node 0 hosts the controller.
+//  2. Say in Costs what work costs on one core. Figures come from measurement: bench/lab fits them to real runs
+//     of a machine.
+//  3. Choose a Pattern of slow nodes, or none, and a Seed, which decides everything that is left to chance.
+//  4. Run. The job of a Config is used up by that.
+//
+// How time passes:
+//
+//   - A task's cost is due in one piece, on a core, where it computes: behind what it reads first, and before it
+//     reads the same rows again or ends. Where that is, is learnt from the split's last task; its first one shows it.
+//     Tasks of a node share its slots as they do in production.
+//   - A node handles its messages one batch after the other: all that has arrived, for the sum of its costs.
+//   - What computes or handles messages on a machine shares the machine's cores evenly.
+//   - A frame passes its machine's uplink, whole; after the latency the other's downlink, whole. Frames queue in the
+//     order in which they come.
+//
+// Whatever touches a client, a lane or the controller does so alone, in the order of virtual time. Only what a task
+// computes between two questions to its client, which nobody else can see, goes on beside that on other processors,
+// so that a run is faster than its events one by one; nothing depends on how fast. The same Config gives the same
+// events, hash and model on one kernel set: the set in use is named in the Result (vec.Use pins it; avx2 and avx512 agree).
+//
+// The package refuses to know faults: links lose nothing, nobody dies, no leases run (package sim is for that). It
+// refuses to measure: it never looks at a clock. And it refuses to guess costs: what Costs does not name is free.
+package lab

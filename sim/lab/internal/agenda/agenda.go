@@ -1,0 +1,86 @@
+// Package agenda is virtual time: what happens when. Whoever runs a simulation asks for things to happen with
+// After, takes them with Next, one at a time, and does them; Next moves the time. What is due at the same time
+// happens in the order in which it was asked for, so that a run repeats.
+//
+// The package refuses to know what happens, and what a unit of time is.
+package agenda
+
+// Agenda is what is due, of events of one type. The zero Agenda is empty and at time 0.
+type Agenda[E any] struct {
+	now    int64
+	order  uint32
+	heap   []turn // a binary heap
+	events []E
+	free   []uint32 // places in events
+}
+
+// turn is when an event is due, and its place in events.
+type turn struct {
+	at           int64
+	order, event uint32
+}
+
+// before compares by time, and then by order, which may have begun anew.
+func (a turn) before(b turn) bool {
+	return a.at < b.at || a.at == b.at && int32(a.order-b.order) < 0
+}
+
+// Now is the time.
+func (a *Agenda[E]) Now() int64 { return a.now }
+
+// Len is the number of events to come.
+func (a *Agenda[E]) Len() int { return len(a.heap) }
+
+// After asks for an event in so many units of time, at least 0.
+func (a *Agenda[E]) After(delay int64, e E) {
+	var place uint32
+	if last := len(a.free) - 1; last >= 0 {
+		place, a.free = a.free[last], a.free[:last]
+		a.events[place] = e
+	} else {
+		place = uint32(len(a.events))
+		a.events = append(a.events, e)
+	}
+	a.order++
+	a.heap = append(a.heap, turn{a.now + delay, a.order, place})
+	a.rise(len(a.heap) - 1)
+}
+
+// Next takes the next event, if there is one, and moves the time to it.
+func (a *Agenda[E]) Next() (e E, ok bool) {
+	if len(a.heap) == 0 {
+		return e, false
+	}
+	t := a.heap[0]
+	last := len(a.heap) - 1
+	a.heap[0], a.heap = a.heap[last], a.heap[:last]
+	a.sink()
+	a.now = t.at
+	e, a.events[t.event] = a.events[t.event], e
+	a.free = append(a.free, t.event)
+	return e, true
+}
+
+func (a *Agenda[E]) rise(i int) {
+	for i > 0 && a.heap[i].before(a.heap[(i-1)/2]) {
+		up := (i - 1) / 2
+		a.heap[i], a.heap[up] = a.heap[up], a.heap[i]
+		i = up
+	}
+}
+
+func (a *Agenda[E]) sink() {
+	for i := 0; ; {
+		least := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(a.heap) && a.heap[child].before(a.heap[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		a.heap[i], a.heap[least] = a.heap[least], a.heap[i]
+		i = least
+	}
+}

@@ -1,0 +1,286 @@
+package lab
+
+import (
+	"bellows"
+	"bellows/client"
+	"bellows/server"
+	"bellows/train"
+	"bellows/wire"
+)
+
+// node is a process: its actors, the mail that it has not handled, and its tasks.
+type node struct {
+	w       *world
+	id      bellows.NodeID
+	machine *machine
+	runner  *train.Runner // nil: runs no tasks
+	lanes   []*actor
+	client  *actor
+	lead    *lead // nil: not node 0
+
+	inbox, taking   []mail   // come, and being handled
+	outbox, sending []*frame // to go, and being sent
+	serving         bool     // a job handles taking, or sends sending
+	service         job
+	rested          int64   // when the last service ended
+	waking          float64 // what waking up costs, to be paid with the next mail
+	wakes           int64
+	stepped         []*actor // have mail of taking, in order
+
+	free    int     // slots
+	queue   []*hand // want one to begin, in order
+	woken   []*hand // want one to go on
+	account account
+
+	sent, received, local Traffic
+}
+
+// actor is a state machine of a node.
+type actor struct {
+	batch []wire.Envelope
+	step  func(batch []wire.Envelope)
+}
+
+func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
+
+var controllerAddress = wire.Address{Role: wire.Controller}
+
+// addLanes makes the lanes of a node.
+func (n *node) addLanes(count int) error {
+	for i := range count {
+		a := wire.Address{Node: n.id, Role: wire.Lane, Index: uint16(i)}
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: n.w.clients,
+			Tables: n.w.cfg.Job.Tables, Route: n.w.route, Items: n.w.cfg.Job.Items})
+		if err != nil {
+			return err
+		}
+		n.w.lanes[a] = l
+		var out wire.Outbox
+		n.lanes = append(n.lanes, &actor{step: func(batch []wire.Envelope) {
+			l.Step(batch, &out)
+			n.post(&out)
+		}})
+	}
+	return nil
+}
+
+// addClient makes the client of a node and what runs its tasks.
+func (n *node) addClient(slots int) error {
+	job := &n.w.cfg.Job
+	c := client.New(client.Config{Self: clientAddress(n.id), Controller: controllerAddress, Tables: job.Tables, Route: n.w.route})
+	var active []bellows.SplitID
+	for s := range bellows.SplitID(job.Splits) {
+		if n.w.route.Node(s) == n.id {
+			active = append(active, s)
+			n.w.hands[s] = &hand{node: n}
+		}
+	}
+	r, err := train.NewRunner(c, job, active, slots, bus{n}, n.w.notice)
+	if err != nil {
+		return err
+	}
+	r.GiveTurns(turns{n})
+	n.runner, n.free, n.account.slots = r, slots, slots
+	n.client = &actor{step: func(batch []wire.Envelope) {
+		for _, e := range batch {
+			n.account.hears(e.Message)
+		}
+		r.Step(batch)
+	}}
+	return nil
+}
+
+// bus takes the messages of a node's client.
+type bus struct{ node *node }
+
+// Enqueue implements train.Bus.
+func (b bus) Enqueue(out *wire.Outbox) {
+	for _, e := range out.Envelopes {
+		b.node.account.says(e)
+	}
+	b.node.post(out)
+}
+
+// Drain implements train.Bus: messages are handled in their own time.
+func (bus) Drain() {}
+
+// actor is the receiver of a message.
+func (n *node) actor(a wire.Address) *actor {
+	switch {
+	case a.Role == wire.Lane && int(a.Index) < len(n.lanes):
+		return n.lanes[a.Index]
+	case a.Role == wire.Client:
+		return n.client
+	case a.Role == wire.Controller && n.lead != nil:
+		return n.lead.actor
+	}
+	return nil
+}
+
+// post takes what an actor of the node wants sent.
+func (n *node) post(out *wire.Outbox) {
+	for _, e := range out.Envelopes {
+		if e.To.Node == n.id {
+			n.inbox = append(n.inbox, mail{envelope: e, bytes: deltaBytes(e.Message)})
+			continue
+		}
+		f, err := n.w.pack(n, e)
+		if err != nil {
+			n.w.fail(err)
+			continue
+		}
+		n.outbox = append(n.outbox, f)
+	}
+	clear(out.Envelopes)
+	out.Envelopes = out.Envelopes[:0]
+}
+
+// arrives takes a frame off the link.
+func (n *node) arrives(f *frame) {
+	n.received.add(f.len())
+	n.inbox = append(n.inbox, mail{frame: f, bytes: f.len()})
+	n.settle()
+}
+
+// served goes on when a job of the node's service is done.
+func (n *node) served() {
+	n.serving = false
+	n.finishService()
+	n.settle()
+}
+
+// settle does what takes no time: it begins to send and to handle what is there, and gives slots to tasks.
+func (n *node) settle() {
+	for n.serveNext() || n.beginNext() {
+	}
+	n.account.look()
+}
+
+// serveNext begins the node's next piece of service: sending comes first. It reports whether it is done already.
+func (n *node) serveNext() bool {
+	c := &n.w.cfg.Costs
+	n.service.rest = 0
+	switch {
+	case n.serving:
+		return false
+	case len(n.outbox) > 0:
+		n.sending, n.outbox = n.outbox, n.sending[:0]
+		for _, f := range n.sending {
+			n.service.rest += c.Send + c.SendByte*float64(f.len())
+		}
+	case len(n.inbox) > 0:
+		if n.naps() {
+			return false
+		}
+		n.service.rest += n.waking
+		n.waking = 0
+		n.taking, n.inbox = n.inbox, n.taking[:0]
+		for i := range n.taking {
+			n.service.rest += n.taking[i].cost(c)
+		}
+	default:
+		return false
+	}
+	if n.service.rest < done {
+		n.finishService()
+		return true
+	}
+	n.serving = true
+	n.machine.begin(&n.service)
+	return false
+}
+
+// naps reports whether the node is asleep, and wakes it: what it has got is handled when it is awake.
+func (n *node) naps() bool {
+	now, site := n.w.agenda.Now(), &n.w.cfg.Site
+	if n.inbox[0].frame == nil || n.machine.full() || now-n.rested <= int64(site.Nap) {
+		return false
+	}
+	n.wakes++
+	n.waking = n.w.cfg.Costs.Wake
+	n.serving = true
+	n.w.agenda.After(int64(site.WakeLatency), event{what: nodeWakes, node: n})
+	return true
+}
+
+// awake goes on with a node that was asleep.
+func (n *node) awake() {
+	n.serving, n.rested = false, n.w.agenda.Now()
+	n.settle()
+}
+
+// cost is what handling a message takes.
+func (m *mail) cost(c *Costs) float64 {
+	if m.frame != nil {
+		return c.Receive + c.ReceiveByte*float64(m.bytes)
+	}
+	return c.Local + c.LocalByte*float64(m.bytes)
+}
+
+// finishService sends what was to be sent, and steps the actors that have mail.
+func (n *node) finishService() {
+	n.rested = n.w.agenda.Now()
+	for _, f := range n.sending {
+		n.w.transmit(f)
+	}
+	clear(n.sending)
+	n.sending = n.sending[:0]
+	for i := range n.taking {
+		n.open(&n.taking[i])
+	}
+	clear(n.taking)
+	n.taking = n.taking[:0]
+	for _, a := range n.stepped {
+		a.step(a.batch)
+		clear(a.batch)
+		a.batch = a.batch[:0]
+	}
+	n.stepped = n.stepped[:0]
+}
+
+// open puts a message before its actor.
+func (n *node) open(m *mail) {
+	e := m.envelope
+	if f := m.frame; f != nil {
+		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header.Checksum)<<32|uint64(f.header.Kind))
+		var err error
+		if e, err = wire.Decode(f.header, f.payload); err != nil {
+			n.w.fail(err)
+			return
+		}
+	} else {
+		n.w.trace(uint64(n.id), uint64(m.bytes))
+		n.local.add(m.bytes)
+	}
+	a := n.actor(e.To)
+	if a == nil {
+		n.w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "%T from %v is for %v, who is not there", e.Message, e.From, e.To))
+		return
+	}
+	if len(a.batch) == 0 {
+		n.stepped = append(n.stepped, a)
+	}
+	a.batch = append(a.batch, e)
+}
+
+// beginNext gives a free slot to the next task that wants one, and reports whether there was one.
+func (n *node) beginNext() bool {
+	if n.free == 0 {
+		return false
+	}
+	switch {
+	case len(n.woken) > 0:
+		h := n.woken[0]
+		n.woken = append(n.woken[:0], n.woken[1:]...)
+		n.free--
+		h.resume()
+	case len(n.queue) > 0:
+		h := n.queue[0]
+		n.queue = append(n.queue[:0], n.queue[1:]...)
+		n.free--
+		h.start()
+	default:
+		return false
+	}
+	return true
+}

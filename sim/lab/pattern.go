@@ -1,0 +1,114 @@
+package lab
+
+import (
+	"math"
+	"time"
+
+	"bellows"
+)
+
+// Pattern says by how much a node's tasks are slower than usual at a time, 1 being as usual, and until when that holds. It
+// is a pure function of its arguments. What a node does for others, its messages, is not slowed down.
+type Pattern func(seed uint64, n bellows.NodeID, now time.Duration) (slower float64, until time.Duration)
+
+// always is the end of what never ends.
+const always = time.Duration(math.MaxInt64)
+
+// Constant makes the named nodes slower at all times.
+func Constant(slower float64, nodes ...bellows.NodeID) Pattern {
+	return func(_ uint64, n bellows.NodeID, _ time.Duration) (float64, time.Duration) {
+		for _, slow := range nodes {
+			if n == slow {
+				return slower, always
+			}
+		}
+		return 1, always
+	}
+}
+
+// Rotating makes one of nodes 1 to count slower at a time, each for one period in its turn.
+func Rotating(slower float64, period time.Duration, count int) Pattern {
+	return func(_ uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
+		window := int64(now / period)
+		until := time.Duration(window+1) * period
+		if int64(n) == 1+window%int64(count) {
+			return slower, until
+		}
+		return 1, until
+	}
+}
+
+// SlowWorker is FlexRR's Slow Worker pattern: at each of ten points of an iteration, every node is slowed with a chance of 1 %,
+// for a period of up to twice the iteration, to 1+delay times its time (Harlap 2018, §3.4.1).
+func SlowWorker(iteration time.Duration, delay float64) Pattern {
+	const (
+		points = 10
+		chance = 0.01
+		most   = 2 * points // of a slow period, in points
+	)
+	step := max(1, iteration/points)
+	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
+		at := int64(now / step)
+		until := time.Duration(at+1) * step
+		slower := 1.0
+		for point := max(0, at-most); point <= at; point++ {
+			if uniform(seed, n, point, 0) >= chance {
+				continue
+			}
+			end := time.Duration(point)*step + time.Duration(uniform(seed, n, point, 1)*most*float64(step))
+			if end > now {
+				slower, until = 1+delay, min(until, end)
+			}
+		}
+		return slower, until
+	}
+}
+
+// Disrupted is FlexRR's Disrupted Machine pattern: every 20 seconds, each machine is disturbed with a chance of 20 % for
+// the next 20 seconds, to 1+delay times its time (Harlap 2018, §3.4.1). every is the 20 seconds.
+func Disrupted(every time.Duration, delay float64) Pattern {
+	const chance = 0.2
+	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
+		window := int64(now / every)
+		until := time.Duration(window+1) * every
+		if uniform(seed, n, window, 2) < chance {
+			return 1 + delay, until
+		}
+		return 1, until
+	}
+}
+
+// PowerLaw is FlexRR's Power-Law pattern: the time that a node needs for an iteration, in multiples of the usual, has a
+// density in proportion to t to the power of -alpha, from 1 on, drawn anew for every iteration (Harlap 2018, §3.4.1, with
+// alpha 4, 7 and 11). alpha is above 1.
+func PowerLaw(iteration time.Duration, alpha float64) Pattern {
+	return func(seed uint64, n bellows.NodeID, now time.Duration) (float64, time.Duration) {
+		window := int64(now / iteration)
+		u := 1 - uniform(seed, n, window, 3) // above 0
+		return math.Pow(u, -1/(alpha-1)), time.Duration(window+1) * iteration
+	}
+}
+
+// Persistent is FlexRR's persistent pattern: every other node has three times the work of the rest, 75 % of all (Harlap 2018,
+// §3.4.1).
+func Persistent() Pattern {
+	return func(_ uint64, n bellows.NodeID, _ time.Duration) (float64, time.Duration) {
+		if n%2 == 1 {
+			return 1.5, always
+		}
+		return 0.5, always
+	}
+}
+
+// uniform is a number in [0, 1) by chance: a function of its arguments.
+func uniform(seed uint64, n bellows.NodeID, window int64, use uint64) float64 {
+	return float64(mix(mix(seed^use<<56^uint64(n)<<40)^uint64(window))>>11) / (1 << 53)
+}
+
+// mix spreads the bits of x (Steele et al. 2014, SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"bellows"
+	"bellows/store"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// Result is what an experiment leaves.
+type Result struct {
+	Tables    [][]float32 // per table: rows x width, as kept or as they ended
+	Epochs    []Epoch
+	Time      time.Duration // virtual, until everybody had heard of the end
+	Trained   time.Duration // virtual, while a task that visits items was out
+	Phases    Phases        // of all nodes
+	Nodes     []Report      // by node
+	Cores     time.Duration // virtual time of cores, in all
+	Hash      uint64        // of everything that happened, in order
+	Events    int64         // how many things that was
+	Kernels   string        // the kernel set that computed
+	Commits   bellows.CommitNumber
+	Sent      int64   // row deltas, by clients
+	Applied   int64   // of these, by lanes
+	Dropped   int64   // of these, never recorded
+	Staleness []int64 // reads by the clocks that they missed, the last bin being that and more
+}
+
+// Epoch is what the driver reported, and where the cluster stood.
+type Epoch struct {
+	train.Epoch
+	Time    time.Duration // virtual, since the job began
+	Trained time.Duration // of it, while a task that visits items was out
+	Phases  Phases        // since the epoch before
+	Traffic Traffic       // between nodes, since the epoch before
+	Local   Traffic       // within nodes, since the epoch before
+	Wakes   int64         // how often messages found a node handling none, since the epoch before
+	Cores   time.Duration // virtual time of cores, in all, since the job began
+}
+
+// Traffic is messages and their bytes.
+type Traffic struct {
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"` // of frames, headers and all; within a node, of deltas
+}
+
+func (t *Traffic) add(bytes int) {
+	t.Messages++
+	t.Bytes += int64(bytes)
+}
+
+func (t Traffic) plus(o Traffic) Traffic { return Traffic{t.Messages + o.Messages, t.Bytes + o.Bytes} }
+
+func (t Traffic) minus(o Traffic) Traffic { return Traffic{t.Messages - o.Messages, t.Bytes - o.Bytes} }
+
+// Report is what a node did.
+type Report struct {
+	Phases         Phases
+	Sent, Received Traffic // to and from other nodes: the bytes of its link
+	Local          Traffic // within the node
+}
+
+// endEpoch closes an epoch that the driver reports.
+func (w *world) endEpoch(e train.Epoch) {
+	total := Epoch{Epoch: e, Time: w.now(), Trained: time.Duration(w.nodes[0].lead.trainedFor()),
+		Cores: time.Duration(w.work)}
+	for _, n := range w.nodes {
+		n.account.pass()
+		total.Phases.add(n.account.past)
+		total.Traffic = total.Traffic.plus(n.sent)
+		total.Local = total.Local.plus(n.local)
+		total.Wakes += n.wakes
+	}
+	epoch := total
+	epoch.Phases = total.Phases.minus(w.before.Phases)
+	epoch.Traffic = total.Traffic.minus(w.before.Traffic)
+	epoch.Local = total.Local.minus(w.before.Local)
+	epoch.Wakes = total.Wakes - w.before.Wakes
+	w.before = total
+	w.epochs = append(w.epochs, epoch)
+	if w.cfg.OnEpoch != nil {
+		w.cfg.OnEpoch(epoch)
+	}
+}
+
+// result is what is left when the job is over.
+func (w *world) result() (*Result, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	l := w.nodes[0].lead
+	o := l.outcome
+	if o.Reason != "" {
+		cause := errors.New(o.Reason)
+		if o.Err != nil {
+			cause = fmt.Errorf("%s: %w", o.Reason, o.Err)
+		}
+		return nil, &bellows.Error{Kind: o.Kind, Op: "run experiment", Err: cause}
+	}
+	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: time.Duration(l.trainedFor()), Cores: time.Duration(w.work),
+		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
+		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}
+	for _, n := range w.nodes {
+		n.account.pass()
+		r.Phases.add(n.account.past)
+		r.Nodes = append(r.Nodes, Report{n.account.past, n.sent, n.received, n.local})
+	}
+	if err := w.tables(r); err != nil {
+		return nil, err
+	}
+	for _, t := range r.Tables {
+		w.sum.Values(t)
+	}
+	r.Hash = uint64(w.sum)
+	return r, nil
+}
+
+// tables are the rows of all tables, as the driver last kept them or as they ended.
+func (w *world) tables(r *Result) error {
+	for t := range w.cfg.Job.Tables {
+		var values []float32
+		for p := range w.route.Cut(bellows.TableID(t)).Len() {
+			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
+			im, err := w.image(ref)
+			if err != nil {
+				return err
+			}
+			values = append(values, im.Values...)
+		}
+		r.Tables = append(r.Tables, values)
+	}
+	return nil
+}
+
+func (w *world) image(ref bellows.PartitionRef) (store.Image, error) {
+	l := w.lanes[w.route.Owner(ref).Lane]
+	if kept := l.Kept(ref); kept != nil {
+		return *kept, nil
+	}
+	return l.Partition(ref)
+}
