@@ -15,12 +15,22 @@ func TestAllocs(t *testing.T) {
 	values := make([]float32, 5000)
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	unit := bellows.Unit{Split: 200, Clock: 5}
-	rows := []uint32{4, 7}
+	rows, keys := []uint32{4, 7}, make([]bellows.Key, 2500)
 	for _, c := range []struct {
 		name string
 		make func() Message
 	}{
 		{"pull of all", func() Message { m := New[Pull](); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
+		{"pull of keys", func() Message {
+			m := New[Pull]()
+			m.Parts = append(m.Parts, PullPart{Pair: pair, Keys: keys[:2]}, PullPart{Pair: pair, Keys: keys})
+			return m
+		}},
+		{"push of keys", func() Message {
+			m := New[Push]()
+			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Keys: keys[:1], Values: values[:1]}, Chunk{Pair: pair, Keys: keys, Values: values})
+			return m
+		}},
 		{"rows", func() Message {
 			m := New[Rows]()
 			p := m.Extend()

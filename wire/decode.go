@@ -72,6 +72,9 @@ func decode(kind uint8, payload []byte) (Message, error) {
 		m = newControl(kind)
 	}
 	err := m.decode(payload)
+	if p, ok := m.(*Pull); ok && err == nil {
+		owned = p.payload != nil
+	}
 	if !owned && (err != nil || !lends(m)) {
 		givePayload(payload)
 	}
@@ -89,7 +92,7 @@ func lends(m Message) bool {
 	case *Granted:
 		return len(m.Values) > 0
 	case *Slab:
-		return len(m.Values) > 0
+		return len(m.Values) > 0 || len(m.Keys) > 0
 	}
 	return false
 }

@@ -67,6 +67,9 @@ func TestLent(t *testing.T) {
 			t.Fatal(err)
 		}
 		owned := h.Kind == kindPush || h.Kind == kindRows
+		if p, ok := e.Message.(*Pull); ok && p.payload != nil {
+			owned = true
+		}
 		lent := lends(e.Message)
 		if lent {
 			lenders[h.Kind] = true

@@ -67,6 +67,9 @@ func New[T recycled]() *T {
 func Free(m Message) {
 	switch m := m.(type) {
 	case *Pull:
+		if m.payload != nil && !lends(m) {
+			givePayload(m.payload)
+		}
 		clear(m.Parts)
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)

@@ -25,7 +25,7 @@ func (b *Batch) push(m *Push) {
 		c := &m.Chunks[i]
 		b.pair(c.Pair)
 		b.subtree(c.Subtree)
-		b.rowCount(c.Rows)
+		b.idCount(c.Rows, c.Keys)
 		b.count(len(c.Values))
 	}
 	for i := range m.Leases {
@@ -33,7 +33,7 @@ func (b *Batch) push(m *Push) {
 		b.count(len(m.Leases[i].Values))
 	}
 	for i := range m.Chunks {
-		array(b, m.Chunks[i].Rows)
+		b.ids(m.Chunks[i].Rows, m.Chunks[i].Keys)
 		array(b, m.Chunks[i].Values)
 	}
 	for i := range m.Leases {
@@ -42,7 +42,7 @@ func (b *Batch) push(m *Push) {
 }
 
 func (m *Push) decode(payload []byte) error {
-	r := reader{b: payload}
+	r := reader{b: payload, whole: len(payload)}
 	m.payload = payload
 	m.Flush, m.Clock = r.flush(), bellows.Clock(r.u32())
 	pairs, chunks, leases := r.u32(), r.u32(), r.u32()
@@ -69,7 +69,7 @@ func (m *Push) decode(payload []byte) error {
 
 func (c *Chunk) decode(head, arrays *reader) {
 	c.Pair, c.Subtree = head.pair(), head.subtree()
-	rows, values := head.u32(), head.u32()
-	c.Rows = arrays.rows(rows)
-	c.Values = arrays.values(values, rows)
+	ids, values := head.u32(), head.u32()
+	c.Rows, c.Keys = arrays.ids(ids)
+	c.Values = arrays.values(values, ids)
 }
