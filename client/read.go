@@ -1,6 +1,8 @@
 package client
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -17,8 +19,10 @@ type block struct {
 	complete bellows.Clock
 	rows     []uint32 // ascending; nil: all
 	values   []float32
-	readers  int     // tasks that look at it, and the cache
-	source   *answer // whose memory values are; nil: its own
+	readers  int           // tasks that look at it, and the cache
+	source   *answer       // whose memory values are; nil: its own
+	keys     []bellows.Key // of a sparse table, in place of rows
+	own      []float32     // memory for values of a sparse table that are joined
 }
 
 // answer is a Rows message whose memory blocks use.
@@ -38,7 +42,7 @@ func (c *Client) unpinBlock(b *block) {
 			c.spare.answers.put(a)
 		}
 	}
-	*b = block{}
+	*b = block{keys: b.keys[:0], own: b.own[:0]}
 	c.spare.blocks.put(b)
 }
 
@@ -59,7 +63,8 @@ type fetch struct {
 	request   uint64 // 0: no question, what it waits for comes unasked
 	number    int
 	need      wire.Need
-	rows      []uint32 // nil: all
+	rows      []uint32      // nil: all
+	keys      []bellows.Key // of a sparse table, in place of rows
 	lease     bool
 	subscribe bool // its answer begins a subscription, or adds to one
 	waiters   []*Task
@@ -76,7 +81,7 @@ func (c *Client) newFetch(number int) *fetch {
 		c.fetches[n] = &fetch{}
 	}
 	f := c.fetches[n]
-	*f = fetch{number: number, waiters: f.waiters[:0]}
+	*f = fetch{number: number, waiters: f.waiters[:0], keys: f.keys[:0]}
 	return f
 }
 
@@ -140,9 +145,10 @@ func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx
 	return asked.done(fx)
 }
 
-// want names rows of one partition: a list, or consecutive ones.
+// want names rows of one partition: a list, or consecutive ones, or those of keys.
 type want struct {
 	list       []uint32
+	keys       []bellows.Key
 	first, end int
 }
 
@@ -153,8 +159,11 @@ func (w want) len() int {
 	return w.end - w.first
 }
 
-// in reports whether a set of rows (ascending; nil: all) contains the wanted ones.
-func (w want) in(rows []uint32) bool {
+// in reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
+func (w want) in(rows []uint32, list []bellows.Key) bool {
+	if w.keys != nil {
+		return contains(list, w.keys)
+	}
 	if rows == nil {
 		return true
 	}
@@ -163,12 +172,17 @@ func (w want) in(rows []uint32) bool {
 		last := i + w.end - w.first - 1
 		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
 	}
-	for _, r := range w.list {
-		i, ok := slices.BinarySearch(rows, r)
+	return contains(rows, w.list)
+}
+
+// contains reports whether an ascending list has all of another.
+func contains[T cmp.Ordered](all, some []T) bool {
+	for _, x := range some {
+		i, ok := slices.BinarySearch(all, x)
 		if !ok {
 			return false
 		}
-		rows = rows[i:]
+		all = all[i:]
 	}
 	return true
 }
@@ -187,12 +201,12 @@ type asking struct {
 // want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
 func (a *asking) want(n int, w want) {
 	c, t := a.c, a.t
-	if b := t.pins[n].block; b != nil && w.in(b.rows) {
+	if b := t.pins[n].block; b != nil && w.in(b.rows, b.keys) {
 		return
 	}
 	p := &c.parts[n]
 	p.unread = 0
-	if b := p.block; b != nil && w.in(b.rows) &&
+	if b := p.block; b != nil && w.in(b.rows, b.keys) &&
 		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
 		if !a.ahead {
 			c.pin(t, n, b)
@@ -203,13 +217,13 @@ func (a *asking) want(n int, w want) {
 		a.answers++
 		a.last = n
 	}
-	if p.subscribed && p.block != nil && w.in(p.block.rows) && c.relayComes(p) {
+	if p.subscribed && p.block != nil && w.in(p.block.rows, p.block.keys) && c.relayComes(p) {
 		a.await(n)
 		return
 	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows) && f.answers(a.need) {
+		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows, f.keys) && f.answers(a.need) {
 			a.wait(f)
 			return
 		}
@@ -250,7 +264,12 @@ func (a *asking) ask(n int, w want) {
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, a.need
 	a.wait(f)
-	again := p.block != nil && w.in(p.block.rows)
+	if w.keys != nil { // never subscribed to: the next task wants others
+		f.keys = append(f.keys, w.keys...)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys})
+		return
+	}
+	again := p.block != nil && w.in(p.block.rows, nil)
 	f.subscribe = p.subscribed || again
 	switch {
 	case again: // all that is cached, so that what is subscribed to is what is cached
@@ -291,6 +310,11 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 		}
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.takeFetch(m.Request, n); f != nil {
+			if w := c.parts[n].schema.Width; !f.fits(r, w) {
+				fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Reason: fmt.Sprintf("%d values came for %d keys of %v, rows of %d",
+					len(r.Values), len(f.keys), r.Ref, w)})
+				continue
+			}
 			b := c.cache(&c.parts[n], r, f, a)
 			for _, t := range f.waiters {
 				c.pin(t, n, b)
@@ -312,19 +336,23 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 // over rows that contain it, it would count twice. Rows of a partition that is subscribed to, but for these,
 // are not kept: nobody would lift their version.
 func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
-	old := p.block
+	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
 	p.subscribed = p.subscribed || begins
-	valid := old != nil && r.Rows != nil && (!begins || planted.On(planted.SubscribedToLess)) &&
+	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On(planted.SubscribedToLess)) &&
 		gate.Admits(f.need, old.commit, old.complete) && !c.changedBetween(p, old.commit, r.Commit)
-	if valid && old.rows == nil {
+	if valid && !sparse && old.rows == nil {
 		return old
 	}
 	b := c.spare.blocks.take()
 	b.commit, b.complete, b.rows, b.values, b.readers = r.Commit, r.Complete, r.Rows, r.Values, 1
-	if valid {
+	switch {
+	case valid && sparse:
+		b.joinKeys(old, f.keys, p.schema.Width)
+	case valid:
 		b.join(old, p.schema.Width)
-	} else {
+	default:
+		b.keys, f.keys = f.keys, b.keys
 		b.source = a
 		a.blocks++
 	}
@@ -359,20 +387,33 @@ func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool 
 // its block says does no harm.
 func (b *block) join(old *block, width int) {
 	n := len(old.rows) + len(b.rows)
-	rows, values := make([]uint32, 0, n), make([]float32, 0, n*width)
-	for i, j := 0, 0; i < len(old.rows) || j < len(b.rows); {
+	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
+	b.commit, b.complete = old.commit, old.complete
+}
+
+// joinKeys is join for the rows of a list of keys, into the block's own memory.
+func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
+	n := len(old.keys) + len(list)
+	b.keys, b.own = joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
+	b.commit, b.complete, b.values = old.commit, old.complete, b.own
+}
+
+// joined merges two ascending lists and their rows behind those of to; where both have a row, the newer
+// one counts.
+func joined[T cmp.Ordered](older, newer []T, old, fresh []float32, width int, ids []T, to []float32) ([]T, []float32) {
+	for i, j := 0, 0; i < len(older) || j < len(newer); {
 		switch {
-		case i < len(old.rows) && (j == len(b.rows) || old.rows[i] < b.rows[j]):
-			rows, values = append(rows, old.rows[i]), append(values, old.values[i*width:(i+1)*width]...)
+		case i < len(older) && (j == len(newer) || older[i] < newer[j]):
+			ids, to = append(ids, older[i]), append(to, old[i*width:(i+1)*width]...)
 			i++
-		case i < len(old.rows) && old.rows[i] == b.rows[j]:
-			i++ // the newer one counts
+		case i < len(older) && older[i] == newer[j]:
+			i++
 		default:
-			rows, values = append(rows, b.rows[j]), append(values, b.values[j*width:(j+1)*width]...)
+			ids, to = append(ids, newer[j]), append(to, fresh[j*width:(j+1)*width]...)
 			j++
 		}
 	}
-	b.commit, b.complete, b.rows, b.values = old.commit, old.complete, rows, values
+	return ids, to
 }
 
 // pin makes a block what the task sees of a partition, and measures how stale it is.

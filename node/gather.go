@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"bellows"
@@ -16,6 +18,7 @@ import (
 type gathering struct {
 	process    *process
 	live, kept []store.Image // by route.Number
+	hasKept    []bool        // which of kept have come
 	open       int           // lanes that have not sent all
 	err        error
 	done       chan struct{}
@@ -23,16 +26,20 @@ type gathering struct {
 
 func newGathering(p *process) *gathering {
 	n := p.route.Partitions()
-	return &gathering{process: p, live: make([]store.Image, n), kept: make([]store.Image, n),
+	return &gathering{process: p, live: make([]store.Image, n), kept: make([]store.Image, n), hasKept: make([]bool, n),
 		open: len(p.cluster.lanes()), done: make(chan struct{})}
 }
 
 func (g *gathering) take(m *wire.Slab) {
-	list := g.live
+	n := g.process.route.Number(m.Ref)
+	im := &g.live[n]
 	if m.Kept {
-		list = g.kept
+		im, g.hasKept[n] = &g.kept[n], true
 	}
-	im := &list[g.process.route.Number(m.Ref)]
+	if m.Keys != nil {
+		im.Keys = append(slices.Grow(im.Keys, 1), m.Keys...) // not nil, though there be none
+		return
+	}
 	if m.Slot == 0 {
 		im.Values = append(im.Values, m.Values...)
 		return
@@ -61,18 +68,39 @@ func (g *gathering) fail(reason string) {
 	}
 }
 
-// tables are the values of all tables, as kept or as they ended.
-func (g *gathering) tables() [][]float32 {
-	tables := make([][]float32, len(g.process.job.Tables))
+// tables are the values of all tables, as kept or as they ended, and of sparse ones the keys.
+func (g *gathering) tables() (tables [][]float32, list [][]bellows.Key) {
+	n := len(g.process.job.Tables)
+	tables, list = make([][]float32, n), make([][]bellows.Key, n)
 	for ref := range g.process.partitions() {
 		n := g.process.route.Number(ref)
 		im := &g.kept[n]
-		if im.Values == nil {
+		if !g.hasKept[n] {
 			im = &g.live[n]
 		}
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
+		list[ref.Table] = append(list[ref.Table], im.Keys...)
 	}
-	return tables
+	for t := range tables {
+		if s := &g.process.job.Tables[t]; s.Sparse {
+			list[t], tables[t] = byKey(list[t], tables[t], s.Width)
+		}
+	}
+	return tables, list
+}
+
+// byKey sorts rows by their keys, which differ.
+func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []float32) {
+	order := make([]uint32, len(list))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(list[a], list[b]) })
+	sorted, rows := make([]bellows.Key, 0, len(list)), make([]float32, 0, len(values))
+	for _, i := range order {
+		sorted, rows = append(sorted, list[i]), append(rows, values[int(i)*width:(int(i)+1)*width]...)
+	}
+	return sorted, rows
 }
 
 // image is what a run that was interrupted needs to go on.
@@ -82,7 +110,7 @@ func (g *gathering) image(s coord.State) *train.Image {
 	for ref := range g.process.partitions() {
 		i := g.process.route.Number(ref)
 		im.Tables[ref.Table] = append(im.Tables[ref.Table], g.live[i])
-		if g.kept[i].Values != nil {
+		if g.hasKept[i] {
 			if im.Kept == nil {
 				im.Kept = make([][]store.Image, n)
 			}
@@ -181,11 +209,20 @@ func (p *process) answer(l *server.Lane, e wire.Envelope, whole bool, out *wire.
 	out.Send(e.To, e.From, end)
 }
 
-// slabMost is how many values go into one Slab.
+// slabMost is how many values, or half as many keys, go into one Slab.
 const slabMost = 4 << 20
 
 // sendImage sends an image, its slots only as part of the whole.
 func sendImage(head wire.Slab, im *store.Image, whole bool, e wire.Envelope, out *wire.Outbox) {
+	for keys := im.Keys; im.Keys != nil; {
+		m := head
+		n := min(len(keys), slabMost/2)
+		m.Keys, keys = keys[:n:n], keys[n:]
+		out.Send(e.To, e.From, &m)
+		if len(keys) == 0 {
+			break
+		}
+	}
 	arrays := [][]float32{im.Values}
 	if whole {
 		arrays = append(arrays, im.Slots...)

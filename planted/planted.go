@@ -54,7 +54,6 @@ const (
 	AckEarly                // session: an envelope is acknowledged before it has come
 	ReservedSaved           // store: an image has rows whose updates never committed
 	UntouchedZero           // store: a key that no update has touched reads as zeros, not as its start
-	KeysOfAnother           // client: a read takes another's answer although keys of its own lack there
 	Bugs                    // the number of bugs, None included
 )
 
@@ -65,6 +64,6 @@ var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resen
 	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
 	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "full-uncounted", "number-when-visible", "join-across-own",
 	"later-clock-shared", "own-commit-forgotten", "failure-ignored", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
-	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early", "reserved-saved", "untouched-zero", "keys-of-another"}
+	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early", "reserved-saved", "untouched-zero"}
 
 func (b Bug) String() string { return names[b] }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/delta"
 	"bellows/gate"
@@ -176,8 +178,11 @@ func (p *part) catchUp(l *Lane, out *wire.Outbox) {
 // takeAcquire queues a request for a lease.
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
 	p, err := l.part(m.Pair)
+	if err == nil && p.schema.Sparse {
+		err = fmt.Errorf("partition %v is of sparse table %s and is not leased", m.Pair.Ref, p.schema.Name)
+	}
 	if err != nil {
-		out.Send(l.cfg.Self, from, &wire.Refused{Reason: err.Error()})
+		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
 		return
 	}
 	p.queue = append(p.queue, request{from, m})
