@@ -79,17 +79,12 @@ func (c *Client) readKeys(asked asking, fx *Effects) bool {
 	return asked.done(fx)
 }
 
-// find is the number of the partition that holds a key.
-func (t *Task) find(tab bellows.TableID, key bellows.Key) int {
-	r := t.client.cfg.Route
-	return r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})
-}
-
 // ViewKey is the row of a key as the task sees it, with its own deltas laid over (read-my-writes). ReadKeys
 // must have said that it is there. The slice is read-only and valid until the task ends.
 func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
-	n := t.find(tab, key)
-	row := t.pins[n].block.row(key, t.client.parts[n].schema.Width)
+	r := t.client.cfg.Route
+	n := r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})
+	row := t.pins[n].row(key, t.client.parts[n].schema.Width)
 	if !t.overlaid(n) {
 		return row
 	}
@@ -101,25 +96,31 @@ func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
 
 // GatherKeys writes the rows of keys, one after the other, to dst, as ViewKey would show them.
 func (t *Task) GatherKeys(tab bellows.TableID, list []bellows.Key, dst []float32) {
-	w := t.client.cfg.Tables[tab].Width
+	w, cut := t.client.cfg.Tables[tab].Width, t.client.cfg.Route.Cut(tab)
+	first := t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab})
 	for i, k := range list {
-		n, to := t.find(tab, k), dst[i*w:(i+1)*w]
-		copy(to, t.pins[n].block.row(k, w))
+		n, to := first+int(cut.FindKey(k)), dst[i*w:(i+1)*w]
+		copy(to, t.pins[n].row(k, w))
 		if t.overlaid(n) {
 			t.overlayKey(n, k, to)
 		}
 	}
 }
 
-// AddKey adds a delta to the row of a key.
-func (t *Task) AddKey(tab bellows.TableID, key bellows.Key, d []float32) {
-	t.buffer(t.find(tab, key)).AddKey(key, d)
+// AddKeys adds a delta row to the row of each of the keys.
+func (t *Task) AddKeys(tab bellows.TableID, list []bellows.Key, deltas []float32) {
+	w, cut := t.client.cfg.Tables[tab].Width, t.client.cfg.Route.Cut(tab)
+	first := t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab})
+	for i, k := range list {
+		t.buffer(first+int(cut.FindKey(k))).AddKey(k, deltas[i*w:(i+1)*w])
+	}
 }
 
-// row is the row of a key in place.
-func (b *block) row(key bellows.Key, width int) []float32 {
-	at, _ := slices.BinarySearch(b.keys, key)
-	return b.values[at*width : (at+1)*width : (at+1)*width]
+// row is the row of a key in place: most likely the one behind that of the key before.
+func (p *pin) row(key bellows.Key, width int) []float32 {
+	at := seek(p.block.keys, p.near, key)
+	p.near = at + 1
+	return p.block.values[at*width : (at+1)*width : (at+1)*width]
 }
 
 // overlayKey adds to the row of a key the split's deltas that it lacks.

@@ -177,14 +177,28 @@ func (w want) in(rows []uint32, list []bellows.Key) bool {
 
 // contains reports whether an ascending list has all of another.
 func contains[T cmp.Ordered](all, some []T) bool {
+	at := 0
 	for _, x := range some {
-		i, ok := slices.BinarySearch(all, x)
-		if !ok {
+		if at = seek(all, at, x); at == len(all) || all[at] != x {
 			return false
 		}
-		all = all[i:]
 	}
 	return true
+}
+
+// seek is the place of x in an ascending list, or where it belongs. It looks from a place on which may be
+// near, in steps that double, so that seeking one after the other costs what lies between.
+func seek[T cmp.Ordered](list []T, from int, x T) int {
+	low, end := 0, min(from, len(list))
+	if end < len(list) && list[end] <= x {
+		low, end = end, end+1
+		for step := 1; end < len(list) && list[end] < x; step *= 2 {
+			low, end = end, end+step
+		}
+		end = min(end+1, len(list))
+	}
+	i, _ := slices.BinarySearch(list[low:end], x)
+	return low + i
 }
 
 // asking is one read on its way through the partitions that it touches.

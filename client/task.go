@@ -39,6 +39,7 @@ type Task struct {
 type pin struct {
 	block     *block
 	uncovered uint64 // retained deltas of the split that the block lacks, by their place
+	near      int    // behind the last row that was found by its key
 }
 
 // held is a lease that the task has.

@@ -155,9 +155,7 @@ func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
 	if len(deltas) != len(list)*w {
 		panic(fmt.Sprintf("train: %d deltas for %d keys, rows of %d", len(deltas), len(list), w))
 	}
-	for i, k := range list {
-		t.core.AddKey(tab, k, deltas[i*w:(i+1)*w])
-	}
+	t.core.AddKeys(tab, list, deltas)
 }
 
 // IncKey adds a delta to the row of one key: PushKeys for a single key.
