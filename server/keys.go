@@ -51,9 +51,9 @@ func (p *part) checkKeys(c *wire.Chunk) error {
 func (p *part) checkWay(list []bellows.Key) error {
 	switch {
 	case p.schema.Sparse && list == nil:
-		return fmt.Errorf("rows of %v are asked by number; table %s is sparse", p.ref, p.schema.Name)
+		return fmt.Errorf("rows of %v are named by number; table %s is sparse", p.ref, p.schema.Name)
 	case !p.schema.Sparse && list != nil:
-		return fmt.Errorf("rows of %v are asked by key; table %s is dense", p.ref, p.schema.Name)
+		return fmt.Errorf("rows of %v are named by key; table %s is dense", p.ref, p.schema.Name)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (l *Lane) checkPull(m *wire.Pull) error {
 			return err
 		}
 		if values += len(q.Keys) * p.schema.Width; values > answerMax {
-			return fmt.Errorf("more than %d values of table %s are asked by key at once", answerMax, p.schema.Name)
+			return fmt.Errorf("more than %d values of table %s are wanted by key at once", answerMax, p.schema.Name)
 		}
 	}
 	return nil
