@@ -15,6 +15,7 @@
 //	link.go       two session ends and the unreliable link between two nodes
 //	internal/parcel, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
+//	words.go      the sparse table: its tasks' steps, and its model
 //	driver.go     three ways to dispatch a job's clocks
 //	phase.go      which protocol phases a node is in; fault.go what goes wrong within them
 //	oracle.go     the model: what the recorded commits make of the job's functions; ledger.go, the

@@ -132,6 +132,10 @@ func (w *world) checkKept(l *lane) {
 			w.violated("keep: %v has no image of %v", l.address, ref)
 			return
 		}
+		if ref.Table == words {
+			w.compareWords(l.address, ref, im, l.kept)
+			continue
+		}
 		w.compare(l, ref, im.Values, l.kept)
 	}
 }
@@ -160,6 +164,10 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
+		return
+	}
+	if ref.Table == words {
+		w.compareWords(l.address, ref, &im, l.Applied())
 		return
 	}
 	w.compare(l, ref, im.Values, l.Applied())

@@ -16,6 +16,7 @@ const (
 	counts                         // SSP, int32, a column for each split
 	free                           // async, float32, a column for each split
 	state                          // async, leased: a partition for each split
+	words                          // BSP, SSP or async, sparse, float32, a column for each split
 	tables
 )
 
@@ -39,7 +40,8 @@ type job struct {
 	schemas     []table.Schema
 	countPrefix prefix
 	freePrefix  prefix
-	statePrefix prefix      // of column 1
+	statePrefix prefix // of column 1
+	wordPrefix  prefix
 	sumsAt      [][]float32 // by clock: the table before it
 	weightsAt   [][]float32 // likewise, where weights is BSP
 }
@@ -84,6 +86,8 @@ func newJob(shape uint64) *job {
 		}
 		return 0
 	})
+	j.schemas = append(j.schemas, j.wordSchema(1+rng.IntN(3), []table.Consistency{table.BSP, table.SSP(1), table.Async}[rng.IntN(3)]))
+	j.wordPrefix = j.newPrefix(wordRows, j.wordAmount)
 	j.model()
 	return j
 }

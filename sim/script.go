@@ -48,6 +48,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		{readColumns(counts), pushColumns(counts), readColumns(counts)},
 		{readColumns(free), pushColumns(free), readColumns(free)},
 		{readState, pushState, readState},
+		{readWords, pushWords, readWords},
 	}
 	for i := range groups {
 		if w.chance(300) {

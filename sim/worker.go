@@ -16,6 +16,8 @@ type worker struct {
 	fx      client.Effects
 	scripts []*script             // per split; nil: not here, or nothing runs
 	seen    [splitsMax]watermarks // what each split's tasks have read
+
+	seenWords [splitsMax][wordRows][splitsMax]int32 // likewise
 }
 
 func (w *world) addWorker(a wire.Address) {
