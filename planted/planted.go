@@ -54,6 +54,7 @@ const (
 	AckEarly                // session: an envelope is acknowledged before it has come
 	ReservedSaved           // store: an image has rows whose updates never committed
 	UntouchedZero           // store: a key that no update has touched reads as zeros, not as its start
+	KeysUnchecked           // client: rows are taken to be in the cache although some of their keys are not
 	Bugs                    // the number of bugs, None included
 )
 
@@ -64,6 +65,6 @@ var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resen
 	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
 	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "full-uncounted", "number-when-visible", "join-across-own",
 	"later-clock-shared", "own-commit-forgotten", "failure-ignored", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
-	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early", "reserved-saved", "untouched-zero"}
+	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early", "reserved-saved", "untouched-zero", "keys-unchecked"}
 
 func (b Bug) String() string { return names[b] }
