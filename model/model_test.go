@@ -132,7 +132,7 @@ func TestSaveRefuses(t *testing.T) {
 		`tensor "mean" is there twice`:      func(m *Model) { m.Tensors[0].Name = "mean" },
 		"has 6 values, not 8":               func(m *Model) { m.Tensors[0].Shape = []int{4, 2} },
 		"impossible shape":                  func(m *Model) { m.Tensors[0].Shape = []int{-3, -2} },
-		"has floats and counts":             func(m *Model) { m.Tensors[1].Counts = []int32{1} },
+		"has two of floats, counts and keys":             func(m *Model) { m.Tensors[1].Counts = []int32{1} },
 		"cannot be the name of a tensor":    func(m *Model) { m.Tensors[0].Name = "__metadata__" },
 	} {
 		m := sample()
