@@ -35,8 +35,8 @@ func Partition(k bellows.Key, n int) bellows.PartitionID {
 //
 // It is a table of open addressing with linear probing, at most two thirds full. A place holds a number
 // and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at a key that is
-// not the one it seeks. Rejected: a map, which costs three times the memory and cannot be walked in an
-// order that repeats.
+// not the one it seeks. Rejected: a map, whose order does not repeat, so that a list of the keys would have
+// to stand beside it too.
 type Index struct {
 	list   []bellows.Key // by number
 	places []uint64      // hash's upper half << 32 | number+1; 0: free; as many as a power of two
