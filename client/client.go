@@ -175,7 +175,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.takeGranted(m, fx)
 		wire.Free(m)
 	case *wire.Held:
-		c.takeHeld(m.Flush, fx)
+		c.takeHeld(m.Flush, e.From, fx)
 		wire.Free(m)
 	case *wire.Full:
 		c.full++
@@ -281,24 +281,27 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// Tick tells the client the time: it says that it lives, and names waits that last.
+// Tick tells the client the time: it says that it lives, also while the job ends, and names waits that last.
 func (c *Client) Tick(nowMillis int64, fx *Effects) {
 	c.nowMillis = nowMillis
-	if c.ended != nil {
-		return
+	if c.ended == nil || !planted.On(planted.SilentAfterEnd) {
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
 	}
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
+	if c.ended == nil {
+		c.nameReads(fx)
+		c.nameFlushes(fx)
+	}
+}
+
+// nameReads names the first task that has waited for an answer for long, and counts the others.
+func (c *Client) nameReads(fx *Effects) {
 	late := 0
 	var first *Task
 	for _, s := range c.splits {
 		if s == nil || !s.running || s.task.waits == 0 {
 			continue
 		}
-		t := s.task
-		if t.sinceMillis == 0 {
-			t.sinceMillis = nowMillis
-		} else if !t.noticed && nowMillis-t.sinceMillis > noticeMillis {
-			t.noticed = true
+		if t := s.task; t.patience.exhausted(c.nowMillis) {
 			if late++; first == nil {
 				first = t
 			}
@@ -307,15 +310,50 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) {
 	if first == nil {
 		return
 	}
-	sentence := fmt.Sprintf("%v waits for %s since %.1f s", first.Unit, first.waiting(), float64(nowMillis-first.sinceMillis)/1000)
+	sentence := fmt.Sprintf("%v waits for %s since %.1f s", first.Unit, first.waiting(), first.patience.seconds(c.nowMillis))
 	if late > 1 {
 		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
 	}
 	fx.Notices = append(fx.Notices, sentence)
 }
 
+// nameFlushes names the lanes that have not said for long that they hold their part of a flush.
+func (c *Client) nameFlushes(fx *Effects) {
+	for _, f := range c.flushes {
+		if f.gather.done == nil || !f.patience.exhausted(c.nowMillis) {
+			continue
+		}
+		for i := range f.pushes {
+			if p := &f.pushes[i]; !p.held {
+				fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s",
+					f.id, c.lanes[p.lane], f.patience.seconds(c.nowMillis)))
+			}
+		}
+	}
+}
+
 // noticeMillis is how long a wait may last before it is named.
 const noticeMillis = 2000
+
+// patience is how long something has waited, by the ticks. The zero patience has not begun.
+type patience struct {
+	sinceMillis int64
+	noticed     bool
+}
+
+// exhausted reports, once, that the wait has lasted too long to go unnamed.
+func (p *patience) exhausted(nowMillis int64) bool {
+	if p.sinceMillis == 0 {
+		p.sinceMillis = nowMillis
+	}
+	if p.noticed || nowMillis-p.sinceMillis <= noticeMillis {
+		return false
+	}
+	p.noticed = true
+	return true
+}
+
+func (p *patience) seconds(nowMillis int64) float64 { return float64(nowMillis-p.sinceMillis) / 1000 }
 
 func (c *Client) end(m *wire.End, fx *Effects) {
 	c.ended = m
@@ -326,6 +364,9 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 		}
 	}
 	for _, l := range c.cfg.Route.Lanes() {
+		if planted.On(planted.EndNotPassedOn) {
+			break
+		}
 		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
 	}
 	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.counts})

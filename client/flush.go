@@ -1,6 +1,8 @@
 package client
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/delta"
 	"bellows/planted"
@@ -79,12 +81,14 @@ type flush struct {
 	pairs     []wire.Pair
 	gather    *gather
 	sum       *bundle // the bounded deltas, where they are of several splits
+	patience  patience
 }
 
 type lanePush struct {
 	lane  int
-	push  *wire.Push // until it is held
+	push  *wire.Push
 	rows  int64
+	held  bool
 	shows bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
 	sure  bool // that it will be recorded: counted in Client.relays
 }
@@ -291,11 +295,16 @@ func (c *Client) find(id bellows.FlushID) *flush {
 }
 
 // takeHeld counts a lane that holds its part; when all do, the controller is told.
-func (c *Client) takeHeld(id bellows.FlushID, fx *Effects) {
+func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 	f := c.find(id)
 	if f == nil {
 		return
 	}
+	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return c.lanes[p.lane] == lane })
+	if i < 0 || f.pushes[i].held && !planted.On(planted.HeldByAnyone) {
+		return
+	}
+	f.pushes[i].held = true
 	f.held++
 	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
 		c.done(f, c.cfg.Controller, fx)

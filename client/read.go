@@ -287,7 +287,7 @@ func (a *asking) ask(n int, w want) {
 	f.subscribe = p.subscribed || again
 	switch {
 	case again: // all that is cached, so that what is subscribed to is what is cached
-		f.rows = p.block.rows
+		f.rows = slices.Clone(p.block.rows) // the block may give its memory back before the question has left
 	case 4*w.len() < p.rows:
 		f.rows = slices.Clone(w.list)
 		for r := w.first; r < w.end; r++ {

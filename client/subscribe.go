@@ -67,8 +67,8 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 // renew puts a copy in the place of a block that tasks look at.
 func (c *Client) renew(p *part) {
 	old, b := p.block, c.spare.blocks.take()
-	b.commit, b.complete, b.rows, b.readers = old.commit, old.complete, old.rows, 1
-	b.values = slices.Clone(old.values)
+	b.commit, b.complete, b.readers = old.commit, old.complete, 1
+	b.rows, b.values = slices.Clone(old.rows), slices.Clone(old.values) // they may be memory of a message's
 	c.unpinBlock(old)
 	p.block = b
 }
@@ -110,7 +110,7 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) (waited bool) {
 			i-- // another has taken its place
 		case !c.relayComes(p):
 			c.request++
-			f.request, f.rows, f.subscribe = c.request, p.block.rows, true
+			f.request, f.rows, f.subscribe = c.request, slices.Clone(p.block.rows), true
 			m := wire.New[wire.Pull]()
 			m.Request, m.Need = f.request, f.need
 			m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})

@@ -29,10 +29,9 @@ type Task struct {
 	list    []uint32 // scratch
 	groups  groups   // of keys, as Group left them
 
-	waits       int // answers that it waits for
-	waitsFor    int // the partition it waits for, by route.Number
-	sinceMillis int64
-	noticed     bool
+	waits    int // answers that it waits for
+	waitsFor int // the partition it waits for, by route.Number
+	patience patience
 }
 
 // pin is one partition's rows as the task sees them.
@@ -221,7 +220,7 @@ func (c *Client) takeGranted(m *wire.Granted, fx *Effects) {
 func (c *Client) block(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
-		t.sinceMillis, t.noticed = 0, false
+		t.patience = patience{}
 	}
 	t.waits += answers
 	t.waitsFor = number

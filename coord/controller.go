@@ -2,9 +2,10 @@
 // numbers the flushes that clients report done, and ends the job.
 //
 // A Controller is a state machine. Its shell calls Start once, Step with the messages that arrive,
-// Tick a few times a second, and Interrupt when the user wants out; it carries out what Effects hold.
-// A flush counts when, and only when, the controller has given it a number. Whatever goes wrong ends
-// the job with a sentence: the controller never waits for something that cannot come.
+// Tick a few times a second, Broken and Lost when it hears that a node cannot be reached, and Interrupt
+// when the user wants out; it carries out what Effects hold. The first tasks leave when all nodes of the
+// job are ready. A flush counts when, and only when, the controller has given it a number. Whatever goes
+// wrong ends the job with a sentence: the controller never waits for something that cannot come.
 package coord
 
 import (
@@ -28,24 +29,25 @@ type Config struct {
 	Route   *route.Route
 	Items   gate.Items
 	Driver  Driver
-	// LeaseMillis is how long a node may be silent before it is declared gone; 0 in one process, where
-	// none can be. Watched are the nodes that this is for; nil: those of Clients.
+	// LeaseMillis is how long another node of Lanes or Clients may be silent before it is declared gone,
+	// once it has said that it is ready; 0 in one process, where there is none.
 	LeaseMillis int64
-	Watched     []bellows.NodeID
 }
 
 // Effects are what a step wants done.
 type Effects struct {
 	wire.Outbox
 	Epochs  []Epoch
-	Notices []string // sentences about nodes that are silent for long
+	Notices []string // sentences about what is waited for long, and whom
+	Losses  []string // sentences about nodes that are lost from now on
 	Outcome *Outcome // set once, when the job is over and everybody has closed
 }
 
 // Reset empties the effects and keeps their memory.
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
-	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0]}
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
+		Losses: fx.Losses[:0]}
 }
 
 // Outcome is how a job ended.
@@ -88,13 +90,11 @@ type Controller struct {
 	staleness  []wire.Staleness // changed by the driver since the job's start
 	announced  int              // of these, told to everybody
 	ending     *Outcome
-	open       []wire.Address   // actors that have not said Closed
-	gone       []bellows.NodeID // clients whose Closed is not waited for
-	lost       []bellows.NodeID // nodes that cannot answer any more
-	over       bool             // the outcome is out
+	open       []wire.Address // actors that have not said Closed
+	over       bool           // the outcome is out
 	endMillis  int64
 	nowMillis  int64
-	silent     bool // somebody is, and was named
+	roll       roll
 	fx         *Effects
 }
 
@@ -107,22 +107,9 @@ func New(cfg Config) *Controller {
 	c.dispatcher.c = c
 	if cfg.LeaseMillis > 0 {
 		c.leases = lease.NewTable(cfg.LeaseMillis)
-		for _, n := range cfg.watched() {
-			c.leases.Add(n, 0)
-		}
+		c.roll.enter(&cfg)
 	}
 	return c
-}
-
-func (cfg *Config) watched() []bellows.NodeID {
-	if cfg.Watched != nil {
-		return cfg.Watched
-	}
-	var nodes []bellows.NodeID
-	for _, a := range cfg.Clients {
-		nodes = append(nodes, a.Node)
-	}
-	return nodes
 }
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
@@ -136,23 +123,40 @@ func (c *Controller) Resume(s State) error {
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
 		return err
 	}
-	c.queue, c.staleness = s.Queue, s.Staleness
+	c.queue = s.Queue
+	if !planted.On(planted.StalenessForgotten) {
+		c.staleness = s.Staleness
+	}
 	return nil
 }
 
-// Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left.
+// Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left, when all
+// nodes are ready.
 func (c *Controller) Start(fx *Effects) {
 	c.fx = fx
+	c.roll.opened = true
+	c.begin()
+	c.conclude()
+}
+
+// begin dispatches the first tasks, if nobody is waited for and it has not been done.
+func (c *Controller) begin() {
+	if c.roll.begun || !c.roll.opened || len(c.roll.awaited) > 0 || c.ending != nil {
+		return
+	}
+	c.roll.begun = true
 	if c.queue == nil {
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
 		queue := c.queue
 		c.queue = nil
 		for _, t := range queue {
+			if planted.On(planted.QueueForgotten) {
+				break
+			}
 			c.dispatcher.DispatchTask(t.Unit.Split, t.Args...)
 		}
 	}
-	c.conclude()
 }
 
 // Step takes messages in the order in which they arrived.
@@ -161,7 +165,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	for _, e := range batch {
 		switch m := e.Message.(type) {
 		case *wire.Done:
-			if c.ending == nil {
+			if c.ending == nil || planted.On(planted.DoneAfterEnd) {
 				c.commit(e.From, m)
 			}
 			wire.Free(m)
@@ -171,6 +175,10 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			if c.leases != nil {
 				c.leases.Beat(e.From.Node, c.nowMillis)
 			}
+		case *wire.Ready:
+			c.takeReady(e.From.Node)
+		case *wire.Severed:
+			c.suspect(m.Node, m.Reason, severedMillis)
 		case *wire.Closed:
 			c.takeClosed(e.From, m)
 		}
@@ -225,19 +233,16 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
 // sees whether the job is over.
 func (c *Controller) conclude() {
-	for i, r := range c.records {
-		if r != nil {
-			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
-			c.records[i] = nil
-		}
+	if c.keep && planted.On(planted.KeepBeforeRecords) {
+		c.sendKeep()
 	}
+	c.sendRecords()
 	if c.keep {
-		c.keep = false
-		for _, l := range c.cfg.Lanes {
-			c.fx.Send(c.cfg.Self, l, &wire.Keep{Commit: c.number})
-		}
+		c.sendKeep()
 	}
-	c.announce()
+	if !planted.On(planted.StalenessAfterTask) {
+		c.announce()
+	}
 	for i, d := range c.dispatches {
 		if d != nil {
 			if d.Commit = c.number; planted.On(planted.DispatchBlind) {
@@ -247,8 +252,25 @@ func (c *Controller) conclude() {
 			c.dispatches[i] = nil
 		}
 	}
-	if c.ending == nil && c.tasks == 0 {
+	c.announce()
+	if c.ending == nil && c.tasks == 0 && c.roll.begun {
 		c.rest()
+	}
+}
+
+func (c *Controller) sendRecords() {
+	for i, r := range c.records {
+		if r != nil {
+			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
+			c.records[i] = nil
+		}
+	}
+}
+
+func (c *Controller) sendKeep() {
+	c.keep = false
+	for _, l := range c.cfg.Lanes {
+		c.fx.Send(c.cfg.Self, l, &wire.Keep{Commit: c.number})
 	}
 }
 
@@ -277,43 +299,40 @@ func (c *Controller) rest() {
 }
 
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
-// who are gone are told too, for when they come back, but not waited for.
-func (c *Controller) end(o *Outcome, gone ...bellows.NodeID) {
+// who are lost are told too, for when they come back, but not waited for.
+func (c *Controller) end(o *Outcome) {
 	o.Commits = c.number
 	o.State.Driver = c.cfg.Driver.Save()
 	o.State.Queue, o.State.Staleness = c.queue, c.staleness
 	for s := range c.next {
 		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
 	}
-	c.ending, c.endMillis, c.gone = o, c.nowMillis, gone
-	for i, r := range c.records {
-		if r != nil {
-			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
-			c.records[i] = nil
-		}
-	}
+	c.ending, c.endMillis = o, c.nowMillis
+	c.sendRecords()
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
-			if !c.isGone(a) {
+			if !c.roll.isLost(a.Node) {
 				c.open = append(c.open, a)
 			} else if planted.On(planted.GoneNotTold) {
 				continue
 			}
-			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.number, Reason: o.Reason, Gone: gone})
+			c.sendEnd(a)
 		}
 	}
+	c.closeWhenAll()
 }
 
-func (c *Controller) isGone(a wire.Address) bool {
-	return a.Role == wire.Client && slices.Contains(c.gone, a.Node) || slices.Contains(c.lost, a.Node)
+func (c *Controller) sendEnd(to wire.Address) {
+	m := &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason}
+	if len(c.roll.lost) > 0 && !planted.On(planted.GoneAwaited) {
+		m.Gone = slices.Clone(c.roll.lost) // a message is its receiver's
+	}
+	c.fx.Send(c.cfg.Self, to, m)
 }
 
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
-	if c.ending == nil || c.isGone(from) {
-		return
-	}
 	i := slices.Index(c.open, from)
-	if i < 0 {
+	if c.ending == nil || i < 0 {
 		return
 	}
 	c.ending.Counts.Add(&m.Counts)
@@ -329,62 +348,27 @@ func (c *Controller) closeWhenAll() {
 	}
 }
 
-// Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
-// node any more.
-func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
-	c.fx = fx
-	c.lost = append(c.lost, n)
-	if c.ending == nil {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, n)
-		c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-		c.closeWhenAll()
-		return
-	}
-	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-	for _, a := range c.open {
-		if a.Role == wire.Lane { // one that was told of the end may wait for the lost node to pass it on
-			c.fx.Send(c.cfg.Self, a, &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason, Gone: c.lost})
-		}
-	}
-	c.closeWhenAll()
-}
-
-// Tick tells the controller the time: a node silent for a lease ends the job, and who does not
-// answer the end within a lease is not waited for.
+// Tick tells the controller the time, which it passes on as a sign of life: a node silent for a lease ends
+// the job, and who does not answer the end within two is not waited for. Tick goes on while the state
+// is collected.
 func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 	c.fx, c.nowMillis = fx, nowMillis
 	if c.leases == nil {
 		return
 	}
-	if c.ending != nil {
-		if nowMillis-c.endMillis > c.cfg.LeaseMillis {
-			c.open = nil
-			c.closeWhenAll()
-		}
-		return
-	}
-	if n, silent, found := c.leases.Expired(nowMillis); found && !planted.On(planted.SilenceIgnored) {
-		if c.cfg.Watched != nil {
-			c.lost = append(c.lost, n) // all that it hosts is silent with it
-		}
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000)}, n)
-		return
-	}
-	c.nameSilence()
-}
-
-// noticeMillis is how long a node may be silent before it is named.
-const noticeMillis = 2000
-
-// nameSilence says who is silent for long, once each time.
-func (c *Controller) nameSilence() {
-	n, silent := c.leases.Quietest(c.nowMillis)
-	if silent <= noticeMillis {
-		c.silent = false
-	} else if !c.silent {
-		c.silent = true
-		c.fx.Notices = append(c.fx.Notices, fmt.Sprintf("node %d has been silent for %.1f s; after %.1f s it is declared gone",
-			n, float64(silent)/1000, float64(c.cfg.LeaseMillis)/1000))
+	slept := c.leases.Tick(nowMillis)
+	c.endMillis += slept
+	c.roll.namedMillis += slept
+	c.beat()
+	c.believe()
+	switch {
+	case c.over:
+	case c.ending != nil:
+		c.awaitEnd()
+	case !c.roll.begun:
+		c.awaitReady()
+	default:
+		c.nameSilence()
 	}
 }
 
@@ -392,9 +376,7 @@ func (c *Controller) nameSilence() {
 // finished, later tasks are left in the queue.
 func (c *Controller) Interrupt(fx *Effects) {
 	c.fx = fx
-	if c.ending == nil {
-		c.draining = true
-	}
+	c.draining = c.draining || c.ending == nil
 }
 
 // Training reports whether a task that visits items is out: what counts as training time.

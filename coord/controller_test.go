@@ -57,7 +57,28 @@ func newDesk(d coord.Driver, leaseMillis int64) *desk {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})}
 }
 
-// said is what the controller has sent since the last call, one line a message.
+// ready lets the nodes of clients say so.
+func (d *desk) ready(list ...wire.Address) {
+	for _, a := range list {
+		d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Ready{}}}, &d.fx)
+	}
+}
+
+func (d *desk) beat(list ...wire.Address) {
+	for _, a := range list {
+		d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Beat{}}}, &d.fx)
+	}
+}
+
+// ticks tells the time every half second up to a moment, while some nodes beat.
+func (d *desk) ticks(from, to int64, beating ...wire.Address) {
+	for now := from; now <= to; now += 500 {
+		d.Tick(now, &d.fx)
+		d.beat(beating...)
+	}
+}
+
+// said is what the controller has sent since the last call, one line a message; signs of life are left out.
 func (d *desk) said() []string {
 	var lines []string
 	for _, e := range d.fx.Envelopes {
@@ -72,6 +93,7 @@ func (d *desk) said() []string {
 			}
 		case *wire.End:
 			lines = append(lines, fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone))
+		case *wire.Beat:
 		default:
 			lines = append(lines, fmt.Sprintf("%v: %T", e.To, m))
 		}
@@ -154,25 +176,149 @@ func TestAnOverlapEndsTheJob(t *testing.T) {
 	}
 }
 
-func TestASilentClientIsDeclaredGone(t *testing.T) {
+func TestASilentNodeIsDeclaredGone(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 1000)
+	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
 	d.Tick(900, &d.fx)
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Beat{}}}, &d.fx)
+	d.beat(clients[0])
 	d.Tick(1500, &d.fx)
+	d.beat(clients[0])
 	expect(t, d.said(),
 		`lane 0 of node 0: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
 		`node 1: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
 		`node 2: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`)
 	d.closed(lanes[0], 0, 0)
-	d.Tick(2000, &d.fx)
+	d.ticks(2000, 3500, clients[0])
 	if d.fx.Outcome != nil {
 		t.Fatal("node 1 has not closed yet, and may")
 	}
-	d.Tick(2600, &d.fx)
+	d.Tick(3600, &d.fx)
 	if d.fx.Outcome == nil {
-		t.Error("the end waits for ever for a client that says nothing")
+		t.Error("the end waits for ever for a node that lives and says nothing")
+	}
+}
+
+func TestTheFirstTasksWaitForAllNodes(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 1000)
+	d.Start(&d.fx)
+	d.ready(clients[0], clients[0]) // the same twice is one
+	d.ticks(500, 4000, clients[0])  // who is not ready has no lease yet
+	if got := d.said(); len(got) != 0 || d.fx.Outcome != nil {
+		t.Fatalf("before all are ready, said %q", got)
+	}
+	expect(t, d.fx.Notices, "the job waits for node 2 to be ready since 2.0 s", "the job waits for node 2 to be ready since 4.0 s")
+	d.ready(clients[1])
+	if got := d.said(); len(got) != 2 || !strings.HasPrefix(got[0], "node 1: run split 0 clock 0") {
+		t.Errorf("when all are ready, said %q", got)
+	}
+	d.Tick(4900, &d.fx)
+	d.ready(clients[1]) // again: nothing follows
+	d.beat(clients...)
+	if got := d.said(); len(got) != 0 {
+		t.Errorf("later, said %q", got)
+	}
+}
+
+func TestSignsOfLifeGoToEveryOtherNode(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 1000)
+	d.ready(clients...)
+	d.Tick(500, &d.fx)
+	var to []string
+	for _, e := range d.fx.Envelopes {
+		if _, ok := e.Message.(*wire.Beat); ok {
+			to = append(to, e.To.String())
+		}
+	}
+	expect(t, to, clients[0].String(), clients[1].String())
+}
+
+func TestABrokenConnectionWaitsForABetterReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		died bool
+		want string
+	}{
+		"none comes":       {false, "node 2 is gone: EOF"},
+		"its process died": {true, "node 2 died: signal: killed"},
+	} {
+		d := newDesk(&rounds{want: 2}, 10_000)
+		d.ready(clients...)
+		d.Start(&d.fx)
+		d.ticks(500, 500, clients...)
+		d.said()
+		d.Broken(2, "node 2 is gone: EOF")
+		d.ticks(1000, 1000, clients...)
+		if got := d.said(); len(got) != 0 {
+			t.Errorf("%s: at once, said %q", name, got)
+		}
+		if c.died {
+			d.Lost(2, "node 2 died: signal: killed", &d.fx)
+		}
+		d.ticks(1500, 1500, clients...)
+		if got := d.said(); len(got) != 3 || !strings.Contains(got[0], c.want) {
+			t.Errorf("%s: said %q", name, got)
+		}
+		expect(t, d.fx.Losses, c.want)
+	}
+}
+
+func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 10_000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	d.said()
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Severed{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
+	d.ticks(500, 2500, clients...)
+	if got := d.said(); len(got) != 0 {
+		t.Errorf("at once, said %q", got)
+	}
+	d.ticks(3000, 3000, clients...)
+	if got := d.said(); len(got) != 3 || !strings.Contains(got[0], `"node 1 lost its connection to node 2: reset" gone [2]`) {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestANodeThatFallsSilentWhileTheStateIsCollectedIsLost(t *testing.T) {
+	d := newDesk(&rounds{want: 1}, 1000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.done(2, 0)
+	for _, a := range slices.Concat(lanes, clients) {
+		d.closed(a, 0, 0)
+	}
+	if d.fx.Outcome == nil {
+		t.Fatal("no outcome")
+	}
+	d.ticks(500, 2000, clients[0])
+	if len(d.fx.Losses) != 1 || !strings.Contains(d.fx.Losses[0], "node 2 has been silent for 1.5 s") {
+		t.Errorf("losses %q", d.fx.Losses)
+	}
+}
+
+func TestWhoKeepsTheJobFromEndingIsNamed(t *testing.T) {
+	d := newDesk(&rounds{want: 1}, 5000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.done(2, 0)
+	d.closed(clients[0], 0, 0)
+	d.ticks(500, 4000, clients...)
+	expect(t, d.fx.Notices, "the end of the job waits for the last word of lane 0 of node 0, node 2 since 2.5 s")
+}
+
+func TestAControllerThatSleptBlamesNobody(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 1500)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	d.ticks(500, 1000, clients...)
+	d.said()
+	d.Tick(60_000, &d.fx) // what came meanwhile is still queued
+	d.beat(clients...)
+	d.ticks(60_500, 62_000, clients...)
+	if got := d.said(); len(got) != 0 {
+		t.Errorf("said %q", got)
 	}
 }
 
@@ -220,6 +366,7 @@ func TestAnOldGenerationEndsTheJob(t *testing.T) {
 
 func TestALostNodeIsNotWaitedFor(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 1000)
+	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
 	d.Lost(2, "node 2 died: signal: killed", &d.fx)
@@ -253,22 +400,11 @@ func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
 
 func TestSilenceIsNamedOnce(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 10_000)
+	d.ready(clients...)
 	d.Start(&d.fx)
-	beat := func(clients ...wire.Address) {
-		for _, a := range clients {
-			d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Beat{}}}, &d.fx)
-		}
-	}
-	d.Tick(1900, &d.fx)
-	beat(clients[0])
-	for now := int64(2000); now < 6000; now += 500 {
-		d.Tick(now, &d.fx)
-		beat(clients[0])
-	}
-	beat(clients[1])
-	d.Tick(6100, &d.fx)
-	beat(clients[0])
-	d.Tick(8200, &d.fx)
+	d.ticks(500, 6000, clients[0])
+	d.beat(clients[1])
+	d.ticks(6500, 8500, clients[0])
 	expect(t, d.fx.Notices, "node 2 has been silent for 2.5 s; after 10.0 s it is declared gone",
-		"node 2 has been silent for 2.7 s; after 10.0 s it is declared gone")
+		"node 2 has been silent for 2.5 s; after 10.0 s it is declared gone")
 }

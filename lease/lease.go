@@ -1,45 +1,81 @@
 // Package lease judges who is alive, given heartbeats and ticks.
 //
-// Add every node that must beat, report each beat with its time, and ask Expired on ticks. Times are
-// milliseconds of a clock that the caller reads; the package reads none. A lease only decides whom to
-// suspect; what a suspect may still do is decided by generations.
+// Add every node that must beat, report each beat with its time, call Tick a few times a second, and ask
+// Expired. Times are milliseconds of a clock that the caller reads; the package reads none. A caller that
+// slept blames nobody: what came meanwhile is still in its queues. A lease only decides whom to suspect;
+// what a suspect may still do is decided by generations.
 package lease
 
-import "bellows"
+import (
+	"slices"
 
-// Table is the set of leases that one controller grants.
+	"bellows"
+	"bellows/planted"
+)
+
+// Table is the set of leases that one node grants.
 type Table struct {
-	ttlMillis int64
-	nodes     []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
-	last      []int64
+	ttlMillis  int64
+	tickMillis int64            // of the last Tick
+	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
+	last       []int64
+	named      []bool // the silence since last has been
 }
 
 // NewTable makes an empty table of leases that last ttlMillis after each beat.
 func NewTable(ttlMillis int64) *Table { return &Table{ttlMillis: ttlMillis} }
 
-// Add grants a node its first lease.
+// sleepMillis is how far apart two ticks are when the caller has slept between them. It is several times the
+// interval of ticks, and short beside a lease.
+const sleepMillis = 1000
+
+// Tick tells the time, and returns how long the caller has slept since the last Tick: every lease is longer
+// by that, since beats that came meanwhile may not have been reported yet.
+func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
+	gap := nowMillis - t.tickMillis
+	t.tickMillis = nowMillis
+	if gap <= sleepMillis || planted.On(planted.SleeperBlames) {
+		return 0
+	}
+	for i := range t.last {
+		t.last[i] = min(t.last[i]+gap, nowMillis)
+	}
+	return gap
+}
+
+// Add grants a node its first lease, or another after Remove. A node that has one keeps it.
 func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
-	t.nodes, t.last = append(t.nodes, n), append(t.last, nowMillis)
+	if !slices.Contains(t.nodes, n) {
+		t.nodes, t.last, t.named = append(t.nodes, n), append(t.last, nowMillis), append(t.named, false)
+	}
+}
+
+// Remove forgets a node: nothing is expected of it any more.
+func (t *Table) Remove(n bellows.NodeID) {
+	if i := slices.Index(t.nodes, n); i >= 0 {
+		t.nodes, t.last, t.named = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1), slices.Delete(t.named, i, i+1)
+	}
 }
 
 // Beat renews a node's lease.
 func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
 	for i, m := range t.nodes {
 		if m == n {
-			t.last[i] = max(t.last[i], nowMillis)
+			t.last[i], t.named[i] = max(t.last[i], nowMillis), false
 		}
 	}
 }
 
-// Quietest is the node that has been silent the longest, the first in the order of Add among equals.
-func (t *Table) Quietest(nowMillis int64) (n bellows.NodeID, silentMillis int64) {
-	silentMillis = -1
+// Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
+// once; ask again until it finds none.
+func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
 	for i, at := range t.last {
-		if nowMillis-at > silentMillis {
-			n, silentMillis = t.nodes[i], nowMillis-at
+		if nowMillis-at > patienceMillis && !t.named[i] {
+			t.named[i] = true
+			return t.nodes[i], nowMillis - at, true
 		}
 	}
-	return n, max(0, silentMillis)
+	return 0, 0, false
 }
 
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been

@@ -102,15 +102,6 @@ func (c *Cluster) lanes() []wire.Address {
 	return list
 }
 
-// others are the nodes but for node 0.
-func (c *Cluster) others() []bellows.NodeID {
-	list := []bellows.NodeID{}
-	for _, m := range c.Members[1:] {
-		list = append(list, m.Node)
-	}
-	return list
-}
-
 // workers are the nodes that run tasks.
 func (c *Cluster) workers() []bellows.NodeID {
 	var list []bellows.NodeID

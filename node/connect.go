@@ -15,6 +15,9 @@ import (
 // redialEvery is how long a node waits before it dials again one that does not listen yet.
 const redialEvery = 20 * time.Millisecond
 
+// joinNotice is how long the others may be waited for before they are named, and named again.
+const joinNotice = 2 * time.Second
+
 // Connect joins a node to all others of its cluster: it dials those of lower number, which may still be
 // on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends,
 // naming who is missing; notice is told of a wait that lasts. The connections come by node, nil for the
@@ -51,7 +54,7 @@ func accept(ctx context.Context, l transport.Listener, self bellows.NodeID, conn
 		if missing == "" {
 			return nil
 		}
-		short, cancel := context.WithTimeout(ctx, noticeMillis*time.Millisecond)
+		short, cancel := context.WithTimeout(ctx, joinNotice)
 		conn, err := l.Accept(short)
 		late := short.Err() != nil
 		cancel()

@@ -68,7 +68,7 @@ func (f *fleet) start(program string, args []string, seat seat) error {
 		c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
 		var err error
 		if c.in, err = c.cmd.StdinPipe(); err == nil {
-			err = c.cmd.Start()
+			err = withSlack(c.cmd.Start)
 		}
 		if err != nil {
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)

@@ -136,7 +136,7 @@ func (l *lead) gather(whole bool) error {
 		case e := <-l.asked:
 			l.surrender(e)
 		case d := <-deaths:
-			l.tell(loss{node: d.Node, reason: d.Reason})
+			l.tell(loss{node: d.Node, reason: d.Reason, died: true})
 		case now := <-ticker.C:
 			if now.After(late) {
 				return bellows.Errorf(bellows.Lost, "collect the model", "", "after %v not all nodes have sent their part", gatherWait)

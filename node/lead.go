@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"bellows"
@@ -50,10 +48,6 @@ type lead struct {
 	fx         coord.Effects
 	interrupt  interrupted
 	outcome    chan *coord.Outcome
-	ready      map[bellows.NodeID]bool // nodes that have said so; the controller starts when all have
-	started    bool
-	named      int64 // when late nodes were last named
-	losses     []loss
 	gathering  *gathering
 
 	busy    time.Time     // when training last began; zero while no training task is out
@@ -62,22 +56,15 @@ type lead struct {
 
 // What the shell tells the controller's actor, in the queue with what others send it.
 type (
-	tick struct{ wire.Message }
-	// loss says that a node cannot be reached any more, and from when on that is believed: a better reason
-	// may come until then.
+	start struct{ wire.Message }
+	tick  struct{ wire.Message }
+	// loss says that a node cannot be reached any more: its process has died, or its connection has ended.
 	loss struct {
 		wire.Message
 		node   bellows.NodeID
 		reason string
-		due    int64 // milliseconds
+		died   bool
 	}
-)
-
-// How long a broken connection waits for a better reason: that the process died, or, where two other nodes
-// have lost each other, that one of them is lost to node 0 too.
-const (
-	brokenMillis  = 1000
-	severedMillis = 3000
 )
 
 // tell puts a word of the shell into the controller's queue.
@@ -85,7 +72,7 @@ func (l *lead) tell(m wire.Message) { l.bus.send(controllerAddress, controllerAd
 
 // disconnected is told by the mesh that a node's connection has ended.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
-	l.tell(loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err), due: l.millis() + brokenMillis})
+	l.tell(loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err)})
 }
 
 // step is the controller's step, and carries out its effects. It is an actor's step: never two at a
@@ -100,12 +87,8 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 			rest = append(rest, e)
 		}
 	}
-	if len(rest) > 0 && l.started { // before, there are signs of life only
+	if len(rest) > 0 {
 		l.controller.Step(rest, &l.fx)
-	}
-	if !l.started && len(l.ready) == len(l.cluster.Members) {
-		l.started = true
-		l.controller.Start(&l.fx)
 	}
 	l.account()
 	for _, e := range l.fx.Epochs {
@@ -115,6 +98,9 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)
+	}
+	for _, reason := range l.fx.Losses {
+		l.gathering.fail(reason)
 	}
 	if l.fx.Outcome != nil {
 		l.outcome <- l.fx.Outcome
@@ -126,61 +112,27 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 // take handles what is for the shell itself.
 func (l *lead) take(e wire.Envelope) bool {
 	switch m := e.Message.(type) {
-	case *wire.Ready:
-		l.ready[e.From.Node] = true
 	case *wire.Notice:
 		l.notice(m.Sentence)
-	case *wire.Severed:
-		l.losses = append(l.losses, loss{node: m.Node, reason: m.Reason, due: l.millis() + severedMillis})
 	case *wire.Slab:
 		l.gathering.take(m)
 	case *wire.Collected:
 		l.gathering.end(m)
 	case loss:
-		l.losses = append(l.losses, m)
-		l.believe()
+		if m.died {
+			l.controller.Lost(m.node, m.reason, &l.fx)
+		} else {
+			l.controller.Broken(m.node, m.reason)
+		}
+	case start:
+		l.controller.Start(&l.fx)
 	case tick:
 		l.controller.Tick(l.millis(), &l.fx)
-		l.believe()
-		l.awaitReady()
 	default:
 		return false
 	}
 	return true
 }
-
-// believe acts on the losses that are due: they end the job, or the gathering of its state.
-func (l *lead) believe() {
-	now := l.millis()
-	l.losses = slices.DeleteFunc(l.losses, func(o loss) bool {
-		if o.due > now {
-			return false
-		}
-		l.started = true // a job that has ended does not start
-		l.controller.Lost(o.node, o.reason, &l.fx)
-		l.gathering.fail(o.reason)
-		return true
-	})
-}
-
-// awaitReady names the nodes that keep the job from starting.
-func (l *lead) awaitReady() {
-	now := l.millis()
-	if l.started || now < l.named+noticeMillis {
-		return
-	}
-	l.named = now
-	var late []string
-	for _, m := range l.cluster.Members {
-		if !l.ready[m.Node] {
-			late = append(late, fmt.Sprintf("node %d", m.Node))
-		}
-	}
-	l.notice(fmt.Sprintf("the job waits for %s to be ready since %.1f s", strings.Join(late, ", "), float64(now)/1000))
-}
-
-// noticeMillis is how long the start may be waited for before it is named, and named again.
-const noticeMillis = 2000
 
 // account stops and starts the clock of training.
 func (l *lead) account() {
@@ -209,7 +161,7 @@ func (l *lead) computed() time.Duration {
 
 // run drives the job to its end.
 func (l *lead) run(ctx context.Context) (*Result, error) {
-	l.bus.send(clientAddress(0), controllerAddress, &wire.Ready{})
+	l.tell(start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	done, deaths := ctx.Done(), l.opt.Deaths
@@ -226,7 +178,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 			l.interrupt.Store(true)
 			done = nil
 		case d := <-deaths:
-			l.tell(loss{node: d.Node, reason: d.Reason})
+			l.tell(loss{node: d.Node, reason: d.Reason, died: true})
 		case <-ticker.C:
 			l.tick()
 		}

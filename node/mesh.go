@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"bellows"
 	"bellows/transport"
@@ -24,8 +25,9 @@ type mesh struct {
 
 // peer is another node.
 type peer struct {
-	node bellows.NodeID
-	conn transport.Conn
+	node  bellows.NodeID
+	conn  transport.Conn
+	heard atomic.Uint64 // frames that have come
 
 	mu      sync.Mutex
 	queue   []wire.Envelope
@@ -153,6 +155,7 @@ func (m *mesh) read(p *peer) {
 	var in wire.Outbox
 	for {
 		h, payload, err := p.conn.ReadFrame()
+		p.heard.Add(1)
 		if err == nil {
 			err = m.take(p, h, payload, &in)
 		}

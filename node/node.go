@@ -150,9 +150,9 @@ func (p *process) addController() {
 	if p.mesh == nil {
 		leaseMillis = 0 // where nobody can be silent
 	}
-	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), ready: map[bellows.NodeID]bool{},
+	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1),
 		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis, Watched: p.cluster.others()}),
+			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis}),
 		gathering: newGathering(p)}
 	p.bus.add(controllerAddress, p.lead.step)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/train"
 	"bellows/transport"
 	"bellows/wire"
@@ -20,7 +21,11 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if err != nil {
 		return err
 	}
-	s := &member{process: p, gone: make(chan error, len(c.Members))}
+	if opt.LeaseMillis == 0 {
+		opt.LeaseMillis = leaseDefault.Milliseconds()
+	}
+	s := &member{process: p, gone: make(chan error, 2), watch: lease.NewTable(leaderLeases * opt.LeaseMillis)}
+	s.watch.Add(0, 0)
 	m.start(p.bus, s.disconnected)
 	return s.run(ctx)
 }
@@ -28,8 +33,14 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 // member is the shell of a node that does not lead.
 type member struct {
 	*process
-	gone chan error // node 0 is lost
+	gone  chan error // node 0 is lost: its connection has ended, or it is silent
+	watch *lease.Table
+	heard uint64 // frames from node 0 at the last tick
 }
+
+// leaderLeases is how many leases long node 0 may be silent before the others give it up. Without it none of
+// them can go on, so that nothing is gained by haste.
+const leaderLeases = 3
 
 // disconnected is told by the mesh that a node's connection has ended. Node 0 decides what follows from
 // the loss of others; here it is only told.
@@ -90,10 +101,21 @@ func (s *member) over() bool {
 	}
 }
 
+// tick says that this node lives, and watches over node 0, which does the same.
 func (s *member) tick() {
+	now := s.millis()
 	if s.runner != nil {
-		s.runner.Tick(s.millis())
-		return
+		s.runner.Tick(now)
+	} else {
+		s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Beat{})
 	}
-	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Beat{})
+	s.watch.Tick(now)
+	if heard := s.mesh.peers[0].heard.Load(); heard != s.heard {
+		s.heard = heard
+		s.watch.Beat(0, now)
+	}
+	if _, silent, found := s.watch.Expired(now); found {
+		s.watch.Remove(0)
+		s.gone <- fmt.Errorf("it has been silent for %.1f s", float64(silent)/1000)
+	}
 }

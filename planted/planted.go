@@ -52,19 +52,93 @@ const (
 	RelayWithoutRows        // server: subscribers are told a newer version without the rows
 	SubscribedToLess        // client: rows that nobody subscribed to are joined with those of a new subscription
 	AckEarly                // session: an envelope is acknowledged before it has come
+	SleeperBlames           // lease: a node that slept blames the others for it
+	ReadyByCount            // coord: nodes that are ready are counted by their messages
+	RumourIgnored           // coord: a connection that broke does not end the job
+	EndingUnwatched         // coord: who falls silent while the job ends is waited for
+	DoneAfterEnd            // coord: a done that comes after the end is recorded
+	GoneAwaited             // coord: lanes are not told who cannot pass the end on
+	KeepBeforeRecords       // coord: lanes keep the tables before they have the last records
+	StalenessAfterTask      // coord: a change of staleness follows the tasks that are to see it
+	QueueForgotten          // coord: tasks that an interruption left in the queue are not dispatched again
+	StalenessForgotten      // coord: a changed staleness does not survive an interruption
+	OldLeaseAccepted        // server: a lease's end for another generation is accepted
+	ClockMarkLost           // server: a clock that completes under a lease never becomes visible
+	ResumedAtZero           // server: a lane that resumes does not know which clocks are complete
+	SlotsNotSaved           // store: an image lacks the memory of the rule
+	EndNotPassedOn          // client: lanes are not told that nothing more comes
+	SilentAfterEnd          // client: no sign of life is given while the job ends
+	HeldByAnyone            // client: a lane's word that it holds its part counts twice
 	ReservedSaved           // store: an image has rows whose updates never committed
 	UntouchedZero           // store: a key that no update has touched reads as zeros, not as its start
 	KeysUnchecked           // client: rows are taken to be in the cache although some of their keys are not
 	Bugs                    // the number of bugs, None included
 )
 
-var names = [Bugs]string{"none", "duplicate-delivered", "gap-skipped", "no-resend", "done-after-first",
-	"stale-cache", "own-updates-forgotten", "own-updates-twice", "staleness-plus-one", "version-ignored",
-	"overlap-accepted", "generation-unchecked", "applied-when-held", "visible-when-recorded",
-	"held-applied-at-end", "commit-overstated", "lease-shared", "sum-by-arrival",
-	"push-twice", "cap-without-floor", "room-forgotten", "commit-under-lease",
-	"read-under-lease", "copy-forgotten", "keep-at-once", "leased-out-dropped", "full-uncounted", "number-when-visible", "join-across-own",
-	"later-clock-shared", "own-commit-forgotten", "failure-ignored", "cousins-merged", "silence-ignored", "old-done-accepted", "dispatch-blind",
-	"gone-not-told", "done-passed-unheld", "relay-forgotten", "relay-without-rows", "subscribed-to-less", "ack-early", "reserved-saved", "untouched-zero", "keys-unchecked"}
+// names say each bug as reports do, in the order above.
+var names = [Bugs]string{
+	"none",
+	"duplicate-delivered",
+	"gap-skipped",
+	"no-resend",
+	"done-after-first",
+	"stale-cache",
+	"own-updates-forgotten",
+	"own-updates-twice",
+	"staleness-plus-one",
+	"version-ignored",
+	"overlap-accepted",
+	"generation-unchecked",
+	"applied-when-held",
+	"visible-when-recorded",
+	"held-applied-at-end",
+	"commit-overstated",
+	"lease-shared",
+	"sum-by-arrival",
+	"push-twice",
+	"cap-without-floor",
+	"room-forgotten",
+	"commit-under-lease",
+	"read-under-lease",
+	"copy-forgotten",
+	"keep-at-once",
+	"leased-out-dropped",
+	"full-uncounted",
+	"number-when-visible",
+	"join-across-own",
+	"later-clock-shared",
+	"own-commit-forgotten",
+	"failure-ignored",
+	"cousins-merged",
+	"silence-ignored",
+	"old-done-accepted",
+	"dispatch-blind",
+	"gone-not-told",
+	"done-passed-unheld",
+	"relay-forgotten",
+	"relay-without-rows",
+	"subscribed-to-less",
+	"ack-early",
+	"sleeper-blames",
+	"ready-by-count",
+	"rumour-ignored",
+	"ending-unwatched",
+	"done-after-end",
+	"gone-awaited",
+	"keep-before-records",
+	"staleness-after-task",
+	"queue-forgotten",
+	"staleness-forgotten",
+	"old-lease-accepted",
+	"clock-mark-lost",
+	"resumed-at-zero",
+	"slots-not-saved",
+	"end-not-passed-on",
+	"silent-after-end",
+	"held-by-anyone",
+	"reserved-saved",
+	"untouched-zero",
+	"keys-unchecked",
+}
 
 func (b Bug) String() string { return names[b] }

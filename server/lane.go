@@ -262,7 +262,7 @@ func (l *Lane) checkPush(m *wire.Push) error {
 		}
 	}
 	for i := range m.Leases {
-		if _, err := l.part(m.Leases[i].Pair); err != nil {
+		if _, err := l.part(m.Leases[i].Pair); err != nil && !planted.On(planted.OldLeaseAccepted) {
 			return err
 		}
 	}
@@ -527,6 +527,9 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // Resume continues after the clocks that a saved run had completed.
 func (l *Lane) Resume(complete []bellows.Clock) error {
+	if planted.On(planted.ResumedAtZero) {
+		return nil
+	}
 	err := l.progress.Restore(complete)
 	for _, p := range l.owned {
 		p.reached = l.progress.Complete()

@@ -12,12 +12,25 @@ type watermarks [2][countRows][splitsMax]int32
 // mustSee is how many clocks of every split the task must see in a table (P4 and Litz).
 func (s *script) mustSee(t bellows.TableID) [splitsMax]bellows.Clock {
 	need := s.w.oracle.doneAt[s.w.oracle.dispatched[s.unit.Split][s.unit.Clock]]
-	if bound := s.w.bound(t, s.unit.Clock); bound != table.Async {
-		for i := range need {
+	bound := s.w.bound(t, s.unit.Clock)
+	for i := range need {
+		switch bound {
+		case table.Async:
+		case table.BSP: // only whole clocks are visible
+			need[i] = s.unit.Clock
+		default:
 			need[i] = max(need[i], s.unit.Clock-bellows.Clock(bound))
 		}
 	}
 	return need
+}
+
+// maySee is how many clocks of every split the task may see in a table.
+func (s *script) maySee(t bellows.TableID) [splitsMax]bellows.Clock {
+	if s.w.bound(t, s.unit.Clock) == table.BSP {
+		return s.mustSee(t)
+	}
+	return *s.w.oracle.done()
 }
 
 // checkSum holds a row of sums, which is BSP, against the model, bit by bit.
@@ -73,10 +86,7 @@ func among(got [2]float32, list []version) bool {
 // checkColumns holds a row of counts or free against the model: the task's own column exactly (P2), the
 // others between what the task must see and what is recorded, and never back (P3).
 func (s *script) checkColumns(t bellows.TableID, row int, values []float32) {
-	need, known := s.mustSee(t), *s.w.oracle.done()
-	if s.w.bound(t, s.unit.Clock) == table.BSP {
-		known = need
-	}
+	need, known := s.mustSee(t), s.maySee(t)
 	seen := &s.k.seen[s.unit.Split][t-counts][row]
 	for split := range s.w.job.splits {
 		n := int32(values[split])
@@ -113,6 +123,11 @@ func (s *script) checkState(row int, held, added float32) {
 	o := s.w.oracle
 	versions := o.parts[row/stateRows]
 	known := o.dispatched[s.unit.Split][s.unit.Clock]
+	if s.w.bound(state, s.unit.Clock) == table.BSP {
+		if known = 0; s.unit.Clock > 0 {
+			known = o.clockAt[s.unit.Clock-1]
+		}
+	}
 	found := false
 	for _, v := range versions[at(versions, known):] {
 		found = found || v.values[row%stateRows] == held
@@ -120,7 +135,7 @@ func (s *script) checkState(row int, held, added float32) {
 	if !found {
 		s.w.violated("leases: %v reads state[%d,0] = %v, which no version from commit %d on is: %v", s, row, held, known, versions)
 	}
-	least, most := s.mustSee(state), *o.done()
+	least, most := s.mustSee(state), s.maySee(state)
 	own := s.unit.Clock
 	if s.added[state] {
 		own++
@@ -140,7 +155,7 @@ func (s *script) checkTotal(row int, got float32, least, most *[splitsMax]bellow
 func (s *script) checkSlab(p bellows.PartitionID, v []float32) {
 	o := s.w.oracle
 	want := last(o.parts[p]).values
-	least, most := s.mustSee(state), *o.done()
+	least, most := s.mustSee(state), s.maySee(state)
 	for i := range stateRows {
 		if v[i*stateWidth] != want[i] {
 			s.w.violated("leases: %v leases state/p%d with %v in row %d; the last lease left %v", s, p, v[i*stateWidth], i, want[i])

@@ -26,6 +26,7 @@ type driver struct {
 	next     [splitsMax]bellows.Clock
 	done     [splitsMax]bellows.Clock // clocks committed
 	finished int                      // tasks
+	before   int                      // of these, in earlier lives of the job
 	kept     bellows.CommitNumber     // 0: none
 	finish   bool
 }
@@ -81,11 +82,29 @@ func (d *driver) betweenStrata(c coord.Completion, to *coord.Dispatcher) {
 		d.happened[stalenessTurned] = true
 		to.SetStaleness(counts, d.turnTo)
 		if d.turnTo == table.BSP {
-			d.oracle.barrierFrom = c.Commit
+			d.oracle.barrier, d.oracle.barrierFrom = true, c.Commit
 		}
 	}
 }
 
-func (d *driver) Save() []float64 { return []float64{float64(d.finished)} }
+// Save is how far the driver is: what it has dispatched and what has been committed, split by split.
+func (d *driver) Save() []float64 {
+	var state []float64
+	for s := range d.job.splits {
+		state = append(state, float64(d.next[s]), float64(d.done[s]))
+	}
+	return state
+}
 
-func (d *driver) Restore([]float64) error { return fmt.Errorf("sim: schedules do not resume") }
+// Restore goes on from there. Tasks that were dispatched and did not begin are the controller's to remember.
+func (d *driver) Restore(state []float64) error {
+	if len(state) != 2*d.job.splits {
+		return fmt.Errorf("sim: the saved driver has %d numbers, not %d", len(state), 2*d.job.splits)
+	}
+	for s := range d.job.splits {
+		d.next[s], d.done[s] = bellows.Clock(state[2*s]), bellows.Clock(state[2*s+1])
+		d.finished += int(d.done[s])
+	}
+	d.before = d.finished
+	return nil
+}

@@ -4,95 +4,159 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/sim/internal/parcel"
-	"bellows/wire"
 )
 
 // fault is a kind of thing that goes wrong.
 type fault int
 
-// The faults. The last five end the job; the others must not show.
+// The faults. Those from kill on end the job; the others must not show.
 const (
 	drop      fault = iota // a packet is lost
 	duplicate              // a packet arrives twice
 	late                   // a packet takes much longer than others
 	reorder                // a packet arrives before one that was sent earlier
 	cut                    // a link loses everything for a while, in one direction
-	pause                  // a node stops for less than a lease and goes on as if nothing had happened
-	replay                 // a lane gets a push again, or one of an older generation, from a node of the past
+	reset                  // all that is under way between two nodes is lost; their sessions go on
+	pause                  // a node stops, for less than the others wait for it, and goes on as if nothing had happened
+	replay                 // an actor gets a message again, or one of an older generation, from a node of the past
 	kill                   // a task ends in an error
-	crash                  // a node stops for good
-	hush                   // a node is not heard for more than a lease, and comes back
+	crash                  // a node stops for good: its process dies, or its host vanishes
+	stop                   // a node stops for longer than the others wait for it, and wakes
+	hush                   // a node is not heard by node 0 for more than a lease, and comes back
+	halfOpen               // a link loses everything from now on, in one direction
+	sever                  // a stream ends, with all that is under way
+	garble                 // a frame is damaged on its way
 	forge                  // the controller gets a Done again, or one of an older generation
-	interrupt              // the user wants out
+	interrupt              // the user wants out; the job goes on later, from its image
 	faultKinds
 )
 
-var faultNames = [faultKinds]string{"drop", "duplicate", "late", "reorder", "cut", "pause", "replay", "kill", "crash", "hush",
-	"forge", "interrupt"}
+var faultNames = [faultKinds]string{"drop", "duplicate", "late", "reorder", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
+	"hush", "half-open", "sever", "garble", "forge", "interrupt"}
 
 func (f fault) String() string { return faultNames[f] }
+
+// possible reports whether a fault can strike in a phase of a job at all.
+func possible(f fault, p phase) bool {
+	switch p {
+	case joining: // nothing has run yet
+		return f != kill && f != replay && f != forge
+	case collecting: // nothing runs any more
+		return f != kill && f != replay && f != forge && f != interrupt
+	}
+	return true
+}
 
 // plan is a fault to come: when a node has been in a phase for some events.
 type plan struct {
 	fault fault
-	node  bellows.NodeID
+	node  bellows.NodeID // whose work is in the phase
 	phase phase
 	skip  int
+}
+
+// party is what a node has in the job.
+type party int
+
+// The parties that whole nodes belong to.
+const (
+	leading  party = iota // it is node 0
+	working               // it has a client and no lanes
+	serving               // it has lanes and no client
+	complete              // it has both
+	parties
+)
+
+var partyNames = [parties]string{"node 0", "client", "lanes", "client and lanes"}
+
+func (n *node) party() party {
+	switch {
+	case n.id == 0:
+		return leading
+	case n.worker == nil:
+		return serving
+	case len(n.lanes) == 0:
+		return working
+	}
+	return complete
 }
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
 	plans   []plan
 	covered [faultKinds][phases]bool
-	ends    []string // a fragment for each reason for which the job may end
-	push    wire.Envelope
-	done    wire.Envelope
+	struck  [faultKinds][parties]bool // of the faults that strike whole nodes
+	ends    []string                  // a fragment for each reason for which the job may end
+	memory  memory
 }
 
-// drawPlans plans up to three faults that must not show, and in three schedules of five one that ends the job,
-// with perhaps another while it ends.
+// drawPlans plans up to three faults that must not show. A fifth of the schedules has no others: the job must finish.
+// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
+// begins, or while its state is collected.
 func (s *schedule) drawPlans() {
-	for range s.rng.IntN(4) {
-		s.plan(cut+fault(s.rng.IntN(3)), phase(s.rng.IntN(int(phases))))
+	harmless := []fault{cut, pause, replay, pause}
+	if !s.streams {
+		harmless = append(harmless, reset, reset)
 	}
-	if s.rng.IntN(5) < 2 {
+	for range s.rng.IntN(4) {
+		s.plan(harmless[s.rng.IntN(len(harmless))], anyPhase)
+	}
+	switch n := s.rng.IntN(24); {
+	case n < 5:
+		return
+	case n < 8:
+		s.plan(s.fatal(), collecting)
+		return
+	case n < 9:
+		s.plan(s.fatal(), joining)
 		return
 	}
-	s.plan(s.fatal(), phase(s.rng.IntN(int(theEnd))))
-	switch s.rng.IntN(4) {
-	case 0:
-		s.plan(kill, theEnd)
-	case 1:
+	short := [...]phase{doneUnderWay, leaseHeld}
+	if s.rng.IntN(4) == 0 {
+		s.plan(s.fatal(), short[s.rng.IntN(len(short))])
+	} else {
+		s.plan(s.fatal(), phase(s.rng.IntN(int(theEnd))))
+	}
+	switch s.rng.IntN(8) {
+	case 0, 1, 2:
 		s.plan(s.fatal(), theEnd)
+	case 3, 4:
+		s.plan(kill, theEnd)
+	case 5:
+		s.plan(s.fatal(), joining)
 	}
 }
 
 // fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
-func (s *schedule) fatal() fault { return kill + fault(max(0, s.rng.IntN(6)-1)) }
+func (s *schedule) fatal() fault {
+	list := []fault{kill, kill, crash, stop, hush, halfOpen, forge, interrupt}
+	if s.streams {
+		list = append(list, sever, sever, sever, garble, garble, garble)
+	}
+	return list[s.rng.IntN(len(list))]
+}
+
+// anyPhase lets plan draw one.
+const anyPhase = phase(-1)
 
 func (s *schedule) plan(f fault, p phase) {
-	node := bellows.NodeID(0)
-	for node == 0 || !s.hasClient(node) {
-		node = bellows.NodeID(s.rng.IntN(s.nodeCount))
+	if p == anyPhase {
+		p = phase(s.rng.IntN(int(phases)))
 	}
+	if !possible(f, p) {
+		return
+	}
+	node := s.clientAt[s.rng.IntN(len(s.clientAt))].Node
 	most := 10 // doublings
 	switch {
-	case p == theEnd:
+	case p == collecting || f == kill && p == theEnd:
+		most = 3
+	case p >= theEnd:
 		most = 5
 	case f >= kill:
 		most = 8
 	}
 	s.plans = append(s.plans, plan{f, node, p, s.rng.IntN(1 << s.rng.IntN(most+1))})
-}
-
-func (s *schedule) hasClient(n bellows.NodeID) bool {
-	for _, c := range s.clientAt {
-		if c.Node == n {
-			return true
-		}
-	}
-	return false
 }
 
 // consider fires the plans whose time has come.
@@ -116,7 +180,7 @@ func (w *world) consider() {
 func (w *world) strike(f fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
 	for _, n := range nodes {
-		if n.crashed {
+		if n.done() {
 			continue
 		}
 		for p := range phases {
@@ -127,33 +191,32 @@ func (w *world) strike(f fault, nodes ...*node) {
 	}
 }
 
+// fire lets a planned fault strike: the node whose work is in the phase, or another one with which it works.
 func (w *world) fire(p plan) {
 	n := w.nodes[p.node]
-	if n.crashed {
+	if n.done() {
 		return
 	}
+	w.note("%v strikes, node %d in %v", p.fault, p.node, p.phase)
 	w.strike(p.fault, n)
-	w.note("%v strikes node %d in %v", p.fault, p.node, p.phase)
+	w.moved()
 	switch p.fault {
 	case cut:
 		w.cut(n, 100+w.rng.Int64N(500))
-	case pause:
-		if w.rng.IntN(2) == 0 {
-			n = w.nodes[w.rng.IntN(len(w.nodes))]
-		}
-		n.pausedUntil = max(n.pausedUntil, w.now+20+w.rng.Int64N(500))
+	case reset, sever:
+		w.reset(p.fault, n)
 	case replay:
 		w.replay()
 	case kill:
 		n.worker.kill(n.worker.victim())
-	case crash:
-		n.crashed, n.gone = true, true
-		w.mayEnd("node %d has been silent", n.id)
-		if w.now%2 == 1 {
-			w.mourn(n)
-		}
+	case pause, crash, stop:
+		w.halt(p.fault, w.victim(n))
 	case hush:
 		w.hush(n)
+	case halfOpen:
+		w.halfOpen(n)
+	case garble:
+		w.garble(n)
 	case forge:
 		w.forge()
 	case interrupt:
@@ -163,15 +226,22 @@ func (w *world) fire(p plan) {
 	}
 }
 
-// mourn tells the controller of a crash before the silence does, as a connection does that breaks.
-func (w *world) mourn(n *node) {
-	reason := fmt.Sprintf("node %d died", n.id)
-	w.mayEnd("%s", reason)
-	w.after(1+w.now%300, w.nodes[0], func() {
-		w.happened[deathTold] = true
-		w.controller.Lost(n.id, reason, &w.fx)
-		w.obey()
-	})
+// victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are
+// struck as often as others.
+func (w *world) victim(n *node) *node {
+	if w.rng.IntN(2) == 0 {
+		return n
+	}
+	var others []*node
+	for _, o := range w.nodes {
+		if !o.done() && o.hosts() {
+			others = append(others, o)
+			if o.party() == serving {
+				others = append(others, o, o)
+			}
+		}
+	}
+	return others[w.rng.IntN(len(others))]
 }
 
 // mayEnd allows the job to end for a reason that contains the sentence.
@@ -179,99 +249,27 @@ func (w *world) mayEnd(format string, args ...any) {
 	w.faults.ends = append(w.faults.ends, fmt.Sprintf(format, args...))
 }
 
-// cut silences one direction between a node and another, mostly what it says to a lane.
-func (w *world) cut(n *node, millis int64) {
-	other := w.lanes[w.rng.IntN(len(w.lanes))].node
-	if other == n || w.rng.IntN(4) == 0 {
-		other = w.nodes[(int(n.id)+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)]
-	}
-	if w.rng.IntN(4) == 0 {
-		n, other = other, n
-	}
-	l := n.links[other.id]
-	l.cutUntil = max(l.cutUntil, w.now+millis)
-}
-
-// hush makes a node unheard for longer than its lease: it stops, or only its words are lost.
-func (w *world) hush(n *node) {
-	until := w.now + leaseMillis + 2*beatEvery + w.rng.Int64N(800)
+// mayLose allows the job to end because a node is lost; without node 0, all others may give up.
+func (w *world) mayLose(n *node) {
 	n.gone = true
-	w.mayEnd("node %d has been silent", n.id)
-	if w.rng.IntN(2) == 0 {
-		n.pausedUntil = until
-		return
+	for _, how := range []string{"node %d has been silent", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
+		w.mayEnd(how, n.id)
 	}
-	n.links[0].cutUntil = until
-}
-
-// stranger is a node that is not, or no longer, of the job.
-const stranger = 99
-
-// remember keeps a copy of some push and some done for nodes of the past to send again.
-func (w *world) remember(e wire.Envelope) {
-	keep := &w.faults.push
-	if _, ok := e.Message.(*wire.Done); ok {
-		if e.To != controllerAddress {
-			return // its way goes on
-		}
-		keep = &w.faults.done
-	}
-	if keep.Message == nil || w.rng.IntN(3) == 0 {
-		*keep = e
-		keep.Message = parcel.Clone(e.Message)
+	for _, o := range w.nodes {
+		o.severed = o.severed || n.id == 0 || o == n
 	}
 }
 
-// replay gives a lane a push for the second time, or one that names an older generation.
-func (w *world) replay() {
-	e := w.faults.push
-	if e.Message == nil {
-		return
-	}
-	m := parcel.Clone(e.Message).(*wire.Push)
-	e.Message = m
-	if w.rng.IntN(2) == 0 {
-		e.From.Node = stranger
-		m.Flush.Client = stranger
-		for i := range m.Chunks {
-			m.Chunks[i].Generation--
+// mayPart allows two nodes to lose each other. Node 0 hears of it or is one of them.
+func (w *world) mayPart(a, b *node) {
+	a.gone, b.gone = true, true
+	w.mayEnd("node %d lost its connection to node %d:", a.id, b.id)
+	w.mayEnd("node %d lost its connection to node %d:", b.id, a.id)
+	for _, pair := range [2][2]*node{{a, b}, {b, a}} {
+		if leader, other := pair[0], pair[1]; leader.id == 0 {
+			other.severed = true
+			w.mayEnd("node %d has been silent", other.id)
+			w.mayEnd("node %d is gone", other.id)
 		}
-		for i := range m.Leases {
-			m.Leases[i].Generation--
-		}
-	}
-	w.forged(e)
-}
-
-// forge gives the controller a done for the second time, or one that names an older generation.
-func (w *world) forge() {
-	e := w.faults.done
-	if e.Message == nil {
-		return
-	}
-	m := parcel.Clone(e.Message).(*wire.Done)
-	e.Message = m
-	if !w.ledger.done[m.Flush] || w.rng.IntN(2) == 0 {
-		if len(m.Pairs) == 0 {
-			return
-		}
-		for i := range m.Pairs {
-			m.Pairs[i].Generation--
-		}
-	}
-	w.mayEnd("refused")
-	w.forged(e)
-}
-
-func (w *world) forged(e wire.Envelope) {
-	w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
-}
-
-// answerForged checks what a node of the past is told.
-func (w *world) answerForged(e wire.Envelope) {
-	_, ok := e.Message.(*wire.Refused)
-	w.happened[strangerRefused] = true
-	if !ok {
-		w.violated("P5: a push of an older generation is answered by %s", describe(e.Message))
 	}
 }

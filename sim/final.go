@@ -3,6 +3,7 @@ package sim
 import (
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"bellows"
@@ -23,14 +24,15 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	}
 }
 
-// checkEnd holds what is left when the job is over against the model.
+// checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the
+// commits that it knows, whoever woke up late (P11).
 func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkAudit()
 	if w.violation != "" {
 		return
 	}
-	if w.outcome.Reason == "" {
+	if w.outcome != nil && w.outcome.Reason == "" {
 		w.checkFinished()
 	}
 	whole := true
@@ -39,33 +41,82 @@ func (w *world) checkEnd() {
 			whole = false
 			continue
 		}
-		if l.Applied() != w.outcome.Commits {
-			w.violated("P1: %v ended at commit %d of %d", l.address, l.Applied(), w.outcome.Commits)
+		n := l.Applied()
+		if int(n) > len(w.oracle.log) {
+			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.log))
+			return
+		}
+		if l.closed && n != w.outcomeCommits() {
+			w.violated("P1: %v closed at commit %d of %d", l.address, n, w.outcomeCommits())
 			return
 		}
 		w.checkLane(l)
 	}
-	if !whole {
+	if !whole || !w.collecting.whole {
 		w.bits = 0
 	}
 }
 
-// checkReason allows a job to finish, or to end for a fault that has struck.
-func (w *world) checkReason() {
-	r := w.outcome.Reason
-	if r == "" {
-		return
-	}
-	for _, allowed := range w.faults.ends {
-		if strings.Contains(r, allowed) {
-			return
+// checkClosed sees, at the outcome, that no lane was given up that could still say its last word: a lane waits for
+// nobody who is lost.
+func (w *world) checkClosed() {
+	lost := 0
+	for _, n := range w.nodes {
+		if n.gone {
+			lost++
 		}
 	}
-	w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
+	for _, l := range w.lanes {
+		if lost <= w.losses && l.told && !l.closed && !l.node.gone && l.node.pausedUntil < w.now-lateMax {
+			w.violated("P8: the job is over, and %v, which was told, waits for somebody", l.address)
+		}
+	}
+}
+
+// checkSilenceNamed sees that a node whose silence ends the job was named before (P8).
+func (w *world) checkSilenceNamed() {
+	who, silent := strings.CutSuffix(strings.SplitAfter(w.outcome.Reason, " has been silent for ")[0], " for ")
+	if silent && !slices.ContainsFunc(w.named, func(n string) bool { return strings.HasPrefix(n, who) }) {
+		w.violated("P8: %q, which nobody had said before", w.outcome.Reason)
+	}
+}
+
+// outcomeCommits is how many commits counted when the controller ended the job.
+func (w *world) outcomeCommits() bellows.CommitNumber {
+	if w.outcome == nil { // node 0 died before it could say so
+		return bellows.CommitNumber(len(w.oracle.log))
+	}
+	return w.outcome.Commits
+}
+
+// checkReason allows a job to finish, or to end for a fault that has struck, and its state to be lost likewise.
+func (w *world) checkReason() {
+	leader := w.nodes[0]
+	if w.outcome == nil {
+		if !leader.gone {
+			w.violated("P8: node 0 left without an outcome")
+		}
+		return
+	}
+	for _, r := range []string{w.outcome.Reason, w.collecting.lost} {
+		if r != "" && !w.allowed(r) {
+			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
+		}
+	}
+	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.collecting.whole && w.collecting.lost == "" && !leader.crashed {
+		w.violated("P8: node 0 left while the state was on its way")
+	}
+}
+
+func (w *world) allowed(reason string) bool {
+	return slices.ContainsFunc(w.faults.ends, func(may string) bool { return strings.Contains(reason, may) })
 }
 
 // checkAudit sees that all that was sent is accounted for, wherever all could say their last word.
 func (w *world) checkAudit() {
+	if w.outcome == nil {
+		return
+	}
 	c := &w.outcome.Counts
 	for _, n := range w.nodes {
 		if n.gone {
@@ -100,8 +151,8 @@ func (w *world) checkFinished() {
 			w.violated("staleness: %d reads were %d clocks behind in a job of %d", n, clocks, w.job.clocks)
 		}
 	}
-	if reads < int64(w.driver.finished) {
-		w.violated("staleness: %d reads were counted in %d tasks of at least one", reads, w.driver.finished)
+	if tasks := w.driver.finished - w.driver.before; reads < int64(tasks) {
+		w.violated("staleness: %d reads were counted in %d tasks of at least one", reads, tasks)
 	}
 }
 
@@ -110,9 +161,10 @@ func (w *world) checkLane(l *lane) {
 	for ref := range w.owned(l) {
 		w.checkPartition(l, ref)
 	}
-	if w.outcome.Reason != "" {
+	if w.outcome == nil || w.outcome.Reason != "" || !l.told {
 		return
 	}
+	w.checkStillKept(l)
 	if l.kept != w.driver.kept {
 		w.violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.kept)
 	}
@@ -136,7 +188,7 @@ func (w *world) checkKept(l *lane) {
 			w.compareWords(l.address, ref, im, l.kept)
 			continue
 		}
-		w.compare(l, ref, im.Values, l.kept)
+		w.compare(l.address, ref, im.Values, l.kept)
 	}
 }
 
@@ -170,18 +222,18 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		w.compareWords(l.address, ref, &im, l.Applied())
 		return
 	}
-	w.compare(l, ref, im.Values, l.Applied())
+	w.compare(l.address, ref, im.Values, l.Applied())
 	w.hash(ref, im.Values)
 }
 
 // compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).
-func (w *world) compare(l *lane, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
+func (w *world) compare(at wire.Address, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
 	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
 	width := w.job.schemas[ref.Table].Width
 	want := w.oracle.table(ref.Table, n)[int(first)*width : int(end)*width]
 	for i, v := range got {
 		if math.Float32bits(v) != math.Float32bits(want[i]) {
-			w.violated("P1: %v has value %d of %v = %v; commits up to %d make it %v", l.address, i, ref, v, n, want[i])
+			w.violated("P1: %v has value %d of %v = %v; commits up to %d make it %v", at, i, ref, v, n, want[i])
 			return
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	weights                        // BSP or SSP, rule sgd or adagrad
 	counts                         // SSP, int32, a column for each split
 	free                           // async, float32, a column for each split
-	state                          // async, leased: a partition for each split
+	state                          // async or BSP, leased: a partition for each split
 	words                          // BSP, SSP or async, sparse, float32, a column for each split
 	tables
 )
@@ -71,8 +71,9 @@ func newJob(shape uint64) *job {
 			Consistency: table.SSP(rng.IntN(3)), Init: table.Init{Kind: table.Fixed, Low: 1}},
 		counts: {Name: "counts", Rows: countRows, Width: j.splits, DType: table.Int32, Partitions: 1 + rng.IntN(3),
 			Consistency: table.SSP(1 + rng.IntN(3))},
-		free:  {Name: "free", Rows: freeRows, Width: j.splits, Partitions: 1 + rng.IntN(2), Consistency: table.Async},
-		state: {Name: "state", Rows: stateRows * j.splits, Width: stateWidth, Partitions: j.splits, Consistency: table.Async},
+		free: {Name: "free", Rows: freeRows, Width: j.splits, Partitions: 1 + rng.IntN(2), Consistency: table.Async},
+		state: {Name: "state", Rows: stateRows * j.splits, Width: stateWidth, Partitions: j.splits,
+			Consistency: []table.Consistency{table.Async, table.Async, table.BSP}[rng.IntN(3)]},
 	}
 	j.countPrefix = j.newPrefix(countRows, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
 		return j.amount(counts, s, c, row)

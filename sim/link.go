@@ -1,23 +1,58 @@
 package sim
 
 import (
+	"fmt"
+
 	"bellows/session"
 	"bellows/sim/internal/parcel"
 	"bellows/wire"
 )
 
-// link is one node's end of its connection with another: a session end, and the unreliable way there.
+// link is one node's end of its connection with another, and the way there. There are two kinds of networks. On a
+// lossy one packets are lost, repeated and reordered, and a session mends that. On one of streams a connection
+// loses nothing and keeps order, until it ends, with all that is under way: as transport promises.
 type link struct {
-	w        *world
-	from, to *node
-	back     *link // the other end
-	end      session.End
-	weather  weather
-	cutUntil int64 // packets sent before are lost
-	latest   int64 // when the last packet so far arrives
-	packets  []session.Packet
-	arrived  []wire.Envelope
+	w         *world
+	from, to  *node
+	back      *link // the other end
+	weather   weather
+	muteUntil int64 // what is sent before is lost
+	dead      bool  // this end is closed: nothing is sent or taken any more
+	told      bool  // and its node knows
+	epoch     int   // of the connection: what was under way when it was reset does not arrive
+
+	// On a lossy network.
+	end     session.End
+	sent    uint64 // envelopes
+	acked   uint64 // of these
+	stalled int64  // milliseconds in which nothing new was acknowledged
+	latest  int64  // when the last packet so far arrives
+	packets []session.Packet
+	arrived []wire.Envelope
+
+	// On a network of streams.
+	pipe   []frame
+	doomed bool // what is sent is lost: something before it was
+	garble bool // the next frame is damaged on its way
 }
+
+// frame is something under way on a stream.
+type frame struct {
+	envelope wire.Envelope
+	fin      bool // the other end has closed
+	damaged  bool
+}
+
+// How long a peer may take no byte until a connection is given up: on streams, as transport.Config has it, from the
+// first lost byte on; on a lossy network, where a stopped peer acknowledges nothing, longer than any stop that
+// somebody else would judge.
+const (
+	streamStall = 3000
+	lossyStall  = 9000
+)
+
+// goodbye is how long a node needs to see that a connection has ended, when its actors have taken what came before.
+const goodbye = 3
 
 // connect joins every two nodes.
 func (w *world) connect() {
@@ -36,55 +71,85 @@ func (w *world) connect() {
 			}
 		}
 	}
-	w.after(resendEvery, nil, w.resend)
+	if !w.streams {
+		w.after(resendEvery, nil, w.resend)
+	}
 }
 
-// resend tells every session end the time.
+// send puts a message on its way.
+func (l *link) send(e wire.Envelope) {
+	switch {
+	case l.dead:
+	case l.w.streams:
+		l.write(frame{envelope: e})
+	default:
+		l.sent++
+		l.transmit(l.end.Send(e))
+	}
+}
+
+// resend tells every session end the time. An end that is not acknowledged for too long is given up.
 func (w *world) resend() {
 	for _, n := range w.nodes {
-		if n.crashed || n.pausedUntil > w.now {
+		if n.done() || n.pausedUntil > w.now {
 			continue
 		}
 		for _, l := range n.links {
-			if l != nil && !l.end.Idle() {
-				l.packets = l.end.Tick(l.packets[:0])
-				for _, p := range l.packets {
-					l.transmit(p)
-				}
+			if l != nil && !l.dead && !l.end.Idle() {
+				l.tick()
 			}
 		}
 	}
 	w.after(resendEvery, nil, w.resend)
 }
 
-func (l *link) send(e wire.Envelope) { l.transmit(l.end.Send(e)) }
+func (l *link) tick() {
+	if l.sent > l.acked {
+		if l.stalled += resendEvery; l.stalled > lossyStall {
+			l.breaks(fmt.Sprintf("it has taken no byte for %.1f s", float64(lossyStall)/1000))
+			return
+		}
+	}
+	l.packets = l.end.Tick(l.packets[:0])
+	for _, p := range l.packets {
+		l.transmit(p)
+	}
+}
+
+// mute reports whether what is sent now is lost.
+func (l *link) mute() bool { return l.w.now < l.muteUntil }
 
 // transmit puts a packet on its way, once, twice, or not at all.
 func (l *link) transmit(p session.Packet) {
 	w := l.w
-	if w.now < l.cutUntil {
+	if l.mute() {
 		w.strike(cut, l.from, l.to)
 		return
 	}
-	if w.chance(l.weather.drop) {
+	fair := w.now >= w.calmAt
+	if !fair && w.chance(l.weather.drop) {
 		w.strike(drop, l.from, l.to)
 		return
 	}
-	l.carry(p)
-	if w.chance(l.weather.duplicate) {
+	l.carry(p, fair)
+	if !fair && w.chance(l.weather.duplicate) {
 		w.strike(duplicate, l.from, l.to)
-		l.carry(p)
+		l.carry(p, fair)
 	}
 }
 
-// carry takes a packet to the other end in its time, which may be before that of packets sent earlier.
-func (l *link) carry(p session.Packet) {
-	w := l.w
-	delay := l.weather.delay
+func (l *link) delay() int64 {
+	d := l.weather.delay
 	if l.weather.jitter > 0 {
-		delay += w.rng.Int64N(l.weather.jitter + 1)
+		d += l.w.rng.Int64N(l.weather.jitter + 1)
 	}
-	if w.chance(l.weather.late) {
+	return d
+}
+
+// carry takes a packet to the other end in its time, which may be before that of packets sent earlier.
+func (l *link) carry(p session.Packet, fair bool) {
+	w, delay, epoch := l.w, l.delay(), l.epoch
+	if !fair && w.chance(l.weather.late) {
 		w.strike(late, l.from, l.to)
 		delay += 1 + w.rng.Int64N(lateMax)
 	}
@@ -92,15 +157,129 @@ func (l *link) carry(p session.Packet) {
 		w.strike(reorder, l.from, l.to)
 	}
 	l.latest = max(l.latest, w.now+delay)
-	w.after(delay, l.to, func() { l.back.receive(p) })
+	w.after(delay, l.to, func() {
+		if epoch == l.epoch && !l.back.dead {
+			l.back.receive(p)
+		}
+	})
 }
 
-// receive hands on what a packet makes deliverable, as copies.
+// receive hands on what a packet makes deliverable.
 func (l *link) receive(p session.Packet) {
+	if p.Ack > l.acked {
+		l.acked, l.stalled = p.Ack, 0
+	}
 	l.arrived = l.end.Receive(p, l.arrived[:0])
 	for _, e := range l.arrived {
-		l.w.verifySent(e)
+		l.deliver(e)
+	}
+}
+
+// deliver gives a message that has arrived at this end to its actor, as a copy.
+func (l *link) deliver(e wire.Envelope) {
+	w := l.w
+	if l.to.id == 0 {
+		l.from.heard++
+	}
+	sum := w.verifySent(e)
+	if w.codec {
+		e = w.recode(e)
+	} else {
 		e.Message = parcel.Clone(e.Message)
-		l.w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message)})
+	}
+	if a := w.actors[e.To]; a != nil && e.Message != nil {
+		a.put(letter{envelope: e, digest: sum})
+	}
+}
+
+// write puts a frame into a stream. What a mute that ends soon keeps back is only late.
+func (l *link) write(f frame) {
+	w := l.w
+	until := w.now
+	switch {
+	case l.doomed:
+		return
+	case l.mute() && l.muteUntil-w.now < streamStall:
+		w.strike(cut, l.from, l.to)
+		until = l.muteUntil
+	case l.mute(), l.to.vanished, l.back.dead && !f.fin:
+		l.doom()
+		return
+	}
+	if l.garble && !f.fin {
+		l.garble, f.damaged = false, true
+	}
+	l.pipe = append(l.pipe, f)
+	epoch := l.epoch
+	l.latest = max(l.latest, until+l.delay())
+	w.after(l.latest-w.now, l.to, func() {
+		if epoch == l.epoch {
+			l.arrive()
+		}
+	})
+}
+
+// doom loses a frame and all after it. This end learns of it: from the other one, if that has closed and can be heard,
+// else when nothing has been acknowledged for too long.
+func (l *link) doom() {
+	l.doomed = true
+	patience := int64(streamStall)
+	reason := fmt.Sprintf("it has taken no byte for %.1f s", float64(streamStall)/1000)
+	if !l.mute() && !l.back.mute() && !l.to.vanished {
+		patience, reason = 1+l.w.rng.Int64N(5), "connection reset by peer"
+	}
+	l.w.after(patience, l.from, func() { l.breaks(reason) })
+}
+
+// arrive takes the next frame out of the stream. One that does not decode ends the connection.
+func (l *link) arrive() {
+	f := l.pipe[0]
+	l.pipe = l.pipe[1:]
+	switch {
+	case l.back.dead:
+	case f.fin:
+		l.w.after(goodbye, l.to, func() { l.back.breaks("EOF") })
+	case f.damaged:
+		l.w.decodeDamaged(f.envelope)
+		l.back.breaks("a frame was refused")
+	default:
+		l.back.deliver(f.envelope)
+	}
+}
+
+// close ends this end in peace; on a stream the other end hears of it, after all that was sent.
+func (l *link) close() {
+	if l.dead {
+		return
+	}
+	if l.w.streams {
+		l.write(frame{fin: true})
+	}
+	l.dead = true
+}
+
+// breaks ends this end, and tells its node why.
+func (l *link) breaks(reason string) {
+	l.close()
+	if !l.told {
+		l.told = true
+		l.from.disconnected(l.to, reason)
+	}
+}
+
+// reset loses all that is under way between two nodes. On a lossy network their sessions go on; a stream ends.
+func (l *link) reset() {
+	for _, end := range [2]*link{l, l.back} {
+		end.epoch++
+		end.pipe = nil
+	}
+	if !l.w.streams {
+		return
+	}
+	for _, end := range [2]*link{l, l.back} {
+		end.dead = true
+		if !end.back.mute() {
+			l.w.after(1+l.w.rng.Int64N(5), end.from, func() { end.breaks("connection reset by peer") })
+		}
 	}
 }

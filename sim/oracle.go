@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -18,7 +19,8 @@ type oracle struct {
 	squares     []float32                           // adagrad's memory
 	rows        [weightRows][]version               // of weights, where it is not BSP
 	parts       [splitsMax][]version                // of state's column 0, per partition
-	barrierFrom bellows.CommitNumber                // counts is BSP from here on; 0: never
+	barrier     bool                                // counts has become BSP
+	barrierFrom bellows.CommitNumber                // by this commit
 	dispatched  [splitsMax][64]bellows.CommitNumber // what each task must see
 }
 
@@ -40,6 +42,22 @@ func newOracle(j *job) *oracle {
 		o.parts[p] = []version{{}}
 	}
 	return o
+}
+
+// again is the model of the same job in its next life, which goes on from here and counts its commits from 1.
+func (o *oracle) again() *oracle {
+	n := newOracle(o.job)
+	n.doneAt[0] = *o.done()
+	n.clockAt = make([]bellows.CommitNumber, len(o.clockAt))
+	n.weights, n.squares = slices.Clone(o.weights), slices.Clone(o.squares)
+	for r := range n.rows {
+		n.rows[r] = []version{{0, last(o.rows[r]).values}}
+	}
+	for p := range n.parts {
+		n.parts[p] = []version{{0, last(o.parts[p]).values}}
+	}
+	n.barrier = o.barrier
+	return n
 }
 
 // done is how many clocks each split has committed.
@@ -132,7 +150,7 @@ func (o *oracle) table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 		return o.states(n)
 	}
 	clocks := o.doneAt[n]
-	if t == counts && o.barrierFrom > 0 && n >= o.barrierFrom {
+	if t == counts && o.barrier && n >= o.barrierFrom {
 		for i := range clocks {
 			clocks[i] = o.complete(n)
 		}
@@ -148,10 +166,16 @@ func (o *oracle) table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 
 func (o *oracle) states(n bellows.CommitNumber) []float32 {
 	var v []float32
+	clocks := o.doneAt[n]
+	if o.job.schemas[state].Consistency == table.BSP {
+		for i := range clocks {
+			clocks[i] = o.complete(n)
+		}
+	}
 	for p := range o.job.splits {
 		x := o.parts[p][at(o.parts[p], n)].values
 		for i, value := range x {
-			v = append(v, value, float32(o.job.total(p*stateRows+i, &o.doneAt[n])))
+			v = append(v, value, float32(o.job.total(p*stateRows+i, &clocks)))
 		}
 	}
 	return v

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/wire"
 )
@@ -16,11 +18,14 @@ const (
 	doneUnderWay                // the client has told the controller, which does not know it yet
 	recordUnderWay              // the controller has recorded a flush and a lane does not know it
 	leaseHeld                   // a task has a lease
-	theEnd                      // the controller has said that the job is over, and not everybody knows
+	theEnd                      // the controller has said that the job is over, and not everybody has answered
+	collecting                  // the state is on its way to node 0
+	joining                     // not all nodes are ready
 	phases
 )
 
-var phaseNames = [phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending"}
+var phaseNames = [phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending",
+	"collecting", "joining"}
 
 func (p phase) String() string { return phaseNames[p] }
 
@@ -30,8 +35,13 @@ func (w *world) leave(n bellows.NodeID, p phase) { w.phases[n][p]-- }
 
 // in reports whether a node is in a phase.
 func (w *world) in(n bellows.NodeID, p phase) bool {
-	if p == theEnd {
-		return w.ending && w.over == 0
+	switch p {
+	case theEnd:
+		return w.ending && w.outcome == nil
+	case collecting:
+		return w.collecting.open > 0
+	case joining:
+		return !w.begun && !w.ending
 	}
 	return w.phases[n][p] > 0
 }
@@ -42,10 +52,17 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Push:
 		w.enter(e.From.Node, pushUnderWay)
 		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
+		if w.severalLanes(m) {
+			w.nodes[e.From.Node].worker.pushes(partAt{e.To, m.Flush})
+		}
 		w.remember(e)
-	case *wire.Done:
-		w.enter(e.From.Node, doneUnderWay)
+	case *wire.Done: // from its client, or passed on by a lane
+		w.enter(m.Flush.Client, doneUnderWay)
 		w.remember(e)
+	case *wire.Held:
+		w.remember(e)
+	case *wire.Dispatch:
+		w.begun = true
 	case *wire.Records:
 		for i := range m.List {
 			if err := w.oracle.record(&m.List[i]); err != nil {
@@ -57,9 +74,15 @@ func (w *world) sees(e wire.Envelope) {
 			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Units) > 1
 			w.enter(m.List[i].Flush.Client, recordUnderWay)
 		}
+		w.moved()
 	case *wire.End:
 		w.ending = true
 	}
+}
+
+// severalLanes reports whether parts of the push's flush are for other lanes too: then its lane says that it holds its own.
+func (w *world) severalLanes(m *wire.Push) bool {
+	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return w.route.Owner(p.Ref).Lane != w.route.Owner(m.Pairs[0].Ref).Lane })
 }
 
 // delivers takes note of a message that an actor is about to take.
@@ -70,11 +93,15 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Pull:
 		w.enter(e.From.Node, pullParked)
 	case *wire.Done:
-		w.leave(e.From.Node, doneUnderWay)
+		w.leave(m.Flush.Client, doneUnderWay)
 		w.ledger.done[m.Flush] = true
 	case *wire.Records:
 		for i := range m.List {
 			w.leave(m.List[i].Flush.Client, recordUnderWay)
+		}
+	case *wire.Dispatch:
+		if n := w.nodes[e.To.Node]; !n.ready && n.id != 0 {
+			w.violated("node %d is given tasks before it has said that it is ready", n.id)
 		}
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
@@ -110,6 +137,7 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 				}
 			}
 		case *wire.End:
+			w.lanes[i].heardEnd = true
 			w.lanes[i].told = w.lanes[i].told || e.From == controllerAddress
 		case *wire.Keep:
 			w.lanes[i].kept, w.lanes[i].look = m.Commit, true

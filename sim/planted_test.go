@@ -13,7 +13,7 @@ import (
 	"bellows/planted"
 )
 
-var mutantSeedsFlag = flag.Int("sim.mutants", 2000, "how many seeds may be played to detect a planted bug")
+var mutantSeedsFlag = flag.Int("sim.mutants", 10000, "how many seeds may be played to detect a planted bug")
 
 // detection is the first schedule that shows a planted bug.
 type detection struct {

@@ -1,63 +1,107 @@
 package sim
 
 // queue is virtual time: what happens when, in milliseconds. Events of one millisecond happen in the order
-// in which they were asked for.
+// in which they were asked for. Those of the next second lie in lists, one for each millisecond, which cost nothing to
+// put in order; the few that are later, in a heap.
 type queue struct {
 	now    int64
-	order  uint32
-	heap   []turn // a binary heap
+	order  uint64
+	near   [nearMillis]list // by the time modulo nearMillis
+	nearby int              // how many events lie there
+	heap   []uint32         // a binary heap of places in events
 	events []event
 	free   []uint32 // places in events
 }
 
+const nearMillis = 1024
+
 // event is something that happens at a node, or, without one, to the world. A crashed node's events
 // do not happen; a paused node's wait for its end.
 type event struct {
-	node *node
-	do   func()
+	node  *node
+	do    func()
+	at    int64
+	order uint64
+	next  uint32 // in its list: a place in events plus 1; 0: none
 }
 
-// turn is when an event is due, and its place in events.
-type turn struct {
-	at           int64
-	order, event uint32
-}
+// list is events of one millisecond, as places in events plus 1; 0: none.
+type list struct{ first, last uint32 }
 
-func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.order < b.order }
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.order < o.order }
 
 // after asks for something to happen at a node in so many milliseconds.
 func (q *queue) after(millis int64, n *node, do func()) {
+	q.order++
+	e := event{node: n, do: do, at: q.now + millis, order: q.order}
 	var place uint32
 	if last := len(q.free) - 1; last >= 0 {
 		place, q.free = q.free[last], q.free[:last]
-		q.events[place] = event{n, do}
+		q.events[place] = e
 	} else {
 		place = uint32(len(q.events))
-		q.events = append(q.events, event{n, do})
+		q.events = append(q.events, e)
 	}
-	q.order++
-	q.heap = append(q.heap, turn{q.now + millis, q.order, place})
-	q.rise(len(q.heap) - 1)
+	if millis >= nearMillis {
+		q.heap = append(q.heap, place)
+		q.rise(len(q.heap) - 1)
+		return
+	}
+	q.nearby++
+	l := &q.near[e.at%nearMillis]
+	if l.first == 0 {
+		l.first = place + 1
+	} else {
+		q.events[l.last-1].next = place + 1
+	}
+	l.last = place + 1
 }
 
 // next takes the next event and moves the time to it.
 func (q *queue) next() (event, bool) {
-	if len(q.heap) == 0 {
+	place := q.soonest()
+	switch {
+	case place == 0 && len(q.heap) == 0:
 		return event{}, false
+	case place == 0 || len(q.heap) > 0 && q.events[q.heap[0]].before(&q.events[place-1]):
+		place = q.pop() + 1
+	default:
+		l := &q.near[q.events[place-1].at%nearMillis]
+		l.first = q.events[place-1].next
+		q.nearby--
 	}
-	t := q.heap[0]
-	last := len(q.heap) - 1
-	q.heap[0], q.heap = q.heap[last], q.heap[:last]
-	q.sink()
-	q.now = t.at
-	e := q.events[t.event]
-	q.events[t.event] = event{}
-	q.free = append(q.free, t.event)
+	e := q.events[place-1]
+	q.events[place-1] = event{}
+	q.free = append(q.free, place-1)
+	q.now = e.at
 	return e, true
 }
 
+// soonest is the first event of the lists, plus 1; 0: they are empty. All of them are at most nearMillis away.
+func (q *queue) soonest() uint32 {
+	if q.nearby == 0 {
+		return 0
+	}
+	for at := q.now; ; at++ {
+		if first := q.near[at%nearMillis].first; first > 0 {
+			return first
+		}
+	}
+}
+
+// pop takes the first event of the heap.
+func (q *queue) pop() uint32 {
+	place := q.heap[0]
+	last := len(q.heap) - 1
+	q.heap[0], q.heap = q.heap[last], q.heap[:last]
+	q.sink()
+	return place
+}
+
+func (q *queue) less(i, j int) bool { return q.events[q.heap[i]].before(&q.events[q.heap[j]]) }
+
 func (q *queue) rise(i int) {
-	for i > 0 && q.heap[i].before(q.heap[(i-1)/2]) {
+	for i > 0 && q.less(i, (i-1)/2) {
 		up := (i - 1) / 2
 		q.heap[i], q.heap[up] = q.heap[up], q.heap[i]
 		i = up
@@ -68,7 +112,7 @@ func (q *queue) sink() {
 	for i := 0; ; {
 		least := i
 		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(q.heap) && q.heap[child].before(q.heap[least]) {
+			if child < len(q.heap) && q.less(child, least) {
 				least = child
 			}
 		}

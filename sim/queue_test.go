@@ -17,7 +17,7 @@ func TestQueue(t *testing.T) {
 	order := 0
 	ask := func() {
 		order++
-		a := asked{q.now + rng.Int64N(20), order}
+		a := asked{q.now + rng.Int64N([]int64{20, 20, 3 * nearMillis}[rng.IntN(3)]), order}
 		q.after(a.at-q.now, nil, func() { taken = append(taken, a) })
 	}
 	for range 500 {

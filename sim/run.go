@@ -18,9 +18,13 @@ type Report struct {
 	Millis    int64  // virtual time
 	Commits   int
 
+	Lives int // how often the job went on after an interruption
+
 	shape    uint64
 	bits     uint64                   // of the BSP tables at the end; 0: some are lost
 	covered  [faultKinds][phases]bool // which faults struck in which phases
+	struck   [faultKinds][parties]bool
+	streams  bool
 	happened [events]bool
 }
 
@@ -36,17 +40,25 @@ func Run(seed uint64, log io.Writer) (r Report) {
 		}
 		r = w.report(seed)
 	}()
-	w.run()
-	if w.violation == "" {
-		w.checkEnd()
+	for next := w; next != nil; next = w.again() {
+		w = next
+		w.run()
+		if w.violation == "" {
+			w.checkEnd()
+		}
 	}
 	return r
 }
 
 func (w *world) report(seed uint64) Report {
-	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.now, Commits: len(w.oracle.log),
-		shape: w.job.shape, bits: uint64(w.bits), covered: w.faults.covered, happened: w.happened}
-	if w.outcome != nil {
+	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.now, Commits: len(w.oracle.log), Lives: w.life + 1,
+		shape: w.job.shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.streams, happened: w.happened}
+	switch {
+	case w.outcome == nil:
+		r.Reason = "node 0 is gone"
+	case w.outcome.Reason == "" && w.collecting.lost != "":
+		r.Reason = w.collecting.lost
+	default:
 		r.Reason = w.outcome.Reason
 	}
 	return r
@@ -68,13 +80,17 @@ const (
 	strangerRefused                 // a push of an older generation was refused
 	tornRefused                     // a partition whose exclusive holder died was refused
 	deathTold                       // the controller was told of a crash before the silence told it
+	nodeNamed                       // the controller named who is silent, not ready, or keeps the job from ending
+	flushNamed                      // a client named a lane that does not hold its part
+	gaveUp                          // a node gave up on node 0
+	resumed                         // a job went on from its image after an interruption
 	events
 )
 
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
-	"death told"}
+	"death told", "node named", "flush named", "node 0 given up", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -15,6 +15,8 @@ type schedule struct {
 	nodeCount int // node 0 hosts the controller
 	laneAt    []wire.Address
 	clientAt  []wire.Address
+	readyAt   []int64 // per node, when it says that it is ready
+	drift     []int64 // per node, of its clock, in thousandths
 	drive     dispatching
 	ahead     int // clocks of a split dispatched at once
 	heldMax   int // bytes
@@ -24,7 +26,11 @@ type schedule struct {
 	turnAt   bellows.Clock // the stratum after which the staleness of counts changes
 	turnTo   table.Consistency
 
+	streams bool        // connections that lose nothing until they end; else packets that are lost
+	codec   bool        // messages pass through the codec of wire
 	weather [][]weather // [from][to]
+	calmAt  int64       // from here on no packet is lost, repeated or late
+	linger  int64       // how long node 0 keeps connections after a job that has failed
 	plans   []plan
 }
 
@@ -40,7 +46,8 @@ const lateMax = 200
 func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
 	s := &schedule{rng: rng, job: jobs[rng.IntN(shapes)](), keepFrom: never, turnAt: never}
-	s.drawTopology()
+	s.streams = rng.IntN(2) == 0
+	s.codec = rng.IntN(8) == 0
 	s.drive = []dispatching{running, pipelined, strata, strata}[rng.IntN(4)]
 	s.ahead = 1
 	if s.drive == pipelined {
@@ -53,12 +60,24 @@ func newSchedule(seed uint64) *schedule {
 		s.turnAt = bellows.Clock(rng.IntN(s.job.clocks - 1))
 		s.turnTo = []table.Consistency{table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(4)]
 	}
-	if rng.IntN(2) == 0 {
-		s.heldMax = 64 << rng.IntN(6)
+	s.drawLife()
+	return s
+}
+
+// drawLife decides where the job runs, from its beginning or from an image, and what befalls it there.
+func (s *schedule) drawLife() {
+	s.drawTopology()
+	s.heldMax = 0
+	if s.rng.IntN(2) == 0 {
+		s.heldMax = 64 << s.rng.IntN(6)
+	}
+	s.linger = 0
+	if s.rng.IntN(3) == 0 {
+		s.linger = s.rng.Int64N(4000)
 	}
 	s.drawWeather()
+	s.plans = nil
 	s.drawPlans()
-	return s
 }
 
 const never bellows.Clock = 1 << 20
@@ -71,9 +90,21 @@ func (s *schedule) bound(t bellows.TableID, c bellows.Clock) table.Consistency {
 	return s.job.schemas[t].Consistency
 }
 
+// driftMax is by how much a clock may be wrong, in thousandths: far more than real ones are.
+const driftMax = 50
+
 // drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
 func (s *schedule) drawTopology() {
 	s.nodeCount = 4 + s.rng.IntN(3)
+	s.laneAt, s.clientAt, s.readyAt, s.drift = nil, nil, nil, nil
+	for range s.nodeCount {
+		at := s.rng.Int64N(30)
+		if s.rng.IntN(40) == 0 {
+			at = s.rng.Int64N(2 * leaseMillis)
+		}
+		s.readyAt = append(s.readyAt, at)
+		s.drift = append(s.drift, s.rng.Int64N(2*driftMax+1)-driftMax)
+	}
 	for _, n := range s.rng.Perm(s.nodeCount)[:2+s.rng.IntN(2)] {
 		for i := range 1 + s.rng.IntN(2) {
 			s.laneAt = append(s.laneAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
@@ -86,6 +117,10 @@ func (s *schedule) drawTopology() {
 
 // drawWeather makes every link of its own kind, from none of a fault to much of it.
 func (s *schedule) drawWeather() {
+	s.weather, s.calmAt = nil, int64(never)
+	if s.rng.IntN(2) == 0 {
+		s.calmAt = s.rng.Int64N(2000)
+	}
 	worst := weather{drop: s.upTo(250), duplicate: s.upTo(200), late: s.upTo(60), delay: 1, jitter: int64(s.upTo(15))}
 	for range s.nodeCount {
 		row := make([]weather, s.nodeCount)

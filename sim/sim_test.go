@@ -9,16 +9,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"bellows"
 )
 
 var (
 	seedFlag      = flag.Uint64("sim.seed", 0, "play this one seed and print its trace")
-	schedulesFlag = flag.Int("sim.schedules", 0, "how many seeds to play, from 1 on; 0: 2000, or 300 with -short")
+	schedulesFlag = flag.Int("sim.schedules", 0, "how many seeds to play; 0: 10000, or 300 with -short")
+	firstFlag     = flag.Uint64("sim.first", 1, "the first of them")
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	debug.SetGCPercent(400) // a schedule leaves little behind
+	debug.SetGCPercent(3200) // a schedule leaves little behind
 	os.Exit(m.Run())
 }
 
@@ -29,7 +32,7 @@ func schedules() int {
 	case testing.Short():
 		return 300
 	}
-	return 2000
+	return 10000
 }
 
 // complain fails the test for a broken promise and says how to see it again.
@@ -65,86 +68,33 @@ func TestSchedules(t *testing.T) {
 		}
 		return
 	}
-	reports := play(1, schedules())
-	finished, failures := 0, 0
-	for _, r := range reports {
-		if r.Reason == "" {
-			finished++
-		}
-		if r.Violation != "" && failures < 10 {
-			failures++
-			complain(t, r)
+	var all tally
+	const batch = 1000
+	for played := 0; played < schedules(); played += batch {
+		for _, r := range play(*firstFlag+uint64(played), min(batch, schedules()-played)) {
+			all.add(t, &r)
 		}
 	}
-	if n := len(reports); finished < n/3 || finished > 9*n/10 {
-		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", finished, n)
-	}
-	t.Run("bits", func(t *testing.T) { sameBits(t, reports) })
-	t.Run("coverage", func(t *testing.T) { coverage(t, reports) })
+	all.judge(t)
 }
 
-// sameBits sees that every shape of job finished in several schedules, always with the same BSP tables (P7).
-func sameBits(t *testing.T, reports []Report) {
-	var bits [shapes]uint64
-	var times [shapes]int
-	for _, r := range reports {
-		if r.Reason != "" || r.bits == 0 {
-			continue
+// TestSizes sees that no schedule is smaller than the promises say: 2 servers, 3 clients, 4 partitions, 20 clocks.
+func TestSizes(t *testing.T) {
+	for seed := uint64(1); seed <= 2000; seed++ {
+		s := newSchedule(seed)
+		servers := map[bellows.NodeID]bool{}
+		for _, a := range s.laneAt {
+			servers[a.Node] = true
 		}
-		if times[r.shape]++; times[r.shape] == 1 {
-			bits[r.shape] = r.bits
+		partitions := 0
+		for i := range s.job.schemas {
+			cut := s.job.schemas[i].Cut()
+			partitions += cut.Len()
 		}
-		if r.bits != bits[r.shape] {
-			t.Errorf("seed %d: the BSP tables of shape %d end with other bits than before", r.Seed, r.shape)
-		}
-	}
-	for shape, n := range times {
-		if n < len(reports)/shapes/4 {
-			t.Errorf("shape %d finished in %d of %d schedules", shape, n, len(reports))
+		if len(servers) < 2 || len(s.clientAt) < 3 || partitions < 4 || s.job.clocks < 20 {
+			t.Errorf("seed %d has %d servers, %d clients, %d partitions, %d clocks", seed, len(servers), len(s.clientAt), partitions, s.job.clocks)
 		}
 	}
-}
-
-// coverage sees that each fault strikes in each phase, and that rare events happen, in at least one schedule
-// of a hundred; in few schedules, at all.
-func coverage(t *testing.T, reports []Report) {
-	least := 1
-	if len(reports) >= 1000 {
-		least = len(reports) / 100
-	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "schedules of %d in which a fault struck in a phase:\n%-10s", len(reports), "")
-	for p := range phases {
-		fmt.Fprintf(&table, " %16v", p)
-	}
-	for f := range faultKinds {
-		fmt.Fprintf(&table, "\n%-10v", f)
-		for p := range phases {
-			n := 0
-			for i := range reports {
-				if reports[i].covered[f][p] {
-					n++
-				}
-			}
-			fmt.Fprintf(&table, " %16d", n)
-			if n < least {
-				t.Errorf("%v struck in %v in %d of %d schedules", f, p, n, len(reports))
-			}
-		}
-	}
-	for e := range events {
-		n := 0
-		for i := range reports {
-			if reports[i].happened[e] {
-				n++
-			}
-		}
-		fmt.Fprintf(&table, "\n%-27v %d", e, n)
-		if n < least {
-			t.Errorf("%v: in %d of %d schedules", e, n, len(reports))
-		}
-	}
-	t.Log(table.String())
 }
 
 // TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's.

@@ -78,14 +78,11 @@ func pushWords(s *script) bool {
 
 // checkWord holds a row of words against the model, as checkColumns does.
 func (s *script) checkWord(row int, values []float32) {
-	need, known := s.mustSee(words), *s.w.oracle.done()
+	need, known := s.mustSee(words), s.maySee(words)
 	seen := &s.k.seenWords[s.unit.Split][row]
 	for split, v := range values {
 		n, added := int32(v)-wordStart, s.w.job.wordPrefix[split][row]
 		least, most := added[need[split]], added[known[split]]
-		if s.w.job.schemas[words].Consistency == table.BSP {
-			least, most = added[s.unit.Clock], added[s.unit.Clock]
-		}
 		if split == int(s.unit.Split) {
 			clocks := s.unit.Clock
 			if s.added[words] {

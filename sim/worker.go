@@ -2,6 +2,8 @@ package sim
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"bellows/client"
@@ -15,9 +17,17 @@ type worker struct {
 	client  *client.Client
 	fx      client.Effects
 	scripts []*script             // per split; nil: not here, or nothing runs
+	unheld  []unheld              // parts of flushes that lanes do not hold yet, as far as the node knows
 	seen    [splitsMax]watermarks // what each split's tasks have read
 
 	seenWords [splitsMax][wordRows][splitsMax]int32 // likewise
+}
+
+// unheld is a part of a flush that is on its way.
+type unheld struct {
+	part  partAt
+	since int64
+	named bool
 }
 
 func (w *world) addWorker(a wire.Address) {
@@ -27,20 +37,45 @@ func (w *world) addWorker(a wire.Address) {
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {
 		for _, e := range batch {
+			if m, held := e.Message.(*wire.Held); held {
+				k.holds(partAt{e.From, m.Flush})
+			}
 			k.client.Deliver(e, &k.fx)
 		}
 		k.obey()
 	})
-	w.after(w.rng.Int64N(beatEvery), k.node, k.tick)
 }
 
-func (k *worker) tick() {
-	if k.client.Ended() != nil {
-		return
-	}
-	k.client.Tick(k.w.now, &k.fx)
+func (k *worker) tick(now int64) {
+	k.client.Tick(now, &k.fx)
 	k.obey()
-	k.w.after(beatEvery, k.node, k.tick)
+	for _, u := range k.unheld {
+		k.checkNamed(u)
+	}
+}
+
+// checkNamed sees that a lane that does not hold its part for long is named (P8).
+func (k *worker) checkNamed(u unheld) {
+	if waited := k.w.now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.flush, waited, u.part.lane)
+	}
+}
+
+// pushes takes note of a part of a flush that leaves, for the first time or again.
+func (k *worker) pushes(at partAt) {
+	if !k.w.ledger.parts[at].held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
+		k.unheld = append(k.unheld, unheld{part: at, since: k.w.now})
+	}
+}
+
+// holds takes note of a lane's word that it holds a part.
+func (k *worker) holds(at partAt) {
+	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool {
+		if u.part == at {
+			k.checkNamed(u)
+		}
+		return u.part == at
+	})
 }
 
 // obey carries out what the client wants.
@@ -59,14 +94,26 @@ func (k *worker) obey() {
 	k.fx.Reset()
 }
 
+// notice takes note of who is named. Several tasks that wait for long share a sentence.
 func (k *worker) notice(sentence string) {
+	k.w.note("notice: %s", sentence)
+	if strings.HasPrefix(sentence, "flush ") {
+		k.w.happened[flushNamed] = true
+		for i := range k.unheld {
+			u := &k.unheld[i]
+			u.named = u.named || strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", u.part.flush, u.part.lane))
+		}
+		return
+	}
+	if !strings.Contains(sentence, " at lane ") {
+		k.w.violated("P8: a wait is named without whom it is for: %q", sentence)
+	}
 	for _, s := range k.scripts {
-		if s != nil && strings.HasPrefix(sentence, s.unit.String()) {
+		if s != nil && (strings.HasPrefix(sentence, s.unit.String()) || s.waiting && strings.HasSuffix(sentence, " wait too")) {
 			s.named = true
 			k.w.happened[waitNamed] = true
 		}
 	}
-	k.w.note("notice: %s", sentence)
 }
 
 func (k *worker) start(t *client.Task) {
@@ -98,7 +145,7 @@ func (k *worker) finish(s *script, err error) {
 
 // victim is a task that runs and could fail, or nil.
 func (k *worker) victim() *script {
-	if k.client.Ended() != nil || k.node.pausedUntil > k.w.now {
+	if k.client.Ended() != nil || k.node.stopped() {
 		return nil
 	}
 	for _, s := range k.scripts {

@@ -17,7 +17,8 @@ const (
 	resendEvery = 5
 	beatEvery   = 100
 	leaseMillis = 2600   // longer than the 2 s after which a wait must be named
-	deadline    = 120000 // a job that is not over by then hangs
+	stillMax    = 30000  // a job in which nothing has come about for so long hangs: every patience is shorter
+	deadline    = 120000 // a job that is not over by then hangs too
 	afterwards  = 300    // how long the world goes on when all is over, for what comes late
 )
 
@@ -34,12 +35,20 @@ type world struct {
 	fx         coord.Effects
 	driver     *driver
 	outcome    *coord.Outcome
-	over       int64 // when everybody had closed; 0: not yet
+	released   bool     // node 0 has let the others go
+	named      []string // the controller's notices
+	losses     int      // nodes that it knows to be lost
+	collecting collection
+	life       int         // how often the job has gone on after an interruption
+	before     *collection // what the life before has left; nil: none
+	over       int64       // when everybody had left; 0: not yet
+	movedAt    int64       // when something last came about
 
 	oracle *oracle
 	ledger ledger
 	faults faults
 	phases [][phases]int // per node
+	begun  bool          // tasks have been dispatched
 	ending bool          // the controller has said End
 
 	sum       parcel.Hash
@@ -50,25 +59,16 @@ type world struct {
 	violation string
 }
 
-// node is one process.
-type node struct {
-	id          bellows.NodeID
-	links       []*link // by node; nil: itself
-	worker      *worker // nil: no client here
-	crashed     bool
-	gone        bool // crashed, or declared gone
-	pausedUntil int64
-}
-
 // lane is a server lane and what the world has seen of it.
 type lane struct {
 	*server.Lane
-	address wire.Address
-	node    *node
-	told    bool // by the controller that the job is over
-	closed  bool
-	kept    bellows.CommitNumber // what its images show; 0: it has none
-	look    bool                 // at its images, after the step
+	address  wire.Address
+	node     *node
+	told     bool // by the controller that the job is over
+	closed   bool
+	heardEnd bool                 // from anybody
+	kept     bellows.CommitNumber // what its images show; 0: it has none
+	look     bool                 // at its images, after the step
 }
 
 // actor is one state machine's mailbox.
@@ -91,10 +91,18 @@ type letter struct {
 }
 
 func newWorld(seed uint64, log io.Writer) *world {
-	w := &world{schedule: newSchedule(seed), actors: map[wire.Address]*actor{}, sent: map[wire.Message]uint64{}, log: log}
+	w := &world{schedule: newSchedule(seed), log: log}
 	w.oracle = newOracle(w.job)
+	w.driver = &driver{schedule: w.schedule}
+	w.build()
+	return w
+}
+
+// build makes the nodes and actors that the schedule decides on.
+func (w *world) build() {
+	w.actors, w.sent = map[wire.Address]*actor{}, map[wire.Message]uint64{}
 	for i := range w.nodeCount {
-		w.nodes = append(w.nodes, &node{id: bellows.NodeID(i)})
+		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.schedule.drift[i]})
 	}
 	w.phases = make([][phases]int, len(w.nodes))
 	w.connect()
@@ -110,7 +118,6 @@ func newWorld(seed uint64, log io.Writer) *world {
 		w.addWorker(a)
 	}
 	w.faults.plans = w.schedule.plans
-	return w
 }
 
 var controllerAddress = wire.Address{Role: wire.Controller}
@@ -127,11 +134,12 @@ func (w *world) addLanes() {
 			panic(err)
 		}
 		at := &lane{Lane: l, address: a, node: w.nodes[a.Node]}
+		at.node.lanes = append(at.node.lanes, at)
 		w.lanes = append(w.lanes, at)
 		var out wire.Outbox
 		w.addActor(a, func(batch []wire.Envelope) {
 			w.beforeLane(i, batch)
-			l.Step(batch, &out)
+			l.Step(w.surrenders(at, batch), &out)
 			w.afterLane(i, out.Envelopes)
 			w.post(at.node, &out)
 		})
@@ -139,34 +147,13 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addController() {
-	w.driver = &driver{schedule: w.schedule, oracle: w.oracle, violated: w.violated, happened: &w.happened}
+	w.driver.oracle, w.driver.violated, w.driver.happened = w.oracle, w.violated, &w.happened
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.laneAt, Clients: w.clientAt,
 		Route: w.route, Items: w.job.items, Driver: w.driver, LeaseMillis: leaseMillis})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
-		w.controller.Step(batch, &w.fx)
+		w.controller.Step(w.collected(batch), &w.fx)
 		w.obey()
 	})
-	w.after(0, w.nodes[0], func() {
-		w.controller.Start(&w.fx)
-		w.obey()
-		w.tickController()
-	})
-}
-
-// obey carries out what the controller wants.
-func (w *world) obey() {
-	if w.fx.Outcome != nil {
-		w.outcome = w.fx.Outcome
-		w.note("outcome %q after %d commits", w.outcome.Reason, w.outcome.Commits)
-	}
-	w.post(w.nodes[0], &w.fx.Outbox)
-	w.fx.Reset()
-}
-
-func (w *world) tickController() {
-	w.controller.Tick(w.now, &w.fx)
-	w.obey()
-	w.after(beatEvery, w.nodes[0], w.tickController)
 }
 
 // post takes an actor's mail: straight to its receiver on the same node, else to the link.
@@ -191,6 +178,9 @@ func (w *world) post(from *node, out *wire.Outbox) {
 
 // put leaves mail for an actor, which takes all it has at once, soon.
 func (a *actor) put(l letter) {
+	if a.node.done() {
+		return
+	}
 	a.inbox = append(a.inbox, l)
 	if !a.awake {
 		a.awake = true
@@ -222,46 +212,50 @@ func (a *actor) wake() {
 	clear(batch)
 }
 
-// verifySent compares a message that arrives from another node with what was sent.
-func (w *world) verifySent(e wire.Envelope) {
-	if sum := parcel.Digest(e.Message); sum != w.sent[e.Message] {
+// verifySent compares a message that arrives from another node with what was sent, and returns its digest.
+func (w *world) verifySent(e wire.Envelope) uint64 {
+	sum := parcel.Digest(e.Message)
+	if sum != w.sent[e.Message] {
 		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
 	}
+	return sum
 }
 
-// run lets everything happen until the job is over, a promise is broken, or the deadline has passed.
+// moved notes that something has come about which others may have waited for.
+func (w *world) moved() { w.movedAt = w.now }
+
+// run lets everything happen until the job is over, a promise is broken, or it hangs.
 func (w *world) run() {
+	for _, n := range w.nodes {
+		n.begin()
+	}
 	for w.violation == "" {
 		e, ok := w.next()
 		switch {
-		case !ok || w.now > deadline:
+		case w.over > 0 && (!ok || w.now > w.over+afterwards):
+			return
+		case !ok || w.now > deadline || w.now > w.movedAt+stillMax:
 			w.violated("P8: the job hangs: %s", w.hanging())
 			return
-		case w.over > 0 && w.now > w.over+afterwards:
-			return
-		case e.node != nil && e.node.crashed:
+		case e.node != nil && e.node.done():
 			continue
 		case e.node != nil && e.node.pausedUntil > w.now:
+			w.movedAt = max(w.movedAt, e.node.pausedUntil)
 			w.after(e.node.pausedUntil-w.now, e.node, e.do)
 			continue
 		}
 		e.do()
 		w.consider()
-		if w.over == 0 && w.outcome != nil && w.allClosed() {
+		if w.over == 0 && w.allLeft() {
 			w.over = w.now
 		}
 	}
 }
 
-// allClosed reports whether every actor that still can has heard that the job is over.
-func (w *world) allClosed() bool {
-	for _, l := range w.lanes {
-		if !l.told && !l.node.crashed {
-			return false
-		}
-	}
-	for _, k := range w.workers {
-		if k.client.Ended() == nil && !k.node.crashed {
+// allLeft reports whether the work of every node is over.
+func (w *world) allLeft() bool {
+	for _, n := range w.nodes {
+		if !n.done() {
 			return false
 		}
 	}
@@ -270,15 +264,17 @@ func (w *world) allClosed() bool {
 
 // hanging says what the world waits for.
 func (w *world) hanging() string {
-	if w.outcome != nil {
-		return fmt.Sprintf("it is over, but somebody was not told (%q)", w.outcome.Reason)
-	}
 	for _, k := range w.workers {
 		for _, s := range k.scripts {
-			if s != nil && s.waiting {
+			if s != nil && s.waiting && !k.node.done() && k.client.Ended() == nil {
 				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.at, s.since, len(w.oracle.log))
 			}
 		}
 	}
-	return fmt.Sprintf("nobody waits; %d commits", len(w.oracle.log))
+	for _, n := range w.nodes {
+		if !n.done() {
+			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.id, n.told(), w.outcome, len(w.oracle.log))
+		}
+	}
+	return "everybody has left"
 }

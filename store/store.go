@@ -10,6 +10,7 @@ package store
 
 import (
 	"bellows"
+	"bellows/planted"
 	"bellows/rule"
 	"bellows/table"
 )
@@ -116,6 +117,9 @@ func (t *Partition) Save(to *Image) {
 	}
 	for i := range t.slots {
 		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
+		if planted.On(planted.SlotsNotSaved) {
+			clear(to.Slots[i])
+		}
 	}
 }
 

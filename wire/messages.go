@@ -197,7 +197,7 @@ type Failed struct {
 	Err    error        // the cause, within one process
 }
 
-// Beat says that a client lives.
+// Beat says that a node lives: to the controller, and from it to the other nodes.
 type Beat struct{}
 
 // Record is the controller's numbered record of a flush: the only thing that makes it count.

@@ -125,6 +125,16 @@ func cloneSmall(m wire.Message) wire.Message {
 		return &wire.Closed{Counts: m.Counts}
 	case *wire.Beat:
 		return &wire.Beat{}
+	case *wire.Ready:
+		return &wire.Ready{}
+	case *wire.Severed:
+		return &wire.Severed{Node: m.Node, Reason: m.Reason}
+	case *wire.Collect:
+		return &wire.Collect{Whole: m.Whole}
+	case *wire.Slab:
+		return &wire.Slab{Ref: m.Ref, Kept: m.Kept, Slot: m.Slot, Keys: slices.Clone(m.Keys), Values: slices.Clone(m.Values)}
+	case *wire.Collected:
+		return &wire.Collected{Reason: m.Reason}
 	}
 	panic(fmt.Sprintf("parcel: no codec for %T", m))
 }
@@ -319,5 +329,28 @@ func (d *Hash) small(m wire.Message) {
 		d.Word(19 << 56)
 	case *wire.Staleness:
 		d.Word(20<<56 | uint64(m.Table)<<32 | uint64(uint32(m.Clocks)))
+	case *wire.Slab:
+		d.Word(21<<56 | uint64(m.Slot))
+		d.pair(wire.Pair{Ref: m.Ref})
+		d.keys(m.Keys)
+		d.Values(m.Values)
+	default:
+		d.shell(m)
+	}
+}
+
+// shell adds the messages of nodes about themselves.
+func (d *Hash) shell(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.Ready:
+		d.Word(22 << 56)
+	case *wire.Severed:
+		d.Word(23<<56 | uint64(m.Node))
+		d.Text(m.Reason)
+	case *wire.Collect:
+		d.Word(24 << 56)
+	case *wire.Collected:
+		d.Word(25 << 56)
+		d.Text(m.Reason)
 	}
 }

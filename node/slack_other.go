@@ -1,0 +1,6 @@
+//go:build !linux
+
+package node
+
+// withSlack starts a process.
+func withSlack(start func() error) error { return start() }

@@ -1,0 +1,276 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"bellows"
+	leases "bellows/lease"
+	"bellows/wire"
+)
+
+// node is one process: its clock, its ends of the connections, and the shell around its actors, which does what
+// package node does in production. Node 0 leads.
+type node struct {
+	w           *world
+	id          bellows.NodeID
+	links       []*link // by node; nil: itself
+	worker      *worker // nil: no client here
+	lanes       []*lane
+	drift       int64 // of its clock, in thousandths
+	pausedUntil int64
+
+	crashed  bool
+	vanished bool   // crashed, and its host with it: nobody says so
+	left     bool   // its work is over, or it has given up
+	reason   string // why it has given up; empty: it was let go
+	gone     bool   // lost to the job, or about to be: its last word may be missing
+	severed  bool   // a fault may have parted it from node 0
+
+	ready bool          // has said so
+	watch *leases.Table // over node 0
+	heard int           // messages from node 0
+	known int           // of these, at the last tick
+}
+
+// leaderPatience is how long node 0 may be silent until the others give it up, as in production.
+const leaderPatience = 3 * leaseMillis
+
+// done reports whether nothing happens at a node any more.
+func (n *node) done() bool { return n.crashed || n.left }
+
+// stopped reports whether a node does not run now, or never again.
+func (n *node) stopped() bool { return n.done() || n.pausedUntil > n.w.now }
+
+// local is what a node's clock shows, in milliseconds.
+func (n *node) local() int64 { return n.w.now * (1000 + n.drift) / 1000 }
+
+// period is how long the node takes for so many milliseconds of its clock.
+func (n *node) period(millis int64) int64 { return max(1, millis*1000/(1000+n.drift)) }
+
+// hosts reports whether the node has a part in the job.
+func (n *node) hosts() bool { return n.worker != nil || len(n.lanes) > 0 || n.id == 0 }
+
+// address is an actor of the node, or who would be its client.
+func (n *node) address() wire.Address { return wire.Address{Node: n.id, Role: wire.Client} }
+
+// begin sets a node going. Those that host nothing have left already.
+func (n *node) begin() {
+	w := n.w
+	switch {
+	case !n.hosts():
+		n.left = true
+	case n.id == 0:
+		w.after(0, n, w.lead)
+	default:
+		n.watch = leases.NewTable(leaderPatience)
+		n.watch.Add(0, 0)
+		w.after(w.readyAt[n.id], n, n.sayReady)
+		w.after(w.rng.Int64N(beatEvery), n, n.tick)
+	}
+}
+
+// sayReady tells the controller that all roles are there; sometimes twice, as after a handshake that was repeated.
+func (n *node) sayReady() {
+	if n.ready && n.w.begun {
+		return
+	}
+	n.ready = true
+	n.say(&wire.Ready{})
+	if n.w.rng.IntN(3) == 0 {
+		n.w.after(1+n.w.rng.Int64N(20), n, n.sayReady)
+	}
+}
+
+// say sends a word of the shell to the controller.
+func (n *node) say(m wire.Message) {
+	var out wire.Outbox
+	out.Send(n.address(), controllerAddress, m)
+	n.w.post(n, &out)
+}
+
+// tick says that the node lives, and watches over node 0.
+func (n *node) tick() {
+	now := n.local()
+	if n.worker != nil {
+		n.worker.tick(now)
+	} else {
+		n.say(&wire.Beat{})
+	}
+	n.watch.Tick(now)
+	if n.heard != n.known {
+		n.known = n.heard
+		n.watch.Beat(0, now)
+	}
+	if _, silent, found := n.watch.Expired(now); found {
+		n.bereaved(fmt.Sprintf("node 0 has been silent for %.1f s", float64(silent)/1000))
+		return
+	}
+	n.w.after(n.period(beatEvery), n, n.tick)
+}
+
+// disconnected tells the shell that a connection has ended.
+func (n *node) disconnected(peer *node, reason string) {
+	w := n.w
+	switch {
+	case n.done(), w.released && n.id == 0:
+	case n.id == 0:
+		w.controller.Broken(peer.id, fmt.Sprintf("node %d is gone: %s", peer.id, reason))
+	case peer.id == 0:
+		n.bereaved("node 0 is gone: " + reason)
+	default:
+		n.say(&wire.Severed{Node: peer.id, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", n.id, peer.id, reason)})
+	}
+}
+
+// told reports whether the node knows that the job is over: then nothing is lost with node 0.
+func (n *node) told() bool {
+	if n.worker != nil {
+		return n.worker.client.Ended() != nil
+	}
+	for _, l := range n.lanes {
+		if l.heardEnd {
+			return true
+		}
+	}
+	return false
+}
+
+// bereaved ends a node that has no node 0 any more: in peace if the job is over, else by name.
+func (n *node) bereaved(reason string) {
+	if !n.severed && !n.gone && !(n.told() && n.w.released) {
+		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
+	}
+	if n.w.released && !n.told() && strings.HasSuffix(reason, "EOF") {
+		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
+	}
+	if n.told() {
+		reason = ""
+	}
+	n.leave(reason)
+}
+
+// leave ends the process of a node that is not node 0. The one that started it may be told.
+func (n *node) leave(reason string) {
+	w := n.w
+	if n.left {
+		return
+	}
+	w.note("node %d leaves: %q", n.id, reason)
+	w.moved()
+	n.left, n.reason = true, reason
+	for _, l := range n.links {
+		if l != nil {
+			l.close()
+		}
+	}
+	w.happened[gaveUp] = w.happened[gaveUp] || reason != ""
+	if !w.released {
+		w.mayLose(n)
+	}
+	if w.outcome == nil && (!w.streams || w.rng.IntN(2) == 0) {
+		w.mourn(n)
+	}
+}
+
+// mourn tells node 0 that a process has died, as whoever started it can.
+func (w *world) mourn(n *node) {
+	w.mayLose(n)
+	w.after(1+w.rng.Int64N(300), w.nodes[0], func() {
+		w.happened[deathTold] = true
+		w.controller.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
+		w.obey()
+	})
+}
+
+// lead is node 0 at its beginning: the controller starts, and is told the time from then on.
+func (w *world) lead() {
+	w.controller.Start(&w.fx)
+	w.obey()
+	w.tickController()
+}
+
+func (w *world) tickController() {
+	n := w.nodes[0]
+	if w.released {
+		return
+	}
+	if n.worker != nil {
+		n.worker.tick(n.local())
+	}
+	w.controller.Tick(n.local(), &w.fx)
+	w.obey()
+	w.after(n.period(beatEvery), n, w.tickController)
+}
+
+// obey carries out what the controller wants.
+func (w *world) obey() {
+	for _, n := range w.fx.Notices {
+		w.happened[nodeNamed] = true
+		w.named = append(w.named, n)
+		w.note("notice: %s", n)
+	}
+	for _, reason := range w.fx.Losses {
+		w.losses++
+		w.collecting.fail(reason)
+	}
+	if o := w.fx.Outcome; o != nil {
+		w.note("outcome %q after %d commits", o.Reason, o.Commits)
+		w.outcome = o
+		w.moved()
+		w.checkClosed()
+		w.checkSilenceNamed()
+		w.conclude()
+	}
+	w.post(w.nodes[0], &w.fx.Outbox)
+	w.fx.Reset()
+}
+
+// conclude does what node 0 does when the job is over: it collects the state if there is any, and lets the others go.
+func (w *world) conclude() {
+	if r := w.outcome.Reason; r == "" || w.outcome.Interrupted {
+		w.collect()
+		return
+	}
+	w.after(w.linger, w.nodes[0], w.letGo)
+}
+
+// letGo ends all connections of node 0, behind all that it has sent.
+func (w *world) letGo() {
+	w.note("node 0 lets the others go")
+	w.moved()
+	w.released = true
+	for _, l := range w.nodes[0].links {
+		if l != nil && w.streams {
+			l.close()
+		}
+	}
+	w.farewell(w.now + leaseMillis)
+}
+
+// farewell waits, on a lossy network, until all that was sent has come, and ends node 0.
+func (w *world) farewell(until int64) {
+	leader := w.nodes[0]
+	open := false
+	for _, l := range leader.links {
+		switch {
+		case l == nil || l.dead:
+		case l.sent > l.acked && w.now < until && !l.to.done():
+			open = true
+		default:
+			l.dead = true
+			reason := "EOF"
+			if l.sent > l.acked {
+				reason = "it has closed the connection"
+			}
+			if !l.mute() {
+				w.after(l.delay()+goodbye, l.to, func() { l.back.breaks(reason) })
+			}
+		}
+	}
+	if open {
+		w.after(resendEvery, leader, func() { w.farewell(until) })
+		return
+	}
+	leader.left = true
+}

@@ -1,0 +1,261 @@
+package sim
+
+import (
+	"bellows/sim/internal/parcel"
+	"bellows/wire"
+)
+
+// peer is another node that a node works with: mostly one that has a lane for it.
+func (w *world) peer(n *node) *node {
+	other := w.lanes[w.rng.IntN(len(w.lanes))].node
+	if other == n || w.rng.IntN(4) == 0 {
+		other = w.nodes[(int(n.id)+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)]
+	}
+	return other
+}
+
+// direction is one direction between a node and another, mostly what it says.
+func (w *world) direction(n *node) *link {
+	other := w.peer(n)
+	if w.rng.IntN(4) == 0 {
+		n, other = other, n
+	}
+	return n.links[other.id]
+}
+
+// cut silences one direction for a while.
+func (w *world) cut(n *node, millis int64) {
+	l := w.direction(n)
+	l.muteUntil = max(l.muteUntil, w.now+millis)
+}
+
+// halfOpen silences one direction from now on: whoever speaks into it learns nothing.
+func (w *world) halfOpen(n *node) {
+	l := w.direction(n)
+	l.muteUntil = int64(never)
+	w.mayPart(l.from, l.to)
+}
+
+// hush keeps node 0 from hearing a node for longer than a lease.
+func (w *world) hush(n *node) {
+	if n.id == 0 {
+		n = w.nodes[1+w.rng.IntN(len(w.nodes)-1)]
+	}
+	n.links[0].muteUntil = w.now + leaseMillis + 2*beatEvery + w.rng.Int64N(800)
+	w.mayLose(n)
+	w.judge(n, n.links[0].muteUntil)
+}
+
+// reset loses all that is under way between two nodes; on streams that is the end of the connection.
+func (w *world) reset(f fault, n *node) {
+	l := n.links[w.peer(n).id]
+	if f == sever {
+		w.mayPart(l.from, l.to)
+	}
+	l.reset()
+}
+
+// garble damages the next frame of a stream: the receiver refuses it and ends the connection.
+func (w *world) garble(n *node) {
+	l := w.direction(n)
+	l.garble = true
+	w.mayPart(l.from, l.to)
+}
+
+// decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
+func (w *world) decodeDamaged(e wire.Envelope) {
+	b := encode(e)
+	at := w.rng.IntN(8 * len(b))
+	b[at/8] ^= 1 << (at % 8)
+	if got, err := decode(b); err == nil {
+		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, describe(got.Message))
+	}
+}
+
+// halt stops a node: for a while that nobody may mind, for too long, or for good.
+func (w *world) halt(f fault, n *node) {
+	w.faults.struck[f][n.party()] = true
+	w.note("%v of node %d", f, n.id)
+	switch {
+	case f == pause && n.id == 0:
+		w.sleep(n, 20+w.rng.Int64N(leaderPatience-800)) // the others wait for node 0 longer than it for them
+	case f == pause:
+		w.sleep(n, 20+w.rng.Int64N(leaseMillis-600))
+	case f == stop && n.id == 0:
+		w.mayLose(n)
+		w.sleep(n, leaderPatience+2*beatEvery+w.rng.Int64N(4000))
+	case f == stop:
+		w.mayLose(n)
+		w.sleep(n, leaseMillis+2*beatEvery+w.rng.Int64N(3000))
+		w.judge(n, n.pausedUntil)
+	default:
+		w.crash(n)
+	}
+}
+
+// sleep stops a node for a while. Stops that follow each other are no longer than one.
+func (w *world) sleep(n *node, millis int64) {
+	if n.pausedUntil == 0 || n.gone {
+		n.pausedUntil = max(n.pausedUntil, w.now+millis)
+	}
+}
+
+// crash ends a node. If only its process dies, the system closes its connections, and whoever started it hears of it.
+func (w *world) crash(n *node) {
+	w.mayLose(n)
+	n.vanished = w.rng.IntN(2) == 0
+	if !n.vanished {
+		for _, l := range n.links {
+			if l != nil {
+				l.close()
+			}
+		}
+	}
+	n.crashed = true
+	w.judge(n, int64(never))
+	if !n.vanished && n.id != 0 && w.rng.IntN(2) == 0 {
+		w.mourn(n)
+	}
+}
+
+// judge lets node 0 be watched: when another node has been silent for a lease, until some time at least, and was alive
+// to it before, the job must be on its way to an end (P8).
+func (w *world) judge(n *node, until int64) {
+	by := w.now + silenceMax
+	if n.id == 0 || !w.begun || w.now < beatEvery || until < by {
+		return
+	}
+	w.after(by-w.now, w.nodes[0], func() {
+		awake := w.nodes[0].pausedUntil < by-silenceMax
+		if c := &w.collecting; awake && !w.released && !c.whole && c.lost == "" && !(w.ending && w.outcome == nil) {
+			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
+		}
+	})
+}
+
+// silenceMax is when the silence of a node must have had its consequence: after a lease by the slowest clock, two ticks,
+// and what was under way when it fell silent.
+const silenceMax = (leaseMillis+2*beatEvery)*(1000+2*driftMax)/1000 + 2*lateMax
+
+// stranger is a node that is not, or no longer, of the job.
+const stranger = 99
+
+// memory is messages of the past, one of each kind, for nodes of the past to send again.
+type memory struct{ push, done, held wire.Envelope }
+
+// remember keeps a copy of some push, some done and some word that a part is held.
+func (w *world) remember(e wire.Envelope) {
+	keep := &w.faults.memory.push
+	switch e.Message.(type) {
+	case *wire.Done:
+		if e.To != controllerAddress {
+			return // its way goes on
+		}
+		keep = &w.faults.memory.done
+	case *wire.Held:
+		keep = &w.faults.memory.held
+	}
+	if keep.Message == nil || w.rng.IntN(3) == 0 {
+		*keep = e
+		keep.Message = parcel.Clone(e.Message)
+	}
+}
+
+// replay gives a lane a push for the second time, or one that names an older generation; or a client a lane's word
+// that it holds a part.
+func (w *world) replay() {
+	e, again := w.faults.memory.push, w.faults.memory.held
+	if again.Message != nil && w.rng.IntN(3) == 0 {
+		again.Message = parcel.Clone(again.Message)
+		w.forged(again)
+		return
+	}
+	if e.Message == nil {
+		return
+	}
+	m := parcel.Clone(e.Message).(*wire.Push)
+	e.Message = m
+	if w.rng.IntN(2) == 0 {
+		e.From.Node = stranger
+		m.Flush.Client = stranger
+		older := w.rng.IntN(3) // the chunks, the leases, or both
+		for i := range m.Chunks {
+			if older != 1 || len(m.Leases) == 0 {
+				m.Chunks[i].Generation--
+			}
+		}
+		for i := range m.Leases {
+			if older != 0 || len(m.Chunks) == 0 {
+				m.Leases[i].Generation--
+			}
+		}
+	}
+	w.forged(e)
+}
+
+// forge gives the controller a done for the second time, or one that names an older generation.
+func (w *world) forge() {
+	e := w.faults.memory.done
+	if e.Message == nil {
+		return
+	}
+	m := parcel.Clone(e.Message).(*wire.Done)
+	e.Message = m
+	if !w.ledger.done[m.Flush] || w.rng.IntN(2) == 0 {
+		if len(m.Pairs) == 0 {
+			return
+		}
+		for i := range m.Pairs {
+			m.Pairs[i].Generation--
+		}
+	}
+	w.mayEnd("refused")
+	w.forged(e)
+}
+
+func (w *world) forged(e wire.Envelope) {
+	w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
+}
+
+// answerForged checks what a node of the past is told.
+func (w *world) answerForged(e wire.Envelope) {
+	_, ok := e.Message.(*wire.Refused)
+	w.happened[strangerRefused] = true
+	if !ok {
+		w.violated("P5: a push of an older generation is answered by %s", describe(e.Message))
+	}
+}
+
+// encode is a message as a frame.
+func encode(e wire.Envelope) []byte {
+	var b wire.Batch // not reset: the message stays its sender's
+	if err := b.Add(e); err != nil {
+		panic(err)
+	}
+	var frame []byte
+	for _, buffer := range b.Buffers() {
+		frame = append(frame, buffer...)
+	}
+	return frame
+}
+
+// decode is what a receiver makes of a frame.
+func decode(frame []byte) (wire.Envelope, error) {
+	h, err := wire.ParseHeader(frame)
+	if err != nil {
+		return wire.Envelope{}, err
+	}
+	return wire.Decode(h, append(h.Payload()[:0], frame[wire.HeaderSize:]...))
+}
+
+// recode is a message as the codec brings it to another node.
+func (w *world) recode(e wire.Envelope) wire.Envelope {
+	got, err := decode(encode(e))
+	switch {
+	case err != nil:
+		w.violated("P10: a sound %T is refused: %v", e.Message, err)
+	case got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != parcel.Digest(e.Message):
+		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
+	}
+	return got
+}

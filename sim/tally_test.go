@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bellows/sim/internal/parcel"
+)
+
+// tally is what many schedules had in common.
+type tally struct {
+	schedules, finished, failures, streams, lives int
+	millis, commits                               int64
+	hash                                          parcel.Hash // of all schedules, in order
+	bits                                          [shapes]uint64
+	ended                                         [shapes]int // how often a job of the shape finished with all its tables
+	covered                                       [faultKinds][phases]int
+	struck                                        [faultKinds][parties]int
+	happened                                      [events]int
+}
+
+// add counts a schedule. A job that finishes leaves the same BSP tables as every other of its shape (P7).
+func (a *tally) add(t *testing.T, r *Report) {
+	a.schedules++
+	a.millis += r.Millis
+	a.commits += int64(r.Commits)
+	a.hash.Word(r.Hash)
+	a.finished += count(r.Reason == "")
+	a.streams += count(r.streams)
+	a.lives += r.Lives
+	for f := range faultKinds {
+		for p := range phases {
+			a.covered[f][p] += count(r.covered[f][p])
+		}
+		for p := range parties {
+			a.struck[f][p] += count(r.struck[f][p])
+		}
+	}
+	for e := range events {
+		a.happened[e] += count(r.happened[e])
+	}
+	if r.Violation != "" {
+		if a.failures++; a.failures <= 10 {
+			complain(t, *r)
+		}
+		return
+	}
+	if r.Reason != "" || r.bits == 0 {
+		return
+	}
+	if a.ended[r.shape]++; a.ended[r.shape] == 1 {
+		a.bits[r.shape] = r.bits
+	}
+	if r.bits != a.bits[r.shape] {
+		t.Errorf("seed %d: the BSP tables of shape %d end with other bits than before", r.Seed, r.shape)
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// judge holds the schedules together. Where there are enough for that, each fault has struck in each phase, and rare
+// events have happened, in at least one of a hundred; where there are few, at all.
+func (a *tally) judge(t *testing.T) {
+	enough := a.schedules >= 5000
+	least := 1
+	if enough {
+		least = a.schedules / 100
+	}
+	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
+		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
+	}
+	for shape, n := range a.ended {
+		if n < a.schedules/shapes/8 {
+			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
+		}
+	}
+	for f := range faultKinds {
+		total := 0
+		for p, n := range a.covered[f] {
+			total += n
+			if enough && n < least && possible(f, phase(p)) {
+				t.Errorf("%v struck in %v in %d of %d schedules", f, phase(p), n, a.schedules)
+			}
+		}
+		if total == 0 {
+			t.Errorf("%v struck in none of %d schedules", f, a.schedules)
+		}
+	}
+	for _, f := range []fault{pause, crash, stop} {
+		for p, n := range a.struck[f] {
+			if n < least {
+				t.Errorf("%v struck %v in %d of %d schedules", f, partyNames[p], n, a.schedules)
+			}
+		}
+	}
+	for e, n := range a.happened {
+		if enough && n < least {
+			t.Errorf("%v: in %d of %d schedules", occasion(e), n, a.schedules)
+		}
+	}
+	t.Log(a.String())
+}
+
+func (a *tally) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d schedules, %d on streams, %d lives, %d finished; %d s of their time, %d commits, hash %016x\n",
+		a.schedules, a.streams, a.lives, a.finished, a.millis/1000, a.commits, uint64(a.hash))
+	fmt.Fprintf(&s, "those in which a fault struck in a phase:\n%-10s", "")
+	for p := range phases {
+		fmt.Fprintf(&s, " %16v", p)
+	}
+	for f := range faultKinds {
+		fmt.Fprintf(&s, "\n%-10v", f)
+		for p := range phases {
+			if a.covered[f][p] == 0 && !possible(f, p) {
+				fmt.Fprintf(&s, " %16s", "-")
+				continue
+			}
+			fmt.Fprintf(&s, " %16d", a.covered[f][p])
+		}
+	}
+	s.WriteString("\nthose in which a whole node was struck:")
+	for _, f := range []fault{pause, crash, stop} {
+		fmt.Fprintf(&s, "\n%-10v", f)
+		for p, n := range a.struck[f] {
+			fmt.Fprintf(&s, " %s %d", partyNames[p], n)
+		}
+	}
+	s.WriteString("\nthose in which it came about:")
+	for e, n := range a.happened {
+		fmt.Fprintf(&s, "\n%-27v %d", occasion(e), n)
+	}
+	return s.String()
+}
