@@ -179,6 +179,40 @@ func TestSparseTablesUnderStaleness(t *testing.T) {
 	}
 }
 
+// TestWorkersCountByKey uses the calls of Bösen's form on a sparse table of counts.
+func TestWorkersCountByKey(t *testing.T) {
+	t.Parallel()
+	const clocks = 12
+	counting := func(bellows.NodeID) train.Job {
+		j := twinJob(0, table.Rule{}, nil)
+		j.Tables = []table.Schema{{Name: "counts", Sparse: true, Rows: 50, Width: 2, DType: table.Int32, Consistency: table.SSP(1)}}
+		train.Loop(&j, clocks, func(w *train.Worker) error {
+			one, two := make([]float32, 2), make([]float32, 4)
+			table.Counts(one)[1] = 1
+			mine, all := bellows.Key(w.Split()), bellows.Key(1<<40)
+			for range clocks {
+				w.IncKey(0, mine, one)
+				if got := table.Counts(w.GetKey(0, mine)); got[0] != 0 || got[1] != int32(w.Now())+1 {
+					return fmt.Errorf("split %d clock %d counts %v", mine, w.Now(), got)
+				}
+				w.PushKeys(0, []bellows.Key{all, all}, append(one, one...))
+				w.PullKeys(0, []bellows.Key{all, mine}, two)
+				if n := table.Counts(two); n[1] < 2*twinSplits*int32(w.Now()-1) || n[3] != int32(w.Now())+1 {
+					return fmt.Errorf("split %d clock %d counts %v", mine, w.Now(), n)
+				}
+				w.Clock()
+			}
+			return nil
+		})
+		return j
+	}
+	r := gang{members: shapes["leader works"], job: counting}.done(t)
+	want := []int32{0, clocks, 0, clocks, 0, clocks, 0, clocks, 0, clocks, 0, clocks, 0, 2 * clocks * twinSplits}
+	if !slices.Equal(table.Counts(r.Tables[0]), want) || len(r.Keys[0]) != twinSplits+1 || r.Keys[0][twinSplits] != 1<<40 {
+		t.Errorf("keys %v count %v", r.Keys[0], table.Counts(r.Tables[0]))
+	}
+}
+
 // TestSparseTablesResume stops a job with a rule that remembers, within any of its rounds, and lets it go on
 // in other shapes.
 func TestSparseTablesResume(t *testing.T) {
@@ -289,6 +323,7 @@ func TestRowsAreNamedInTheWayOfTheirTable(t *testing.T) {
 		"not declared Sparse":   func(t *train.Task) { t.GetKey(denseTwin, 1) },
 		"table 9 has no keys":   func(t *train.Task) { t.IncKey(9, 1, nil) },
 		"table keys is sparse":  func(t *train.Task) { t.Lease(sparseTwin, 0, train.Exclusive) },
+		"room for 2 values":     func(t *train.Task) { t.PullKeys(sparseTwin, []bellows.Key{1}, make([]float32, 2)) },
 		"2 deltas for 1 keys":   func(t *train.Task) { t.IncKey(sparseTwin, 1, []float32{1, 2}) },
 		"no deltas were pushed": func(t *train.Task) { t.PullKeys(sparseTwin, nil, nil); panic("no deltas were pushed") },
 	} {

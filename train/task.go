@@ -110,6 +110,9 @@ func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 // that ascend are found fastest.
 func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 	w := t.checkSparse(tab)
+	if len(dst) != len(list)*w {
+		panic(fmt.Sprintf("train: room for %d values of %d keys, rows of %d", len(dst), len(list), w))
+	}
 	for len(list) > 0 {
 		n := min(len(list), max(1, pullMost/w))
 		t.readKeys(tab, list[:n])

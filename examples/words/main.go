@@ -17,7 +17,7 @@ import (
 	"bellows/train"
 )
 
-const splits, lines, clocks, weights = 8, 500, 8, train.Table(0)
+const splits, lines, clocks, weights = 8, 250, 8, train.Table(0)
 
 // example is a line as the hashes of its words, and what is to be learned of it.
 type example struct {
@@ -31,7 +31,7 @@ func read(split bellows.SplitID) []example {
 	for i := range list {
 		praised := 0
 		for range 15 {
-			n, h := int(math.Exp(random.Float64()*8)), fnv.New64a() // few words are common, many are rare
+			n, h := int(math.Exp(random.Float64()*6)), fnv.New64a() // few words are common, many are rare
 			fmt.Fprintf(h, "word%d", n)
 			list[i].words = append(list[i].words, bellows.Key(h.Sum64()))
 			praised += 1 - n%2*2
