@@ -171,9 +171,8 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	d.finish(1)
 	d.expect("") // split 0 still runs
 	d.finish(0)
-	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][3] of splits 0<<1")
-	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 1}})
-	d.expect("the controller: done flush 1 of node 1: 2 results, 1 pairs")
+	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][3] of splits 0<<1",
+		"lane 0 of node 0: done flush 1 of node 1: 2 results, 1 pairs")
 	if d.Counts().Sent != 1 {
 		t.Errorf("%d row deltas sent, want 1: they are counted after aggregation", d.Counts().Sent)
 	}
@@ -186,7 +185,8 @@ func TestAFullLaneStopsNewTasks(t *testing.T) {
 	d.said()
 	d.tasks[0].AddRow(1, 0, []float32{1})
 	d.finish(0)
-	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0")
+	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0",
+		"lane 0 of node 0: done flush 1 of node 1: 1 results, 1 pairs")
 	id := bellows.FlushID{Client: 1, Seq: 1}
 	d.deliver(lanes[0], &wire.Full{Flush: id})
 	d.dispatch(0, 0, 1)
@@ -248,5 +248,61 @@ func TestLongWaitsAreNamed(t *testing.T) {
 	if len(notices) != 1 || !strings.Contains(notices[0], "split 0 clock 3") || !strings.Contains(notices[0], "table w") ||
 		!strings.Contains(notices[0], "after clock 2 of every split") {
 		t.Errorf("notices %q", notices)
+	}
+}
+
+func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(0, 5, []float32{1})
+	d.finish(0)
+	d.said()
+	id := bellows.FlushID{Client: 1, Seq: 1}
+	d.deliver(lanes[1], &wire.Held{Flush: id})
+	d.deliver(lanes[1], &wire.Held{Flush: id}) // the same word again is no other lane's
+	d.expect("")
+	var notices []string
+	for now := int64(500); now <= 6000; now += 500 {
+		d.Tick(now, &d.fx)
+		notices = append(notices, d.fx.Notices...)
+		d.said()
+	}
+	if want := "flush 1 of node 1 waits for lane 0 of node 0 to hold its part since 2.5 s"; !slices.Equal(notices, []string{want}) {
+		t.Errorf("notices %q, want %q", notices, want)
+	}
+	d.deliver(lanes[0], &wire.Held{Flush: id})
+	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
+}
+
+// TestAQuestionOwnsItsRows asks again for rows that are cached in memory of a message's, which then gets another use.
+func TestAQuestionOwnsItsRows(t *testing.T) {
+	tables := []table.Schema{{Name: "f", Rows: 64, Width: 1, Consistency: table.Async}}
+	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
+	d := &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r}), t: t,
+		tasks: map[bellows.SplitID]*client.Task{}}
+	borrowed := []uint32{5}
+	for clock := range bellows.Clock(2) {
+		d.dispatch(clock, bellows.CommitNumber(clock), 0)
+		d.said()
+		if d.read(0, 0, 5, 6) {
+			t.Fatalf("clock %d is served from the cache", clock)
+		}
+		d.said()
+		if clock == 1 {
+			break
+		}
+		m := wire.New[wire.Rows]()
+		m.Request = d.pulls[0].Request
+		p := m.Extend()
+		p.Ref, p.Rows, p.Values = d.pulls[0].Parts[0].Ref, borrowed, []float32{1}
+		d.deliver(lanes[0], m)
+		d.finish(0)
+		d.said()
+	}
+	borrowed[0] = 63
+	if got := d.pulls[1].Parts[0].Rows; !slices.Equal(got, []uint32{5}) {
+		t.Errorf("the question asks for rows %v", got)
 	}
 }

@@ -301,7 +301,7 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 		return
 	}
 	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return c.lanes[p.lane] == lane })
-	if i < 0 || f.pushes[i].held && !planted.On(planted.HeldByAnyone) {
+	if i < 0 || f.pushes[i].held {
 		return
 	}
 	f.pushes[i].held = true

@@ -77,11 +77,12 @@ type Controller struct {
 	progress   *gate.Progress
 	leases     *lease.Table
 	number     bellows.CommitNumber
-	next       []bellows.Clock // per split: the clock that its next task gets
-	records    []*wire.Records // per lane, of this step
-	dispatches []*wire.Dispatch
-	tasks      int // dispatched and not committed
-	training   int // of these, with items to visit
+	next       []bellows.Clock  // per split: the clock that its next task gets
+	records    *wire.Records    // that have not left; nil: none
+	dispatches []*wire.Dispatch // per client, of this step
+	clientOf   []int            // by node: its place in Config.Clients; -1: none
+	tasks      int              // dispatched and not committed
+	training   int              // of these, with items to visit
 	horizon    bellows.Clock
 	queue      []wire.Task
 	finishing  bool
@@ -102,9 +103,14 @@ type Controller struct {
 func New(cfg Config) *Controller {
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
-		records: make([]*wire.Records, len(cfg.Lanes)), dispatches: make([]*wire.Dispatch, len(cfg.Clients)),
-		horizon: bellows.NoClock}
+		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock}
 	c.dispatcher.c = c
+	for i, a := range cfg.Clients {
+		for len(c.clientOf) <= int(a.Node) {
+			c.clientOf = append(c.clientOf, -1)
+		}
+		c.clientOf[a.Node] = i
+	}
 	if cfg.LeaseMillis > 0 {
 		c.leases = lease.NewTable(cfg.LeaseMillis)
 		c.roll.enter(&cfg)
@@ -202,12 +208,10 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 		}
 	}
 	c.number++
-	for i := range c.records {
-		if c.records[i] == nil {
-			c.records[i] = wire.New[wire.Records]()
-		}
-		c.records[i].Append(c.number, m.Flush, m.Results)
+	if c.records == nil {
+		c.records = wire.New[wire.Records]()
 	}
+	c.records.Append(c.number, m.Flush, m.Results)
 	for i := range m.Results {
 		r := &m.Results[i]
 		c.progress.Commit(r.Unit)
@@ -240,9 +244,7 @@ func (c *Controller) conclude() {
 	if c.keep {
 		c.sendKeep()
 	}
-	if !planted.On(planted.StalenessAfterTask) {
-		c.announce()
-	}
+	c.announce()
 	for i, d := range c.dispatches {
 		if d != nil {
 			if d.Commit = c.number; planted.On(planted.DispatchBlind) {
@@ -252,19 +254,21 @@ func (c *Controller) conclude() {
 			c.dispatches[i] = nil
 		}
 	}
-	c.announce()
 	if c.ending == nil && c.tasks == 0 && c.roll.begun {
 		c.rest()
 	}
 }
 
+// sendRecords sends every lane the records that have not left: one message for all of them.
 func (c *Controller) sendRecords() {
-	for i, r := range c.records {
-		if r != nil {
-			c.fx.Send(c.cfg.Self, c.cfg.Lanes[i], r)
-			c.records[i] = nil
-		}
+	if c.records == nil {
+		return
 	}
+	c.records.Share(len(c.cfg.Lanes))
+	for _, a := range c.cfg.Lanes {
+		c.fx.Send(c.cfg.Self, a, c.records)
+	}
+	c.records = nil
 }
 
 func (c *Controller) sendKeep() {
@@ -401,16 +405,15 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if u.Items.Len() > 0 {
 		c.training++
 	}
-	node := c.cfg.Route.Node(executor)
-	for i, a := range c.cfg.Clients {
-		if a.Node != node {
-			continue
-		}
-		if c.dispatches[i] == nil {
-			c.dispatches[i] = wire.New[wire.Dispatch]()
-		}
-		c.dispatches[i].Append(u, args)
+	node := int(c.cfg.Route.Node(executor))
+	if node >= len(c.clientOf) || c.clientOf[node] < 0 {
+		return
 	}
+	i := c.clientOf[node]
+	if c.dispatches[i] == nil {
+		c.dispatches[i] = wire.New[wire.Dispatch]()
+	}
+	c.dispatches[i].Append(u, args)
 }
 
 // Report publishes an epoch's figures.

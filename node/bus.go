@@ -14,7 +14,7 @@ import (
 type bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
-	flush  func()              // what was posted may leave
+	flush  func()              // sends what was posted
 	actors [3][]*actor         // by role and index
 	mu     sync.Mutex
 	ready  []*actor // have mail and are run by nobody, in order
@@ -31,8 +31,8 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-func newBus(self bellows.NodeID, post func(wire.Envelope)) *bus {
-	b := &bus{self: self, post: post, flush: func() {}}
+func newBus(self bellows.NodeID, post func(wire.Envelope), flush func()) *bus {
+	b := &bus{self: self, post: post, flush: flush}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	return b
 }
@@ -43,7 +43,7 @@ func (b *bus) add(a wire.Address, step func(batch []wire.Envelope, out *wire.Out
 }
 
 // Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the
-// lock that orders its steps.
+// lock that orders its steps, and after it Drain without that lock.
 func (b *bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if e.To.Node != b.self {
@@ -83,6 +83,12 @@ const flushAfter = 16
 // Drain runs actors that have mail until nobody does. A sender calls it without any lock. What they send to
 // another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
 func (b *bus) Drain() {
+	b.deliver()
+	b.flush()
+}
+
+// deliver runs actors that have mail until nobody does. Its caller sees to flushing.
+func (b *bus) deliver() {
 	out := b.outs.Get().(*wire.Outbox)
 	steps := 0
 	for a := b.next(); a != nil; a = b.next() {
@@ -92,7 +98,6 @@ func (b *bus) Drain() {
 		}
 	}
 	b.outs.Put(out)
-	b.flush()
 }
 
 func (b *bus) next() *actor {

@@ -72,7 +72,8 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			conns, err := seats[n]()
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
-					node.Cluster{Self: bellows.NodeID(n), Members: g.members}, conns, node.Options{Resume: g.resume})
+					node.Cluster{Self: bellows.NodeID(n), Members: g.members}, conns,
+					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis})
 			}
 			errs[n] = err
 		})
@@ -301,6 +302,37 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.Lost {
 			t.Errorf("%s: error %v, want %q", shape, err, want)
 		}
+	}
+}
+
+// TestWithoutNodeZeroTheOthersEndByName has a node 0 from which nothing comes any more, though its connections stand.
+func TestWithoutNodeZeroTheOthersEndByName(t *testing.T) {
+	t.Parallel()
+	mute := make(chan struct{})
+	var once sync.Once
+	_, errs, err := gang{members: shapes["server apart"], lead: node.Options{LeaseMillis: 700}, job: func(bellows.NodeID) train.Job {
+		return job(1<<20, func(t *train.Task) error {
+			if t.Clock() == 3 {
+				once.Do(func() { close(mute) })
+			}
+			return drift(t)
+		})
+	}, wrap: func(from, _ bellows.NodeID, c transport.Conn) transport.Conn {
+		if from == 0 {
+			return deafConn{c, mute}
+		}
+		return c
+	}}.run(context.Background(), t)
+	for n, e := range errs {
+		if e == nil || !strings.Contains(e.Error(), "node 0 is gone") || bellows.KindOf(e) != bellows.Lost {
+			t.Errorf("node %d: error %v", n+1, e)
+		}
+	}
+	if all := fmt.Sprint(errs); !strings.Contains(all, "it has been silent for") {
+		t.Errorf("nobody says that node 0 was silent: %s", all)
+	}
+	if bellows.KindOf(err) != bellows.Lost {
+		t.Errorf("node 0: error %v", err)
 	}
 }
 

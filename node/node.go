@@ -110,9 +110,10 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	if p.route, err = c.route(job); err != nil {
 		return nil, err
 	}
-	p.bus = newBus(c.Self, nil)
+	p.bus = newBus(c.Self, nil, func() {})
 	if m != nil {
 		p.bus.post, p.bus.flush = m.post, m.flush
+		places(c.me().Slots)
 	}
 	if err := p.addLanes(); err != nil {
 		return nil, err

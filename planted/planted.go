@@ -59,16 +59,13 @@ const (
 	DoneAfterEnd            // coord: a done that comes after the end is recorded
 	GoneAwaited             // coord: lanes are not told who cannot pass the end on
 	KeepBeforeRecords       // coord: lanes keep the tables before they have the last records
-	StalenessAfterTask      // coord: a change of staleness follows the tasks that are to see it
 	QueueForgotten          // coord: tasks that an interruption left in the queue are not dispatched again
 	StalenessForgotten      // coord: a changed staleness does not survive an interruption
-	OldLeaseAccepted        // server: a lease's end for another generation is accepted
 	ClockMarkLost           // server: a clock that completes under a lease never becomes visible
 	ResumedAtZero           // server: a lane that resumes does not know which clocks are complete
 	SlotsNotSaved           // store: an image lacks the memory of the rule
 	EndNotPassedOn          // client: lanes are not told that nothing more comes
 	SilentAfterEnd          // client: no sign of life is given while the job ends
-	HeldByAnyone            // client: a lane's word that it holds its part counts twice
 	ReservedSaved           // store: an image has rows whose updates never committed
 	UntouchedZero           // store: a key that no update has touched reads as zeros, not as its start
 	KeysUnchecked           // client: rows are taken to be in the cache although some of their keys are not
@@ -126,16 +123,13 @@ var names = [Bugs]string{
 	"done-after-end",
 	"gone-awaited",
 	"keep-before-records",
-	"staleness-after-task",
 	"queue-forgotten",
 	"staleness-forgotten",
-	"old-lease-accepted",
 	"clock-mark-lost",
 	"resumed-at-zero",
 	"slots-not-saved",
 	"end-not-passed-on",
 	"silent-after-end",
-	"held-by-anyone",
 	"reserved-saved",
 	"untouched-zero",
 	"keys-unchecked",

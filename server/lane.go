@@ -262,7 +262,7 @@ func (l *Lane) checkPush(m *wire.Push) error {
 		}
 	}
 	for i := range m.Leases {
-		if _, err := l.part(m.Leases[i].Pair); err != nil && !planted.On(planted.OldLeaseAccepted) {
+		if _, err := l.part(m.Leases[i].Pair); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,7 @@ func (l *Lane) readable(m *wire.Pull) bool {
 func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	a := wire.New[wire.Rows]()
 	a.Request = r.pull.Request
+	a.Borrow(r.pull)
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]
 		p := l.byNumber[l.cfg.Route.Number(q.Ref)]

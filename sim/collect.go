@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/sim/internal/model"
 	"bellows/store"
 	"bellows/wire"
 )
@@ -39,13 +40,13 @@ func (w *world) collect() {
 	for _, l := range w.lanes {
 		w.fx.Send(controllerAddress, l.address, &wire.Collect{Whole: w.outcome.Interrupted})
 	}
-	w.after(resendEvery, w.nodes[0], w.awaitCollection)
+	w.After(resendEvery, w.nodes[0], w.awaitCollection)
 }
 
 // awaitCollection lets the others go when the state has come, or cannot.
 func (w *world) awaitCollection() {
 	if w.collecting.open > 0 {
-		w.after(resendEvery, w.nodes[0], w.awaitCollection)
+		w.After(resendEvery, w.nodes[0], w.awaitCollection)
 		return
 	}
 	w.letGo()
@@ -57,7 +58,7 @@ func (w *world) surrenders(l *lane, batch []wire.Envelope) []wire.Envelope {
 	return slices.DeleteFunc(batch, func(e wire.Envelope) bool {
 		_, asked := e.Message.(*wire.Collect)
 		if asked {
-			w.after(w.rng.Int64N(3), l.node, func() { w.surrender(l) }) // after what came with it
+			w.After(w.Rng.Int64N(3), l.node, func() { w.surrender(l) }) // after what came with it
 		}
 		return asked
 	})
@@ -65,7 +66,7 @@ func (w *world) surrenders(l *lane, batch []wire.Envelope) []wire.Envelope {
 
 func (w *world) surrender(l *lane) {
 	if k := l.node.worker; k != nil && k.client.Ended() == nil {
-		w.after(1, l.node, func() { w.surrender(l) })
+		w.After(1, l.node, func() { w.surrender(l) })
 		return
 	}
 	var out wire.Outbox
@@ -96,7 +97,7 @@ func (w *world) collected(batch []wire.Envelope) []wire.Envelope {
 			switch {
 			case m.Keys != nil:
 				w.collecting.keys[m.Ref.Partition] = m.Keys
-			case m.Ref.Table == words:
+			case m.Ref.Table == model.Words:
 				w.compareWords(e.From, m.Ref, &store.Image{Keys: w.collecting.keys[m.Ref.Partition], Values: m.Values}, w.outcome.Commits)
 			default:
 				w.compare(e.From, m.Ref, m.Values, w.outcome.Commits)
@@ -122,13 +123,13 @@ func (w *world) again() *world {
 	if w.violation != "" || w.outcome == nil || !w.outcome.Interrupted || !w.collecting.whole || w.life == livesMax {
 		return nil
 	}
-	w.schedule.drawLife()
-	n := &world{schedule: w.schedule, log: w.log, sum: w.sum, life: w.life + 1, before: &w.collecting,
+	w.Schedule.DrawLife()
+	n := &world{Schedule: w.Schedule, log: w.log, sum: w.sum, life: w.life + 1, before: &w.collecting,
 		happened: w.happened}
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
 	n.happened[resumed] = true
-	n.oracle = w.oracle.again()
-	n.driver = &driver{schedule: w.schedule}
+	n.oracle = w.oracle.Again()
+	n.driver = &driver{Schedule: w.Schedule}
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)

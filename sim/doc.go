@@ -6,20 +6,26 @@
 // what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so
 // the same seed gives the same trace, whose hash Report carries.
 //
+// Two kinds of networks carry the messages. On a lossy one, packets are dropped, repeated, late and reordered, and package
+// session mends that. On one of streams, a connection keeps order and loses nothing until it ends, with all that is under
+// way: as package transport promises. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop
+// and wake, or stop for good; a job that is interrupted goes on from its image on other nodes.
+//
 // The package is read in the order in which a schedule is made:
 //
-//	job.go        what the job computes: pure functions of (split, clock); model.go, its state under BSP
-//	schedule.go   what a seed decides before the first event
-//	queue.go      virtual time
-//	world.go      nodes and actors, and the mail between them
-//	link.go       two session ends and the unreliable link between two nodes
+//	internal/model, what the job computes, and what the recorded commits make of that
+//	internal/schedule, what a seed decides before the first event
+//	internal/virtual, time
+//	world.go      actors, and the mail between them
+//	node.go       the shell around the actors of a process, as package node is in production
+//	link.go       the connections between two nodes
 //	internal/parcel, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
-//	words.go      the sparse table: its tasks' steps, and its model
+//	words.go      the steps of tasks on the sparse table, and its checks
 //	driver.go     three ways to dispatch a job's clocks
-//	phase.go      which protocol phases a node is in; fault.go what goes wrong within them
-//	oracle.go     the model: what the recorded commits make of the job's functions; ledger.go, the
-//	              account of row deltas and leases, kept from the messages alone
+//	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
+//	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
+//	internal/account, row deltas and leases, counted from the messages alone
 //	check.go      promises held against the model, read by read
 //	final.go      promises held against what is left when the job is over
 //	run.go        one schedule, and its report; trace.go, its hash and its log

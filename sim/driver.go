@@ -5,35 +5,28 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
 	"bellows/table"
-)
-
-// dispatching is how a driver hands out a job's clocks.
-type dispatching int
-
-const (
-	running   dispatching = iota // each split as soon as its last clock is committed
-	pipelined                    // several clocks of each split ahead
-	strata                       // all splits a clock, then the next
 )
 
 // driver dispatches every split's clocks once, and checks what it is told.
 type driver struct {
-	*schedule
-	oracle   *oracle
+	*schedule.Schedule
+	oracle   *model.Oracle
 	violated func(string, ...any)
 	happened *[events]bool
-	next     [splitsMax]bellows.Clock
-	done     [splitsMax]bellows.Clock // clocks committed
-	finished int                      // tasks
-	before   int                      // of these, in earlier lives of the job
-	kept     bellows.CommitNumber     // 0: none
+	next     [model.SplitsMax]bellows.Clock
+	done     [model.SplitsMax]bellows.Clock // clocks committed
+	finished int                            // tasks
+	before   int                            // of these, in earlier lives of the job
+	kept     bellows.CommitNumber           // 0: none
 	finish   bool
 }
 
 func (d *driver) DispatchInitialTasks(to *coord.Dispatcher) {
-	for range d.ahead {
-		for s := range d.job.splits {
+	for range d.Ahead {
+		for s := range d.Job.Splits {
 			d.dispatch(bellows.SplitID(s), 0, to)
 		}
 	}
@@ -41,8 +34,8 @@ func (d *driver) DispatchInitialTasks(to *coord.Dispatcher) {
 
 // dispatch hands out a split's next clock, which must see every commit up to known.
 func (d *driver) dispatch(s bellows.SplitID, known bellows.CommitNumber, to *coord.Dispatcher) {
-	if int(d.next[s]) < d.job.clocks {
-		d.oracle.dispatched[s][d.next[s]] = known
+	if int(d.next[s]) < d.Job.Clocks {
+		d.oracle.Dispatched[s][d.next[s]] = known
 		to.DispatchTask(s, float64(s), float64(d.next[s]))
 		d.next[s]++
 	}
@@ -52,21 +45,21 @@ func (d *driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 	if c.Clock != d.done[c.Split] {
 		d.violated("P1: the driver is told of %v; the split's next is clock %d", c.Unit, d.done[c.Split])
 	}
-	if want := d.job.result(c.Split, c.Clock); len(c.Result) != 2 || [2]float64(c.Result) != want {
+	if want := d.Job.Result(c.Split, c.Clock); len(c.Result) != 2 || [2]float64(c.Result) != want {
 		d.violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
 	}
 	d.done[c.Split]++
 	d.finished++
 	switch {
-	case d.drive != strata:
+	case d.Drive != schedule.Strata:
 		d.dispatch(c.Split, c.Commit, to)
-	case d.finished%d.job.splits == 0:
+	case d.finished%d.Job.Splits == 0:
 		d.betweenStrata(c, to)
-		for s := range d.job.splits {
+		for s := range d.Job.Splits {
 			d.dispatch(bellows.SplitID(s), c.Commit, to)
 		}
 	}
-	if d.finished == d.job.splits*d.job.clocks {
+	if d.finished == d.Job.Splits*d.Job.Clocks {
 		d.finish = true
 		to.Finish()
 	}
@@ -74,15 +67,15 @@ func (d *driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 
 // betweenStrata does what a driver may do only while no task is out.
 func (d *driver) betweenStrata(c coord.Completion, to *coord.Dispatcher) {
-	if c.Clock >= d.keepFrom {
+	if c.Clock >= d.KeepFrom {
 		d.kept = c.Commit
 		to.Keep()
 	}
-	if c.Clock == d.turnAt {
+	if c.Clock == d.TurnAt {
 		d.happened[stalenessTurned] = true
-		to.SetStaleness(counts, d.turnTo)
-		if d.turnTo == table.BSP {
-			d.oracle.barrier, d.oracle.barrierFrom = true, c.Commit
+		to.SetStaleness(model.Counts, d.TurnTo)
+		if d.TurnTo == table.BSP {
+			d.oracle.Barrier, d.oracle.BarrierFrom = true, c.Commit
 		}
 	}
 }
@@ -90,7 +83,7 @@ func (d *driver) betweenStrata(c coord.Completion, to *coord.Dispatcher) {
 // Save is how far the driver is: what it has dispatched and what has been committed, split by split.
 func (d *driver) Save() []float64 {
 	var state []float64
-	for s := range d.job.splits {
+	for s := range d.Job.Splits {
 		state = append(state, float64(d.next[s]), float64(d.done[s]))
 	}
 	return state
@@ -98,10 +91,10 @@ func (d *driver) Save() []float64 {
 
 // Restore goes on from there. Tasks that were dispatched and did not begin are the controller's to remember.
 func (d *driver) Restore(state []float64) error {
-	if len(state) != 2*d.job.splits {
-		return fmt.Errorf("sim: the saved driver has %d numbers, not %d", len(state), 2*d.job.splits)
+	if len(state) != 2*d.Job.Splits {
+		return fmt.Errorf("sim: the saved driver has %d numbers, not %d", len(state), 2*d.Job.Splits)
 	}
-	for s := range d.job.splits {
+	for s := range d.Job.Splits {
 		d.next[s], d.done[s] = bellows.Clock(state[2*s]), bellows.Clock(state[2*s+1])
 		d.finished += int(d.done[s])
 	}

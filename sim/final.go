@@ -7,18 +7,21 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/sim/internal/account"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
 // checkCounts holds an actor's last word against what the world has seen of it (audit).
 func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	if from.Role == wire.Client {
-		if sent := w.ledger.sentRows[from.Node]; m.Counts.Sent != sent {
+		if sent := w.ledger.SentRows[from.Node]; m.Counts.Sent != sent {
 			w.violated("audit: node %d says that it sent %d row deltas; it sent %d", from.Node, m.Counts.Sent, sent)
 		}
 		return
 	}
-	came, late := w.ledger.laneRows[from], w.ledger.lateRows[from]
+	came, late := w.ledger.LaneRows[from], w.ledger.LateRows[from]
 	if n := m.Counts.Applied + m.Counts.Dropped; n < came || n > came+late {
 		w.violated("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Counts.Applied, m.Counts.Dropped)
 	}
@@ -42,8 +45,8 @@ func (w *world) checkEnd() {
 			continue
 		}
 		n := l.Applied()
-		if int(n) > len(w.oracle.log) {
-			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.log))
+		if int(n) > len(w.oracle.Log) {
+			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.Log))
 			return
 		}
 		if l.closed && n != w.outcomeCommits() {
@@ -67,7 +70,7 @@ func (w *world) checkClosed() {
 		}
 	}
 	for _, l := range w.lanes {
-		if lost <= w.losses && l.told && !l.closed && !l.node.gone && l.node.pausedUntil < w.now-lateMax {
+		if lost <= w.losses && l.told && !l.closed && !l.node.gone && l.node.pausedUntil < w.Now-schedule.LateMax {
 			w.violated("P8: the job is over, and %v, which was told, waits for somebody", l.address)
 		}
 	}
@@ -84,7 +87,7 @@ func (w *world) checkSilenceNamed() {
 // outcomeCommits is how many commits counted when the controller ended the job.
 func (w *world) outcomeCommits() bellows.CommitNumber {
 	if w.outcome == nil { // node 0 died before it could say so
-		return bellows.CommitNumber(len(w.oracle.log))
+		return bellows.CommitNumber(len(w.oracle.Log))
 	}
 	return w.outcome.Commits
 }
@@ -132,11 +135,11 @@ func (w *world) checkAudit() {
 // that was sent applied, and a plausible account of staleness.
 func (w *world) checkFinished() {
 	o := w.outcome
-	if !w.driver.finish || int(w.oracle.complete(o.Commits)) != w.job.clocks {
-		w.violated("P1: the job finished after %d of %d tasks", w.driver.finished, w.job.splits*w.job.clocks)
+	if !w.driver.finish || int(w.oracle.Complete(o.Commits)) != w.Job.Clocks {
+		w.violated("P1: the job finished after %d of %d tasks", w.driver.finished, w.Job.Splits*w.Job.Clocks)
 	}
-	if o.Commits != bellows.CommitNumber(len(w.oracle.log)) {
-		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.log))
+	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
+		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
 	}
 	if len(w.faults.ends) > 0 {
 		return // somebody's counts may be missing
@@ -147,8 +150,8 @@ func (w *world) checkFinished() {
 	reads := int64(0)
 	for clocks, n := range o.Counts.Staleness {
 		reads += n
-		if n < 0 || n > 0 && clocks > w.job.clocks {
-			w.violated("staleness: %d reads were %d clocks behind in a job of %d", n, clocks, w.job.clocks)
+		if n < 0 || n > 0 && clocks > w.Job.Clocks {
+			w.violated("staleness: %d reads were %d clocks behind in a job of %d", n, clocks, w.Job.Clocks)
 		}
 	}
 	if tasks := w.driver.finished - w.driver.before; reads < int64(tasks) {
@@ -175,7 +178,7 @@ func (w *world) checkLane(l *lane) {
 // still be to come.
 func (w *world) checkKept(l *lane) {
 	for ref := range w.owned(l) {
-		if l.kept == 0 || w.ledger.leases[w.route.Number(ref)] != (out{}) {
+		if l.kept == 0 || w.ledger.Leases[w.route.Number(ref)] != (account.Out{}) {
 			continue
 		}
 		w.happened[keptImage] = true
@@ -184,7 +187,7 @@ func (w *world) checkKept(l *lane) {
 			w.violated("keep: %v has no image of %v", l.address, ref)
 			return
 		}
-		if ref.Table == words {
+		if ref.Table == model.Words {
 			w.compareWords(l.address, ref, im, l.kept)
 			continue
 		}
@@ -195,7 +198,7 @@ func (w *world) checkKept(l *lane) {
 // owned are the partitions of a lane.
 func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
-		for t := range w.job.schemas {
+		for t := range w.Job.Schemas {
 			for p := range w.route.Cut(bellows.TableID(t)).Len() {
 				ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
 				if w.route.Owner(ref).Lane == l.address && !yield(ref) {
@@ -209,16 +212,16 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 // checkPartition compares a partition with the model. One whose exclusive holder died inside must be
 // refused.
 func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
-	lease := w.ledger.leases[w.route.Number(ref)]
+	lease := w.ledger.Leases[w.route.Number(ref)]
 	im, err := l.Partition(ref)
-	if dirty := lease.exclusive && lease.local; dirty || err != nil {
+	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
 		w.happened[tornRefused] = true
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
 		return
 	}
-	if ref.Table == words {
+	if ref.Table == model.Words {
 		w.compareWords(l.address, ref, &im, l.Applied())
 		return
 	}
@@ -229,8 +232,8 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 // compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).
 func (w *world) compare(at wire.Address, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
 	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
-	width := w.job.schemas[ref.Table].Width
-	want := w.oracle.table(ref.Table, n)[int(first)*width : int(end)*width]
+	width := w.Job.Schemas[ref.Table].Width
+	want := w.oracle.Table(ref.Table, n)[int(first)*width : int(end)*width]
 	for i, v := range got {
 		if math.Float32bits(v) != math.Float32bits(want[i]) {
 			w.violated("P1: %v has value %d of %v = %v; commits up to %d make it %v", at, i, ref, v, n, want[i])

@@ -5,6 +5,7 @@ import (
 
 	"bellows/session"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
@@ -15,7 +16,7 @@ type link struct {
 	w         *world
 	from, to  *node
 	back      *link // the other end
-	weather   weather
+	weather   schedule.Weather
 	muteUntil int64 // what is sent before is lost
 	dead      bool  // this end is closed: nothing is sent or taken any more
 	told      bool  // and its node knows
@@ -60,7 +61,7 @@ func (w *world) connect() {
 		a.links = make([]*link, len(w.nodes))
 		for _, b := range w.nodes {
 			if a != b {
-				a.links[b.id] = &link{w: w, from: a, to: b, weather: w.weather[a.id][b.id]}
+				a.links[b.id] = &link{w: w, from: a, to: b, weather: w.Weather[a.id][b.id]}
 			}
 		}
 	}
@@ -71,8 +72,8 @@ func (w *world) connect() {
 			}
 		}
 	}
-	if !w.streams {
-		w.after(resendEvery, nil, w.resend)
+	if !w.Streams {
+		w.After(resendEvery, nil, w.resend)
 	}
 }
 
@@ -80,7 +81,7 @@ func (w *world) connect() {
 func (l *link) send(e wire.Envelope) {
 	switch {
 	case l.dead:
-	case l.w.streams:
+	case l.w.Streams:
 		l.write(frame{envelope: e})
 	default:
 		l.sent++
@@ -91,7 +92,7 @@ func (l *link) send(e wire.Envelope) {
 // resend tells every session end the time. An end that is not acknowledged for too long is given up.
 func (w *world) resend() {
 	for _, n := range w.nodes {
-		if n.done() || n.pausedUntil > w.now {
+		if n.done() || n.pausedUntil > w.Now {
 			continue
 		}
 		for _, l := range n.links {
@@ -100,7 +101,7 @@ func (w *world) resend() {
 			}
 		}
 	}
-	w.after(resendEvery, nil, w.resend)
+	w.After(resendEvery, nil, w.resend)
 }
 
 func (l *link) tick() {
@@ -117,31 +118,31 @@ func (l *link) tick() {
 }
 
 // mute reports whether what is sent now is lost.
-func (l *link) mute() bool { return l.w.now < l.muteUntil }
+func (l *link) mute() bool { return l.w.Now < l.muteUntil }
 
 // transmit puts a packet on its way, once, twice, or not at all.
 func (l *link) transmit(p session.Packet) {
 	w := l.w
 	if l.mute() {
-		w.strike(cut, l.from, l.to)
+		w.strike(schedule.Cut, l.from, l.to)
 		return
 	}
-	fair := w.now >= w.calmAt
-	if !fair && w.chance(l.weather.drop) {
-		w.strike(drop, l.from, l.to)
+	fair := w.Now >= w.CalmAt
+	if !fair && w.Chance(l.weather.Drop) {
+		w.strike(schedule.Drop, l.from, l.to)
 		return
 	}
 	l.carry(p, fair)
-	if !fair && w.chance(l.weather.duplicate) {
-		w.strike(duplicate, l.from, l.to)
+	if !fair && w.Chance(l.weather.Duplicate) {
+		w.strike(schedule.Duplicate, l.from, l.to)
 		l.carry(p, fair)
 	}
 }
 
 func (l *link) delay() int64 {
-	d := l.weather.delay
-	if l.weather.jitter > 0 {
-		d += l.w.rng.Int64N(l.weather.jitter + 1)
+	d := l.weather.Delay
+	if l.weather.Jitter > 0 {
+		d += l.w.Rng.Int64N(l.weather.Jitter + 1)
 	}
 	return d
 }
@@ -149,15 +150,15 @@ func (l *link) delay() int64 {
 // carry takes a packet to the other end in its time, which may be before that of packets sent earlier.
 func (l *link) carry(p session.Packet, fair bool) {
 	w, delay, epoch := l.w, l.delay(), l.epoch
-	if !fair && w.chance(l.weather.late) {
-		w.strike(late, l.from, l.to)
-		delay += 1 + w.rng.Int64N(lateMax)
+	if !fair && w.Chance(l.weather.Late) {
+		w.strike(schedule.Late, l.from, l.to)
+		delay += 1 + w.Rng.Int64N(schedule.LateMax)
 	}
-	if w.now+delay < l.latest {
-		w.strike(reorder, l.from, l.to)
+	if w.Now+delay < l.latest {
+		w.strike(schedule.Reorder, l.from, l.to)
 	}
-	l.latest = max(l.latest, w.now+delay)
-	w.after(delay, l.to, func() {
+	l.latest = max(l.latest, w.Now+delay)
+	w.After(delay, l.to, func() {
 		if epoch == l.epoch && !l.back.dead {
 			l.back.receive(p)
 		}
@@ -182,7 +183,7 @@ func (l *link) deliver(e wire.Envelope) {
 		l.from.heard++
 	}
 	sum := w.verifySent(e)
-	if w.codec {
+	if w.Codec {
 		e = w.recode(e)
 	} else {
 		e.Message = parcel.Clone(e.Message)
@@ -195,12 +196,12 @@ func (l *link) deliver(e wire.Envelope) {
 // write puts a frame into a stream. What a mute that ends soon keeps back is only late.
 func (l *link) write(f frame) {
 	w := l.w
-	until := w.now
+	until := w.Now
 	switch {
 	case l.doomed:
 		return
-	case l.mute() && l.muteUntil-w.now < streamStall:
-		w.strike(cut, l.from, l.to)
+	case l.mute() && l.muteUntil-w.Now < streamStall:
+		w.strike(schedule.Cut, l.from, l.to)
 		until = l.muteUntil
 	case l.mute(), l.to.vanished, l.back.dead && !f.fin:
 		l.doom()
@@ -212,7 +213,7 @@ func (l *link) write(f frame) {
 	l.pipe = append(l.pipe, f)
 	epoch := l.epoch
 	l.latest = max(l.latest, until+l.delay())
-	w.after(l.latest-w.now, l.to, func() {
+	w.After(l.latest-w.Now, l.to, func() {
 		if epoch == l.epoch {
 			l.arrive()
 		}
@@ -226,9 +227,9 @@ func (l *link) doom() {
 	patience := int64(streamStall)
 	reason := fmt.Sprintf("it has taken no byte for %.1f s", float64(streamStall)/1000)
 	if !l.mute() && !l.back.mute() && !l.to.vanished {
-		patience, reason = 1+l.w.rng.Int64N(5), "connection reset by peer"
+		patience, reason = 1+l.w.Rng.Int64N(5), "connection reset by peer"
 	}
-	l.w.after(patience, l.from, func() { l.breaks(reason) })
+	l.w.After(patience, l.from, func() { l.breaks(reason) })
 }
 
 // arrive takes the next frame out of the stream. One that does not decode ends the connection.
@@ -238,7 +239,7 @@ func (l *link) arrive() {
 	switch {
 	case l.back.dead:
 	case f.fin:
-		l.w.after(goodbye, l.to, func() { l.back.breaks("EOF") })
+		l.w.After(goodbye, l.to, func() { l.back.breaks("EOF") })
 	case f.damaged:
 		l.w.decodeDamaged(f.envelope)
 		l.back.breaks("a frame was refused")
@@ -252,7 +253,7 @@ func (l *link) close() {
 	if l.dead {
 		return
 	}
-	if l.w.streams {
+	if l.w.Streams {
 		l.write(frame{fin: true})
 	}
 	l.dead = true
@@ -273,13 +274,13 @@ func (l *link) reset() {
 		end.epoch++
 		end.pipe = nil
 	}
-	if !l.w.streams {
+	if !l.w.Streams {
 		return
 	}
 	for _, end := range [2]*link{l, l.back} {
 		end.dead = true
 		if !end.back.mute() {
-			l.w.after(1+l.w.rng.Int64N(5), end.from, func() { end.breaks("connection reset by peer") })
+			l.w.After(1+l.w.Rng.Int64N(5), end.from, func() { end.breaks("connection reset by peer") })
 		}
 	}
 }

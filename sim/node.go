@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	leases "bellows/lease"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
@@ -34,16 +35,16 @@ type node struct {
 }
 
 // leaderPatience is how long node 0 may be silent until the others give it up, as in production.
-const leaderPatience = 3 * leaseMillis
+const leaderPatience = 3 * schedule.LeaseMillis
 
 // done reports whether nothing happens at a node any more.
 func (n *node) done() bool { return n.crashed || n.left }
 
 // stopped reports whether a node does not run now, or never again.
-func (n *node) stopped() bool { return n.done() || n.pausedUntil > n.w.now }
+func (n *node) stopped() bool { return n.done() || n.pausedUntil > n.w.Now }
 
 // local is what a node's clock shows, in milliseconds.
-func (n *node) local() int64 { return n.w.now * (1000 + n.drift) / 1000 }
+func (n *node) local() int64 { return n.w.Now * (1000 + n.drift) / 1000 }
 
 // period is how long the node takes for so many milliseconds of its clock.
 func (n *node) period(millis int64) int64 { return max(1, millis*1000/(1000+n.drift)) }
@@ -61,12 +62,12 @@ func (n *node) begin() {
 	case !n.hosts():
 		n.left = true
 	case n.id == 0:
-		w.after(0, n, w.lead)
+		w.After(0, n, w.lead)
 	default:
 		n.watch = leases.NewTable(leaderPatience)
 		n.watch.Add(0, 0)
-		w.after(w.readyAt[n.id], n, n.sayReady)
-		w.after(w.rng.Int64N(beatEvery), n, n.tick)
+		w.After(w.ReadyAt[n.id], n, n.sayReady)
+		w.After(w.Rng.Int64N(beatEvery), n, n.tick)
 	}
 }
 
@@ -77,8 +78,8 @@ func (n *node) sayReady() {
 	}
 	n.ready = true
 	n.say(&wire.Ready{})
-	if n.w.rng.IntN(3) == 0 {
-		n.w.after(1+n.w.rng.Int64N(20), n, n.sayReady)
+	if n.w.Rng.IntN(3) == 0 {
+		n.w.After(1+n.w.Rng.Int64N(20), n, n.sayReady)
 	}
 }
 
@@ -106,7 +107,7 @@ func (n *node) tick() {
 		n.bereaved(fmt.Sprintf("node 0 has been silent for %.1f s", float64(silent)/1000))
 		return
 	}
-	n.w.after(n.period(beatEvery), n, n.tick)
+	n.w.After(n.period(beatEvery), n, n.tick)
 }
 
 // disconnected tells the shell that a connection has ended.
@@ -168,7 +169,7 @@ func (n *node) leave(reason string) {
 	if !w.released {
 		w.mayLose(n)
 	}
-	if w.outcome == nil && (!w.streams || w.rng.IntN(2) == 0) {
+	if w.outcome == nil && (!w.Streams || w.Rng.IntN(2) == 0) {
 		w.mourn(n)
 	}
 }
@@ -176,7 +177,7 @@ func (n *node) leave(reason string) {
 // mourn tells node 0 that a process has died, as whoever started it can.
 func (w *world) mourn(n *node) {
 	w.mayLose(n)
-	w.after(1+w.rng.Int64N(300), w.nodes[0], func() {
+	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
 		w.happened[deathTold] = true
 		w.controller.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
 		w.obey()
@@ -200,7 +201,7 @@ func (w *world) tickController() {
 	}
 	w.controller.Tick(n.local(), &w.fx)
 	w.obey()
-	w.after(n.period(beatEvery), n, w.tickController)
+	w.After(n.period(beatEvery), n, w.tickController)
 }
 
 // obey carries out what the controller wants.
@@ -232,7 +233,7 @@ func (w *world) conclude() {
 		w.collect()
 		return
 	}
-	w.after(w.linger, w.nodes[0], w.letGo)
+	w.After(w.Linger, w.nodes[0], w.letGo)
 }
 
 // letGo ends all connections of node 0, behind all that it has sent.
@@ -241,11 +242,11 @@ func (w *world) letGo() {
 	w.moved()
 	w.released = true
 	for _, l := range w.nodes[0].links {
-		if l != nil && w.streams {
+		if l != nil && w.Streams {
 			l.close()
 		}
 	}
-	w.farewell(w.now + leaseMillis)
+	w.farewell(w.Now + schedule.LeaseMillis)
 }
 
 // farewell waits, on a lossy network, until all that was sent has come, and ends node 0.
@@ -255,7 +256,7 @@ func (w *world) farewell(until int64) {
 	for _, l := range leader.links {
 		switch {
 		case l == nil || l.dead:
-		case l.sent > l.acked && w.now < until && !l.to.done():
+		case l.sent > l.acked && w.Now < until && !l.to.done():
 			open = true
 		default:
 			l.dead = true
@@ -264,12 +265,12 @@ func (w *world) farewell(until int64) {
 				reason = "it has closed the connection"
 			}
 			if !l.mute() {
-				w.after(l.delay()+goodbye, l.to, func() { l.back.breaks(reason) })
+				w.After(l.delay()+goodbye, l.to, func() { l.back.breaks(reason) })
 			}
 		}
 	}
 	if open {
-		w.after(resendEvery, leader, func() { w.farewell(until) })
+		w.After(resendEvery, leader, func() { w.farewell(until) })
 		return
 	}
 	leader.left = true

@@ -4,43 +4,23 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/sim/internal/account"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
-// phase is a state of the protocol in which a fault may strike a node.
-type phase int
-
-// The phases, each seen from the client whose work it is.
-const (
-	pullParked     phase = iota // a lane keeps a read waiting
-	pushUnderWay                // a part of a flush is between client and lane
-	flushHeld                   // a lane holds a part that is not recorded
-	doneUnderWay                // the client has told the controller, which does not know it yet
-	recordUnderWay              // the controller has recorded a flush and a lane does not know it
-	leaseHeld                   // a task has a lease
-	theEnd                      // the controller has said that the job is over, and not everybody has answered
-	collecting                  // the state is on its way to node 0
-	joining                     // not all nodes are ready
-	phases
-)
-
-var phaseNames = [phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending",
-	"collecting", "joining"}
-
-func (p phase) String() string { return phaseNames[p] }
-
 // enter and leave count what keeps a node in a phase.
-func (w *world) enter(n bellows.NodeID, p phase) { w.phases[n][p]++ }
-func (w *world) leave(n bellows.NodeID, p phase) { w.phases[n][p]-- }
+func (w *world) enter(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]++ }
+func (w *world) leave(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]-- }
 
 // in reports whether a node is in a phase.
-func (w *world) in(n bellows.NodeID, p phase) bool {
+func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 	switch p {
-	case theEnd:
+	case schedule.TheEnd:
 		return w.ending && w.outcome == nil
-	case collecting:
+	case schedule.Collecting:
 		return w.collecting.open > 0
-	case joining:
+	case schedule.Joining:
 		return !w.begun && !w.ending
 	}
 	return w.phases[n][p] > 0
@@ -50,14 +30,14 @@ func (w *world) in(n bellows.NodeID, p phase) bool {
 func (w *world) sees(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		w.enter(e.From.Node, pushUnderWay)
-		w.ledger.sent(e.To, m, func(t bellows.TableID) int { return w.job.schemas[t].Width })
+		w.enter(e.From.Node, schedule.PushUnderWay)
+		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		if w.severalLanes(m) {
-			w.nodes[e.From.Node].worker.pushes(partAt{e.To, m.Flush})
+			w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush})
 		}
 		w.remember(e)
 	case *wire.Done: // from its client, or passed on by a lane
-		w.enter(m.Flush.Client, doneUnderWay)
+		w.enter(m.Flush.Client, schedule.DoneUnderWay)
 		w.remember(e)
 	case *wire.Held:
 		w.remember(e)
@@ -65,14 +45,14 @@ func (w *world) sees(e wire.Envelope) {
 		w.begun = true
 	case *wire.Records:
 		for i := range m.List {
-			if err := w.oracle.record(&m.List[i]); err != nil {
+			if err := w.oracle.Record(&m.List[i]); err != nil {
 				w.violated("%v", err)
 			}
-			if !w.ledger.done[m.List[i].Flush] {
+			if !w.ledger.Done[m.List[i].Flush] {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
 			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Units) > 1
-			w.enter(m.List[i].Flush.Client, recordUnderWay)
+			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
 	case *wire.End:
@@ -89,15 +69,15 @@ func (w *world) severalLanes(m *wire.Push) bool {
 func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		w.leave(e.From.Node, pushUnderWay)
+		w.leave(e.From.Node, schedule.PushUnderWay)
 	case *wire.Pull:
-		w.enter(e.From.Node, pullParked)
+		w.enter(e.From.Node, schedule.PullParked)
 	case *wire.Done:
-		w.leave(m.Flush.Client, doneUnderWay)
-		w.ledger.done[m.Flush] = true
+		w.leave(m.Flush.Client, schedule.DoneUnderWay)
+		w.ledger.Done[m.Flush] = true
 	case *wire.Records:
 		for i := range m.List {
-			w.leave(m.List[i].Flush.Client, recordUnderWay)
+			w.leave(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 	case *wire.Dispatch:
 		if n := w.nodes[e.To.Node]; !n.ready && n.id != 0 {
@@ -128,12 +108,12 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 		case *wire.Push:
 			if !w.lanes[i].closed {
 				late := w.lanes[i].told && int(e.From.Node) < len(w.nodes) && w.nodes[e.From.Node].gone
-				w.ledger.came(partAt{e.To, m.Flush}, late)
+				w.ledger.Came(account.PartAt{Lane: e.To, Flush: m.Flush}, late)
 			}
 		case *wire.Records:
 			for k := range m.List {
-				if w.ledger.recorded(partAt{w.lanes[i].address, m.List[k].Flush}) {
-					w.leave(m.List[k].Flush.Client, flushHeld)
+				if w.ledger.Recorded(account.PartAt{Lane: w.lanes[i].address, Flush: m.List[k].Flush}) {
+					w.leave(m.List[k].Flush.Client, schedule.FlushHeld)
 				}
 			}
 		case *wire.End:
@@ -143,14 +123,14 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 			w.lanes[i].kept, w.lanes[i].look = m.Commit, true
 		case *wire.Release:
 			w.lanes[i].look = w.lanes[i].kept > 0
-			w.ledger.released(m.Ref)
+			w.ledger.Released(m.Ref)
 		}
 	}
 }
 
 func (w *world) flushHeld(lane int, id bellows.FlushID) {
-	if w.ledger.held(partAt{w.lanes[lane].address, id}) {
-		w.enter(id.Client, flushHeld)
+	if w.ledger.Held(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
+		w.enter(id.Client, schedule.FlushHeld)
 	}
 }
 
@@ -163,7 +143,7 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 	for _, e := range out {
 		switch m := e.Message.(type) {
 		case *wire.Rows:
-			w.leave(e.To.Node, pullParked)
+			w.leave(e.To.Node, schedule.PullParked)
 		case *wire.Held:
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
@@ -172,7 +152,7 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			w.happened[laneFull] = true
 		case *wire.Granted:
 			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
-			if err := w.ledger.granted(w.lanes[i].address, e.To, m); err != nil {
+			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {
 				w.violated("%v", err)
 			}
 		case *wire.Closed:

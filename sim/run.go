@@ -6,7 +6,9 @@ import (
 	"runtime/debug"
 
 	"bellows"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
 )
 
 // Report is what became of one schedule.
@@ -21,9 +23,9 @@ type Report struct {
 	Lives int // how often the job went on after an interruption
 
 	shape    uint64
-	bits     uint64                   // of the BSP tables at the end; 0: some are lost
-	covered  [faultKinds][phases]bool // which faults struck in which phases
-	struck   [faultKinds][parties]bool
+	bits     uint64                                     // of the BSP tables at the end; 0: some are lost
+	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
+	struck   [schedule.FaultKinds][parties]bool
 	streams  bool
 	happened [events]bool
 }
@@ -51,8 +53,8 @@ func Run(seed uint64, log io.Writer) (r Report) {
 }
 
 func (w *world) report(seed uint64) Report {
-	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.now, Commits: len(w.oracle.log), Lives: w.life + 1,
-		shape: w.job.shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.streams, happened: w.happened}
+	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
+		shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
 	switch {
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"
@@ -96,7 +98,7 @@ func (e occasion) String() string { return occasionNames[e] }
 
 // hash adds a partition's values to the bits of a BSP table.
 func (w *world) hash(ref bellows.PartitionRef, values []float32) {
-	if ref.Table == sums || ref.Table == weights && w.job.barrier() {
+	if ref.Table == model.Sums || ref.Table == model.Weights && w.Job.Barrier() {
 		var d parcel.Hash
 		d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
 		d.Values(values)

@@ -5,7 +5,9 @@ import (
 
 	"bellows"
 	"bellows/client"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
 )
 
 // script is one task as the executor runs it: steps, one after the other.
@@ -24,15 +26,15 @@ type script struct {
 	end     int
 	list    []bellows.RowID
 	own     float32
-	other   float32      // what the task read in its two cells of sums
-	added   [tables]bool // which tables it has changed
+	other   float32            // what the task read in its two cells of sums
+	added   [model.Tables]bool // which tables it has changed
 	slabs   []slab
 	sum     parcel.Hash // of what it has read
 }
 
 // slab is a lease of the task and what it saw there.
 type slab struct {
-	leaseOf
+	model.LeaseOf
 	values []float32
 	copy   []float32
 }
@@ -45,27 +47,27 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	groups := [][]step{
 		{readCells, pushSums, readSums},
 		{readWeights, pushWeights, readWeights},
-		{readColumns(counts), pushColumns(counts), readColumns(counts)},
-		{readColumns(free), pushColumns(free), readColumns(free)},
+		{readColumns(model.Counts), pushColumns(model.Counts), readColumns(model.Counts)},
+		{readColumns(model.Free), pushColumns(model.Free), readColumns(model.Free)},
 		{readState, pushState, readState},
 		{readWords, pushWords, readWords},
 	}
 	for i := range groups {
-		if w.chance(300) {
+		if w.Chance(300) {
 			groups[i] = groups[i][:2]
 		}
-		if i > 0 && w.chance(300) {
+		if i > 0 && w.Chance(300) {
 			groups[i] = groups[i][1:]
 		}
 	}
 	for len(groups) > 0 {
-		i := w.rng.IntN(len(groups))
+		i := w.Rng.IntN(len(groups))
 		s.steps = append(s.steps, groups[i][0])
 		if groups[i] = groups[i][1:]; len(groups[i]) == 0 {
 			groups = append(groups[:i], groups[i+1:]...)
 		}
 	}
-	for _, l := range w.job.leases(s.unit.Split, s.unit.Clock) {
+	for _, l := range w.Job.Leases(s.unit.Split, s.unit.Clock) {
 		s.steps = append(s.steps, lease(l))
 	}
 	return s
@@ -82,11 +84,11 @@ func (s *script) resume() {
 }
 
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
-const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*driftMax) / 1000
+const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 1000
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile.
 func (s *script) checkNamed() {
-	if waited := s.w.now - s.since; s.waiting && waited > noticeMax && !s.named && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
@@ -103,14 +105,14 @@ func (s *script) run() {
 			return
 		}
 		if !s.steps[s.at](s) {
-			s.waiting, s.since, s.named = true, s.w.now, false
+			s.waiting, s.since, s.named = true, s.w.Now, false
 			s.k.obey()
 			return
 		}
 		s.at, s.drawn = s.at+1, false
-		if s.w.rng.IntN(4) == 0 {
+		if s.w.Rng.IntN(4) == 0 {
 			s.k.obey()
-			s.w.after(1+s.w.rng.Int64N(12), s.k.node, s.run)
+			s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.run)
 			return
 		}
 	}

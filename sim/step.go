@@ -2,7 +2,8 @@ package sim
 
 import (
 	"bellows"
-	"bellows/table"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
@@ -10,8 +11,8 @@ import (
 func (s *script) span(rows int) (first, end int) {
 	if !s.drawn {
 		s.drawn = true
-		s.first = s.w.rng.IntN(rows)
-		s.end = s.first + 1 + s.w.rng.IntN(min(rows-s.first, 1<<s.w.rng.IntN(5)))
+		s.first = s.w.Rng.IntN(rows)
+		s.end = s.first + 1 + s.w.Rng.IntN(min(rows-s.first, 1<<s.w.Rng.IntN(5)))
 	}
 	return s.first, s.end
 }
@@ -21,7 +22,7 @@ func (s *script) some(rows int) []bellows.RowID {
 	if !s.drawn {
 		s.drawn = true
 		s.list = s.list[:0]
-		for r := s.w.rng.IntN(rows); r < rows; r += 1 + s.w.rng.IntN(rows) {
+		for r := s.w.Rng.IntN(rows); r < rows; r += 1 + s.w.Rng.IntN(rows) {
 			s.list = append(s.list, bellows.RowID(r))
 		}
 	}
@@ -43,7 +44,7 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 	if !s.k.client.ReadRows(s.task, t, rows, &s.k.fx) {
 		return nil
 	}
-	v := make([]float32, len(rows)*s.w.job.schemas[t].Width)
+	v := make([]float32, len(rows)*s.w.Job.Schemas[t].Width)
 	s.task.Gather(t, rows, v)
 	s.sum.Values(v)
 	return v
@@ -51,17 +52,17 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 
 // readCells reads the two rows of sums on which the task's deltas depend.
 func readCells(s *script) bool {
-	own, other := s.w.job.cells(s.unit.Split, s.unit.Clock)
+	own, other := s.w.Job.Cells(s.unit.Split, s.unit.Clock)
 	rows := []bellows.RowID{bellows.RowID(min(own, other)), bellows.RowID(max(own, other))}
 	if own == other {
 		rows = rows[:1]
 	}
-	v := s.gather(sums, rows)
+	v := s.gather(model.Sums, rows)
 	if v == nil {
 		return false
 	}
 	for i, r := range rows {
-		row := v[i*sumWidth : (i+1)*sumWidth]
+		row := v[i*model.SumWidth : (i+1)*model.SumWidth]
 		s.checkSum(int(r), row)
 		if int(r) == own {
 			s.own = row[0]
@@ -74,24 +75,24 @@ func readCells(s *script) bool {
 }
 
 func readSums(s *script) bool {
-	first, end := s.span(sumRows)
-	v := s.view(sums, first, end)
-	for i := 0; i*sumWidth < len(v); i++ {
-		s.checkSum(first+i, v[i*sumWidth:(i+1)*sumWidth])
+	first, end := s.span(model.SumRows)
+	v := s.view(model.Sums, first, end)
+	for i := 0; i*model.SumWidth < len(v); i++ {
+		s.checkSum(first+i, v[i*model.SumWidth:(i+1)*model.SumWidth])
 	}
 	return v != nil
 }
 
-func (s *script) sumDelta(row int) [sumWidth]float32 {
-	var d [sumWidth]float32
+func (s *script) sumDelta(row int) [model.SumWidth]float32 {
+	var d [model.SumWidth]float32
 	for col := range d {
-		d[col] = s.w.job.sumDelta(s.unit.Split, s.unit.Clock, row, col, s.own, s.other)
+		d[col] = s.w.Job.SumDelta(s.unit.Split, s.unit.Clock, row, col, s.own, s.other)
 	}
 	return d
 }
 
 func pushSums(s *script) bool {
-	s.push(sums, sumRows, func(row int, to []float32) []float32 {
+	s.push(model.Sums, model.SumRows, func(row int, to []float32) []float32 {
 		d := s.sumDelta(row)
 		return append(to, d[:]...)
 	})
@@ -99,9 +100,9 @@ func pushSums(s *script) bool {
 }
 
 func pushWeights(s *script) bool {
-	s.push(weights, weightRows, func(row int, to []float32) []float32 {
-		for col := range weightWidth {
-			to = append(to, s.w.job.gradient(s.unit.Split, s.unit.Clock, row, col))
+	s.push(model.Weights, model.WeightRows, func(row int, to []float32) []float32 {
+		for col := range model.WeightWidth {
+			to = append(to, s.w.Job.Gradient(s.unit.Split, s.unit.Clock, row, col))
 		}
 		return to
 	})
@@ -111,30 +112,30 @@ func pushWeights(s *script) bool {
 // push adds to the rows that the task touches: consecutive ones at once, others one by one.
 func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []float32) []float32) {
 	s.added[t] = true
-	if s.w.job.quiet(s.unit.Split, s.unit.Clock) {
+	if s.w.Job.Quiet(s.unit.Split, s.unit.Clock) {
 		return
 	}
-	x := s.w.job.touch(t, s.unit.Split, s.unit.Clock, rows)
+	x := s.w.Job.Touch(t, s.unit.Split, s.unit.Clock, rows)
 	var d []float32
-	if x.end > 0 {
-		for row := x.first; row < x.end; row++ {
+	if x.End > 0 {
+		for row := x.First; row < x.End; row++ {
 			d = deltas(row, d)
 		}
-		s.task.AddRange(t, bellows.RowID(x.first), d)
+		s.task.AddRange(t, bellows.RowID(x.First), d)
 		return
 	}
 	for row := range rows {
-		if s.w.job.touches(t, s.unit.Split, s.unit.Clock, rows, row) {
+		if s.w.Job.Touches(t, s.unit.Split, s.unit.Clock, rows, row) {
 			s.task.AddRow(t, bellows.RowID(row), deltas(row, d[:0]))
 		}
 	}
 }
 
 func readWeights(s *script) bool {
-	first, end := s.span(weightRows)
-	v := s.view(weights, first, end)
-	for i := 0; i*weightWidth < len(v); i++ {
-		s.checkWeights(first+i, [weightWidth]float32(v[i*weightWidth:]))
+	first, end := s.span(model.WeightRows)
+	v := s.view(model.Weights, first, end)
+	for i := 0; i*model.WeightWidth < len(v); i++ {
+		s.checkWeights(first+i, [model.WeightWidth]float32(v[i*model.WeightWidth:]))
 	}
 	return v != nil
 }
@@ -142,7 +143,7 @@ func readWeights(s *script) bool {
 // readColumns reads rows of a table whose columns belong to splits: consecutive ones, or any.
 func readColumns(t bellows.TableID) step {
 	return func(s *script) bool {
-		w, rows := s.w.job.splits, s.w.job.schemas[t].Rows
+		w, rows := s.w.Job.Splits, s.w.Job.Schemas[t].Rows
 		if s.at%2 == 0 {
 			first, end := s.span(rows)
 			v := s.view(t, first, end)
@@ -163,16 +164,16 @@ func readColumns(t bellows.TableID) step {
 // pushColumns adds to the split's column: row by row, or the whole table at once.
 func pushColumns(t bellows.TableID) step {
 	return func(s *script) bool {
-		j := s.w.job
+		j := s.w.Job
 		s.added[t] = true
-		if j.quiet(s.unit.Split, s.unit.Clock) {
+		if j.Quiet(s.unit.Split, s.unit.Clock) {
 			return true
 		}
-		all := make([]float32, j.schemas[t].Rows*j.splits)
-		for row := range j.schemas[t].Rows {
-			n := j.amount(t, s.unit.Split, s.unit.Clock, row)
-			to := all[row*j.splits : (row+1)*j.splits]
-			j.number(t, to, int(s.unit.Split), n)
+		all := make([]float32, j.Schemas[t].Rows*j.Splits)
+		for row := range j.Schemas[t].Rows {
+			n := j.Amount(t, s.unit.Split, s.unit.Clock, row)
+			to := all[row*j.Splits : (row+1)*j.Splits]
+			j.Number(t, to, int(s.unit.Split), n)
 			if n > 0 && s.unit.Clock%2 == 0 {
 				s.task.AddRow(t, bellows.RowID(row), to)
 			}
@@ -184,49 +185,40 @@ func pushColumns(t bellows.TableID) step {
 	}
 }
 
-// number writes a whole number in the table's type.
-func (j *job) number(t bellows.TableID, row []float32, col int, n int32) {
-	if j.schemas[t].DType == table.Int32 {
-		table.Counts(row)[col] = n
-		return
-	}
-	row[col] = float32(n)
-}
-
 func readState(s *script) bool {
-	first, end := s.span(stateRows * s.w.job.splits)
-	v := s.view(state, first, end)
-	for i := 0; i*stateWidth < len(v); i++ {
-		s.checkState(first+i, v[i*stateWidth], v[i*stateWidth+1])
+	first, end := s.span(model.StateRows * s.w.Job.Splits)
+	v := s.view(model.State, first, end)
+	for i := 0; i*model.StateWidth < len(v); i++ {
+		s.checkState(first+i, v[i*model.StateWidth], v[i*model.StateWidth+1])
 	}
 	return v != nil
 }
 
 func pushState(s *script) bool {
-	if row, n := s.w.job.stateAdd(s.unit.Split, s.unit.Clock); n > 0 {
-		s.added[state] = true
-		s.task.AddRow(state, bellows.RowID(row), []float32{0, float32(n)})
+	if row, n := s.w.Job.StateAdd(s.unit.Split, s.unit.Clock); n > 0 {
+		s.added[model.State] = true
+		s.task.AddRow(model.State, bellows.RowID(row), []float32{0, float32(n)})
 	}
 	return true
 }
 
 // lease takes a lease and, if it is exclusive, changes column 0 in place.
-func lease(of leaseOf) step {
+func lease(of model.LeaseOf) step {
 	return func(s *script) bool {
-		ref := bellows.PartitionRef{Table: state, Partition: of.partition}
-		ok, err := s.k.client.Lease(s.task, ref, of.mode, &s.k.fx)
+		ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
+		ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)
 		if err != nil {
 			s.w.violated("leases: %v", err)
 		}
 		if !ok {
 			return false
 		}
-		s.w.enter(s.k.node.id, leaseHeld)
+		s.w.enter(s.k.node.id, schedule.LeaseHeld)
 		v := s.task.Leased(ref)
-		s.checkSlab(of.partition, v)
-		if of.mode == wire.Exclusive {
-			for row := range stateRows {
-				v[row*stateWidth] = leased(v[row*stateWidth], s.unit.Split, s.unit.Clock)
+		s.checkSlab(of.Partition, v)
+		if of.Mode == wire.Exclusive {
+			for row := range model.StateRows {
+				v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)
 			}
 		}
 		s.slabs = append(s.slabs, slab{of, v, append([]float32(nil), v...)})

@@ -2,14 +2,15 @@ package sim
 
 import (
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
 // peer is another node that a node works with: mostly one that has a lane for it.
 func (w *world) peer(n *node) *node {
-	other := w.lanes[w.rng.IntN(len(w.lanes))].node
-	if other == n || w.rng.IntN(4) == 0 {
-		other = w.nodes[(int(n.id)+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)]
+	other := w.lanes[w.Rng.IntN(len(w.lanes))].node
+	if other == n || w.Rng.IntN(4) == 0 {
+		other = w.nodes[(int(n.id)+1+w.Rng.IntN(len(w.nodes)-1))%len(w.nodes)]
 	}
 	return other
 }
@@ -17,7 +18,7 @@ func (w *world) peer(n *node) *node {
 // direction is one direction between a node and another, mostly what it says.
 func (w *world) direction(n *node) *link {
 	other := w.peer(n)
-	if w.rng.IntN(4) == 0 {
+	if w.Rng.IntN(4) == 0 {
 		n, other = other, n
 	}
 	return n.links[other.id]
@@ -26,30 +27,30 @@ func (w *world) direction(n *node) *link {
 // cut silences one direction for a while.
 func (w *world) cut(n *node, millis int64) {
 	l := w.direction(n)
-	l.muteUntil = max(l.muteUntil, w.now+millis)
+	l.muteUntil = max(l.muteUntil, w.Now+millis)
 }
 
 // halfOpen silences one direction from now on: whoever speaks into it learns nothing.
 func (w *world) halfOpen(n *node) {
 	l := w.direction(n)
-	l.muteUntil = int64(never)
+	l.muteUntil = int64(schedule.Never)
 	w.mayPart(l.from, l.to)
 }
 
 // hush keeps node 0 from hearing a node for longer than a lease.
 func (w *world) hush(n *node) {
-	if n.id == 0 {
-		n = w.nodes[1+w.rng.IntN(len(w.nodes)-1)]
+	for n.id == 0 || !n.hosts() {
+		n = w.nodes[1+w.Rng.IntN(len(w.nodes)-1)]
 	}
-	n.links[0].muteUntil = w.now + leaseMillis + 2*beatEvery + w.rng.Int64N(800)
+	n.links[0].muteUntil = w.Now + schedule.LeaseMillis + 2*beatEvery + w.Rng.Int64N(800)
 	w.mayLose(n)
 	w.judge(n, n.links[0].muteUntil)
 }
 
 // reset loses all that is under way between two nodes; on streams that is the end of the connection.
-func (w *world) reset(f fault, n *node) {
+func (w *world) reset(f schedule.Fault, n *node) {
 	l := n.links[w.peer(n).id]
-	if f == sever {
+	if f == schedule.Sever {
 		w.mayPart(l.from, l.to)
 	}
 	l.reset()
@@ -65,7 +66,7 @@ func (w *world) garble(n *node) {
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
 	b := encode(e)
-	at := w.rng.IntN(8 * len(b))
+	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
 	if got, err := decode(b); err == nil {
 		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, describe(got.Message))
@@ -73,20 +74,20 @@ func (w *world) decodeDamaged(e wire.Envelope) {
 }
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
-func (w *world) halt(f fault, n *node) {
+func (w *world) halt(f schedule.Fault, n *node) {
 	w.faults.struck[f][n.party()] = true
 	w.note("%v of node %d", f, n.id)
 	switch {
-	case f == pause && n.id == 0:
-		w.sleep(n, 20+w.rng.Int64N(leaderPatience-800)) // the others wait for node 0 longer than it for them
-	case f == pause:
-		w.sleep(n, 20+w.rng.Int64N(leaseMillis-600))
-	case f == stop && n.id == 0:
+	case f == schedule.Pause && n.id == 0:
+		w.sleep(n, 20+w.Rng.Int64N(leaderPatience-800)) // the others wait for node 0 longer than it for them
+	case f == schedule.Pause:
+		w.sleep(n, 20+w.Rng.Int64N(schedule.LeaseMillis-600))
+	case f == schedule.Stop && n.id == 0:
 		w.mayLose(n)
-		w.sleep(n, leaderPatience+2*beatEvery+w.rng.Int64N(4000))
-	case f == stop:
+		w.sleep(n, leaderPatience+2*beatEvery+w.Rng.Int64N(4000))
+	case f == schedule.Stop:
 		w.mayLose(n)
-		w.sleep(n, leaseMillis+2*beatEvery+w.rng.Int64N(3000))
+		w.sleep(n, schedule.LeaseMillis+2*beatEvery+w.Rng.Int64N(3000))
 		w.judge(n, n.pausedUntil)
 	default:
 		w.crash(n)
@@ -96,14 +97,14 @@ func (w *world) halt(f fault, n *node) {
 // sleep stops a node for a while. Stops that follow each other are no longer than one.
 func (w *world) sleep(n *node, millis int64) {
 	if n.pausedUntil == 0 || n.gone {
-		n.pausedUntil = max(n.pausedUntil, w.now+millis)
+		n.pausedUntil = max(n.pausedUntil, w.Now+millis)
 	}
 }
 
 // crash ends a node. If only its process dies, the system closes its connections, and whoever started it hears of it.
 func (w *world) crash(n *node) {
 	w.mayLose(n)
-	n.vanished = w.rng.IntN(2) == 0
+	n.vanished = w.Rng.IntN(2) == 0
 	if !n.vanished {
 		for _, l := range n.links {
 			if l != nil {
@@ -112,8 +113,8 @@ func (w *world) crash(n *node) {
 		}
 	}
 	n.crashed = true
-	w.judge(n, int64(never))
-	if !n.vanished && n.id != 0 && w.rng.IntN(2) == 0 {
+	w.judge(n, int64(schedule.Never))
+	if !n.vanished && n.id != 0 && w.Rng.IntN(2) == 0 {
 		w.mourn(n)
 	}
 }
@@ -121,11 +122,11 @@ func (w *world) crash(n *node) {
 // judge lets node 0 be watched: when another node has been silent for a lease, until some time at least, and was alive
 // to it before, the job must be on its way to an end (P8).
 func (w *world) judge(n *node, until int64) {
-	by := w.now + silenceMax
-	if n.id == 0 || !w.begun || w.now < beatEvery || until < by {
+	by := w.Now + silenceMax
+	if n.id == 0 || !w.begun || w.Now < beatEvery || until < by {
 		return
 	}
-	w.after(by-w.now, w.nodes[0], func() {
+	w.After(by-w.Now, w.nodes[0], func() {
 		awake := w.nodes[0].pausedUntil < by-silenceMax
 		if c := &w.collecting; awake && !w.released && !c.whole && c.lost == "" && !(w.ending && w.outcome == nil) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
@@ -135,7 +136,7 @@ func (w *world) judge(n *node, until int64) {
 
 // silenceMax is when the silence of a node must have had its consequence: after a lease by the slowest clock, two ticks,
 // and what was under way when it fell silent.
-const silenceMax = (leaseMillis+2*beatEvery)*(1000+2*driftMax)/1000 + 2*lateMax
+const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)/1000 + 2*schedule.LateMax
 
 // stranger is a node that is not, or no longer, of the job.
 const stranger = 99
@@ -155,7 +156,7 @@ func (w *world) remember(e wire.Envelope) {
 	case *wire.Held:
 		keep = &w.faults.memory.held
 	}
-	if keep.Message == nil || w.rng.IntN(3) == 0 {
+	if keep.Message == nil || w.Rng.IntN(3) == 0 {
 		*keep = e
 		keep.Message = parcel.Clone(e.Message)
 	}
@@ -165,7 +166,7 @@ func (w *world) remember(e wire.Envelope) {
 // that it holds a part.
 func (w *world) replay() {
 	e, again := w.faults.memory.push, w.faults.memory.held
-	if again.Message != nil && w.rng.IntN(3) == 0 {
+	if again.Message != nil && w.Rng.IntN(3) == 0 {
 		again.Message = parcel.Clone(again.Message)
 		w.forged(again)
 		return
@@ -175,10 +176,10 @@ func (w *world) replay() {
 	}
 	m := parcel.Clone(e.Message).(*wire.Push)
 	e.Message = m
-	if w.rng.IntN(2) == 0 {
+	if w.Rng.IntN(2) == 0 {
 		e.From.Node = stranger
 		m.Flush.Client = stranger
-		older := w.rng.IntN(3) // the chunks, the leases, or both
+		older := w.Rng.IntN(3) // the chunks, the leases, or both
 		for i := range m.Chunks {
 			if older != 1 || len(m.Leases) == 0 {
 				m.Chunks[i].Generation--
@@ -201,7 +202,7 @@ func (w *world) forge() {
 	}
 	m := parcel.Clone(e.Message).(*wire.Done)
 	e.Message = m
-	if !w.ledger.done[m.Flush] || w.rng.IntN(2) == 0 {
+	if !w.ledger.Done[m.Flush] || w.Rng.IntN(2) == 0 {
 		if len(m.Pairs) == 0 {
 			return
 		}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
 )
 
 // tally is what many schedules had in common.
@@ -13,10 +15,10 @@ type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
 	hash                                          parcel.Hash // of all schedules, in order
-	bits                                          [shapes]uint64
-	ended                                         [shapes]int // how often a job of the shape finished with all its tables
-	covered                                       [faultKinds][phases]int
-	struck                                        [faultKinds][parties]int
+	bits                                          [model.Shapes]uint64
+	ended                                         [model.Shapes]int // how often a job of the shape finished with all its tables
+	covered                                       [schedule.FaultKinds][schedule.Phases]int
+	struck                                        [schedule.FaultKinds][parties]int
 	happened                                      [events]int
 }
 
@@ -29,8 +31,8 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.finished += count(r.Reason == "")
 	a.streams += count(r.streams)
 	a.lives += r.Lives
-	for f := range faultKinds {
-		for p := range phases {
+	for f := range schedule.FaultKinds {
+		for p := range schedule.Phases {
 			a.covered[f][p] += count(r.covered[f][p])
 		}
 		for p := range parties {
@@ -76,23 +78,23 @@ func (a *tally) judge(t *testing.T) {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
 	}
 	for shape, n := range a.ended {
-		if n < a.schedules/shapes/8 {
+		if n < a.schedules/model.Shapes/8 {
 			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
 		}
 	}
-	for f := range faultKinds {
+	for f := range schedule.FaultKinds {
 		total := 0
 		for p, n := range a.covered[f] {
 			total += n
-			if enough && n < least && possible(f, phase(p)) {
-				t.Errorf("%v struck in %v in %d of %d schedules", f, phase(p), n, a.schedules)
+			if enough && n < least && schedule.Possible(f, schedule.Phase(p)) {
+				t.Errorf("%v struck in %v in %d of %d schedules", f, schedule.Phase(p), n, a.schedules)
 			}
 		}
 		if total == 0 {
 			t.Errorf("%v struck in none of %d schedules", f, a.schedules)
 		}
 	}
-	for _, f := range []fault{pause, crash, stop} {
+	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		for p, n := range a.struck[f] {
 			if n < least {
 				t.Errorf("%v struck %v in %d of %d schedules", f, partyNames[p], n, a.schedules)
@@ -112,13 +114,13 @@ func (a *tally) String() string {
 	fmt.Fprintf(&s, "%d schedules, %d on streams, %d lives, %d finished; %d s of their time, %d commits, hash %016x\n",
 		a.schedules, a.streams, a.lives, a.finished, a.millis/1000, a.commits, uint64(a.hash))
 	fmt.Fprintf(&s, "those in which a fault struck in a phase:\n%-10s", "")
-	for p := range phases {
+	for p := range schedule.Phases {
 		fmt.Fprintf(&s, " %16v", p)
 	}
-	for f := range faultKinds {
+	for f := range schedule.FaultKinds {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p := range phases {
-			if a.covered[f][p] == 0 && !possible(f, p) {
+		for p := range schedule.Phases {
+			if a.covered[f][p] == 0 && !schedule.Possible(f, p) {
 				fmt.Fprintf(&s, " %16s", "-")
 				continue
 			}
@@ -126,7 +128,7 @@ func (a *tally) String() string {
 		}
 	}
 	s.WriteString("\nthose in which a whole node was struck:")
-	for _, f := range []fault{pause, crash, stop} {
+	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		fmt.Fprintf(&s, "\n%-10v", f)
 		for p, n := range a.struck[f] {
 			fmt.Fprintf(&s, " %s %d", partyNames[p], n)

@@ -8,7 +8,7 @@ import (
 
 // trace adds an event to the hash of the schedule.
 func (w *world) trace(what, a, b uint64) {
-	w.sum.Word(what<<56 ^ uint64(w.now))
+	w.sum.Word(what<<56 ^ uint64(w.Now))
 	w.sum.Word(a)
 	w.sum.Word(b)
 }
@@ -31,7 +31,7 @@ func (w *world) note(format string, args ...any) {
 }
 
 func (w *world) print(format string, args ...any) {
-	fmt.Fprintf(w.log, "%6d  %s\n", w.now, fmt.Sprintf(format, args...))
+	fmt.Fprintf(w.log, "%6d  %s\n", w.Now, fmt.Sprintf(format, args...))
 }
 
 // describe is a message in one line.

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"bellows/client"
+	"bellows/sim/internal/account"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
 
@@ -16,29 +19,29 @@ type worker struct {
 	node    *node
 	client  *client.Client
 	fx      client.Effects
-	scripts []*script             // per split; nil: not here, or nothing runs
-	unheld  []unheld              // parts of flushes that lanes do not hold yet, as far as the node knows
-	seen    [splitsMax]watermarks // what each split's tasks have read
+	scripts []*script                   // per split; nil: not here, or nothing runs
+	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
+	seen    [model.SplitsMax]watermarks // what each split's tasks have read
 
-	seenWords [splitsMax][wordRows][splitsMax]int32 // likewise
+	seenWords [model.SplitsMax][model.WordRows][model.SplitsMax]int32 // likewise
 }
 
 // unheld is a part of a flush that is on its way.
 type unheld struct {
-	part  partAt
+	part  account.PartAt
 	since int64
 	named bool
 }
 
 func (w *world) addWorker(a wire.Address) {
-	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.job.splits)}
-	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.job.schemas, Route: w.route})
+	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits)}
+	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
-				k.holds(partAt{e.From, m.Flush})
+				k.holds(account.PartAt{Lane: e.From, Flush: m.Flush})
 			}
 			k.client.Deliver(e, &k.fx)
 		}
@@ -56,20 +59,20 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8).
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
-		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.flush, waited, u.part.lane)
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
-func (k *worker) pushes(at partAt) {
-	if !k.w.ledger.parts[at].held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
-		k.unheld = append(k.unheld, unheld{part: at, since: k.w.now})
+func (k *worker) pushes(at account.PartAt) {
+	if !k.w.ledger.Parts[at].Held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
+		k.unheld = append(k.unheld, unheld{part: at, since: k.w.Now})
 	}
 }
 
 // holds takes note of a lane's word that it holds a part.
-func (k *worker) holds(at partAt) {
+func (k *worker) holds(at account.PartAt) {
 	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool {
 		if u.part == at {
 			k.checkNamed(u)
@@ -86,7 +89,7 @@ func (k *worker) obey() {
 	}
 	for _, t := range k.fx.Wake {
 		s := k.scripts[t.Unit.Split]
-		k.w.after(int64(k.w.rng.IntN(3)), k.node, s.resume)
+		k.w.After(int64(k.w.Rng.IntN(3)), k.node, s.resume)
 	}
 	for _, n := range k.fx.Notices {
 		k.notice(n)
@@ -101,7 +104,7 @@ func (k *worker) notice(sentence string) {
 		k.w.happened[flushNamed] = true
 		for i := range k.unheld {
 			u := &k.unheld[i]
-			u.named = u.named || strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", u.part.flush, u.part.lane))
+			u.named = u.named || strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", u.part.Flush, u.part.Lane))
 		}
 		return
 	}
@@ -126,7 +129,7 @@ func (k *worker) start(t *client.Task) {
 	}
 	s := k.w.newScript(k, t)
 	k.scripts[t.Unit.Split] = s
-	k.w.after(int64(k.w.rng.IntN(3)), k.node, s.run)
+	k.w.After(int64(k.w.Rng.IntN(3)), k.node, s.run)
 }
 
 var errKilled = errors.New("killed by the schedule")
@@ -135,9 +138,9 @@ var errKilled = errors.New("killed by the schedule")
 func (k *worker) finish(s *script, err error) {
 	k.scripts[s.unit.Split] = nil
 	for range s.slabs {
-		k.w.leave(k.node.id, leaseHeld)
+		k.w.leave(k.node.id, schedule.LeaseHeld)
 	}
-	r := k.w.job.result(s.unit.Split, s.unit.Clock)
+	r := k.w.Job.Result(s.unit.Split, s.unit.Clock)
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()

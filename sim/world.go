@@ -8,7 +8,11 @@ import (
 	"bellows/coord"
 	"bellows/route"
 	"bellows/server"
+	"bellows/sim/internal/account"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/virtual"
 	"bellows/wire"
 )
 
@@ -16,7 +20,6 @@ import (
 const (
 	resendEvery = 5
 	beatEvery   = 100
-	leaseMillis = 2600   // longer than the 2 s after which a wait must be named
 	stillMax    = 30000  // a job in which nothing has come about for so long hangs: every patience is shorter
 	deadline    = 120000 // a job that is not over by then hangs too
 	afterwards  = 300    // how long the world goes on when all is over, for what comes late
@@ -24,8 +27,8 @@ const (
 
 // world is a job's actors on their nodes, and all that happens to them.
 type world struct {
-	*schedule
-	queue
+	*schedule.Schedule
+	virtual.Queue[*node]
 	route      *route.Route
 	nodes      []*node
 	actors     map[wire.Address]*actor // for look-ups only
@@ -44,12 +47,12 @@ type world struct {
 	over       int64       // when everybody had left; 0: not yet
 	movedAt    int64       // when something last came about
 
-	oracle *oracle
-	ledger ledger
+	oracle *model.Oracle
+	ledger account.Ledger
 	faults faults
-	phases [][phases]int // per node
-	begun  bool          // tasks have been dispatched
-	ending bool          // the controller has said End
+	phases [][schedule.Phases]int // per node
+	begun  bool                   // tasks have been dispatched
+	ending bool                   // the controller has said End
 
 	sum       parcel.Hash
 	bits      parcel.Hash // of the BSP tables at the end
@@ -91,9 +94,9 @@ type letter struct {
 }
 
 func newWorld(seed uint64, log io.Writer) *world {
-	w := &world{schedule: newSchedule(seed), log: log}
-	w.oracle = newOracle(w.job)
-	w.driver = &driver{schedule: w.schedule}
+	w := &world{Schedule: schedule.New(seed), log: log}
+	w.oracle = model.NewOracle(w.Job)
+	w.driver = &driver{Schedule: w.Schedule}
 	w.build()
 	return w
 }
@@ -101,23 +104,23 @@ func newWorld(seed uint64, log io.Writer) *world {
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
 	w.actors, w.sent = map[wire.Address]*actor{}, map[wire.Message]uint64{}
-	for i := range w.nodeCount {
-		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.schedule.drift[i]})
+	for i := range w.NodeCount {
+		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i]})
 	}
-	w.phases = make([][phases]int, len(w.nodes))
+	w.phases = make([][schedule.Phases]int, len(w.nodes))
 	w.connect()
-	nodes := make([]bellows.NodeID, 0, len(w.clientAt))
-	for _, a := range w.clientAt {
+	nodes := make([]bellows.NodeID, 0, len(w.ClientAt))
+	for _, a := range w.ClientAt {
 		nodes = append(nodes, a.Node)
 	}
-	w.route = route.Spread(w.job.schemas, w.job.splits, w.laneAt, nodes)
-	w.ledger = newLedger(w.route)
+	w.route = route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes)
+	w.ledger = account.NewLedger(w.route)
 	w.addLanes()
 	w.addController()
-	for _, a := range w.clientAt {
+	for _, a := range w.ClientAt {
 		w.addWorker(a)
 	}
-	w.faults.plans = w.schedule.plans
+	w.faults.plans = w.Schedule.Plans
 }
 
 var controllerAddress = wire.Address{Role: wire.Controller}
@@ -127,9 +130,9 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 }
 
 func (w *world) addLanes() {
-	for i, a := range w.laneAt {
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.clientAt,
-			Tables: w.job.schemas, Route: w.route, Items: w.job.items, HeldBytesMax: w.heldMax})
+	for i, a := range w.LaneAt {
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.ClientAt,
+			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax})
 		if err != nil {
 			panic(err)
 		}
@@ -148,8 +151,8 @@ func (w *world) addLanes() {
 
 func (w *world) addController() {
 	w.driver.oracle, w.driver.violated, w.driver.happened = w.oracle, w.violated, &w.happened
-	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.laneAt, Clients: w.clientAt,
-		Route: w.route, Items: w.job.items, Driver: w.driver, LeaseMillis: leaseMillis})
+	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
+		Route: w.route, Items: w.Job.Items, Driver: w.driver, LeaseMillis: schedule.LeaseMillis})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(w.collected(batch), &w.fx)
 		w.obey()
@@ -184,7 +187,7 @@ func (a *actor) put(l letter) {
 	a.inbox = append(a.inbox, l)
 	if !a.awake {
 		a.awake = true
-		a.w.after(int64(a.w.rng.IntN(4))/2, a.node, a.wake)
+		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.wake)
 	}
 }
 
@@ -222,7 +225,7 @@ func (w *world) verifySent(e wire.Envelope) uint64 {
 }
 
 // moved notes that something has come about which others may have waited for.
-func (w *world) moved() { w.movedAt = w.now }
+func (w *world) moved() { w.movedAt = w.Now }
 
 // run lets everything happen until the job is over, a promise is broken, or it hangs.
 func (w *world) run() {
@@ -230,24 +233,24 @@ func (w *world) run() {
 		n.begin()
 	}
 	for w.violation == "" {
-		e, ok := w.next()
+		e, ok := w.Next()
 		switch {
-		case w.over > 0 && (!ok || w.now > w.over+afterwards):
+		case w.over > 0 && (!ok || w.Now > w.over+afterwards):
 			return
-		case !ok || w.now > deadline || w.now > w.movedAt+stillMax:
+		case !ok || w.Now > deadline || w.Now > w.movedAt+stillMax:
 			w.violated("P8: the job hangs: %s", w.hanging())
 			return
-		case e.node != nil && e.node.done():
+		case e.Node != nil && e.Node.done():
 			continue
-		case e.node != nil && e.node.pausedUntil > w.now:
-			w.movedAt = max(w.movedAt, e.node.pausedUntil)
-			w.after(e.node.pausedUntil-w.now, e.node, e.do)
+		case e.Node != nil && e.Node.pausedUntil > w.Now:
+			w.movedAt = max(w.movedAt, e.Node.pausedUntil)
+			w.After(e.Node.pausedUntil-w.Now, e.Node, e.Do)
 			continue
 		}
-		e.do()
+		e.Do()
 		w.consider()
 		if w.over == 0 && w.allLeft() {
-			w.over = w.now
+			w.over = w.Now
 		}
 	}
 }
@@ -267,13 +270,13 @@ func (w *world) hanging() string {
 	for _, k := range w.workers {
 		for _, s := range k.scripts {
 			if s != nil && s.waiting && !k.node.done() && k.client.Ended() == nil {
-				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.at, s.since, len(w.oracle.log))
+				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.at, s.since, len(w.oracle.Log))
 			}
 		}
 	}
 	for _, n := range w.nodes {
 		if !n.done() {
-			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.id, n.told(), w.outcome, len(w.oracle.log))
+			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.id, n.told(), w.outcome, len(w.oracle.Log))
 		}
 	}
 	return "everybody has left"

@@ -75,6 +75,19 @@ type Conn interface {
 	Peer() Hello
 }
 
+// Prompt is a Conn over which a goroutine that reads can answer at once, without waking another to write.
+type Prompt interface {
+	Conn
+
+	// BeforeWait sets what ReadFrame calls each time before it waits for bytes that have not come; set it before the
+	// first ReadFrame. f may call TryFrames, and must not Close.
+	BeforeWait(f func())
+
+	// TryFrames is WriteFrames without waiting: it returns what the system did not take at once, cut anywhere, which
+	// the next WriteFrames must begin with. It consumes the list. An error shows in that WriteFrames.
+	TryFrames(buffers [][]byte) (rest [][]byte)
+}
+
 // Name is how every implementation calls a peer in Remote and in errors.
 func Name(peer Hello, place string) string {
 	return fmt.Sprintf("node %d at %s, connection %d", peer.Node, place, peer.Number)

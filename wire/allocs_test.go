@@ -21,6 +21,11 @@ func TestAllocs(t *testing.T) {
 		make func() Message
 	}{
 		{"pull of all", func() Message { m := New[Pull](); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
+		{"pull of some", func() Message {
+			m := New[Pull]()
+			m.Parts = append(m.Parts, PullPart{Pair: pair, Rows: rows})
+			return m
+		}},
 		{"pull of keys", func() Message {
 			m := New[Pull]()
 			m.Parts = append(m.Parts, PullPart{Pair: pair, Keys: keys[:2]}, PullPart{Pair: pair, Keys: keys})
@@ -92,7 +97,7 @@ func TestAllocs(t *testing.T) {
 			t.Errorf("%s: %v allocations", c.name, n)
 		}
 	}
-	// Rows that were asked one by one stay with whom they were lent to: their payload is not used again.
+	// Rows that were asked one by one are looked at where they came, too.
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Pair: pair, Rows: rows}}}})
 	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
 		t.Error("rows of a pull")

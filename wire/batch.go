@@ -2,9 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // borrowMin is the length in bytes from which an array is sent from where it lies. A shorter one is
@@ -30,8 +30,10 @@ type Batch struct {
 
 // piece is borrowed bytes and their place: behind scratch[:at].
 type piece struct {
-	at   int
-	data []byte
+	at     int
+	data   []byte
+	sum    uint32 // their checksum, if summed
+	summed bool
 }
 
 // Add encodes a message as one more frame. The message belongs to the batch until Reset. An error leaves
@@ -62,13 +64,16 @@ func (b *Batch) Add(e Envelope) error {
 
 // checksum is the sum of what follows scratch[:at], with the pieces at their places.
 func (b *Batch) checksum(at int, pieces []piece) (sum uint32) {
+	if len(pieces) == 1 && pieces[0].summed && len(b.scratch) == at {
+		return pieces[0].sum
+	}
 	for i := range pieces {
 		p := &pieces[i]
-		sum = crc32.Update(sum, castagnoli, b.scratch[at:p.at])
-		sum = crc32.Update(sum, castagnoli, p.data)
+		sum = crc.Update(sum, b.scratch[at:p.at])
+		sum = crc.Update(sum, p.data)
 		at = p.at
 	}
-	return crc32.Update(sum, castagnoli, b.scratch[at:])
+	return crc.Update(sum, b.scratch[at:])
 }
 
 // Len is the number of bytes to write.
@@ -165,6 +170,6 @@ func array[T word](b *Batch, v []T) {
 		}
 		return
 	}
-	b.pieces = append(b.pieces, piece{len(b.scratch), data})
+	b.pieces = append(b.pieces, piece{at: len(b.scratch), data: data})
 	b.borrowed += len(data)
 }

@@ -2,10 +2,9 @@ package wire
 
 import (
 	"fmt"
-	"hash/crc32"
-	"slices"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // Decode makes the message of a frame, from the pools where its kind has one. Rows and values of data
@@ -39,7 +38,7 @@ func check(h Header, payload []byte) error {
 	if len(payload) > kindLimit(h.Kind) {
 		return tooLong{len(payload), kindLimit(h.Kind)}
 	}
-	if sum := crc32.Checksum(payload, castagnoli); sum != h.Checksum {
+	if sum := crc.Sum(payload); sum != h.Checksum {
 		return fmt.Errorf("the checksum is %08x, not %08x: it was damaged on its way", sum, h.Checksum)
 	}
 	return nil
@@ -66,15 +65,14 @@ func decode(kind uint8, payload []byte) (Message, error) {
 		m, owned = views.get(), true
 	case kind == kindPush:
 		m, owned = New[Push](), true
+	case kind == kindPull:
+		m, owned = New[Pull](), true
 	case kind < firstControl:
 		m = newData(kind)
 	default:
 		m = newControl(kind)
 	}
 	err := m.decode(payload)
-	if p, ok := m.(*Pull); ok && err == nil {
-		owned = p.payload != nil
-	}
 	if !owned && (err != nil || !lends(m)) {
 		givePayload(payload)
 	}
@@ -87,8 +85,6 @@ func decode(kind uint8, payload []byte) (Message, error) {
 // lends reports whether a message lets others look into its payload for as long as they like.
 func lends(m Message) bool {
 	switch m := m.(type) {
-	case *Pull:
-		return slices.ContainsFunc(m.Parts, func(p PullPart) bool { return len(p.Rows) > 0 })
 	case *Granted:
 		return len(m.Values) > 0
 	case *Slab:
@@ -100,8 +96,6 @@ func lends(m Message) bool {
 // newData is a new data message that does not own its payload.
 func newData(kind uint8) decoder {
 	switch kind {
-	case kindPull:
-		return New[Pull]()
 	case kindGranted:
 		return New[Granted]()
 	case kindSlab:

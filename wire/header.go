@@ -3,9 +3,9 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
 // HeaderSize is the length of a frame's header in bytes.
@@ -15,9 +15,6 @@ const (
 	magic   = "blws"
 	version = 1
 )
-
-// castagnoli is the polynomial of CRC-32C, which processors compute by themselves.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
 type Header struct {
@@ -43,7 +40,7 @@ func (h Header) put(b []byte) {
 	le.PutUint16(b[20:], uint16(h.To.Node))
 	le.PutUint16(b[22:], h.To.Index)
 	b[24], b[25], b[26], b[27] = uint8(h.From.Role), uint8(h.To.Role), 0, 0
-	le.PutUint32(b[28:], crc32.Checksum(b[:28], castagnoli))
+	le.PutUint32(b[28:], crc.Sum(b[:28]))
 }
 
 // ParseHeader reads a header from the first HeaderSize bytes of b. What it returns is fit to take memory by:
@@ -59,7 +56,7 @@ func ParseHeader(b []byte) (Header, error) {
 		return Header{}, refuse("is another program at that address?", "it begins with %x, not with %x", b[:4], magic)
 	case b[4] != version:
 		return Header{}, refuse("run the same version on every node", "the format is version %d, this program reads %d", b[4], version)
-	case crc32.Checksum(b[:28], castagnoli) != le.Uint32(b[28:]):
+	case crc.Sum(b[:28]) != le.Uint32(b[28:]):
 		return Header{}, refuse("", "its checksum does not fit")
 	case b[6]|b[7]|b[26]|b[27] != 0:
 		return Header{}, refuse("run the same version on every node", "reserved bytes are in use")

@@ -1,6 +1,10 @@
 package wire
 
-import "bellows"
+import (
+	"sync/atomic"
+
+	"bellows"
+)
 
 // Need is what a read must see: every commit up to Commit, and all of clock Clock.
 type Need struct {
@@ -22,13 +26,13 @@ const (
 	Exclusive             // everything else waits; updates are in place
 )
 
-// Pull asks a lane for rows of partitions of one table. It waits there until Need holds. The answer may
-// go on borrowing lists of rows from it when it is freed, but not lists of keys.
+// Pull asks a lane for rows of partitions of one table. It waits there until Need holds. An answer that goes on
+// using its lists of rows when it is freed must Borrow from it.
 type Pull struct {
 	Request uint64 // the client's number from 1, echoed by Rows
 	Need    Need
 	Parts   []PullPart
-	payload []byte // what Decode made the message from, where it lists keys
+	payload []byte // what Decode made the message from; nil: its lists are not in it
 }
 
 // PullPart asks for rows of one partition.
@@ -47,7 +51,12 @@ type Rows struct {
 	Request uint64
 	Parts   []RowsPart
 	payload []byte // what Decode made the message from
+	lent    []byte // what it was lent by Borrow
 }
+
+// Borrow keeps the memory of a pull's lists of rows until the answer is freed, too. An answer borrows from one
+// pull, before that is freed.
+func (m *Rows) Borrow(p *Pull) { m.lent, p.payload = p.payload, nil }
 
 // Extend adds an empty part, with the memory for values that an earlier use of the message left.
 func (m *Rows) Extend() *RowsPart {
@@ -211,6 +220,17 @@ type Record struct {
 type Records struct {
 	List  []Record
 	units []bellows.Unit
+
+	more    atomic.Int32 // receivers besides one that have not freed it
+	shared  bool
+	encoded encoded
+}
+
+// Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
+// all of them, and must not change any more.
+func (r *Records) Share(receivers int) {
+	r.shared = true
+	r.more.Store(int32(receivers - 1))
 }
 
 // Append adds a record, copying its units.

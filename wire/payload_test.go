@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -66,10 +67,7 @@ func TestLent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		owned := h.Kind == kindPush || h.Kind == kindRows
-		if p, ok := e.Message.(*Pull); ok && p.payload != nil {
-			owned = true
-		}
+		owned := h.Kind == kindPush || h.Kind == kindRows || h.Kind == kindPull
 		lent := lends(e.Message)
 		if lent {
 			lenders[h.Kind] = true
@@ -79,8 +77,37 @@ func TestLent(t *testing.T) {
 			t.Errorf("the payload of %v was given to somebody else", h)
 		}
 	}
-	if !lenders[kindPull] || !lenders[kindGranted] {
+	if !lenders[kindSlab] || !lenders[kindGranted] {
 		t.Error("no message that lends its payload was tried")
+	}
+}
+
+// TestBorrowed wants the lists of rows of a pull left alone until the answer that borrowed them is freed.
+func TestBorrowed(t *testing.T) {
+	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Rows: []uint32{4, 7, 9}}}}})
+	h, err := ParseHeader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := h.Payload()
+	copy(payload, f[HeaderSize:])
+	e, err := Decode(h, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pull, answer := e.Message.(*Pull), New[Rows]()
+	answer.Extend().Rows = pull.Parts[0].Rows
+	answer.Borrow(pull)
+	Free(pull)
+	if pooled(h, payload) {
+		t.Error("the payload was given to somebody else while an answer looks into it")
+	}
+	if got := answer.Parts[0].Rows; !slices.Equal(got, []uint32{4, 7, 9}) {
+		t.Errorf("the answer's rows are %v", got)
+	}
+	Free(answer)
+	if answer.lent != nil {
+		t.Error("a freed answer still holds what it was lent")
 	}
 }
 

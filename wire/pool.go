@@ -67,10 +67,8 @@ func New[T recycled]() *T {
 func Free(m Message) {
 	switch m := m.(type) {
 	case *Pull:
-		if m.payload != nil && !lends(m) {
-			givePayload(m.payload)
-		}
 		clear(m.Parts)
+		givePayload(m.payload)
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)
 	case *Rows:
@@ -96,15 +94,26 @@ func Free(m Message) {
 		*m = Done{Pairs: m.Pairs[:0], Results: m.Results[:0], numbers: m.numbers[:0]}
 		dones.p.Put(m)
 	case *Records:
-		*m = Records{List: m.List[:0], units: m.units[:0]}
-		records.p.Put(m)
+		freeRecords(m)
 	case *Dispatch:
 		*m = Dispatch{Tasks: m.Tasks[:0], args: m.args[:0]}
 		dispatches.p.Put(m)
 	}
 }
 
+// freeRecords takes a message back from the last of its receivers.
+func freeRecords(m *Records) {
+	if m.more.Add(-1) >= 0 {
+		return
+	}
+	kept := m.encoded.batch
+	*m = Records{List: m.List[:0], units: m.units[:0]}
+	m.encoded.batch = kept
+	records.p.Put(m)
+}
+
 func freeRows(m *Rows) {
+	givePayload(m.lent)
 	if m.payload == nil {
 		*m = Rows{Parts: m.Parts[:0]}
 		rows.p.Put(m)

@@ -30,6 +30,7 @@ func (b *Batch) pull(m *Pull) {
 
 func (m *Pull) decode(payload []byte) error {
 	r := reader{b: payload, whole: len(payload)}
+	m.payload = payload
 	m.Request, m.Need = r.u64(), r.need()
 	n := r.u32()
 	r.reserved(4)
@@ -47,13 +48,7 @@ func (m *Pull) decode(payload []byte) error {
 		ascending(&r, p.Rows)
 		ascending(&r, p.Keys)
 	}
-	if err := cmp.Or(heads.err, r.end()); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(m.Parts, func(p PullPart) bool { return len(p.Keys) > 0 }) {
-		m.payload = payload
-	}
-	return nil
+	return cmp.Or(heads.err, r.end())
 }
 
 func (b *Batch) rows(m *Rows) {

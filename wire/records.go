@@ -2,11 +2,45 @@ package wire
 
 import (
 	"slices"
+	"sync"
 
 	"bellows"
+	"bellows/wire/internal/crc"
 )
 
+// encoded is the payload of a message with several receivers, made for the first that asks.
+type encoded struct {
+	mu    sync.Mutex
+	batch Batch // its scratch is the payload
+	sum   uint32
+	made  bool
+	err   error
+}
+
+// records adds the payload of records: what has several receivers is encoded once, and borrowed by each.
 func (b *Batch) records(m *Records) error {
+	if !m.shared {
+		return b.list(m)
+	}
+	e := &m.encoded
+	e.mu.Lock()
+	if !e.made {
+		e.made = true
+		e.batch.scratch = e.batch.scratch[:0]
+		e.err = e.batch.list(m)
+		e.sum = crc.Sum(e.batch.scratch)
+	}
+	e.mu.Unlock()
+	if e.err != nil {
+		return e.err
+	}
+	b.pieces = append(b.pieces, piece{len(b.scratch), e.batch.scratch, e.sum, true})
+	b.borrowed += len(e.batch.scratch)
+	return nil
+}
+
+// list adds the records one by one.
+func (b *Batch) list(m *Records) error {
 	units := 0
 	for i := range m.List {
 		units += len(m.List[i].Units)

@@ -18,13 +18,19 @@ import (
 const (
 	joinMax     = 4 << 10
 	scratchSize = 64 << 10
+	tryMost     = 8 // buffers that TryFrames hands over
 )
 
 type conn struct {
 	net    net.Conn
+	source *source
 	reader *transport.Reader
 	peer   transport.Hello
 	remote string
+
+	raw    syscall.RawConn // of net; nil: it has none
+	trying [][]byte        // what try writes, and then what is left
+	try    func(fd uintptr) bool
 
 	// The writer's.
 	stall   time.Duration
@@ -35,14 +41,56 @@ type conn struct {
 }
 
 func newConn(c net.Conn, config transport.Config, peer transport.Hello, place string) *conn {
-	return &conn{
+	n := &conn{
 		net:     c,
-		reader:  transport.NewReader(&source{c, config.ReadSilence}),
+		source:  &source{net: c, silence: config.ReadSilence},
 		peer:    peer,
 		remote:  transport.Name(peer, place),
 		stall:   config.WriteStall,
 		scratch: make([]byte, 0, scratchSize),
 	}
+	n.reader = transport.NewReader(n.source)
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			n.raw, n.try = raw, n.tryWrite
+		}
+	}
+	return n
+}
+
+// BeforeWait is as transport.Prompt says.
+func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
+
+// TryFrames is as transport.Prompt says.
+func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
+	if len(buffers) == 0 || c.raw == nil || c.broken != nil || len(buffers) > tryMost {
+		return buffers
+	}
+	c.trying = buffers
+	if err := c.raw.Write(c.try); err != nil && c.broken == nil {
+		c.broken = plain(err)
+	}
+	rest, c.trying = c.trying, nil
+	return rest
+}
+
+// tryWrite is one write of what is to be tried; the connection's descriptor never waits.
+func (c *conn) tryWrite(fd uintptr) (done bool) {
+	n, err := writeNow(int(fd), c.trying)
+	if err != nil {
+		if err != syscall.EAGAIN && err != syscall.EINTR {
+			c.broken = plain(err)
+		}
+		return true
+	}
+	for n > 0 {
+		take := min(n, len(c.trying[0]))
+		n -= take
+		if c.trying[0] = c.trying[0][take:]; len(c.trying[0]) == 0 {
+			c.trying = c.trying[1:]
+		}
+	}
+	return true
 }
 
 func (c *conn) Remote() string        { return c.remote }
@@ -67,13 +115,61 @@ func (c *conn) ReadFrame() (wire.Header, []byte, error) {
 type source struct {
 	net     net.Conn
 	silence time.Duration // 0: none
+
+	// Where somebody wants to know before a read waits.
+	raw    syscall.RawConn // nil: nobody
+	before func()
+	read   func(fd uintptr) bool
+	buffer []byte // of the read under way
+	n      int
+	err    error
+}
+
+// listen tells f before a read waits, where the connection can say so.
+func (s *source) listen(raw syscall.RawConn, f func()) {
+	s.raw, s.before, s.read = raw, f, s.readNow
+}
+
+// readNow is one read that does not wait; false: nothing has come.
+func (s *source) readNow(fd uintptr) (done bool) {
+	for {
+		s.n, s.err = syscall.Read(int(fd), s.buffer)
+		switch s.err {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+			s.before()
+			return false
+		}
+		return true
+	}
+}
+
+// next is net's Read, told before it waits.
+func (s *source) next(b []byte) (int, error) {
+	if s.raw == nil {
+		return s.net.Read(b)
+	}
+	s.buffer, s.n, s.err = b, 0, nil
+	err := s.raw.Read(s.read)
+	s.buffer = nil
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case s.err != nil:
+		return 0, s.err
+	case s.n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return s.n, nil
 }
 
 func (s *source) Read(b []byte) (int, error) {
 	if s.silence > 0 {
 		s.net.SetReadDeadline(time.Now().Add(s.silence)) // fails only where Read does
 	}
-	n, err := s.net.Read(b)
+	n, err := s.next(b)
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err
@@ -134,6 +230,7 @@ func (c *conn) flush() error {
 		n, err := c.rest.WriteTo(c.net)
 		switch {
 		case err == nil:
+			c.net.SetWriteDeadline(time.Time{}) // TryFrames has none
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return plain(err)

@@ -45,6 +45,14 @@ func bound(c net.Conn, d time.Duration) error {
 	})
 }
 
+// writeNow is one call of the system, which takes what it can.
+func writeNow(fd int, buffers [][]byte) (int, error) {
+	if len(buffers) == 1 {
+		return unix.Write(fd, buffers[0])
+	}
+	return unix.Writev(fd, buffers)
+}
+
 // control calls f with the descriptor of a connection.
 func control(c syscall.Conn, f func(fd int) error) error {
 	raw, err := c.SyscallConn()

@@ -12,3 +12,6 @@ func sameUser(net.Conn) error { return nil }
 
 // bound leaves it to the system how long it waits for an acknowledgement.
 func bound(net.Conn, time.Duration) error { return nil }
+
+// writeNow takes nothing: the writer does.
+func writeNow(int, [][]byte) (int, error) { return 0, nil }

@@ -222,3 +222,17 @@ func TestTableAsJSON(t *testing.T) {
 		t.Errorf("got %swant %s", text.String(), want)
 	}
 }
+
+// TestVerdict is an error as soon as one row misses its target, and says how many.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	table := NewTable(&strings.Builder{}, false)
+	table.AddFact(Fact{Figure: "fits", Ours: 1, Peer: "limit", Bound: 2})
+	if err := table.Verdict(); err != nil {
+		t.Error(err)
+	}
+	table.AddFact(Fact{Figure: "too much", Ours: 3, Peer: "limit", Bound: 2})
+	if err := table.Verdict(); err == nil || !strings.Contains(err.Error(), "1 of 2") {
+		t.Errorf("the verdict on one of two rows: %v", err)
+	}
+}

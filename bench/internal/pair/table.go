@@ -166,6 +166,14 @@ func (t *Table) Close() {
 	fmt.Fprintf(t.out, "\n%d figures, %d below target\n", t.rows, t.below)
 }
 
+// Verdict is an error if a row missed its target, for commands that end with its status.
+func (t *Table) Verdict() error {
+	if t.below == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d figures are below target", t.below, t.rows)
+}
+
 func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
 	const form = "%-38s  %-32s  %-50s  %-26s  %s"
 	if !t.titled {
@@ -206,7 +214,7 @@ func amount(s Spread, unit string) string {
 
 // withUnit joins a prefix to the symbol of a unit, and sets it before a word: "GB/s", "M ratings/s".
 func withUnit(prefix, unit string) string {
-	if prefix == "" || unit == "s" || strings.HasPrefix(unit, "B") || strings.HasPrefix(unit, "flop") {
+	if prefix == "" || unit == "s" || strings.HasPrefix(unit, "s/") || strings.HasPrefix(unit, "B") || strings.HasPrefix(unit, "flop") {
 		return prefix + unit
 	}
 	return prefix + " " + unit

@@ -1,4 +1,4 @@
-package sim
+package model
 
 import (
 	"math"
@@ -8,17 +8,17 @@ import (
 )
 
 // model computes the BSP tables clock by clock, in the plainest way.
-func (j *job) model() {
-	state := j.initial(sums)
-	w := j.initial(weights)
+func (j *Job) model() {
+	state := j.initial(Sums)
+	w := j.initial(Weights)
 	var squares []float32
-	if j.schemas[weights].Rule.Name == "adagrad" {
+	if j.Schemas[Weights].Rule.Name == "adagrad" {
 		squares = make([]float32, len(w))
 	}
 	for c := bellows.Clock(0); ; c++ {
-		j.sumsAt = append(j.sumsAt, append([]float32(nil), state...))
-		j.weightsAt = append(j.weightsAt, append([]float32(nil), w...))
-		if int(c) == j.clocks {
+		j.SumsAt = append(j.SumsAt, append([]float32(nil), state...))
+		j.WeightsAt = append(j.WeightsAt, append([]float32(nil), w...))
+		if int(c) == j.Clocks {
 			return
 		}
 		j.sumClock(c, state)
@@ -26,8 +26,8 @@ func (j *job) model() {
 	}
 }
 
-func (j *job) initial(t bellows.TableID) []float32 {
-	s := &j.schemas[t]
+func (j *Job) initial(t bellows.TableID) []float32 {
+	s := &j.Schemas[t]
 	v := make([]float32, s.Rows*s.Width)
 	for r := range s.Rows {
 		s.Init.Fill(bellows.RowID(r), v[r*s.Width:(r+1)*s.Width])
@@ -37,24 +37,24 @@ func (j *job) initial(t bellows.TableID) []float32 {
 
 // sumClock adds a clock's deltas to sums, each value along the binary tree over split ids: the lower
 // half of a subtree first, splits that do not touch the row left out.
-func (j *job) sumClock(c bellows.Clock, state []float32) {
+func (j *Job) sumClock(c bellows.Clock, state []float32) {
 	before := append([]float32(nil), state...)
 	size := 1
-	for size < j.splits {
+	for size < j.Splits {
 		size *= 2
 	}
 	for at := range state {
-		row, col := at/sumWidth, at%sumWidth
+		row, col := at/SumWidth, at%SumWidth
 		var sum func(first, size int) (float32, bool)
 		sum = func(first, size int) (float32, bool) {
-			if first >= j.splits {
+			if first >= j.Splits {
 				return 0, false
 			}
 			if size == 1 {
 				s := bellows.SplitID(first)
-				own, other := j.cells(s, c)
-				return j.sumDelta(s, c, row, col, before[own*sumWidth], before[other*sumWidth]),
-					j.touches(sums, s, c, sumRows, row)
+				own, other := j.Cells(s, c)
+				return j.SumDelta(s, c, row, col, before[own*SumWidth], before[other*SumWidth]),
+					j.Touches(Sums, s, c, SumRows, row)
 			}
 			a, hasA := sum(first, size/2)
 			b, hasB := sum(first+size/2, size/2)
@@ -73,10 +73,10 @@ func (j *job) sumClock(c bellows.Clock, state []float32) {
 }
 
 // weightClock runs the rule of weights once for each row that a split touched in the clock.
-func (j *job) weightClock(c bellows.Clock, w, squares []float32) {
-	for row := range weightRows {
-		units := make([]bellows.Unit, 0, splitsMax)
-		for s := range j.splits {
+func (j *Job) weightClock(c bellows.Clock, w, squares []float32) {
+	for row := range WeightRows {
+		units := make([]bellows.Unit, 0, SplitsMax)
+		for s := range j.Splits {
 			units = append(units, bellows.Unit{Split: bellows.SplitID(s), Clock: c})
 		}
 		j.descend(units, row, w, squares)
@@ -85,24 +85,24 @@ func (j *job) weightClock(c bellows.Clock, w, squares []float32) {
 
 // descend runs the rule of weights on one row with the sum of the units' gradients. Sums of small whole
 // numbers are exact in any order.
-func (j *job) descend(units []bellows.Unit, row int, w, squares []float32) {
-	var g [weightWidth]float32
+func (j *Job) descend(units []bellows.Unit, row int, w, squares []float32) {
+	var g [WeightWidth]float32
 	touched := false
 	for _, u := range units {
-		if !j.touches(weights, u.Split, u.Clock, weightRows, row) {
+		if !j.Touches(Weights, u.Split, u.Clock, WeightRows, row) {
 			continue
 		}
 		touched = true
 		for col := range g {
-			g[col] += j.gradient(u.Split, u.Clock, row, col)
+			g[col] += j.Gradient(u.Split, u.Clock, row, col)
 		}
 	}
 	if !touched {
 		return
 	}
-	r := j.schemas[weights].Rule
+	r := j.Schemas[Weights].Rule
 	for col, g := range g {
-		at := row*weightWidth + col
+		at := row*WeightWidth + col
 		if squares == nil {
 			w[at] -= float32(r.Step * g)
 			continue
@@ -112,5 +112,5 @@ func (j *job) descend(units []bellows.Unit, row int, w, squares []float32) {
 	}
 }
 
-// barrier reports whether weights is BSP in this job.
-func (j *job) barrier() bool { return j.schemas[weights].Consistency == table.BSP }
+// Barrier reports whether weights is BSP in this job.
+func (j *Job) Barrier() bool { return j.Schemas[Weights].Consistency == table.BSP }

@@ -1,4 +1,4 @@
-package sim
+package virtual
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 // TestQueue takes events out by time, and those of one time as they were put in.
 func TestQueue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var q queue
+	var q Queue[*int]
 	type asked struct {
 		at    int64
 		order int
@@ -17,22 +17,22 @@ func TestQueue(t *testing.T) {
 	order := 0
 	ask := func() {
 		order++
-		a := asked{q.now + rng.Int64N([]int64{20, 20, 3 * nearMillis}[rng.IntN(3)]), order}
-		q.after(a.at-q.now, nil, func() { taken = append(taken, a) })
+		a := asked{q.Now + rng.Int64N([]int64{20, 20, 3 * nearMillis}[rng.IntN(3)]), order}
+		q.After(a.at-q.Now, nil, func() { taken = append(taken, a) })
 	}
 	for range 500 {
 		ask()
 	}
 	for {
-		e, ok := q.next()
+		e, ok := q.Next()
 		if !ok {
 			break
 		}
-		if e.do(); len(taken)%3 == 0 && order < 2000 {
+		if e.Do(); len(taken)%3 == 0 && order < 2000 {
 			ask()
 		}
-		if last := taken[len(taken)-1]; last.at != q.now {
-			t.Fatalf("an event of %d ms happened at %d ms", last.at, q.now)
+		if last := taken[len(taken)-1]; last.at != q.Now {
+			t.Fatalf("an event of %d ms happened at %d ms", last.at, q.Now)
 		}
 	}
 	if len(taken) != order {

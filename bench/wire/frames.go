@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"bellows"
+	"bellows/node"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
+	"bellows/transport"
+	"bellows/transport/sock"
+	"bellows/wire"
+)
+
+// Ours is two nodes as a job has them: node 0 holds tables in a lane of package server, node 1 is a client and, since
+// somebody must number the flushes, the controller. A push is all that a flush takes: the push and its done, the done passed
+// on by the lane that holds it, the record, and the lane's word that it is applied, which is when it counts as done. Both nodes pass messages
+// through node.Exchange: queues, goroutines, frames and connections of a node.
+
+var (
+	laneAt       = wire.Address{Role: wire.Lane}
+	clientAt     = wire.Address{Node: 1, Role: wire.Client}
+	controllerAt = wire.Address{Node: 1, Role: wire.Controller}
+)
+
+// width is the values of a row: 64 bytes.
+const width = 16
+
+// tables have one partition each, of every size that is measured.
+var tables = []table.Schema{
+	{Name: "1 KiB", Rows: 1 << 10 / (4 * width), Width: width, Partitions: 1, Consistency: table.Async},
+	{Name: "64 KiB", Rows: 64 << 10 / (4 * width), Width: width, Partitions: 1, Consistency: table.Async},
+	{Name: "1 MiB", Rows: 1 << 20 / (4 * width), Width: width, Partitions: 1, Consistency: table.Async},
+}
+
+// token is the job's. Both processes are on this machine, and hold nothing but zeros.
+var token = transport.Token{0: 'b', 1: 'e', 2: 'n', 3: 'c', 4: 'h'}
+
+func nodeTransport(self bellows.NodeID) (transport.Transport, error) {
+	return sock.New(transport.Config{Self: transport.Hello{Node: self, Token: token}})
+}
+
+// newLane is the server's lane.
+func newLane() (*server.Lane, error) {
+	return server.NewLane(server.Config{Self: laneAt, Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
+		Route: route.Spread(tables, 1, []wire.Address{laneAt}, []bellows.NodeID{1}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+}
+
+// serveFrames is the server's process.
+func serveFrames(address string) error {
+	lane, err := newLane()
+	if err != nil {
+		return err
+	}
+	t, err := nodeTransport(0)
+	if err != nil {
+		return err
+	}
+	l, err := t.Listen(address)
+	if err != nil {
+		return err
+	}
+	var exchange atomic.Pointer[node.Exchange]
+	accepted := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept(context.Background())
+		if err == nil {
+			exchange.Store(node.NewExchange(0, []transport.Conn{nil, conn}, func(bellows.NodeID, error) {}, node.Actor{Address: laneAt, Step: lane.Step}))
+		}
+		accepted <- err
+	}()
+	computes := func(n int) {
+		if x := exchange.Load(); x != nil {
+			x.Compute(n)
+		}
+	}
+	if err := serverLines(portOf(l.Address()), computes); err != nil {
+		return err
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	if err := <-accepted; err != nil && !isClosed(err) {
+		return err
+	}
+	return nil
+}
+
+// driveFrames is the driver's process.
+func driveFrames(address string) error {
+	t, err := nodeTransport(1)
+	if err != nil {
+		return err
+	}
+	conn, err := t.Dial(context.Background(), address)
+	if err != nil {
+		return err
+	}
+	d := newDriver()
+	d.exchange = node.NewExchange(1, []transport.Conn{conn, nil}, d.lost,
+		node.Actor{Address: clientAt, Step: d.step},
+		node.Actor{Address: controllerAt, Step: number})
+	if err := driverLines(d.drive, d.exchange.Compute); err != nil {
+		return err
+	}
+	d.exchange.Close()
+	return nil
+}
+
+// driver is node 1. All but exchange and done belong to whoever steps the client.
+type driver struct {
+	exchange *node.Exchange
+	done     chan error
+
+	duty      duty
+	latencies []time.Duration
+	sent      int
+	answered  int
+	began     time.Time // of the only request in flight
+	pushes    []*wire.Push
+	values    []float32
+	list      []uint32
+	flushes   uint64 // so far
+	requests  uint64
+}
+
+// begin is a duty, told to the client's actor by its own process.
+type begin struct {
+	wire.Message
+	duty      duty
+	latencies []time.Duration
+}
+
+func newDriver() *driver {
+	return &driver{done: make(chan error, 1)}
+}
+
+func (d *driver) lost(n bellows.NodeID, err error) {
+	d.done <- fmt.Errorf("node %d is gone: %w", n, err)
+}
+
+// drive does a duty.
+func (d *driver) drive(job duty, latencies []time.Duration) error {
+	if _, err := tableOf(job); err != nil {
+		return err
+	}
+	d.exchange.Send(clientAt, clientAt, begin{duty: job, latencies: latencies})
+	return <-d.done
+}
+
+// tableOf is the table that a duty works on: for rows one by one, the next larger one.
+func tableOf(d duty) (bellows.TableID, error) {
+	for i, s := range tables {
+		bytes := 4 * s.Width * s.Rows
+		if bytes == d.size && (d.kind == "push" || d.kind == "pull") || bytes > d.size && d.kind == "list" {
+			return bellows.TableID(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%s of %d bytes: %w", d.kind, d.size, errKind)
+}
+
+// step is the client's.
+func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
+	for _, e := range batch {
+		switch m := e.Message.(type) {
+		case begin:
+			d.prepare(m)
+			for range min(d.duty.window, d.duty.count) {
+				d.next(out)
+			}
+		case *wire.Committed:
+			if !m.Waiting {
+				d.answer(out)
+			}
+			wire.Free(m)
+		case *wire.Rows:
+			d.answer(out)
+			wire.Free(m)
+		case *wire.Refused:
+			d.done <- fmt.Errorf("refused: %s", m.Reason)
+		}
+	}
+}
+
+// prepare makes what the requests of a duty need.
+func (d *driver) prepare(b begin) {
+	d.duty, d.latencies, d.sent, d.answered = b.duty, b.latencies, 0, 0
+	for len(d.pushes) < d.duty.window {
+		d.pushes = append(d.pushes, new(wire.Push))
+	}
+	if need := d.duty.size / 4; len(d.values) < need {
+		d.values = make([]float32, need)
+	}
+	d.list = d.list[:0]
+	for row := range d.duty.size / (4 * width) { // every third row, so that the list is needed
+		d.list = append(d.list, uint32(3*row))
+	}
+}
+
+// number is the controller's step. Flushes are held in the order in which they are sent, and numbered so.
+func number(batch []wire.Envelope, out *wire.Outbox) {
+	records := wire.New[wire.Records]()
+	for _, e := range batch {
+		if m, ok := e.Message.(*wire.Done); ok {
+			records.Append(bellows.CommitNumber(m.Flush.Seq), m.Flush, m.Results)
+			wire.Free(m)
+		}
+	}
+	out.Send(controllerAt, laneAt, records)
+}
+
+// next sends a request.
+func (d *driver) next(out *wire.Outbox) {
+	at, _ := tableOf(d.duty)
+	pair := wire.Pair{Ref: bellows.PartitionRef{Table: at}, Generation: 1}
+	if d.latencies != nil {
+		d.began = time.Now()
+	}
+	d.sent++
+	if d.duty.kind == "push" {
+		d.flushes++
+		m := d.pushes[d.flushes%uint64(d.duty.window)]
+		m.Flush = bellows.FlushID{Client: 1, Seq: d.flushes}
+		m.Clock = bellows.Clock((d.flushes - 1) % math.MaxInt32)
+		m.Pairs = append(m.Pairs[:0], pair)
+		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: pair, Values: d.values[:d.duty.size/4]})
+		out.Send(clientAt, laneAt, m)
+		done := wire.New[wire.Done]()
+		done.Flush, done.Clock, done.Pairs = m.Flush, m.Clock, append(done.Pairs, pair)
+		done.Append(bellows.Unit{Clock: m.Clock, Items: bellows.Range{End: 1}}, nil)
+		out.Send(clientAt, laneAt, done)
+		return
+	}
+	d.requests++
+	m := wire.New[wire.Pull]()
+	m.Request = d.requests
+	part := wire.PullPart{Pair: pair}
+	if d.duty.kind == "list" {
+		part.Rows = d.list
+	}
+	m.Parts = append(m.Parts, part)
+	m.Need.Clock = bellows.NoClock
+	out.Send(clientAt, laneAt, m)
+}
+
+// answer counts a request that is done, and sends the next.
+func (d *driver) answer(out *wire.Outbox) {
+	if d.latencies != nil {
+		d.latencies[d.answered] = time.Since(d.began)
+	}
+	if d.answered++; d.answered == d.duty.count {
+		d.done <- nil
+		return
+	}
+	if d.sent < d.duty.count {
+		d.next(out)
+	}
+}
+
+func isClosed(err error) bool { return errors.Is(err, net.ErrClosed) }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"bellows/bench/internal/pair"
+)
+
+// redis is a redis-server of our own, without persistence, on a port or socket of its own.
+type redis struct {
+	command *exec.Cmd
+	where   []string // how redis-benchmark finds it
+}
+
+// errNoRedis says that there is no peer to measure.
+var errNoRedis = errors.New("redis-server and redis-benchmark are not on the PATH: apt-get install redis-server")
+
+// redisWait bounds how long the server may take to listen.
+const redisWait = 10 * time.Second
+
+// startRedis starts the server at an address and waits until it listens.
+func startRedis(address string) (*redis, error) {
+	for _, program := range []string{"redis-server", "redis-benchmark"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return nil, errNoRedis
+		}
+	}
+	network, place, _ := strings.Cut(address, ":")
+	r := &redis{where: []string{"-s", place}}
+	args := []string{"--save", "", "--appendonly", "no", "--daemonize", "no", "--port", "0", "--unixsocket", place}
+	if network == "tcp" {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		place = net.JoinHostPort("127.0.0.1", port)
+		r.where = []string{"-h", "127.0.0.1", "-p", port}
+		args = []string{"--save", "", "--appendonly", "no", "--daemonize", "no", "--port", port, "--bind", "127.0.0.1"}
+	}
+	r.command = exec.Command("redis-server", args...)
+	r.command.Dir = os.TempDir()
+	if err := r.command.Start(); err != nil {
+		return nil, err
+	}
+	for began := time.Now(); ; {
+		c, err := net.Dial(network, place)
+		if err == nil {
+			return r, c.Close()
+		}
+		if time.Since(began) > redisWait {
+			return nil, errors.Join(fmt.Errorf("redis-server does not listen at %s after %v: %w", place, redisWait, err), r.close())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// freePort is a port that nobody used a moment ago.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// close ends the server and waits for it.
+func (r *redis) close() error {
+	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return r.command.Wait()
+}
+
+// side runs redis-benchmark for one command with values of 1 KiB: so many clients, so many requests each in flight. Its
+// wall time is what redis-benchmark says of itself, without its start; it has no CPU time.
+func (r *redis) side(command string, clients, pipeline, count int) pair.Side {
+	args := append([]string{"--csv", "-t", command, "-d", "1024", "-n", strconv.Itoa(count),
+		"-c", strconv.Itoa(clients), "-P", strconv.Itoa(pipeline)}, r.where...)
+	name := fmt.Sprintf("redis, %d x %d", clients, pipeline)
+	return pair.Side{Name: name, Run: func() (pair.Turn, error) {
+		out, _, err := pair.Once("redis-benchmark", "redis-benchmark", nil, args...)
+		if err != nil {
+			return pair.Turn{}, err
+		}
+		perSecond, err := rateOf(out)
+		if err != nil {
+			return pair.Turn{}, err
+		}
+		return pair.Turn{Work: float64(count), Wall: seconds(float64(count) / perSecond)}, nil
+	}}
+}
+
+// rateOf is the requests per second in what redis-benchmark --csv prints: "test","rps",... and a line such as
+// "GET","52631.58",...
+func rateOf(csv []byte) (float64, error) {
+	lines := bufio.NewScanner(bytes.NewReader(csv))
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ",")
+		if len(fields) < 2 || fields[0] == `"test"` {
+			continue
+		}
+		rate, err := strconv.ParseFloat(strings.Trim(fields[1], `"`), 64)
+		if err == nil && rate > 0 {
+			return rate, nil
+		}
+	}
+	return 0, fmt.Errorf("redis-benchmark printed no rate: %q", csv)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"bellows/bench/internal/pair"
+)
+
+// turnBytes and turnRequests make turns of some tenths of a second.
+const (
+	turnBytes    = 512 << 20
+	turnRequests = 100_000
+	turnTrips    = 10_000
+)
+
+// scale is more work for the full form.
+func (b *bench) scale(n int) int {
+	if b.options.Full {
+		return 2 * n
+	}
+	return n
+}
+
+// large shows CPU time per GB.
+func (b *bench) large() error {
+	b.Section(fmt.Sprintf("CPU time of both processes, %d requests in flight", largeWindow))
+	for _, kind := range []string{"push", "pull"} {
+		for _, size := range []int{64 << 10, 1 << 20} {
+			if err := b.perByte(duty{kind: kind, size: size, window: largeWindow, count: b.scale(turnBytes / size)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// perByte is one kind and size beside the plain loop and gRPC.
+func (b *bench) perByte(d duty) error {
+	work := float64(d.size) / 1e9
+	sides := []pair.Side{b.ours.side(d, work), b.plain.side(d, work)}
+	targets := []float64{0, plainLeast, grpcLeast}
+	if b.grpc != nil {
+		sides = append(sides, b.grpc.side(d, work))
+	}
+	series, err := pair.Interleave(b.options.Turns, sides...)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s of %s", d.kind, tables[tableIndex(d)].Name)
+	for i, peer := range series[1:] {
+		b.Add(pair.Row{Figure: name, Unit: "s/GB", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: peer, Target: targets[i+1]})
+	}
+	b.noAllocations(name)
+	return nil
+}
+
+func tableIndex(d duty) int {
+	at, err := tableOf(d)
+	pair.Exit(err)
+	return int(at)
+}
+
+// noAllocations holds ours to none, by the median of its turns.
+func (b *bench) noAllocations(name string) {
+	b.AddFact(pair.Fact{Figure: name + ", allocations", Unit: "a request", Ours: pair.SpreadOf(b.ours.allocations).Median, Peer: "limit", Bound: allocsMost, Exact: true})
+}
+
+// small shows requests per second.
+func (b *bench) small() error {
+	b.Section(fmt.Sprintf("1 KiB, %d requests in flight over one connection", smallWindow))
+	for _, row := range []struct {
+		kind, name, command string
+		pslite              bool
+	}{
+		{"push", "push", "set", true},
+		{"pull", "pull", "get", true},
+		{"list", "pull of 16 listed rows", "get", false},
+	} {
+		d := duty{kind: row.kind, size: 1 << 10, window: smallWindow, count: b.scale(turnRequests)}
+		sides := []pair.Side{b.ours.side(d, 1)}
+		if b.redis != nil {
+			sides = append(sides, b.redis.side(row.command, 1, smallWindow, 2*d.count), b.redis.side(row.command, 16, smallWindow/16, 2*d.count))
+		}
+		series, err := pair.Interleave(b.options.Turns, sides...)
+		if err != nil {
+			return err
+		}
+		r := pair.Row{Figure: row.name, Unit: "requests/s", Clock: pair.Wall, Ours: series[0], Target: redisLeast}
+		if b.redis != nil {
+			r.Peer = pair.Fastest(series[1:], pair.Wall)
+		}
+		b.Add(r)
+		b.noAllocations(row.name)
+		if row.pslite {
+			b.AddFact(pair.Fact{Figure: row.name, Unit: "requests/s", Ours: series[0].Rates(pair.Wall).Median,
+				Peer: fmt.Sprintf("%d x recorded ps-lite", psliteMany), Bound: psliteMany * psliteRate, Least: true})
+		}
+	}
+	return nil
+}
+
+// trips shows how long one request takes, alone and while all processors compute.
+func (b *bench) trips() error {
+	b.Section("round trip of 1 KiB, one request at a time")
+	d := duty{kind: "pull", size: 1 << 10, window: 1, count: b.scale(turnTrips)}
+	sides := []pair.Side{b.ours.side(d, 1)}
+	if b.redis != nil {
+		sides = append(sides, b.redis.side("get", 1, 1, d.count))
+	}
+	series, err := pair.Interleave(b.options.Turns, sides...)
+	if err != nil {
+		return err
+	}
+	r := pair.Row{Figure: "pull", Unit: "s", Cost: true, Clock: pair.Wall, Ours: series[0], Target: tripLeast}
+	if b.redis != nil {
+		r.Peer = series[1]
+	}
+	b.Add(r)
+	trip := series[0].Costs(pair.Wall).Median
+	cores := runtime.NumCPU()
+	if err := b.tail("99th percentile, each core computes", d, max(1, cores/2), trip); err != nil {
+		return err
+	}
+	return b.tail("99th percentile, each core computes twice", d, cores, trip)
+}
+
+// tail shows the 99th percentile while both processes compute with so many goroutines each.
+func (b *bench) tail(name string, d duty, each int, trip float64) error {
+	if err := b.ours.compute(each); err != nil {
+		return err
+	}
+	var tails []float64
+	side := b.ours.side(d, 1)
+	for range b.options.Turns {
+		if _, err := side.Run(); err != nil {
+			return err
+		}
+		tails = append(tails, b.ours.p99.Seconds())
+	}
+	b.AddFact(pair.Fact{Figure: name, Unit: "s", Ours: pair.SpreadOf(tails).Median, Peer: fmt.Sprintf("%d round trips", tailMost), Bound: tailMost * trip})
+	return b.ours.compute(0)
+}

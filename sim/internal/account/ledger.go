@@ -1,0 +1,138 @@
+// Package account is an account of row deltas and leases, kept from the messages alone.
+//
+// Tell a Ledger of every push that leaves (Sent) and of what comes to lanes and leaves them, in the order in which it
+// happens; hold what actors say of themselves at the end against its sums. It shares no code with the core, and refuses to
+// judge more than leases that exclude each other.
+package account
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/route"
+	"bellows/wire"
+)
+
+// Ledger is the account of row deltas and leases that the world keeps from the messages it sees.
+type Ledger struct {
+	route    *route.Route
+	Parts    map[PartAt]*entry        // for look-ups only
+	Done     map[bellows.FlushID]bool // that the controller was told, by the client itself
+	SentRows map[bellows.NodeID]int64
+	LaneRows map[wire.Address]int64 // that came to a lane
+	LateRows map[wire.Address]int64 // likewise, perhaps after it closed
+	Leases   []Out                  // per partition, by route.Number
+	last     map[bellows.NodeID][]wire.Need
+}
+
+// PartAt names the part of a flush for one lane.
+type PartAt struct {
+	Lane  wire.Address
+	Flush bellows.FlushID
+}
+
+// entry is what is known of a part.
+type entry struct {
+	rows     int64
+	leases   []bellows.PartitionRef
+	came     bool
+	Held     bool
+	recorded bool
+}
+
+// Out is the leases on a partition that are out, as its lane sees it.
+type Out struct {
+	shared    int
+	Exclusive bool
+	Local     bool // the exclusive holder works on the slab itself
+}
+
+// NewLedger is the empty account of a job with a route.
+func NewLedger(r *route.Route) Ledger {
+	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}}
+}
+
+// Sent takes a push on its way from its client. The same part may be sent again, after Room.
+func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID) int) {
+	at := PartAt{to, m.Flush}
+	if l.Parts[at] != nil {
+		return
+	}
+	e := &entry{}
+	for i := range m.Chunks {
+		e.rows += int64(len(m.Chunks[i].Values) / width(m.Chunks[i].Ref.Table))
+	}
+	for i := range m.Leases {
+		e.rows += int64(len(m.Leases[i].Values) / width(m.Leases[i].Ref.Table))
+		e.leases = append(e.leases, m.Leases[i].Ref)
+	}
+	l.Parts[at] = e
+	l.SentRows[m.Flush.Client] += e.rows
+}
+
+// Came takes a part on its arrival at its lane, for the first time or again. A stranger's is none. Late is
+// that of a node declared gone, when the lane knows that the job is over: it may have closed.
+func (l *Ledger) Came(at PartAt, late bool) {
+	e := l.Parts[at]
+	switch {
+	case e == nil || e.came:
+		return
+	case late:
+		l.LateRows[at.Lane] += e.rows
+	default:
+		l.LaneRows[at.Lane] += e.rows
+	}
+	e.came = true
+}
+
+// Held takes a lane's word that it holds a part.
+func (l *Ledger) Held(at PartAt) bool {
+	e := l.Parts[at]
+	if e == nil || e.Held {
+		return false
+	}
+	e.Held = true
+	return true
+}
+
+// Recorded takes a record on its arrival at a lane, and reports whether the lane holds a part of the flush.
+func (l *Ledger) Recorded(at PartAt) bool {
+	e := l.Parts[at]
+	if e == nil || !e.Held || e.recorded {
+		return false
+	}
+	e.recorded = true
+	for _, ref := range e.leases {
+		l.Leases[l.route.Number(ref)] = Out{}
+	}
+	return true
+}
+
+// Released takes the end of a shared lease on its arrival at its lane.
+func (l *Ledger) Released(ref bellows.PartitionRef) { l.Leases[l.route.Number(ref)].shared-- }
+
+// Granted takes a lease that a lane gives.
+func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
+	o := &l.Leases[l.route.Number(m.Ref)]
+	if o.Exclusive || (m.Mode == wire.Exclusive && o.shared > 0) {
+		return fmt.Errorf("leases: %v gets %v while another lease excludes it", to, m.Ref)
+	}
+	if m.Mode == wire.Exclusive {
+		*o = Out{Exclusive: true, Local: from.Node == to.Node}
+	} else {
+		o.shared++
+	}
+	return nil
+}
+
+// Shown is the newest version of a partition that a node has been shown.
+func (l *Ledger) Shown(n bellows.NodeID, ref bellows.PartitionRef) *wire.Need {
+	if l.last[n] == nil {
+		l.last[n] = make([]wire.Need, len(l.Leases))
+		for i := range l.last[n] {
+			l.last[n][i].Clock = bellows.NoClock
+		}
+	}
+	return &l.last[n][l.route.Number(ref)]
+}

@@ -1,0 +1,201 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Oracle is the model of a running job: the controller's records, replayed through the job's functions.
+type Oracle struct {
+	job         *Job
+	Log         []wire.Record                       // log[i] is commit i+1
+	DoneAt      [][SplitsMax]bellows.Clock          // by commit: how many clocks each split has committed
+	ClockAt     []bellows.CommitNumber              // by clock: the commit that completed it over all splits
+	weights     []float32                           // where weights is not BSP: the table now
+	squares     []float32                           // adagrad's memory
+	Rows        [WeightRows][]Version               // of weights, where it is not BSP
+	Parts       [SplitsMax][]Version                // of state's column 0, per partition
+	Barrier     bool                                // counts has become BSP
+	BarrierFrom bellows.CommitNumber                // by this commit
+	Dispatched  [SplitsMax][64]bellows.CommitNumber // what each task must see
+}
+
+// Version is two values as a commit left them.
+type Version struct {
+	commit bellows.CommitNumber
+	Values [2]float32
+}
+
+// NewOracle is the model of a job before its first record.
+func NewOracle(j *Job) *Oracle {
+	o := &Oracle{job: j, DoneAt: make([][SplitsMax]bellows.Clock, 1), weights: j.initial(Weights)}
+	if j.Schemas[Weights].Rule.Name == "adagrad" {
+		o.squares = make([]float32, len(o.weights))
+	}
+	for r := range o.Rows {
+		o.Rows[r] = []Version{{0, [2]float32(o.weights[r*WeightWidth:])}}
+	}
+	for p := range o.Parts {
+		o.Parts[p] = []Version{{}}
+	}
+	return o
+}
+
+// Again is the model of the same job in its next life, which goes on from here and counts its commits from 1.
+func (o *Oracle) Again() *Oracle {
+	n := NewOracle(o.job)
+	n.DoneAt[0] = *o.Done()
+	n.ClockAt = make([]bellows.CommitNumber, len(o.ClockAt))
+	n.weights, n.squares = slices.Clone(o.weights), slices.Clone(o.squares)
+	for r := range n.Rows {
+		n.Rows[r] = []Version{{0, Last(o.Rows[r]).Values}}
+	}
+	for p := range n.Parts {
+		n.Parts[p] = []Version{{0, Last(o.Parts[p]).Values}}
+	}
+	n.Barrier = o.Barrier
+	return n
+}
+
+// Done is how many clocks each split has committed.
+func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)] }
+
+// Record takes a record that the controller sends, to the first lane or to another.
+func (o *Oracle) Record(r *wire.Record) error {
+	switch n := int(r.Number); {
+	case n <= len(o.Log):
+		if old := o.Log[n-1]; old.Flush != r.Flush || !slices.Equal(old.Units, r.Units) {
+			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, old, r)
+		}
+		return nil
+	case n > len(o.Log)+1:
+		return fmt.Errorf("P1: record %d follows record %d", n, len(o.Log))
+	}
+	done := *o.Done()
+	for _, u := range r.Units {
+		if u.Clock != done[u.Split] {
+			return fmt.Errorf("P1: record %d counts %v; the split has committed %d clocks", r.Number, u, done[u.Split])
+		}
+		done[u.Split]++
+	}
+	o.Log = append(o.Log, wire.Record{Number: r.Number, Flush: r.Flush, Units: slices.Clone(r.Units)})
+	o.DoneAt = append(o.DoneAt, done)
+	for int(slices.Min(done[:o.job.Splits])) > len(o.ClockAt) {
+		o.ClockAt = append(o.ClockAt, r.Number)
+	}
+	o.learn(r)
+	return nil
+}
+
+// learn takes the versions of rows that a record makes.
+func (o *Oracle) learn(r *wire.Record) {
+	for row := range WeightRows {
+		at := row * WeightWidth
+		before := [2]float32(o.weights[at:])
+		o.job.descend(r.Units, row, o.weights, o.squares)
+		if after := [2]float32(o.weights[at:]); after != before {
+			o.Rows[row] = append(o.Rows[row], Version{r.Number, after})
+		}
+	}
+	for _, u := range r.Units {
+		for _, l := range o.job.Leases(u.Split, u.Clock) {
+			if l.Mode == wire.Exclusive {
+				v := Last(o.Parts[l.Partition])
+				for i := range v.Values {
+					v.Values[i] = Leased(v.Values[i], u.Split, u.Clock)
+				}
+				v.commit = r.Number
+				o.Parts[l.Partition] = append(o.Parts[l.Partition], v)
+			}
+		}
+	}
+}
+
+// Last is the newest of some versions.
+func Last(v []Version) Version { return v[len(v)-1] }
+
+// At is the place of the version that a commit number shows.
+func At(v []Version, n bellows.CommitNumber) int {
+	i := len(v) - 1
+	for v[i].commit > n {
+		i--
+	}
+	return i
+}
+
+// Complete is how many clocks all splits have committed up to a commit.
+func (o *Oracle) Complete(n bellows.CommitNumber) bellows.Clock {
+	return slices.Min(o.DoneAt[n][:o.job.Splits])
+}
+
+// Table is a table after exactly the commits up to n, what BSP shows of them, in the values that it holds.
+func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
+	j := o.job
+	switch t {
+	case Sums:
+		return j.SumsAt[o.Complete(n)]
+	case Weights:
+		if j.Barrier() {
+			return j.WeightsAt[o.Complete(n)]
+		}
+		var v []float32
+		for r := range o.Rows {
+			x := o.Rows[r][At(o.Rows[r], n)].Values
+			v = append(v, x[:]...)
+		}
+		return v
+	case State:
+		return o.states(n)
+	}
+	clocks := o.DoneAt[n]
+	if t == Counts && o.Barrier && n >= o.BarrierFrom {
+		for i := range clocks {
+			clocks[i] = o.Complete(n)
+		}
+	}
+	v := make([]float32, j.Schemas[t].Rows*j.Splits)
+	for row := range j.Schemas[t].Rows {
+		for split := range j.Splits {
+			j.Number(t, v[row*j.Splits:(row+1)*j.Splits], split, j.Columns(t)[split][row][clocks[split]])
+		}
+	}
+	return v
+}
+
+func (o *Oracle) states(n bellows.CommitNumber) []float32 {
+	var v []float32
+	clocks := o.DoneAt[n]
+	if o.job.Schemas[State].Consistency == table.BSP {
+		for i := range clocks {
+			clocks[i] = o.Complete(n)
+		}
+	}
+	for p := range o.job.Splits {
+		x := o.Parts[p][At(o.Parts[p], n)].Values
+		for i, value := range x {
+			v = append(v, value, float32(o.job.Total(p*StateRows+i, &clocks)))
+		}
+	}
+	return v
+}
+
+// Columns is what splits add to a table whose columns are theirs.
+func (j *Job) Columns(t bellows.TableID) prefix {
+	if t == Counts {
+		return j.countPrefix
+	}
+	return j.freePrefix
+}
+
+// Total is column 1 of a row of state, when each split has added so many clocks.
+func (j *Job) Total(row int, clocks *[SplitsMax]bellows.Clock) int32 {
+	sum := int32(0)
+	for s := range j.Splits {
+		sum += j.statePrefix[s][row][clocks[s]]
+	}
+	return sum
+}

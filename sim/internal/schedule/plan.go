@@ -1,0 +1,159 @@
+package schedule
+
+import "bellows"
+
+// Fault is a kind of thing that goes wrong.
+type Fault int
+
+// The faults. Those from kill on end the job; the others must not show.
+const (
+	Drop      Fault = iota // a packet is lost
+	Duplicate              // a packet arrives twice
+	Late                   // a packet takes much longer than others
+	Reorder                // a packet arrives before one that was sent earlier
+	Cut                    // a link loses everything for a while, in one direction
+	Reset                  // all that is under way between two nodes is lost; their sessions go on
+	Pause                  // a node stops, for less than the others wait for it, and goes on as if nothing had happened
+	Replay                 // an actor gets a message again, or one of an older generation, from a node of the past
+	Kill                   // a task ends in an error
+	Crash                  // a node stops for good: its process dies, or its host vanishes
+	Stop                   // a node stops for longer than the others wait for it, and wakes
+	Hush                   // a node is not heard by node 0 for more than a lease, and comes back
+	HalfOpen               // a link loses everything from now on, in one direction
+	Sever                  // a stream ends, with all that is under way
+	Garble                 // a frame is damaged on its way
+	Forge                  // the controller gets a Done again, or one of an older generation
+	Interrupt              // the user wants out; the job goes on later, from its image
+	FaultKinds
+)
+
+var faultNames = [FaultKinds]string{"drop", "duplicate", "late", "reorder", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
+	"hush", "half-open", "sever", "garble", "forge", "interrupt"}
+
+func (f Fault) String() string { return faultNames[f] }
+
+// Possible reports whether a fault can strike in a phase of a job at all.
+func Possible(f Fault, p Phase) bool {
+	switch p {
+	case Joining: // nothing has run yet
+		return f != Kill && f != Replay && f != Forge
+	case Collecting: // nothing runs any more
+		return f != Kill && f != Replay && f != Forge && f != Interrupt
+	}
+	return true
+}
+
+// Plan is a fault to come: when a node has been in a phase for some events.
+type Plan struct {
+	Fault Fault
+	Node  bellows.NodeID // whose work is in the phase
+	Phase Phase
+	Skip  int
+}
+
+// Phase is a state of the protocol in which a fault may strike a node.
+type Phase int
+
+// The phases, each seen from the client whose work it is.
+const (
+	PullParked     Phase = iota // a lane keeps a read waiting
+	PushUnderWay                // a part of a flush is between client and lane
+	FlushHeld                   // a lane holds a part that is not recorded
+	DoneUnderWay                // the client has told the controller, which does not know it yet
+	RecordUnderWay              // the controller has recorded a flush and a lane does not know it
+	LeaseHeld                   // a task has a lease
+	TheEnd                      // the controller has said that the job is over, and not everybody has answered
+	Collecting                  // the state is on its way to node 0
+	Joining                     // not all nodes are ready
+	Phases
+)
+
+var phaseNames = [Phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending",
+	"collecting", "joining"}
+
+func (p Phase) String() string { return phaseNames[p] }
+
+// drawPlans plans up to three faults that must not show. A fifth of the schedules has no others: the job must finish,
+// though some are interrupted before.
+// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
+// begins, or while its state is collected.
+func (s *Schedule) drawPlans() {
+	harmless := []Fault{Cut, Pause, Replay, Pause}
+	if !s.Streams {
+		harmless = append(harmless, Reset, Reset)
+	}
+	for range s.Rng.IntN(4) {
+		s.plan(harmless[s.Rng.IntN(len(harmless))], anyPhase)
+	}
+	switch n := s.Rng.IntN(24); {
+	case n < 2:
+		s.plan(Interrupt, Phase(s.Rng.IntN(int(TheEnd))))
+		return
+	case n < 5:
+		return
+	case n < 8:
+		s.plan(s.fatal(), Collecting)
+		return
+	case n < 9:
+		s.plan(s.fatal(), Joining)
+		return
+	}
+	short := [...]Phase{DoneUnderWay, LeaseHeld}
+	if s.Rng.IntN(4) == 0 {
+		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
+	} else {
+		s.plan(s.fatal(), Phase(s.Rng.IntN(int(TheEnd))))
+	}
+	switch s.Rng.IntN(8) {
+	case 0, 1, 2:
+		s.plan(s.fatal(), TheEnd)
+	case 3, 4:
+		s.plan(Kill, TheEnd)
+	case 5:
+		s.plan(s.fatal(), Joining)
+	}
+}
+
+// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
+func (s *Schedule) fatal() Fault {
+	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt}
+	if s.Streams {
+		list = append(list, Sever, Sever, Sever, Garble, Garble, Garble)
+	}
+	return list[s.Rng.IntN(len(list))]
+}
+
+// anyPhase lets plan draw one.
+const anyPhase = Phase(-1)
+
+func (s *Schedule) plan(f Fault, p Phase) {
+	if p == anyPhase {
+		p = Phase(s.Rng.IntN(int(Phases)))
+	}
+	if !Possible(f, p) {
+		return
+	}
+	node := s.ClientAt[s.Rng.IntN(len(s.ClientAt))].Node
+	most := 10 // doublings
+	switch {
+	case p == Collecting || f == Kill && p == TheEnd:
+		most = 3
+	case p >= TheEnd:
+		most = 5
+	case f >= Kill:
+		most = 8
+	}
+	s.Plans = append(s.Plans, Plan{f, node, p, s.Rng.IntN(1 << s.Rng.IntN(most+1))})
+}
+
+// dispatching is how a driver hands out a job's clocks.
+type dispatching int
+
+const (
+	running   dispatching = iota // each split as soon as its last clock is committed
+	pipelined                    // several clocks of each split ahead
+	Strata                       // all splits a clock, then the next
+)
+
+// leaseMillis is how long a node may be silent: longer than the 2 s after which a wait must be named.
+const LeaseMillis = 2600

@@ -1,0 +1,153 @@
+// Package schedule is what a seed decides: the job, who hosts what, how the network misbehaves, which faults are to strike and when.
+//
+// New makes the schedule of a seed; DrawLife draws again where the job runs, for its next life. What is decided later comes from the
+// same Rng. The package refuses to know how a fault strikes.
+package schedule
+
+import (
+	"math/rand/v2"
+
+	"bellows"
+	"bellows/sim/internal/model"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Schedule is what a seed decides before the first event. What it decides later comes from the same rng.
+type Schedule struct {
+	Rng       *rand.Rand
+	Job       *model.Job
+	NodeCount int // node 0 hosts the controller
+	LaneAt    []wire.Address
+	ClientAt  []wire.Address
+	ReadyAt   []int64 // per node, when it says that it is ready
+	Drift     []int64 // per node, of its clock, in thousandths
+	Drive     dispatching
+	Ahead     int // clocks of a split dispatched at once
+	HeldMax   int // bytes
+
+	// What happens between strata; never is a clock that does not come.
+	KeepFrom bellows.Clock // the first stratum after which the tables are kept
+	TurnAt   bellows.Clock // the stratum after which the staleness of counts changes
+	TurnTo   table.Consistency
+
+	Streams bool        // connections that lose nothing until they end; else packets that are lost
+	Codec   bool        // messages pass through the codec of wire
+	Weather [][]Weather // [from][to]
+	CalmAt  int64       // from here on no packet is lost, repeated or late
+	Linger  int64       // how long node 0 keeps connections after a job that has failed
+	Plans   []Plan
+}
+
+// Weather is how a link misbehaves: chances in thousandths per packet, times in milliseconds.
+type Weather struct {
+	Drop, Duplicate, Late int
+	Delay, Jitter         int64
+}
+
+// lateMax bounds by how much a late packet is late, in milliseconds.
+const LateMax = 200
+
+// New decides all that a seed decides before the first event.
+func New(seed uint64) *Schedule {
+	rng := rand.New(rand.NewPCG(seed, 0x62656c6c6f7773))
+	s := &Schedule{Rng: rng, Job: model.Jobs[rng.IntN(model.Shapes)](), KeepFrom: Never, TurnAt: Never}
+	s.Streams = rng.IntN(2) == 0
+	s.Codec = rng.IntN(8) == 0
+	s.Drive = []dispatching{running, pipelined, Strata, Strata}[rng.IntN(4)]
+	s.Ahead = 1
+	if s.Drive == pipelined {
+		s.Ahead = 2 + rng.IntN(3)
+	}
+	if s.Drive == Strata && rng.IntN(4) > 0 {
+		s.KeepFrom = bellows.Clock(rng.IntN(s.Job.Clocks))
+	}
+	if s.Drive == Strata && rng.IntN(2) == 0 {
+		s.TurnAt = bellows.Clock(rng.IntN([]int{3, s.Job.Clocks - 1}[rng.IntN(2)]))
+		s.TurnTo = []table.Consistency{table.BSP, table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(5)]
+	}
+	s.DrawLife()
+	return s
+}
+
+// DrawLife decides where the job runs, from its beginning or from an image, and what befalls it there.
+func (s *Schedule) DrawLife() {
+	s.drawTopology()
+	s.HeldMax = 0
+	if s.Rng.IntN(2) == 0 {
+		s.HeldMax = 64 << s.Rng.IntN(6)
+	}
+	s.Linger = 0
+	if s.Rng.IntN(3) == 0 {
+		s.Linger = s.Rng.Int64N(4000)
+	}
+	s.drawWeather()
+	s.Plans = nil
+	s.drawPlans()
+}
+
+// Never is a clock, or a time, that does not come.
+const Never bellows.Clock = 1 << 20
+
+// Bound is the staleness of a table for a task of a clock.
+func (s *Schedule) Bound(t bellows.TableID, c bellows.Clock) table.Consistency {
+	if t == model.Counts && c > s.TurnAt {
+		return s.TurnTo
+	}
+	return s.Job.Schemas[t].Consistency
+}
+
+// driftMax is by how much a clock may be wrong, in thousandths: far more than real ones are.
+const DriftMax = 50
+
+// drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
+func (s *Schedule) drawTopology() {
+	s.NodeCount = 4 + s.Rng.IntN(3)
+	s.LaneAt, s.ClientAt, s.ReadyAt, s.Drift = nil, nil, nil, nil
+	for range s.NodeCount {
+		at := s.Rng.Int64N(30)
+		if s.Rng.IntN(40) == 0 {
+			at = s.Rng.Int64N(2 * LeaseMillis)
+		}
+		s.ReadyAt = append(s.ReadyAt, at)
+		s.Drift = append(s.Drift, s.Rng.Int64N(2*DriftMax+1)-DriftMax)
+	}
+	for _, n := range s.Rng.Perm(s.NodeCount)[:2+s.Rng.IntN(2)] {
+		for i := range 1 + s.Rng.IntN(2) {
+			s.LaneAt = append(s.LaneAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
+		}
+	}
+	for _, n := range s.Rng.Perm(s.NodeCount)[:3+s.Rng.IntN(2)] {
+		s.ClientAt = append(s.ClientAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
+	}
+}
+
+// drawWeather makes every link of its own kind, from none of a fault to much of it.
+func (s *Schedule) drawWeather() {
+	s.Weather, s.CalmAt = nil, int64(Never)
+	if s.Rng.IntN(2) == 0 {
+		s.CalmAt = s.Rng.Int64N(2000)
+	}
+	worst := Weather{Drop: s.upTo(250), Duplicate: s.upTo(200), Late: s.upTo(60), Delay: 1, Jitter: int64(s.upTo(15))}
+	for range s.NodeCount {
+		row := make([]Weather, s.NodeCount)
+		for to := range row {
+			row[to] = Weather{Drop: s.upTo(worst.Drop), Duplicate: s.upTo(worst.Duplicate), Late: s.upTo(worst.Late),
+				Delay: 1 + s.Rng.Int64N(4), Jitter: int64(s.upTo(int(worst.Jitter)))}
+		}
+		s.Weather = append(s.Weather, row)
+	}
+}
+
+// upTo is 0 one time in four, else anything up to the most.
+func (s *Schedule) upTo(most int) int {
+	if most == 0 || s.Rng.IntN(4) == 0 {
+		return 0
+	}
+	return 1 + s.Rng.IntN(most)
+}
+
+// Chance is true so many times in a thousand.
+func (s *Schedule) Chance(thousandths int) bool {
+	return thousandths > 0 && s.Rng.IntN(1000) < thousandths
+}
