@@ -71,6 +71,7 @@ var rooms = []room{
 	{path: "handoff", floor: 2, sees: 0},
 	{path: "lease", floor: 2, sees: 0},
 	{path: "session", floor: 2, sees: 0},
+	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},
 	{path: "assist", floor: 2, sees: 0},
 	{path: "tier", floor: 2, sees: 0},
 	{path: "shape", floor: 2, sees: 0},
@@ -135,6 +136,10 @@ var edges = []edge{
 	{"delta", "table", "a delta has the width and type of its table's rows"},
 	{"route", "table", "a route cuts tables into partitions"},
 
+	{"guard", "table", "what a message says is held against the tables"},
+	{"guard", "rule", "a partition's state has as many slots as its rule"},
+	{"guard", "route", "what a message says is held against who owns what"},
+
 	// Ports.
 	{"transport", "wire", "a stream is cut into frames by their headers"},
 
@@ -146,6 +151,7 @@ var edges = []edge{
 	{"delta", "wire", "a summed delta leaves as the chunk of a push"},
 	{"gate", "wire", "the gate parks messages and lets them go"},
 	{"route", "wire", "a route ends in the address of a lane"},
+	{"guard", "wire", "the guard judges messages"},
 	{"session", "wire", "a session numbers envelopes and puts them in order"},
 }
 

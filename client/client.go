@@ -11,7 +11,8 @@
 // Deltas of finished tasks gather per clock; a flush leaves when no unit of its clock is left on the
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
 // told, and only the lanes' Committed makes them count. The client never acts on a commit that no
-// lane has told it.
+// lane has told it. What comes from other nodes has passed package guard; an answer to what the client did not
+// ask ends the job by a wire.Severed that names the sender.
 package client
 
 import (
@@ -71,6 +72,7 @@ type Client struct {
 	executing int  // tasks running and not waiting
 	full      int  // parts of flushes that lanes had no room for
 	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
+	broken    bool // somebody sent what cannot be: only the end counts any more
 	nowMillis int64
 	counts    wire.Counts
 	ended     *wire.End
@@ -159,7 +161,7 @@ func (c *Client) setBarriers() {
 
 // Deliver takes one message that has arrived.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
-	if c.ended != nil {
+	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) {
 		return
 	}
 	switch m := e.Message.(type) {
@@ -170,22 +172,19 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.startQueued(fx)
 		wire.Free(m)
 	case *wire.Rows:
-		c.takeRows(m, fx)
+		c.takeRows(m, e.From, fx)
 	case *wire.Granted:
-		c.takeGranted(m, fx)
+		c.takeGranted(m, e.From, fx)
 		wire.Free(m)
 	case *wire.Held:
 		c.takeHeld(m.Flush, e.From, fx)
 		wire.Free(m)
 	case *wire.Full:
-		c.full++
-		c.noRoom(m.Flush, e.From, fx)
+		c.takeFull(m.Flush, e.From, fx)
 	case *wire.Room:
-		c.full--
-		c.resend(m.Flush, e.From, fx)
-		c.startQueued(fx)
+		c.takeRoom(m.Flush, e.From, fx)
 	case *wire.Committed:
-		c.takeCommitted(m, e.From)
+		c.takeCommitted(m, e.From, fx)
 		wire.Free(m)
 	case *wire.Staleness:
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
@@ -195,6 +194,16 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.End:
 		c.end(m, fx)
 	}
+}
+
+// breach ends the client's work: what it was sent cannot be. No other task begins.
+func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
+	if c.broken {
+		return
+	}
+	c.broken, c.failed = true, true
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Severed{Node: from.Node, Breach: true,
+		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))})
 }
 
 func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {

@@ -211,6 +211,7 @@ func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {
 		t.Errorf("sees %v, want 10 and its own 5", v)
 	}
 	d.finish(0)
+	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 1}})
 	d.deliver(lanes[0], &wire.Committed{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1})
 	d.dispatch(2, 1, 0)
 	d.said()

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"slices"
-
 	"bellows"
 	"bellows/delta"
 	"bellows/planted"
@@ -88,9 +86,10 @@ type lanePush struct {
 	lane  int
 	push  *wire.Push
 	rows  int64
-	held  bool
 	shows bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
 	sure  bool // that it will be recorded: counted in Client.relays
+
+	full, held, committed bool // what the lane has said
 }
 
 func (c *Client) newBundle() *bundle {
@@ -272,17 +271,46 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 }
 
-// resend sends the part of a flush that a lane had no room for.
-func (c *Client) resend(id bellows.FlushID, lane wire.Address, fx *Effects) {
+// takeFull notes that a lane has no room for its part of a flush.
+func (c *Client) takeFull(id bellows.FlushID, lane wire.Address, fx *Effects) {
+	_, p := c.partOf(id, lane)
+	if p == nil || p.full || p.held {
+		c.breach(lane, fx, "%v found no room, which it did not ask for", id)
+		return
+	}
+	p.full = true
+	c.full++
+	c.noRoom(p, fx)
+}
+
+// takeRoom sends the part of a flush that a lane had no room for.
+func (c *Client) takeRoom(id bellows.FlushID, lane wire.Address, fx *Effects) {
+	f, p := c.partOf(id, lane)
+	if p == nil || !p.full {
+		c.breach(lane, fx, "%v found room, for which it did not wait", id)
+		return
+	}
+	p.full = false
+	c.full--
+	if f.gather.done == nil {
+		c.expectRelay(p)
+	}
+	fx.Send(c.cfg.Self, lane, p.push)
+	c.startQueued(fx)
+}
+
+// partOf is a flush and its part for a lane; nil where there is none.
+func (c *Client) partOf(id bellows.FlushID, lane wire.Address) (*flush, *lanePush) {
 	f := c.find(id)
+	if f == nil {
+		return nil, nil
+	}
 	for i := range f.pushes {
 		if p := &f.pushes[i]; c.lanes[p.lane] == lane {
-			if f.gather.done == nil {
-				c.expectRelay(p)
-			}
-			fx.Send(c.cfg.Self, lane, p.push)
+			return f, p
 		}
 	}
+	return f, nil
 }
 
 func (c *Client) find(id bellows.FlushID) *flush {
@@ -294,17 +322,18 @@ func (c *Client) find(id bellows.FlushID) *flush {
 	return nil
 }
 
-// takeHeld counts a lane that holds its part; when all do, the controller is told.
+// takeHeld counts a lane that holds its part; when all do, the controller is told. A word that came before does no harm.
 func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
-	f := c.find(id)
-	if f == nil {
+	f, p := c.partOf(id, lane)
+	past := p == nil && f == nil && id.Client == c.cfg.Self.Node && id.Seq <= c.seq
+	switch {
+	case past || p != nil && p.held:
+		return
+	case p == nil:
+		c.breach(lane, fx, "%v is held, of which it was sent nothing", id)
 		return
 	}
-	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return c.lanes[p.lane] == lane })
-	if i < 0 || f.pushes[i].held {
-		return
-	}
-	f.pushes[i].held = true
+	p.held = true
 	f.held++
 	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
 		c.done(f, c.cfg.Controller, fx)
@@ -324,18 +353,20 @@ func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 
 // takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is
 // everywhere, its memory is free again.
-func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address) {
-	f := c.find(m.Flush)
-	if f == nil {
+func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address, fx *Effects) {
+	f, p := c.partOf(m.Flush, lane)
+	if p == nil || p.committed || !p.held && len(f.pushes) > 1 {
+		c.breach(lane, fx, "%v is committed, of which it held nothing more", m.Flush)
 		return
 	}
-	c.recordedAt(f, lane, m.Commit)
+	c.recordedAt(p, m.Commit)
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
 	}
 	if m.Waiting {
 		return
 	}
+	p.committed = true
 	if f.committed++; f.committed == len(f.pushes) {
 		c.close(f)
 	}

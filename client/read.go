@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"bellows"
@@ -66,7 +65,8 @@ type fetch struct {
 	rows      []uint32      // nil: all
 	keys      []bellows.Key // of a sparse table, in place of rows
 	lease     bool
-	subscribe bool // its answer begins a subscription, or adds to one
+	mode      wire.Mode // of a lease
+	subscribe bool      // its answer begins a subscription, or adds to one
 	waiters   []*Task
 }
 
@@ -313,7 +313,7 @@ func (a *asking) done(fx *Effects) bool {
 }
 
 // takeRows puts answers into the cache and pins them for those who wait.
-func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
+func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	a := c.spare.answers.take()
 	*a = answer{rows: m, blocks: 1} // this call
 	for i := range m.Parts {
@@ -324,10 +324,9 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 		}
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.takeFetch(m.Request, n); f != nil {
-			if w := c.parts[n].schema.Width; !f.fits(r, w) {
-				fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Reason: fmt.Sprintf("%d values came for %d keys of %v, rows of %d",
-					len(r.Values), len(f.keys), r.Ref, w)})
-				continue
+			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.parts[n].schema.Width) {
+				c.breach(lane, fx, "other rows of %v than were asked for", r.Ref)
+				break
 			}
 			b := c.cache(&c.parts[n], r, f, a)
 			for _, t := range f.waiters {
@@ -343,6 +342,14 @@ func (c *Client) takeRows(m *wire.Rows, fx *Effects) {
 		wire.Free(m)
 		c.spare.answers.put(a)
 	}
+}
+
+// sameRows reports whether an answer is about the rows that were asked for. Within a node it has the very list.
+func sameRows(got, asked []uint32) bool {
+	if (got == nil) != (asked == nil) || len(got) != len(asked) {
+		return false
+	}
+	return len(got) == 0 || &got[0] == &asked[0] || slices.Equal(got, asked)
 }
 
 // cache makes the rows of an answer the partition's block, together with those of the block before

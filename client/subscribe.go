@@ -138,36 +138,26 @@ func (c *Client) expectRelay(p *lanePush) {
 	}
 }
 
-// recordedAt notes that a lane has recorded a flush. What it sends unasked comes behind this.
-func (c *Client) recordedAt(f *flush, lane wire.Address, n bellows.CommitNumber) {
-	for i := range f.pushes {
-		p := &f.pushes[i]
-		if p.sure && c.lanes[p.lane] == lane {
-			p.sure = false
-			c.relays[p.lane]--
-			c.relayed[p.lane] = max(c.relayed[p.lane], n)
-		}
+// recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
+func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
+	if p.sure {
+		p.sure = false
+		c.relays[p.lane]--
+		c.relayed[p.lane] = max(c.relayed[p.lane], n)
 	}
 }
 
 // noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
 // may have to wait for the very tasks that wait for what its record would bring.
-func (c *Client) noRoom(id bellows.FlushID, lane wire.Address, fx *Effects) {
-	f := c.find(id)
-	if f == nil {
+func (c *Client) noRoom(p *lanePush, fx *Effects) {
+	if !p.sure {
 		return
 	}
-	for i := range f.pushes {
-		p := &f.pushes[i]
-		if !p.sure || c.lanes[p.lane] != lane {
-			continue
-		}
-		p.sure = false
-		c.relays[p.lane]--
-		for n := range c.parts {
-			if c.parts[n].lane == p.lane && c.parts[n].subscribed {
-				c.wakeAwaiting(n, fx)
-			}
+	p.sure = false
+	c.relays[p.lane]--
+	for n := range c.parts {
+		if c.parts[n].lane == p.lane && c.parts[n].subscribed {
+			c.wakeAwaiting(n, fx)
 		}
 	}
 }

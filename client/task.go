@@ -195,14 +195,15 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: mode, Need: t.need(p.schema)}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
-	f.request, f.lease, f.waiters = c.request, true, append(f.waiters, t)
+	f.request, f.lease, f.mode, f.waiters = c.request, true, mode, append(f.waiters, t)
 	c.block(t, 1, n, fx)
 	return false, nil
 }
 
-func (c *Client) takeGranted(m *wire.Granted, fx *Effects) {
+func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
-	if f == nil {
+	if f == nil || !f.lease || f.mode != m.Mode {
+		c.breach(lane, fx, "a lease on %v that was not asked for", m.Ref)
 		return
 	}
 	t := f.waiters[0]

@@ -10,6 +10,7 @@ package coord
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"bellows"
@@ -184,7 +185,11 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		case *wire.Ready:
 			c.takeReady(e.From.Node)
 		case *wire.Severed:
-			c.suspect(m.Node, m.Reason, severedMillis)
+			if m.Breach { // no reason is better
+				c.lose(m.Node, m.Reason)
+			} else {
+				c.suspect(m.Node, m.Reason, severedMillis)
+			}
 		case *wire.Closed:
 			c.takeClosed(e.From, m)
 		}
@@ -195,15 +200,15 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 // commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job:
 // its units were run twice, or against an owner of the past.
 func (c *Controller) commit(from wire.Address, m *wire.Done) {
-	for i := range m.Results {
-		if err := c.progress.Check(m.Results[i].Unit); err != nil {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
-			return
-		}
-	}
 	for _, p := range m.Pairs {
 		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On(planted.OldDoneAccepted) {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
+			return
+		}
+	}
+	for i := range m.Results {
+		if err := c.count(m.Results[i].Unit); err != nil {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
 			return
 		}
 	}
@@ -214,13 +219,44 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 	c.records.Append(c.number, m.Flush, m.Results)
 	for i := range m.Results {
 		r := &m.Results[i]
-		c.progress.Commit(r.Unit)
 		c.tasks--
 		if r.Unit.Items.Len() > 0 {
 			c.training--
 		}
-		c.cfg.Driver.HandleTaskCompletion(Completion{r.Unit, c.number, r.Values}, &c.dispatcher)
+		if err := c.hand(Completion{r.Unit, c.number, r.Values}); err != nil {
+			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
+				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from.Node)})
+			return
+		}
 	}
+}
+
+// count takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
+func (c *Controller) count(u bellows.Unit) error {
+	if err := c.progress.Check(u); err != nil {
+		return err
+	}
+	if u.Clock >= c.next[u.Split] && !planted.On(planted.OverlapAccepted) {
+		return fmt.Errorf("%v was not dispatched", u)
+	}
+	c.progress.Commit(u)
+	return nil
+}
+
+// hand gives the driver one completion. A panic is an error that ends the job, as a task's is: what others
+// signalled must not end the process.
+func (c *Controller) hand(done Completion) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("%w\n%s", p, debug.Stack())
+		default:
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	c.cfg.Driver.HandleTaskCompletion(done, &c.dispatcher)
+	return nil
 }
 
 func (c *Controller) fail(from wire.Address, m *wire.Failed) {
@@ -231,7 +267,11 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 	if m.Err != nil {
 		kind = bellows.KindOf(m.Err)
 	}
-	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%v on %v failed: %s", m.Unit, from, m.Reason), Err: m.Err})
+	who := from.String()
+	if m.Unit != (bellows.Unit{}) {
+		who = fmt.Sprintf("%v on %v", m.Unit, from)
+	}
+	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err})
 }
 
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it

@@ -213,7 +213,10 @@ func TestSumDoesNotDependOnGrouping(t *testing.T) {
 			chunks = mergeSomeSiblings(random, chunks)
 		}
 		random.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
-		sum := delta.Sum(chunks, take, give)
+		sum, twice := delta.Sum(chunks, take, give)
+		if twice != nil {
+			t.Fatal(twice)
+		}
 		for r := range 9 {
 			want, present := reference(original, 4, 0, r)
 			got := sum.Find(r)
@@ -266,6 +269,22 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		f()
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+func TestSumsThatOverlapAreRefused(t *testing.T) {
+	at := func(level uint8, index uint32) wire.Chunk {
+		return wire.Chunk{Subtree: wire.Subtree{Level: level, Index: index}, Rows: []uint32{0}, Values: []float32{1, 2}}
+	}
+	for split, chunks := range map[bellows.SplitID][]wire.Chunk{
+		3: {at(0, 3), at(0, 1), at(0, 3)},
+		2: {at(0, 2), at(2, 0)},
+		6: {at(1, 3), at(0, 0), at(0, 7), at(0, 6)},
+		0: {at(32, 0), at(0, 0)},
+	} {
+		if sum, twice := delta.Sum(chunks, take, give); twice == nil || twice.Split != split || sum != nil {
+			t.Errorf("%v: %v, want split %d", chunks, twice, split)
 		}
 	}
 }

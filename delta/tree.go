@@ -26,35 +26,43 @@ func Left(t wire.Subtree) wire.Subtree { return wire.Subtree{Level: t.Level, Ind
 // Empty reports whether no split of a job with that many splits is in the subtree.
 func Empty(t wire.Subtree, splits int) bool { return uint64(t.Index)<<t.Level >= uint64(splits) }
 
+// Overlap is the error of Sum: two of its chunks contain the same split.
+type Overlap struct{ Split bellows.SplitID }
+
+func (o *Overlap) Error() string { return fmt.Sprintf("two sums contain split %d", o.Split) }
+
 // Sum adds disjoint chunks of one partition along the tree and returns a buffer with the result:
 // the same bits for the same splits, however they were grouped into subtrees on the way. The chunks'
 // order does not matter. take gives an empty buffer of the partition, give takes one back. The list
-// is sorted in place.
-func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) *Buffer {
+// is sorted in place. It fails where two chunks contain the same split: a client merged what are no siblings.
+func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) (*Buffer, *Overlap) {
 	if !planted.On(planted.SumByArrival) {
 		slices.SortFunc(chunks, func(a, b wire.Chunk) int {
 			return int(int64(a.Subtree.Index)<<a.Subtree.Level - int64(b.Subtree.Index)<<b.Subtree.Level)
 		})
 	} else {
-		return sumByArrival(chunks, take)
+		return sumByArrival(chunks, take), nil
+	}
+	for i := range chunks[1:] {
+		a, b := chunks[i].Subtree, chunks[i+1].Subtree
+		if first := uint64(b.Index) << b.Level; uint64(a.Index+1)<<a.Level > first {
+			return nil, &Overlap{bellows.SplitID(first)}
+		}
 	}
 	top := wire.Subtree{}
 	last := chunks[len(chunks)-1].Subtree
 	for uint64(top.Index+1)<<top.Level < uint64(last.Index+1)<<last.Level {
 		top = wire.Subtree{Level: top.Level + 1}
 	}
-	return sum(top, chunks, take, give)
+	return sum(top, chunks, take, give), nil
 }
 
-// sum adds the chunks, all within subtree t and sorted by their first split.
+// sum adds the chunks, all within subtree t, disjoint and sorted by their first split.
 func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) *Buffer {
 	if len(chunks) == 1 {
 		b := take()
 		b.MergeChunk(chunks[0].Rows, chunks[0].Values)
 		return b
-	}
-	if t.Level == 0 {
-		panic(fmt.Sprintf("delta: two sums contain split %d", t.Index)) // a client merged what are no siblings
 	}
 	half := wire.Subtree{Level: t.Level - 1, Index: t.Index<<1 + 1}
 	mid := uint64(half.Index) << half.Level

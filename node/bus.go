@@ -64,11 +64,6 @@ func (b *bus) Enqueue(out *wire.Outbox) {
 	}
 }
 
-// has reports whether an actor of that address is here.
-func (b *bus) has(a wire.Address) bool {
-	return a.Node == b.self && int(a.Role) < len(b.actors) && int(a.Index) < len(b.actors[a.Role])
-}
-
 // send enqueues one message and drains.
 func (b *bus) send(from, to wire.Address, m wire.Message) {
 	var out wire.Outbox

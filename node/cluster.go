@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"bellows"
 	"bellows/route"
@@ -45,9 +46,31 @@ func Place(members []Member, tables []table.Schema) []Member {
 // Cluster is the members of a job, by node from 0, and which of them this process is. Node 0 hosts
 // the controller.
 type Cluster struct {
-	Self    bellows.NodeID
-	Members []Member
+	Self        bellows.NodeID
+	Members     []Member
+	Connections int // of each pair of nodes, at most ConnectionsMost; 0: one
 }
+
+// ConnectionsMost is how many connections a pair of nodes may have.
+const ConnectionsMost = 4
+
+// ParseConnections is the number of connections that a setting names: 1 to ConnectionsMost, or "auto".
+func ParseConnections(s string) (int, error) {
+	if s == "auto" {
+		return connectionsAuto, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > ConnectionsMost {
+		return 0, fmt.Errorf("it must be auto or a number from 1 to %d", ConnectionsMost)
+	}
+	return n, nil
+}
+
+// connectionsAuto is the number of "auto".
+const connectionsAuto = 1
+
+// connections is how many each pair of nodes has.
+func (c *Cluster) connections() int { return max(1, c.Connections) }
 
 // alone is the cluster of a job in one process.
 func alone(opt Options) Cluster {
@@ -67,6 +90,9 @@ func (c *Cluster) validate() error {
 		}
 		slots += m.Slots
 		lanes += m.Lanes
+	}
+	if c.Connections < 0 || c.Connections > ConnectionsMost {
+		return bellows.Errorf(bellows.Config, "assemble cluster", "", "a pair of nodes has %d connections; must be 1 to %d", c.Connections, ConnectionsMost)
 	}
 	if slots == 0 || lanes == 0 || int(c.Self) >= len(c.Members) {
 		return bellows.Errorf(bellows.Config, "assemble cluster", "",

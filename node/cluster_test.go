@@ -33,6 +33,13 @@ type gang struct {
 	wrap    func(from, to bellows.NodeID, c transport.Conn) transport.Conn // nil: as it is
 	lead    node.Options
 	resume  *train.Image
+	// connections of each pair; 0: one
+	connections int
+}
+
+// cluster is it as a node sees it.
+func (g gang) cluster(self bellows.NodeID) node.Cluster {
+	return node.Cluster{Self: self, Members: g.members, Connections: g.connections}
 }
 
 // run returns what Lead and the others return.
@@ -56,10 +63,10 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		}
 		t.Cleanup(func() { l.Close() })
 		seats[n] = func() ([]transport.Conn, error) {
-			conns, err := node.Connect(ctx, tr, l, node.Cluster{Self: self, Members: g.members}, addresses, func(string) {})
-			for to, c := range conns {
+			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, func(string) {})
+			for i, c := range conns {
 				if c != nil && g.wrap != nil {
-					conns[to] = g.wrap(self, bellows.NodeID(to), c)
+					conns[i] = g.wrap(self, c.Peer().Node, c)
 				}
 			}
 			return conns, err
@@ -72,8 +79,8 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			conns, err := seats[n]()
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
-					node.Cluster{Self: bellows.NodeID(n), Members: g.members}, conns,
-					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis})
+					g.cluster(bellows.NodeID(n)), conns,
+					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis, Wire: g.lead.Wire})
 			}
 			errs[n] = err
 		})
@@ -84,7 +91,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	}
 	opt := g.lead
 	opt.Resume = g.resume
-	r, err := node.Lead(ctx, g.job(0), node.Cluster{Members: g.members}, conns, opt)
+	r, err := node.Lead(ctx, g.job(0), g.cluster(0), conns, opt)
 	others.Wait()
 	return r, errs[1:], err
 }

@@ -20,11 +20,12 @@ const joinNotice = 2 * time.Second
 
 // Connect joins a node to all others of its cluster: it dials those of lower number, which may still be
 // on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends,
-// naming who is missing; notice is told of a wait that lasts. The connections come by node, nil for the
-// node itself.
+// naming who is missing; notice is told of a wait that lasts. The connections come by number and, of each number, by
+// node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c Cluster, addresses []string,
 	notice func(string)) ([]transport.Conn, error) {
-	conns := make([]transport.Conn, len(c.Members))
+	nodes, each := len(c.Members), c.connections()
+	conns := make([]transport.Conn, each*nodes)
 	fail := func(err error) ([]transport.Conn, error) {
 		for _, conn := range conns {
 			if conn != nil {
@@ -33,24 +34,27 @@ func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c
 		}
 		return nil, err
 	}
-	for n := range c.Self {
-		conn, err := dial(ctx, t, n, addresses[n])
-		if err != nil {
-			return fail(err)
+	for i := range each {
+		numbered := t.Number(uint8(i), uint8(each))
+		for n := range c.Self {
+			conn, err := dial(ctx, numbered, n, addresses[n])
+			if err != nil {
+				return fail(err)
+			}
+			conns[i*nodes+int(n)] = conn
 		}
-		conns[n] = conn
 	}
-	if err := accept(ctx, l, c.Self, conns, notice); err != nil {
+	if err := accept(ctx, l, c, conns, notice); err != nil {
 		return fail(err)
 	}
 	return conns, nil
 }
 
 // accept takes the calls of all nodes above self.
-func accept(ctx context.Context, l transport.Listener, self bellows.NodeID, conns []transport.Conn, notice func(string)) error {
+func accept(ctx context.Context, l transport.Listener, c Cluster, conns []transport.Conn, notice func(string)) error {
 	began := time.Now()
 	for {
-		missing := names(conns, self)
+		missing := c.missing(conns)
 		if missing == "" {
 			return nil
 		}
@@ -60,26 +64,37 @@ func accept(ctx context.Context, l transport.Listener, self bellows.NodeID, conn
 		cancel()
 		switch {
 		case err == nil:
-			n := conn.Peer().Node
-			if n > self && int(n) < len(conns) && conns[n] == nil {
-				conns[n] = conn
+			if at := c.placeOf(conn.Peer()); at >= 0 && conns[at] == nil {
+				conns[at] = conn
 			} else if err := conn.Close(); err != nil {
 				return err
 			}
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return bellows.Errorf(bellows.Lost, "join the nodes of the job", missing, "%w", errors.Join(context.Cause(ctx), err))
 		case late:
-			notice(fmt.Sprintf("node %d waits for %s to join since %.1f s", self, missing, time.Since(began).Seconds()))
+			notice(fmt.Sprintf("node %d waits for %s to join since %.1f s", c.Self, missing, time.Since(began).Seconds()))
 		} // else somebody was turned away, and may come again
 	}
 }
 
-// names are the nodes above self that have no connection yet.
-func names(conns []transport.Conn, self bellows.NodeID) string {
+// placeOf is where a connection of a node above this one belongs, or -1 for one that is not expected.
+func (c *Cluster) placeOf(peer transport.Hello) int {
+	n, number, of := int(peer.Node), int(peer.Number), max(1, int(peer.Of))
+	if n <= int(c.Self) || n >= len(c.Members) || number >= of || of != c.connections() {
+		return -1
+	}
+	return number*len(c.Members) + n
+}
+
+// missing names the nodes above this one that have not all connections yet.
+func (c *Cluster) missing(conns []transport.Conn) string {
 	var list []string
-	for n := int(self) + 1; n < len(conns); n++ {
-		if conns[n] == nil {
-			list = append(list, fmt.Sprintf("node %d", n))
+	for n := int(c.Self) + 1; n < len(c.Members); n++ {
+		for at := n; at < len(conns); at += len(c.Members) {
+			if conns[at] == nil {
+				list = append(list, fmt.Sprintf("node %d", n))
+				break
+			}
 		}
 	}
 	return strings.Join(list, ", ")

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/transport"
 	"bellows/wire"
@@ -30,9 +32,22 @@ func NewExchange(self bellows.NodeID, conns []transport.Conn, lost func(bellows.
 	for _, a := range actors {
 		b.add(a.Address, a.Step)
 	}
-	m.start(b, lost)
+	m.start(b, hosts{b}, nil, lost)
 	return &Exchange{b, m}
 }
+
+// hosts admits what is for an actor that is here, from whom it came from. Without a job there is no more to hold it against.
+type hosts struct{ bus *bus }
+
+func (o hosts) Header(peer bellows.NodeID, h wire.Header) error {
+	a := h.To
+	if h.From.Node != peer || a.Node != o.bus.self || int(a.Role) >= len(o.bus.actors) || int(a.Index) >= len(o.bus.actors[a.Role]) {
+		return fmt.Errorf("%v came from node %d", h, peer)
+	}
+	return nil
+}
+
+func (o hosts) Message(wire.Header, wire.Envelope) error { return nil }
 
 // Compute tells of goroutines that compute without a pause beside the exchange, as tasks do in a job's slots.
 func (x *Exchange) Compute(goroutines int) { places(goroutines) }

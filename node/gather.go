@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,53 +18,143 @@ import (
 // gathering is the state of all partitions at node 0, when the job is over.
 type gathering struct {
 	process    *process
-	live, kept []store.Image // by route.Number
-	hasKept    []bool        // which of kept have come
-	open       int           // lanes that have not sent all
+	live, kept []store.Image  // by route.Number
+	open       []wire.Address // lanes that have not sent all
+	whole      bool
+	over       bool
 	err        error
 	done       chan struct{}
 }
 
 func newGathering(p *process) *gathering {
 	n := p.route.Partitions()
-	return &gathering{process: p, live: make([]store.Image, n), kept: make([]store.Image, n), hasKept: make([]bool, n),
-		open: len(p.cluster.lanes()), done: make(chan struct{})}
+	return &gathering{process: p, live: make([]store.Image, n), kept: make([]store.Image, n), done: make(chan struct{})}
 }
 
-func (g *gathering) take(m *wire.Slab) {
-	n := g.process.route.Number(m.Ref)
-	im := &g.live[n]
+// begin asks every lane. Before, nobody may send anything.
+func (g *gathering) begin(whole bool) {
+	g.whole, g.open = whole, g.process.cluster.lanes()
+}
+
+// take adds an array, or the next piece of one, to the state of its partition. An error is a breach.
+func (g *gathering) take(from wire.Address, m *wire.Slab) error {
+	if !slices.Contains(g.open, from) {
+		return fmt.Errorf("%v sent values of %v, for which it was not asked", from, m.Ref)
+	}
+	list := g.live
 	if m.Kept {
-		im, g.hasKept[n] = &g.kept[n], true
+		list = g.kept
 	}
+	im := &list[g.process.route.Number(m.Ref)]
 	if m.Keys != nil {
-		im.Keys = append(slices.Grow(im.Keys, 1), m.Keys...) // not nil, though there be none
-		return
+		return g.takeKeys(from, m, im)
 	}
-	if m.Slot == 0 {
-		im.Values = append(im.Values, m.Values...)
-		return
+	array := &im.Values
+	if m.Slot > 0 {
+		for len(im.Slots) < int(m.Slot) {
+			im.Slots = append(im.Slots, nil)
+		}
+		array = &im.Slots[m.Slot-1]
 	}
-	for len(im.Slots) < int(m.Slot) {
-		im.Slots = append(im.Slots, nil)
+	if have, all := len(*array)+len(m.Values), g.process.sizeOf(m.Ref, im, int(m.Slot)); have > all {
+		return fmt.Errorf("%v sent %d values of %v, slot %d, which has %d", from, have, m.Ref, m.Slot, all)
 	}
-	im.Slots[m.Slot-1] = append(im.Slots[m.Slot-1], m.Values...)
+	*array = append(*array, m.Values...)
+	return nil
 }
 
-func (g *gathering) end(m *wire.Collected) {
+// takeKeys adds keys to the state of a partition: of a sparse table, ascending, before their rows.
+func (g *gathering) takeKeys(from wire.Address, m *wire.Slab, im *store.Image) error {
+	cut, n := g.process.route.Cut(m.Ref.Table), len(im.Keys)
+	switch {
+	case !g.process.job.Tables[m.Ref.Table].Sparse || len(im.Values) > 0:
+		return fmt.Errorf("%v sent keys of %v, which has none, or after its rows", from, m.Ref)
+	case n+len(m.Keys) > cut.Most():
+		return fmt.Errorf("%v sent %d keys of %v, which has at most %d", from, n+len(m.Keys), m.Ref, cut.Most())
+	}
+	im.Keys = append(slices.Grow(im.Keys, 1), m.Keys...) // not nil, though there be none
+	for i, k := range im.Keys[n:] {
+		if n+i > 0 && k <= im.Keys[n+i-1] || cut.FindKey(k) != m.Ref.Partition {
+			return fmt.Errorf("%v sent the key %d of %v, which is not behind the one before or not of that partition", from, k, m.Ref)
+		}
+	}
+	return nil
+}
+
+// has reports whether anything has come of a partition's image.
+func has(im *store.Image) bool { return im.Values != nil || im.Keys != nil }
+
+// sizeOf is how many values a partition has: in its rows, or in a slot from 1 of its table's rule. The rows of a sparse
+// table are those whose keys have come.
+func (p *process) sizeOf(ref bellows.PartitionRef, im *store.Image, slot int) int {
+	first, end := p.route.Cut(ref.Table).Rows(ref.Partition)
+	width := p.job.Tables[ref.Table].Width
+	if slot > 0 {
+		width = p.slots[ref.Table][slot-1]
+	}
+	return (int(end-first) + len(im.Keys)) * width
+}
+
+// end takes a lane's word that it has sent all, and looks whether it has. An error is a breach.
+func (g *gathering) end(from wire.Address, m *wire.Collected) error {
+	i := slices.Index(g.open, from)
+	if i < 0 {
+		return fmt.Errorf("%v sent the end of its values, for which it was not asked", from)
+	}
 	if m.Reason != "" {
 		g.err = errors.Join(g.err, errors.New(m.Reason))
+	} else if err := g.complete(from); err != nil {
+		return err
 	}
-	if g.open--; g.open == 0 {
-		close(g.done)
+	if g.open = slices.Delete(g.open, i, i+1); len(g.open) == 0 {
+		g.finish()
+	}
+	return nil
+}
+
+// complete wants of each of a lane's partitions all values that the job returns or goes on from.
+func (g *gathering) complete(lane wire.Address) error {
+	for ref := range g.process.partitions() {
+		if g.process.route.Owner(ref).Lane != lane {
+			continue
+		}
+		n := g.process.route.Number(ref)
+		kept, live := &g.kept[n], &g.live[n]
+		if has(kept) && !g.process.fits(ref, kept, g.whole) || (!has(kept) || g.whole) && !g.process.fits(ref, live, g.whole) {
+			return fmt.Errorf("%v ended before it had sent all of %v", lane, ref)
+		}
+	}
+	return nil
+}
+
+// fits reports whether an image has all values of a partition, and of its slots where it is the whole state.
+func (p *process) fits(ref bellows.PartitionRef, im *store.Image, whole bool) bool {
+	if p.job.Tables[ref.Table].Sparse && im.Keys == nil {
+		return false
+	}
+	if len(im.Values) != p.sizeOf(ref, im, 0) || whole && len(im.Slots) != len(p.slots[ref.Table]) {
+		return false
+	}
+	for i := range im.Slots {
+		if len(im.Slots[i]) != p.sizeOf(ref, im, i+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// fail ends the gathering without the state: somebody who had it is gone, or sends what cannot be.
+func (g *gathering) fail(reason string) {
+	if !g.over {
+		g.err = errors.New(reason)
+		g.finish()
 	}
 }
 
-// fail ends the gathering without the state: somebody who had it is gone.
-func (g *gathering) fail(reason string) {
-	if g.open > 0 {
-		g.err = errors.New(reason)
-		g.open = 0
+func (g *gathering) finish() {
+	g.open = nil
+	if !g.over {
+		g.over = true
 		close(g.done)
 	}
 }
@@ -75,7 +166,7 @@ func (g *gathering) tables() (tables [][]float32, list [][]bellows.Key) {
 	for ref := range g.process.partitions() {
 		n := g.process.route.Number(ref)
 		im := &g.kept[n]
-		if !g.hasKept[n] {
+		if !has(im) {
 			im = &g.live[n]
 		}
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
@@ -110,7 +201,7 @@ func (g *gathering) image(s coord.State) *train.Image {
 	for ref := range g.process.partitions() {
 		i := g.process.route.Number(ref)
 		im.Tables[ref.Table] = append(im.Tables[ref.Table], g.live[i])
-		if g.hasKept[i] {
+		if has(&g.kept[i]) {
 			if im.Kept == nil {
 				im.Kept = make([][]store.Image, n)
 			}
@@ -125,9 +216,7 @@ const gatherWait = 5 * time.Minute
 
 // gather asks every lane for its partitions and waits for them. No task runs any more.
 func (l *lead) gather(whole bool) error {
-	for _, a := range l.cluster.lanes() {
-		l.bus.send(controllerAddress, a, &wire.Collect{Whole: whole})
-	}
+	l.tell(asking{whole: whole})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	deaths := l.opt.Deaths
@@ -136,7 +225,7 @@ func (l *lead) gather(whole bool) error {
 		case e := <-l.asked:
 			l.surrender(e)
 		case d := <-deaths:
-			l.tell(loss{node: d.Node, reason: d.Reason, died: true})
+			l.tell(loss{node: d.Node, reason: d.Reason, known: true})
 		case now := <-ticker.C:
 			if now.After(late) {
 				return bellows.Errorf(bellows.Lost, "collect the model", "", "after %v not all nodes have sent their part", gatherWait)
@@ -151,6 +240,12 @@ func (l *lead) gather(whole bool) error {
 	}
 }
 
+// asking begins the gathering, as an actor's step.
+type asking struct {
+	wire.Message
+	whole bool
+}
+
 // surrenders is a Collect that may be answered: no task of this process runs any more.
 type surrenders struct {
 	wire.Message
@@ -160,6 +255,7 @@ type surrenders struct {
 // stepLane is the step of a lane. A Collect goes by way of the process, which knows when its tasks
 // have ended: until then they may work in place on what they leased.
 func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
+	asked := false
 	return func(batch []wire.Envelope, out *wire.Outbox) {
 		rest := 0
 		for _, e := range batch {
@@ -168,7 +264,10 @@ func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire
 			}
 			switch m := e.Message.(type) {
 			case *wire.Collect:
-				p.asked <- e
+				if !asked { // more than once is too often: somebody waits for the answers
+					asked = true
+					p.asked <- e
+				}
 			case surrenders:
 				p.answer(l, e, m.whole, out)
 			default:

@@ -21,7 +21,9 @@ type Launch struct {
 	Args      []string // its arguments, the first its name: it must come to call Sit
 	Members   []Member // node 0 is this process
 	Transport string   // "unix" or "tcp"
-	Image     []byte   // a saved run to go on from, for Sit to pass on; nil: none
+	// Connections is how many each pair of processes has, at most ConnectionsMost; 0: one.
+	Connections int
+	Image       []byte // a saved run to go on from, for Sit to pass on; nil: none
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
@@ -31,7 +33,7 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)
 	}
 	defer os.RemoveAll(folder)
-	seat, err := l.seat(folder)
+	seat, err := l.seat(folder, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +56,8 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 }
 
 // seat is node 0's, with what the others need to know.
-func (l Launch) seat(folder string) (seat, error) {
-	s := seat{Cluster: Cluster{Members: l.Members}, Transport: l.Transport, Folder: folder}
+func (l Launch) seat(folder string, opt Options) (seat, error) {
+	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder, Wire: opt.Wire}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
@@ -129,7 +131,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image})
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire})
 }
 
 // errLetGo is why a process that was started for a seat ends.

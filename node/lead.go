@@ -37,7 +37,7 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	if err != nil {
 		return nil, err
 	}
-	m.start(p.bus, p.lead.disconnected)
+	m.start(p.bus, p.newGuard(), p.formats(), p.lead.disconnected)
 	return p.lead.run(ctx)
 }
 
@@ -63,15 +63,19 @@ type (
 		wire.Message
 		node   bellows.NodeID
 		reason string
-		died   bool
+		known  bool // why, for sure: by the end of its process, or by what it sent
 	}
 )
 
 // tell puts a word of the shell into the controller's queue.
 func (l *lead) tell(m wire.Message) { l.bus.send(controllerAddress, controllerAddress, m) }
 
-// disconnected is told by the mesh that a node's connection has ended.
+// disconnected is told by the mesh that a node's connection has ended. No reason is better than a breach.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
+	if b := (*breach)(nil); errors.As(err, &b) { // no reason is better
+		l.tell(loss{node: n, reason: fmt.Sprintf("node %d is not heard any more: %v", n, err), known: true})
+		return
+	}
 	l.tell(loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err)})
 }
 
@@ -115,11 +119,16 @@ func (l *lead) take(e wire.Envelope) bool {
 	case *wire.Notice:
 		l.notice(m.Sentence)
 	case *wire.Slab:
-		l.gathering.take(m)
+		l.refuse(e.From, l.gathering.take(e.From, m))
+	case asking:
+		l.gathering.begin(m.whole)
+		for _, a := range l.cluster.lanes() {
+			l.fx.Send(controllerAddress, a, &wire.Collect{Whole: m.whole})
+		}
 	case *wire.Collected:
-		l.gathering.end(m)
+		l.refuse(e.From, l.gathering.end(e.From, m))
 	case loss:
-		if m.died {
+		if m.known {
 			l.controller.Lost(m.node, m.reason, &l.fx)
 		} else {
 			l.controller.Broken(m.node, m.reason)
@@ -132,6 +141,13 @@ func (l *lead) take(e wire.Envelope) bool {
 		return false
 	}
 	return true
+}
+
+// refuse ends the job if an actor sent what cannot be.
+func (l *lead) refuse(from wire.Address, breach error) {
+	if breach != nil {
+		l.controller.Lost(from.Node, breach.Error(), &l.fx)
+	}
 }
 
 // account stops and starts the clock of training.
@@ -178,7 +194,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 			l.interrupt.Store(true)
 			done = nil
 		case d := <-deaths:
-			l.tell(loss{node: d.Node, reason: d.Reason, died: true})
+			l.tell(loss{node: d.Node, reason: d.Reason, known: true})
 		case <-ticker.C:
 			l.tick()
 		}

@@ -1,22 +1,26 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"bellows"
 	"bellows/transport"
+	"bellows/vec"
 	"bellows/wire"
 )
 
-// mesh is the connections of this node to the others. Every peer has two goroutines: a reader, which runs
+// mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane
+// has its own of the others or shares one (docs/5-wire.md says why no order is lost). Every peer has two goroutines: a reader, which runs
 // the actors that its frames are for, and a writer. What is posted for a peer is encoded and written, many
 // frames in one write, by one goroutine at a time: by whoever flushes, as far as the system takes it without
 // waiting, and else by the writer.
 type mesh struct {
 	bus   *bus
-	peers []*peer // by node; nil: this node, or not joined
+	guard admission
+	pairs []pair // by node; without peers: this node, or not joined
 	lost  func(bellows.NodeID, error)
 	ends  sync.WaitGroup
 
@@ -24,7 +28,13 @@ type mesh struct {
 	dirty []*peer // have something posted that nobody has flushed
 }
 
-// peer is another node.
+// pair is all connections to another node. The end of one is the end of all.
+type pair struct {
+	peers []*peer // by number
+	lost  sync.Once
+}
+
+// peer is another node at the end of one connection.
 type peer struct {
 	node   bellows.NodeID
 	conn   transport.Conn
@@ -39,6 +49,7 @@ type peer struct {
 	shut    bool          // no more is sent
 	wake    chan struct{} // the writer is to go on with it
 	once    sync.Once
+	unsent  func(wire.Envelope, error) // told of what cannot travel
 
 	// Of whoever writes.
 	batch  wire.Batch
@@ -47,35 +58,75 @@ type peer struct {
 	next   int             // the first of queued that is not in batch
 }
 
-// newMesh takes a connection to every other node.
+// newMesh takes the connections to every other node, those of one node in the order of their numbers.
 func newMesh(conns []transport.Conn) *mesh {
-	m := &mesh{peers: make([]*peer, len(conns))}
-	for n, conn := range conns {
-		if conn != nil {
-			p := &peer{node: bellows.NodeID(n), conn: conn, wake: make(chan struct{}, 1)}
-			p.prompt, _ = conn.(transport.Prompt)
-			m.peers[n] = p
+	m := &mesh{}
+	for _, conn := range conns {
+		if conn == nil {
+			continue
 		}
+		p := &peer{node: conn.Peer().Node, conn: conn, wake: make(chan struct{}, 1)}
+		p.prompt, _ = conn.(transport.Prompt)
+		for len(m.pairs) <= int(p.node) {
+			m.pairs = append(m.pairs, pair{})
+		}
+		m.pairs[p.node].peers = append(m.pairs[p.node].peers, p)
 	}
 	return m
 }
 
-// start begins to send and receive. lost is told, once for each node, that its connection has ended before
-// close.
-func (m *mesh) start(b *bus, lost func(bellows.NodeID, error)) {
-	m.bus, m.lost = b, lost
-	for _, p := range m.peers {
-		if p != nil {
-			m.ends.Go(func() { m.write(p) })
-			m.ends.Go(func() { m.read(p) })
+// all are the peers of all nodes.
+func (m *mesh) all() func(yield func(*peer) bool) {
+	return func(yield func(*peer) bool) {
+		for i := range m.pairs {
+			for _, p := range m.pairs[i].peers {
+				if !yield(p) {
+					return
+				}
+			}
 		}
 	}
+}
+
+// peer is where a message for another node leaves: what two actors say to each other takes one connection.
+func (m *mesh) peer(e wire.Envelope) *peer {
+	peers := m.pairs[e.To.Node].peers
+	lane := e.To
+	if e.From.Role == wire.Lane {
+		lane = e.From
+	}
+	if len(peers) == 1 || lane.Role != wire.Lane || e.From.Role == wire.Controller || e.To.Role == wire.Controller {
+		return peers[0]
+	}
+	return peers[1+int(lane.Index)%(len(peers)-1)]
+}
+
+// start begins to send and receive; formats is how the values of each table leave. lost is told, once for each node,
+// that a connection to it has ended before close: with a *breach where this side ended it because of what the node sent.
+func (m *mesh) start(b *bus, g admission, formats []vec.Format, lost func(bellows.NodeID, error)) {
+	m.bus, m.guard, m.lost = b, g, lost
+	for p := range m.all() {
+		p.unsent = m.unsent
+		p.batch.Narrow(formats)
+	}
+	for p := range m.all() {
+		m.ends.Go(func() { m.write(p) })
+		m.ends.Go(func() { m.read(p) })
+	}
+}
+
+// heard is how many frames of a node have come.
+func (m *mesh) heard(n bellows.NodeID) (frames uint64) {
+	for _, p := range m.pairs[n].peers {
+		frames += p.heard.Load()
+	}
+	return frames
 }
 
 // post queues a message for another node, until the next flush. One for a node that is not there any more is
 // dropped: the controller learns of the node otherwise.
 func (m *mesh) post(e wire.Envelope) {
-	p := m.peers[e.To.Node]
+	p := m.peer(e)
 	p.mu.Lock()
 	if p.shut {
 		p.mu.Unlock()
@@ -140,7 +191,7 @@ const (
 // try encodes what is queued and writes it if that can be done at once. false: the writer must go on.
 func (p *peer) try() bool {
 	p.take()
-	if p.fill(tryMost) != nil || p.next < len(p.queued) || p.batch.Len() > tryMost {
+	if p.fill(tryMost); p.next < len(p.queued) || p.batch.Len() > tryMost {
 		return false
 	}
 	if p.rest = p.prompt.TryFrames(p.rest); len(p.rest) > 0 {
@@ -159,15 +210,15 @@ func (p *peer) take() {
 }
 
 // fill encodes what was taken, until the batch has so many bytes.
-func (p *peer) fill(most int) error {
+func (p *peer) fill(most int) {
 	for p.next < len(p.queued) && p.batch.Len() < most {
-		if err := p.batch.Add(p.queued[p.next]); err != nil {
-			return err
-		}
+		e := p.queued[p.next]
 		p.next++
+		if err := p.batch.Add(e); err != nil {
+			p.unsent(e, err)
+		}
 	}
 	p.rest = p.batch.Buffers()
-	return nil
 }
 
 // sent empties a batch that has left.
@@ -221,9 +272,7 @@ func (p *peer) send() error {
 		if p.next == len(p.queued) {
 			return nil
 		}
-		if err := p.fill(batchMost); err != nil {
-			return err
-		}
+		p.fill(batchMost)
 	}
 }
 
@@ -243,6 +292,13 @@ func (p *peer) shutdown() {
 		p.writing = true
 		p.wake <- struct{}{}
 	}
+}
+
+// unsent tells the controller of a message that cannot travel: the job cannot go on without it. Its caller writes to a
+// peer, and holds no lock: what is sent on the way to that peer waits in its queue.
+func (m *mesh) unsent(e wire.Envelope, err error) {
+	self := clientAddress(m.bus.self)
+	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }
 
 // readMost is how many bytes of frames a reader takes before it flushes the answers, where more have come.
@@ -276,14 +332,28 @@ func (m *mesh) read(p *peer) {
 	}
 }
 
-// take delivers a frame. A peer may speak for its own actors and to ours, and for nobody else.
+// admission judges frames before anything acts on them: a guard.Guard.
+type admission interface {
+	Header(peer bellows.NodeID, h wire.Header) error
+	Message(h wire.Header, e wire.Envelope) error
+}
+
+// breach is why this side ends a connection: what came over it cannot be.
+type breach struct{ error }
+
+func (b *breach) Unwrap() error { return b.error }
+
+// take delivers a frame that fits the job.
 func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
-	e, err := wire.Decode(h, payload)
-	if err != nil {
-		return err
+	if err := m.guard.Header(p.node, h); err != nil {
+		return &breach{err}
 	}
-	if e.From.Node != p.node || !m.bus.has(e.To) {
-		return fmt.Errorf("a frame from %v to %v came from node %d", e.From, e.To, p.node)
+	e, err := wire.Decode(h, payload)
+	if err == nil {
+		err = m.guard.Message(h, e)
+	}
+	if err != nil {
+		return &breach{err}
 	}
 	in.Envelopes = append(in.Envelopes[:0], e)
 	m.bus.Enqueue(in)
@@ -291,28 +361,42 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 	return nil
 }
 
-// drop ends a peer whose connection has ended, and says so once, unless this side ended it.
+// drop ends a connection, and where this side did not end it, all others to that node; that is said once.
 func (m *mesh) drop(p *peer, err error) {
 	p.once.Do(func() {
-		p.mu.Lock()
-		ours := p.shut
-		p.mu.Unlock()
-		p.shutdown()
-		if cerr := p.conn.Close(); cerr != nil && !ours {
-			err = fmt.Errorf("%w; %w", err, cerr)
+		ours, cerr := p.close()
+		if ours {
+			return
 		}
-		if !ours {
+		pair := &m.pairs[p.node]
+		pair.lost.Do(func() {
+			for _, o := range pair.peers {
+				if o != p {
+					_, oerr := o.close()
+					cerr = errors.Join(cerr, oerr)
+				}
+			}
+			if cerr != nil {
+				err = fmt.Errorf("%w; %w", err, cerr)
+			}
 			m.lost(p.node, err)
-		}
+		})
 	})
+}
+
+// close ends a connection, and reports whether this side had said before that it would.
+func (p *peer) close() (ours bool, err error) {
+	p.mu.Lock()
+	ours = p.shut
+	p.mu.Unlock()
+	p.shutdown()
+	return ours, p.conn.Close()
 }
 
 // close sends what is queued and ends all connections.
 func (m *mesh) close() {
-	for _, p := range m.peers {
-		if p != nil {
-			p.shutdown()
-		}
+	for p := range m.all() {
+		p.shutdown()
 	}
 	m.ends.Wait()
 }

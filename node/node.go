@@ -16,13 +16,17 @@ import (
 	"bellows"
 	"bellows/client"
 	"bellows/coord"
+	"bellows/guard"
 	"bellows/route"
+	"bellows/rule"
 	"bellows/server"
+	"bellows/table"
 	"bellows/train"
+	"bellows/vec"
 	"bellows/wire"
 )
 
-// Options are the choices of a run that do not change its result.
+// Options are the choices of a run. None but Wire changes its result.
 type Options struct {
 	Slots   int                           // of Train: compute slots; 0: 1
 	Lanes   int                           // of Train: server lanes; 0: one per slot
@@ -30,6 +34,9 @@ type Options struct {
 	Notice  func(sentence string)         // long waits, by name; nil: not told
 	Resume  *train.Image                  // continue from here instead of the beginning
 	Deaths  <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
+	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is then not that
+	// of one process, nor of another number of them, but still repeats. All nodes of a job should have the same.
+	Wire vec.Format
 	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
 	LeaseMillis int64
 }
@@ -74,6 +81,7 @@ type process struct {
 	mesh    *mesh // nil: alone
 	bus     *bus
 	route   *route.Route
+	slots   [][]int // by table: the widths of its rule's slots
 	lanes   []*server.Lane
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
@@ -109,6 +117,13 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	var err error
 	if p.route, err = c.route(job); err != nil {
 		return nil, err
+	}
+	for i := range job.Tables {
+		r, err := rule.For(&job.Tables[i])
+		if err != nil {
+			return nil, err
+		}
+		p.slots = append(p.slots, r.Slots())
 	}
 	p.bus = newBus(c.Self, nil, func() {})
 	if m != nil {
@@ -156,6 +171,23 @@ func (p *process) addController() {
 			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis}),
 		gathering: newGathering(p)}
 	p.bus.add(controllerAddress, p.lead.step)
+}
+
+// newGuard makes the guard of this node.
+func (p *process) newGuard() *guard.Guard {
+	return guard.New(guard.Config{Self: p.cluster.Self, Nodes: len(p.cluster.Members), Clients: p.cluster.clients(),
+		Tables: p.job.Tables, Route: p.route, Items: p.job.Items})
+}
+
+// formats is how the values of each table travel: counts as they are.
+func (p *process) formats() []vec.Format {
+	list := make([]vec.Format, len(p.job.Tables))
+	for i := range list {
+		if p.job.Tables[i].DType == table.Float32 {
+			list[i] = p.opt.Wire
+		}
+	}
+	return list
 }
 
 func (p *process) addRunner() error {

@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/transport"
 	"bellows/transport/sock"
+	"bellows/vec"
 )
 
 // seat is what a process is told of its place in a cluster, as one line of JSON on its standard input.
@@ -23,6 +24,7 @@ type seat struct {
 	Transport string // "unix" or "tcp"
 	Folder    string // for sockets, of mode 0700
 	Token     string // of the job, in hexadecimal
+	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
 }
 

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +27,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	}
 	s := &member{process: p, gone: make(chan error, 2), watch: lease.NewTable(leaderLeases * opt.LeaseMillis)}
 	s.watch.Add(0, 0)
-	m.start(p.bus, s.disconnected)
+	m.start(p.bus, p.newGuard(), p.formats(), s.disconnected)
 	return s.run(ctx)
 }
 
@@ -49,8 +50,11 @@ func (s *member) disconnected(n bellows.NodeID, err error) {
 		s.gone <- err
 		return
 	}
-	s.bus.send(clientAddress(s.cluster.Self), controllerAddress,
-		&wire.Severed{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %v", s.cluster.Self, n, err)})
+	word := &wire.Severed{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %v", s.cluster.Self, n, err)}
+	if b := (*breach)(nil); errors.As(err, &b) {
+		word.Reason, word.Breach = fmt.Sprintf("node %d hears no more of node %d: %v", s.cluster.Self, n, err), true
+	}
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, word)
 }
 
 // run keeps the node's time until it is let go.
@@ -110,7 +114,7 @@ func (s *member) tick() {
 		s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Beat{})
 	}
 	s.watch.Tick(now)
-	if heard := s.mesh.peers[0].heard.Load(); heard != s.heard {
+	if heard := s.mesh.heard(0); heard != s.heard {
 		s.heard = heard
 		s.watch.Beat(0, now)
 	}

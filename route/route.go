@@ -22,6 +22,7 @@ type Route struct {
 	first  []int // per table: the number of its partition 0 among all partitions
 	owners []Owner
 	nodes  []bellows.NodeID // per split
+	until  []int            // per split: the first later one that another node runs, or the number of splits
 	lanes  []wire.Address
 }
 
@@ -41,7 +42,27 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 	for s := range splits {
 		r.nodes = append(r.nodes, nodes[s*len(nodes)/splits])
 	}
+	r.until = make([]int, splits)
+	for s := splits - 1; s >= 0; s-- {
+		r.until[s] = s + 1
+		if s+1 < splits && r.nodes[s] == r.nodes[s+1] {
+			r.until[s] = r.until[s+1]
+		}
+	}
 	return r
+}
+
+// Has reports whether the job has a partition. The other questions about one are for those that it has.
+func (r *Route) Has(p bellows.PartitionRef) bool {
+	return int(p.Table) < len(r.cuts) && uint64(p.Partition) < uint64(r.cuts[p.Table].Len())
+}
+
+// Runs reports whether a node runs all the splits of a subtree, of which there is at least one. Those beyond the
+// job's last are nobody's.
+func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
+	first := uint64(t.Index) << t.Level
+	end := min(first+1<<t.Level, uint64(len(r.nodes)))
+	return first < end && r.nodes[first] == n && uint64(r.until[first]) >= end
 }
 
 // Lanes are all lanes of the job, those that own nothing included.

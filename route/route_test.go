@@ -48,3 +48,31 @@ func TestSpreadIsEvenAndNumbersEveryPartitionOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
+	tables := []table.Schema{{Name: "a", Rows: 10, Width: 1, Partitions: 5}}
+	r := route.Spread(tables, 7, []wire.Address{{Role: wire.Lane}}, []bellows.NodeID{4, 5, 6})
+	for n := bellows.NodeID(3); n < 8; n++ {
+		for level := range uint8(5) {
+			for index := range uint32(16) {
+				at := wire.Subtree{Level: level, Index: index}
+				some, all := false, true
+				for s := int(index) << level; s < min(7, int(index+1)<<level); s++ {
+					some, all = true, all && r.Node(bellows.SplitID(s)) == n
+				}
+				if got := r.Runs(n, at); got != (some && all) {
+					t.Errorf("node %d, subtree %+v: %v", n, at, got)
+				}
+			}
+		}
+	}
+	for ref, want := range map[bellows.PartitionRef]bool{{Partition: 4}: true, {Partition: 5}: false, {Table: 1}: false,
+		{Partition: 1<<32 - 1}: false} {
+		if r.Has(ref) != want {
+			t.Errorf("has %v: %v", ref, !want)
+		}
+	}
+	if r.Runs(4, wire.Subtree{Level: 32, Index: 0}) || r.Runs(6, wire.Subtree{Level: 0, Index: 1<<32 - 1}) {
+		t.Error("a subtree of others, or of nobody, is one's own")
+	}
+}

@@ -85,25 +85,8 @@ func TestKeysRefused(t *testing.T) {
 	}
 	s.pushKeys(1, 1, 0, ref(3, 0), 1, all...)
 	s.pushKeys(2, 1, 0, ref(3, 0), 1, 5, 500)
-	s.note("rows are named in the way of their table, and not leased where they have keys")
-	s.pushKeys(2, 2, 0, ref(1, 0), 1, 5)
-	s.push(2, 3, 0, ref(3, 0), 1)
-	s.pullKeys(1, ref(1, 0), wire.Need{}, 5)
-	s.pull(1, ref(3, 0), wire.Need{})
-	s.acquire(1, ref(3, 0), wire.Shared)
-	m := wire.New[wire.Push]()
-	m.Flush = bellows.FlushID{Client: 2, Seq: 4}
-	m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(3, 0), Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3, 4}})
-	s.send(clients[1], "push of 4 values for 2 keys", m)
 	s.end(controller)
 	s.end(clients[0])
 	s.end(clients[1])
-	s.check()
-}
-
-// TestAPullOfTooMuchIsRefused asks in a few bytes for more values than a frame carries.
-func TestAPullOfTooMuchIsRefused(t *testing.T) {
-	s := newScript(t, 0, table.Schema{Name: "wide", Sparse: true, Rows: 1 << 20, Width: 1 << 20, Partitions: 1})
-	s.pullKeys(1, ref(2, 0), wire.Need{Clock: bellows.NoClock}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17)
 	s.check()
 }

@@ -4,7 +4,8 @@
 // A Lane is a state machine. Its shell calls Step with whatever has arrived and carries out what the
 // outbox then holds; links from one sender are in order and lose nothing while both ends live. When
 // the job has ended, Partition gives the state. A lane starts no goroutine, reads no clock, and
-// never decides what counts: only a record does.
+// never decides what counts: only a record does. What comes from other nodes has passed package guard; what
+// cannot be in the state that the lane is in ends the job by a wire.Severed that names the sender.
 package server
 
 import (
@@ -57,6 +58,7 @@ type Lane struct {
 	counts    wire.Counts
 	closing   bool           // the controller has ended the job
 	closed    bool           // and nothing more can come
+	broken    bool           // somebody sent what cannot be: only the end counts any more
 	ends      []wire.Address // who has said or will not say that the job is over
 }
 
@@ -123,19 +125,26 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, e := range batch {
 		l.take(e, out)
 	}
-	l.relay(out)
-	l.serve(out)
+	if !l.broken {
+		l.relay(out)
+		l.serve(out)
+	}
 }
 
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
+	if _, end := e.Message.(*wire.End); l.broken && !end {
+		return
+	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
 	case *wire.Done:
-		l.takeDone(m, out)
+		l.takeDone(e.From, m, out)
 	case *wire.Records:
 		for i := range m.List {
-			l.takeRecord(&m.List[i], out)
+			if !l.broken {
+				l.takeRecord(e.From, &m.List[i], out)
+			}
 		}
 		wire.Free(m)
 	case *wire.Pull:
@@ -158,6 +167,16 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
 	}
+}
+
+// breach ends the lane's work: what it was sent cannot be.
+func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args ...any) {
+	if l.broken {
+		return
+	}
+	l.broken = true
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Severed{Node: from.Node, Breach: true,
+		Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))})
 }
 
 // setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
@@ -195,6 +214,10 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	if l.knows(m.Flush) && !planted.On(planted.PushTwice) {
 		return
 	}
+	if err := l.fits(from, m); err != nil {
+		l.breach(from, out, "%v %v", m.Flush, err)
+		return
+	}
 	bytes := pushBytes(m)
 	if !l.hasRoom(m.Flush, m.Clock, bytes) {
 		l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)})
@@ -211,6 +234,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	l.held = append(l.held, f)
 	l.heldBytes += bytes
+	for i := range m.Leases {
+		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
+	}
 	if planted.On(planted.AppliedWhenHeld) {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
@@ -233,7 +259,11 @@ func (l *Lane) whole(m *wire.Push) bool {
 }
 
 // takeDone passes the done of a flush on to the controller once the flush is held.
-func (l *Lane) takeDone(m *wire.Done, out *wire.Outbox) {
+func (l *Lane) takeDone(from wire.Address, m *wire.Done, out *wire.Outbox) {
+	if len(l.dones) == parkedMax {
+		l.breach(from, out, "%d flushes are done already that are not held", parkedMax)
+		return
+	}
 	l.dones = append(l.dones, m)
 	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == m.Flush }) || planted.On(planted.DonePassedUnheld) {
 		l.passDone(m.Flush, out)
@@ -252,18 +282,31 @@ func (l *Lane) passDone(id bellows.FlushID, out *wire.Outbox) {
 
 func (l *Lane) checkPush(m *wire.Push) error {
 	for i := range m.Chunks {
-		c := &m.Chunks[i]
-		p, err := l.part(c.Pair)
-		if err == nil {
-			err = p.checkKeys(c)
-		}
-		if err != nil {
+		if _, err := l.part(m.Chunks[i].Pair); err != nil {
 			return err
 		}
 	}
 	for i := range m.Leases {
 		if _, err := l.part(m.Leases[i].Pair); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
+// ends of leases that it does not have.
+func (l *Lane) fits(from wire.Address, m *wire.Push) error {
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		if l.byNumber[l.cfg.Route.Number(c.Ref)].barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
+			return fmt.Errorf("has a sum over subtree %d of level %d, which has splits of others", c.Subtree.Index, c.Subtree.Level)
+		}
+	}
+	for i := range m.Leases {
+		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
+		if !p.exclusive || p.holder != from || p.ending {
+			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
 	}
 	return nil
@@ -293,14 +336,19 @@ func pushRows(m *wire.Push, l *Lane) int64 {
 
 // takeRecord makes one flush count. Its deltas become visible at once, or with their whole clock
 // where the table has a barrier.
-func (l *Lane) takeRecord(r *wire.Record, out *wire.Outbox) {
+func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if r.Number != l.applied+1 {
-		panic(fmt.Sprintf("server: record %d after %d", r.Number, l.applied)) // the link lost one
+		l.breach(from, out, "record %d after %d", r.Number, l.applied)
+		return
 	}
 	l.applied = r.Number
 	l.remember(r.Flush)
 	before := l.progress.Complete()
 	for _, u := range r.Units {
+		if err := l.progress.Check(u); err != nil {
+			l.breach(from, out, "record %d: %v", r.Number, err)
+			return
+		}
 		l.progress.Commit(u)
 	}
 	f := l.unhold(r.Flush)
@@ -440,9 +488,9 @@ func (l *Lane) recordedOf(client bellows.NodeID) *recorded {
 
 // takeEnd waits for the end from the controller and from every client that can still send it.
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
-	l.ends = append(l.ends, from)
+	l.noteEnd(from)
 	for _, n := range m.Gone {
-		l.ends = append(l.ends, wire.Address{Node: n, Role: wire.Client})
+		l.noteEnd(wire.Address{Node: n, Role: wire.Client})
 	}
 	if from == l.cfg.Controller {
 		l.closing = true
@@ -456,6 +504,12 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 		}
 	}
 	l.end(out)
+}
+
+func (l *Lane) noteEnd(from wire.Address) {
+	if !slices.Contains(l.ends, from) {
+		l.ends = append(l.ends, from)
+	}
 }
 
 // end closes the lane: what is held and not recorded never counts, nor what found no room, nor what
@@ -518,6 +572,9 @@ func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	p.image, p.kept = *im, true
+	if p.schema.Sparse && im.Keys == nil {
+		p.image.Keys = []bellows.Key{} // there were none
+	}
 }
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks.

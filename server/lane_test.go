@@ -85,6 +85,8 @@ func describe(m wire.Message) string {
 		return fmt.Sprintf("%v is commit %d", m.Flush, m.Commit)
 	case *wire.Refused:
 		return "refused: " + m.Reason
+	case *wire.Severed:
+		return fmt.Sprintf("breach by node %d: %s", m.Node, m.Reason)
 	case *wire.Closed:
 		return fmt.Sprintf("closed: applied %d dropped %d", m.Counts.Applied, m.Counts.Dropped)
 	}

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/delta"
@@ -28,8 +28,10 @@ type part struct {
 
 	holders   int // leases out
 	exclusive bool
-	holder    wire.Address // of the exclusive lease
-	remote    bool         // the exclusive holder works on a copy
+	holder    wire.Address   // of the exclusive lease
+	remote    bool           // the exclusive holder works on a copy
+	ending    bool           // a held flush ends the exclusive lease
+	shared    []wire.Address // holders of shared leases, once for each
 	queue     []request
 
 	subs    []subscription
@@ -111,7 +113,7 @@ func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 // applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
 // the tree and given to the rule once.
 func (p *part) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
-	for len(p.later) > 0 {
+	for len(p.later) > 0 && !l.broken {
 		clock := p.later[0].clock
 		for _, e := range p.later[1:] {
 			clock = min(clock, e.clock)
@@ -133,7 +135,12 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	if len(p.sums) == 1 {
 		p.write(p.sums[0].Rows, p.sums[0].Values)
 	} else {
-		sum := delta.Sum(p.sums, p.buffer, p.giveBuffer)
+		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer)
+		if twice != nil {
+			from := wire.Address{Node: l.cfg.Route.Node(twice.Split), Role: wire.Client}
+			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
+			return
+		}
 		p.write(sum.Chunk())
 		p.giveBuffer(sum)
 	}
@@ -180,11 +187,12 @@ func (p *part) catchUp(l *Lane, out *wire.Outbox) {
 // takeAcquire queues a request for a lease.
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
 	p, err := l.part(m.Pair)
-	if err == nil && p.schema.Sparse {
-		err = fmt.Errorf("partition %v is of sparse table %s and is not leased", m.Pair.Ref, p.schema.Name)
-	}
 	if err != nil {
 		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
+		return
+	}
+	if len(p.queue) == parkedMax {
+		l.breach(from, out, "%d requests for leases on %v wait already", parkedMax, p.ref)
 		return
 	}
 	p.queue = append(p.queue, request{from, m})
@@ -222,7 +230,9 @@ func (p *part) free(m wire.Mode) bool {
 
 func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	p.holders++
-	p.exclusive = r.acquire.Mode == wire.Exclusive
+	if p.exclusive = r.acquire.Mode == wire.Exclusive; !p.exclusive {
+		p.shared = append(p.shared, r.from)
+	}
 	p.remote = r.from.Node != l.cfg.Self.Node
 	p.holder = r.from
 	g := wire.New[wire.Granted]()
@@ -235,7 +245,13 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 }
 
 // release ends a shared lease.
-func (p *part) release(_ wire.Address, l *Lane, out *wire.Outbox) {
+func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
+	i := slices.Index(p.shared, from)
+	if i < 0 {
+		l.breach(from, out, "it releases a lease on %v that it does not have", p.ref)
+		return
+	}
+	p.shared = slices.Delete(p.shared, i, i+1)
 	if p.holders--; p.holders == 0 {
 		p.catchUp(l, out)
 	}
@@ -248,7 +264,7 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	}
 	p.wrote(nil)
 	p.holders--
-	p.exclusive = p.exclusive && p.holders > 0
+	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
 	l.countApplied(f, p.store.Rows(), out)
 	if p.holders == 0 {
 		p.catchUp(l, out)

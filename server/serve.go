@@ -11,12 +11,22 @@ import (
 
 // takePull parks a read; serve answers it when it may be.
 func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
-	if err := l.checkPull(m); err != nil {
-		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
+	for i := range m.Parts {
+		if _, err := l.part(m.Parts[i].Pair); err != nil {
+			out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
+			return
+		}
+	}
+	if len(l.pulls) == parkedMax {
+		l.breach(from, out, "%d reads wait already", parkedMax)
 		return
 	}
 	l.pulls = append(l.pulls, parkedPull{from, m})
 }
+
+// parkedMax bounds the reads that wait at a lane, and the requests for leases on a partition: far more than
+// the tasks of a job ask at once.
+const parkedMax = 1 << 16
 
 // serve answers every parked read and grants every lease whose time has come.
 func (l *Lane) serve(out *wire.Outbox) {

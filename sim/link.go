@@ -183,6 +183,9 @@ func (l *link) deliver(e wire.Envelope) {
 		l.from.heard++
 	}
 	sum := w.verifySent(e)
+	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
+		w.violated("the guard refuses what a node sends: %v", err)
+	}
 	if w.Codec {
 		e = w.recode(e)
 	} else {

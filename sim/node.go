@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/guard"
 	leases "bellows/lease"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -17,6 +18,7 @@ type node struct {
 	id          bellows.NodeID
 	links       []*link // by node; nil: itself
 	worker      *worker // nil: no client here
+	guard       *guard.Guard
 	lanes       []*lane
 	drift       int64 // of its clock, in thousandths
 	pausedUntil int64

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/guard"
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/account"
@@ -114,6 +115,10 @@ func (w *world) build() {
 		nodes = append(nodes, a.Node)
 	}
 	w.route = route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes)
+	for _, n := range w.nodes {
+		n.guard = guard.New(guard.Config{Self: n.id, Nodes: len(w.nodes), Clients: w.ClientAt, Tables: w.Job.Schemas,
+			Route: w.route, Items: w.Job.Items})
+	}
 	w.ledger = account.NewLedger(w.route)
 	w.addLanes()
 	w.addController()
@@ -162,6 +167,10 @@ func (w *world) addController() {
 // post takes an actor's mail: straight to its receiver on the same node, else to the link.
 func (w *world) post(from *node, out *wire.Outbox) {
 	for _, e := range out.Envelopes {
+		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
+			w.violated("an actor was sent what cannot be: %s", m.Reason)
+			continue
+		}
 		sum := parcel.Digest(e.Message)
 		w.sees(e)
 		to, known := w.actors[e.To]

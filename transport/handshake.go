@@ -31,7 +31,9 @@ func (c *Config) Answer(rw io.ReadWriter) (Hello, error) {
 	if err != nil {
 		return Hello{}, err
 	}
-	if err := c.answer(rw, peer); err != nil {
+	repeating := *c
+	repeating.Self.Number, repeating.Self.Of = peer.Number, peer.Of
+	if err := repeating.answer(rw, peer); err != nil {
 		return Hello{}, err
 	}
 	again, err := hear(rw)

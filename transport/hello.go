@@ -30,7 +30,8 @@ type Hello struct {
 	Lowest, Highest uint16 // versions of the protocol that it speaks
 	Token           Token
 	Node            bellows.NodeID
-	Number          uint16 // of this connection within its pair of nodes, chosen by the dialling side
+	Number          uint8 // of this connection within its pair of nodes, from 0: the dialling side's choice, which the other repeats
+	Of              uint8 // how many connections the pair has, as the dialling side says; 0: one
 }
 
 // Version is the version that two sides settle on: the highest that both speak; 0 if there is none.
@@ -104,7 +105,8 @@ func (h Hello) bare() Hello {
 //
 //	 0  8 magic "BELLOWS\n"
 //	 8  2 lowest version        10  2 highest version
-//	12  2 node                  14  2 number of the connection
+//	12  2 node                  14  1 number of the connection
+//	                            15  1 how many the pair has; 0: one
 //	16 16 token; zero when refusing, so that asking does not reveal it
 //	32  1 reason; 0 is welcome  33  1 bytes of sentence that follow
 //	34  2 zero
@@ -136,7 +138,7 @@ func appendGreeting(b []byte, h Hello, r *Refusal) []byte {
 	b = binary.LittleEndian.AppendUint16(b, h.Lowest)
 	b = binary.LittleEndian.AppendUint16(b, h.Highest)
 	b = binary.LittleEndian.AppendUint16(b, uint16(h.Node))
-	b = binary.LittleEndian.AppendUint16(b, h.Number)
+	b = append(b, h.Number, h.Of)
 	b = append(b, h.Token[:]...)
 	b = append(b, byte(reason), byte(len(sentence)), 0, 0)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
@@ -164,7 +166,8 @@ func parseGreeting(b []byte) (greeting, error) {
 			Lowest:  binary.LittleEndian.Uint16(b[8:]),
 			Highest: binary.LittleEndian.Uint16(b[10:]),
 			Node:    bellows.NodeID(binary.LittleEndian.Uint16(b[12:])),
-			Number:  binary.LittleEndian.Uint16(b[14:]),
+			Number:  b[14],
+			Of:      b[15],
 			Token:   Token(b[16:32]),
 		},
 		reason:   Reason(b[32]),
@@ -173,6 +176,8 @@ func parseGreeting(b []byte) (greeting, error) {
 	switch {
 	case g.hello.Lowest == 0 || g.hello.Lowest > g.hello.Highest:
 		return greeting{}, fmt.Errorf("its greeting offers versions %d to %d, which is no range", g.hello.Lowest, g.hello.Highest)
+	case g.hello.Of > 0 && g.hello.Number >= g.hello.Of:
+		return greeting{}, fmt.Errorf("its greeting is for connection %d of %d, counted from 0", g.hello.Number, g.hello.Of)
 	case g.reason >= reasons:
 		return greeting{}, fmt.Errorf("its greeting refuses for reason %d, which is unknown", g.reason)
 	case g.reason == Welcome && g.sentence > 0:

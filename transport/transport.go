@@ -31,6 +31,10 @@ type Transport interface {
 	// other away, and gives up when ctx ends or Config.GreetTimeout has passed.
 	Dial(ctx context.Context, address string) (Conn, error)
 
+	// Number is the same transport for one of several connections of each pair of nodes: what it dials says that it is
+	// connection n, counted from 0, of so many.
+	Number(n, of uint8) Transport
+
 	// Listen waits for connections at an address, whose form the implementation documents.
 	Listen(address string) (Listener, error)
 }

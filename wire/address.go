@@ -11,7 +11,8 @@
 //  2. Reset the batch when they are written. What its messages hold must not change before.
 //  3. Read HeaderSize bytes and give them to ParseHeader: only what it accepts is fit to take memory by.
 //  4. Read the payload into Header.Payload, and give both to Decode. Any error so far ends the connection.
-//  5. Check what the message says against the job: the sender's address, tables, partitions, rows, widths.
+//  5. Check the header's roles (Allowed), and what header and message say against the job: addresses, tables,
+//     partitions, rows, widths. Package guard does.
 //  6. Free the message when nobody looks at its lists any more; Pull and Granted say who may for longer.
 //
 // The package refuses to open, read or write anything, to number, repeat or order frames, and to know a
@@ -33,6 +34,9 @@ const (
 	Lane
 	Controller
 )
+
+// roles is how many there are.
+const roles = Controller + 1
 
 // Address names one actor of a job.
 type Address struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/vec"
 )
 
 // TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
@@ -14,6 +15,7 @@ import (
 func TestAllocs(t *testing.T) {
 	values := make([]float32, 5000)
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
+	narrow := Pair{bellows.PartitionRef{Table: 2}, 3}
 	unit := bellows.Unit{Split: 200, Clock: 5}
 	rows, keys := []uint32{4, 7}, make([]bellows.Key, 2500)
 	for _, c := range []struct {
@@ -66,8 +68,22 @@ func TestAllocs(t *testing.T) {
 			return m
 		}},
 		{"dispatch", func() Message { m := New[Dispatch](); m.Append(unit, []float64{1}); return m }},
+		{"narrow push", func() Message {
+			m := New[Push]()
+			m.Chunks = append(m.Chunks, Chunk{Pair: narrow, Rows: rows, Values: values[:20]}, Chunk{Pair: narrow, Values: values})
+			return m
+		}},
+		{"narrow rows", func() Message {
+			m := New[Rows]()
+			for range 2 {
+				p := m.Extend()
+				p.Ref, p.Values = narrow.Ref, append(p.Values, values...)
+			}
+			return m
+		}},
 	} {
 		var b Batch
+		b.Narrow([]vec.Format{2: vec.Float16})
 		stream := make([]byte, 0, 64<<10)
 		if n := testing.AllocsPerRun(100, func() {
 			m := c.make()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"bellows"
+	"bellows/vec"
 	"bellows/wire/internal/crc"
 )
 
@@ -20,12 +21,15 @@ const scratchMax = 1 << 20
 // Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
 // well; until then what the messages hold must not change.
 type Batch struct {
-	scratch  []byte
-	pieces   []piece
-	borrowed int // bytes of all pieces
-	start    int // of the payload being added, as Len counts
-	messages []Message
-	buffers  [][]byte
+	scratch    []byte
+	pieces     []piece
+	borrowed   int // bytes of all pieces
+	start      int // of the payload being added, as Len counts
+	messages   []Message
+	buffers    [][]byte
+	formats    []vec.Format // by table
+	owned      [][]byte     // pieces that are the batch's own memory
+	overflowed error        // values that their format has not
 }
 
 // piece is borrowed bytes and their place: behind scratch[:at].
@@ -37,13 +41,16 @@ type piece struct {
 }
 
 // Add encodes a message as one more frame. The message belongs to the batch until Reset. An error leaves
-// the batch as it was and the message with the caller: the message is longer than its kind may be, or
-// of no kind that travels.
+// the batch as it was and the message with the caller: the message is longer than its kind may be, of no kind that
+// travels, or has a value that its table's format has not.
 func (b *Batch) Add(e Envelope) error {
-	at, pieces, borrowed := len(b.scratch), len(b.pieces), b.borrowed
+	at, pieces, borrowed, owned := len(b.scratch), len(b.pieces), b.borrowed, len(b.owned)
 	b.zeros(HeaderSize)
 	b.start = b.Len()
 	kind, err := b.payload(e.Message)
+	if err == nil {
+		err, b.overflowed = b.overflowed, nil
+	}
 	length := len(b.scratch) - at - HeaderSize + b.borrowed - borrowed
 	if err == nil && length > kindLimit(kind) {
 		err = &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(kind),
@@ -51,6 +58,7 @@ func (b *Batch) Add(e Envelope) error {
 			Err:  tooLong{length, kindLimit(kind)}}
 	}
 	if err != nil {
+		b.disown(owned)
 		clear(b.pieces[pieces:])
 		b.scratch, b.pieces, b.borrowed = b.scratch[:at], b.pieces[:pieces], borrowed
 		return err
@@ -107,11 +115,22 @@ func (b *Batch) Reset() {
 	}
 	clear(b.messages)
 	clear(b.pieces)
+	b.disown(0)
 	clear(b.buffers)
 	if cap(b.scratch) > scratchMax {
 		b.scratch = nil
 	}
-	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces[:0], messages: b.messages[:0], buffers: b.buffers[:0]}
+	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces[:0], messages: b.messages[:0], buffers: b.buffers[:0],
+		formats: b.formats, owned: b.owned}
+}
+
+// disown gives the batch's own pieces back, from the nth on.
+func (b *Batch) disown(n int) {
+	for i := n; i < len(b.owned); i++ {
+		givePayload(b.owned[i])
+		b.owned[i] = nil
+	}
+	b.owned = b.owned[:n]
 }
 
 func (b *Batch) u8(x uint8)   { b.scratch = append(b.scratch, x) }

@@ -71,6 +71,9 @@ func (m *Ready) decode(payload []byte) error { return sentence(payload, new(stri
 func (b *Batch) severed(m *Severed) {
 	b.varint(1, uint64(m.Node))
 	b.text(2, reason(m.Reason))
+	if m.Breach {
+		b.varint(3, 1)
+	}
 }
 
 func (m *Severed) decode(payload []byte) error {
@@ -81,6 +84,8 @@ func (m *Severed) decode(payload []byte) error {
 			m.Node = bellows.NodeID(f.upTo(math.MaxUint16))
 		case 2<<3 | sized:
 			m.Reason = f.text()
+		case 3<<3 | varint:
+			m.Breach = f.num != 0
 		}
 	}
 	return f.err

@@ -36,8 +36,19 @@ func FuzzParseHeader(f *testing.F) {
 	})
 }
 
+// narrow reports whether values of a message came in fewer bytes than they have.
+func narrow(m Message) bool {
+	switch m := m.(type) {
+	case *Rows:
+		return len(m.Narrowed()) > 0
+	case *Push:
+		return len(m.Narrowed()) > 0
+	}
+	return false
+}
+
 // FuzzDecode gives any payload to any kind, with a sum that fits. What is taken must be written again as the same
-// message; a raw one byte for byte.
+// message; a raw one byte for byte, unless its values came in fewer bytes than those of the message.
 func FuzzDecode(f *testing.F) {
 	seeds(f, func(frame []byte) { f.Add(frame[5], frame[HeaderSize:]) })
 	f.Fuzz(func(t *testing.T, kind uint8, payload []byte) {
@@ -46,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again := frame(t, e)
-		if kind < firstControl && !bytes.Equal(again[HeaderSize:], payload) {
+		if kind < firstControl && !narrow(e.Message) && !bytes.Equal(again[HeaderSize:], payload) {
 			t.Fatalf("%x was read, %x written", payload, again[HeaderSize:])
 		}
 		got, _ := read(t, again)

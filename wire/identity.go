@@ -1,6 +1,9 @@
 package wire
 
-import "bellows"
+import (
+	"bellows"
+	"bellows/vec"
+)
 
 // Lengths in bytes of what raw payloads are made of.
 const (
@@ -45,6 +48,25 @@ func (r *reader) ref() (p bellows.PartitionRef) {
 	r.reserved(2)
 	p.Partition = bellows.PartitionID(r.u32())
 	return p
+}
+
+// part is a partition with the format of the values that follow for it.
+func (b *Batch) part(p bellows.PartitionRef) {
+	b.u16(uint16(p.Table))
+	b.u8(uint8(b.format(p.Table)))
+	b.zeros(1)
+	b.u32(uint32(p.Partition))
+}
+
+func (r *reader) part() (p bellows.PartitionRef, f vec.Format) {
+	p.Table = bellows.TableID(r.u16())
+	if f = vec.Format(r.u8()); f >= vec.Formats {
+		r.fail(errFormat)
+		f = vec.Float32
+	}
+	r.reserved(1)
+	p.Partition = bellows.PartitionID(r.u32())
+	return p, f
 }
 
 func (b *Batch) pair(p Pair) {

@@ -47,38 +47,56 @@ const (
 	smallMax   = 1 << 10  // control messages of a few numbers, with room for fields of later versions
 )
 
-// kinds is every kind's name and the longest payload that it may have.
+// ways is a set of pairs of roles: who may send a kind to whom.
+type ways uint16
+
+// way is the set of one pair.
+func way(from, to Role) ways { return 1 << (from*roles + to) }
+
+// The ways that messages take.
+var (
+	clientToLane       = way(Client, Lane)
+	clientToController = way(Client, Controller)
+	laneToClient       = way(Lane, Client)
+	laneToController   = way(Lane, Controller)
+	controllerToClient = way(Controller, Client)
+	controllerToLane   = way(Controller, Lane)
+)
+
+// kinds is every kind's name, the longest payload that it may have, and who may send it to whom: the table of
+// role and call. docs/5-wire.md shows it, and a test compares the two.
 var kinds = [...]struct {
 	name  string
 	limit int
+	ways  ways
 }{
-	kindPull:        {"pull", dataMax},
-	kindRows:        {"rows", dataMax},
-	kindAcquire:     {"acquire", acquireSize},
-	kindGranted:     {"granted", dataMax},
-	kindRelease:     {"release", refSize},
-	kindPush:        {"push", dataMax},
-	kindHeld:        {"held", flushSize},
-	kindFull:        {"full", flushSize},
-	kindRoom:        {"room", flushSize},
-	kindCommitted:   {"committed", committedSize},
-	kindRefused:     {"refused", textMax},
-	kindSlab:        {"slab", dataMax},
-	kindUnsubscribe: {"unsubscribe", refSize},
-	kindDone:        {"done", controlMax},
-	kindFailed:      {"failed", textMax},
-	kindBeat:        {"beat", smallMax},
-	kindRecords:     {"records", controlMax},
-	kindKeep:        {"keep", smallMax},
-	kindStaleness:   {"staleness", smallMax},
-	kindDispatch:    {"dispatch", controlMax},
-	kindEnd:         {"end", 1 << 20},
-	kindClosed:      {"closed", smallMax},
-	kindCollect:     {"collect", smallMax},
-	kindCollected:   {"collected", textMax},
-	kindReady:       {"ready", smallMax},
-	kindNotice:      {"notice", textMax},
-	kindSevered:     {"severed", textMax},
+	kindPull:        {"pull", dataMax, clientToLane},
+	kindRows:        {"rows", dataMax, laneToClient},
+	kindAcquire:     {"acquire", acquireSize, clientToLane},
+	kindGranted:     {"granted", dataMax, laneToClient},
+	kindRelease:     {"release", refSize, clientToLane},
+	kindPush:        {"push", dataMax, clientToLane},
+	kindHeld:        {"held", flushSize, laneToClient},
+	kindFull:        {"full", flushSize, laneToClient},
+	kindRoom:        {"room", flushSize, laneToClient},
+	kindCommitted:   {"committed", committedSize, laneToClient},
+	kindRefused:     {"refused", textMax, laneToClient},
+	kindSlab:        {"slab", dataMax, laneToController},
+	kindUnsubscribe: {"unsubscribe", refSize, clientToLane},
+	kindDone:        {"done", controlMax, clientToController | clientToLane | laneToController},
+	kindFailed:      {"failed", textMax, clientToController},
+	kindBeat:        {"beat", smallMax, clientToController | controllerToClient | controllerToLane},
+	kindRecords:     {"records", controlMax, controllerToLane},
+	kindKeep:        {"keep", smallMax, controllerToLane},
+	kindStaleness:   {"staleness", smallMax, controllerToClient | controllerToLane},
+	kindDispatch:    {"dispatch", controlMax, controllerToClient},
+	kindEnd:         {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane},
+	kindClosed:      {"closed", smallMax, clientToController | laneToController},
+	kindCollect:     {"collect", smallMax, controllerToLane},
+	kindCollected:   {"collected", textMax, laneToController},
+	kindReady:       {"ready", smallMax, clientToController},
+	kindNotice:      {"notice", textMax, clientToController},
+	kindSevered:     {"severed", textMax, clientToController | laneToController},
 }
 
 // kindLimit is the longest payload of a kind; negative: there is no such kind.
@@ -87,6 +105,11 @@ func kindLimit(k uint8) int {
 		return -1
 	}
 	return kinds[k].limit
+}
+
+// Allowed reports whether the sender's role may send this kind to the receiver's.
+func (h Header) Allowed() bool {
+	return kindLimit(h.Kind) >= 0 && kinds[h.Kind].ways&way(h.From.Role, h.To.Role) != 0
 }
 
 func kindName(k uint8) string {

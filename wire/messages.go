@@ -52,6 +52,7 @@ type Rows struct {
 	Parts   []RowsPart
 	payload []byte // what Decode made the message from
 	lent    []byte // what it was lent by Borrow
+	widened widened
 }
 
 // Borrow keeps the memory of a pull's lists of rows until the answer is freed, too. An answer borrows from one
@@ -126,6 +127,7 @@ type Push struct {
 	Leases []LeaseEnd
 
 	payload []byte // what Decode made the message from
+	widened widened
 }
 
 // Chunk is a sum of deltas for rows of one partition: those of the splits of one aligned subtree of
@@ -198,9 +200,9 @@ type Result struct {
 	Values []float64
 }
 
-// Failed tells the controller that a task ended in an error.
+// Failed tells the controller that a task, or the node itself, ended in an error.
 type Failed struct {
-	Unit   bellows.Unit
+	Unit   bellows.Unit // of the task; zero: none
 	Reason string
 	Kind   bellows.Kind // of the cause, where that is in another process
 	Err    error        // the cause, within one process
@@ -327,8 +329,10 @@ type Ready struct{}
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }
 
-// Severed says that the sender has lost its connection to another node, and why.
+// Severed says that the sender has lost its connection to another node, and why; or, where Breach is set, that
+// it will hear no more of it, since what that node sent cannot be.
 type Severed struct {
 	Node   bellows.NodeID
 	Reason string
+	Breach bool
 }

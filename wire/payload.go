@@ -24,8 +24,10 @@ var (
 // Payload is memory for the payload of a frame with this header: Length bytes, aligned to eight, with any
 // content. It goes back to where it came from when Decode or Free has done with it. Only a header from
 // ParseHeader should be asked.
-func (h Header) Payload() []byte {
-	n := int(h.Length)
+func (h Header) Payload() []byte { return payloadMemory(int(h.Length)) }
+
+// payloadMemory is memory of the pools, or new, for n bytes.
+func payloadMemory(n int) []byte {
 	class := max(bits.Len64(uint64(n)+stampSize-1), payloadBits) - payloadBits
 	if class >= len(payloads) {
 		return alignedBytes(n)

@@ -84,7 +84,7 @@ func Free(m Message) {
 		clear(m.Chunks)
 		clear(m.Leases)
 		givePayload(m.payload)
-		*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0]}
+		*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0], widened: m.widened.free()}
 		pushes.p.Put(m)
 	case *Held:
 		helds.p.Put(m)
@@ -121,7 +121,7 @@ func freeRows(m *Rows) {
 	}
 	givePayload(m.payload)
 	clear(m.Parts)
-	*m = Rows{Parts: m.Parts[:0]}
+	*m = Rows{Parts: m.Parts[:0], widened: m.widened.free()}
 	views.p.Put(m)
 }
 

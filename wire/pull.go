@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/vec"
 )
 
 const (
@@ -57,7 +58,7 @@ func (b *Batch) rows(m *Rows) {
 	b.zeros(4)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		b.ref(p.Ref)
+		b.part(p.Ref)
 		b.u64(uint64(p.Commit))
 		b.u32(uint32(p.Complete))
 		b.idCount(p.Rows, nil)
@@ -65,7 +66,7 @@ func (b *Batch) rows(m *Rows) {
 	}
 	for i := range m.Parts {
 		array(b, m.Parts[i].Rows)
-		array(b, m.Parts[i].Values)
+		b.values(m.Parts[i].Ref, m.Parts[i].Values)
 	}
 }
 
@@ -82,12 +83,13 @@ func (m *Rows) decode(payload []byte) error {
 	m.Parts = slices.Grow(m.Parts[:0], int(n))[:n]
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		p.Ref = heads.ref()
+		var f vec.Format
+		p.Ref, f = heads.part()
 		p.Commit, p.Complete = bellows.CommitNumber(heads.u64()), bellows.Clock(heads.u32())
 		rows, values := heads.u32(), heads.u32()
 		p.Rows = r.rows(rows)
 		ascending(&r, p.Rows)
-		p.Values = r.values(values, rows)
+		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
 	}
 	return cmp.Or(heads.err, r.end())
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/vec"
 )
 
 const (
@@ -23,7 +24,8 @@ func (b *Batch) push(m *Push) {
 	}
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		b.pair(c.Pair)
+		b.part(c.Ref)
+		b.u32(uint32(c.Generation))
 		b.subtree(c.Subtree)
 		b.idCount(c.Rows, c.Keys)
 		b.count(len(c.Values))
@@ -34,7 +36,7 @@ func (b *Batch) push(m *Push) {
 	}
 	for i := range m.Chunks {
 		b.ids(m.Chunks[i].Rows, m.Chunks[i].Keys)
-		array(b, m.Chunks[i].Values)
+		b.values(m.Chunks[i].Ref, m.Chunks[i].Values)
 	}
 	for i := range m.Leases {
 		array(b, m.Leases[i].Values)
@@ -56,7 +58,7 @@ func (m *Push) decode(payload []byte) error {
 	}
 	m.Chunks = slices.Grow(m.Chunks[:0], int(chunks))[:chunks]
 	for i := range m.Chunks {
-		m.Chunks[i].decode(&heads, &r)
+		m.Chunks[i].decode(&heads, &r, &m.widened)
 	}
 	m.Leases = slices.Grow(m.Leases[:0], int(leases))[:leases]
 	for i := range m.Leases {
@@ -67,9 +69,11 @@ func (m *Push) decode(payload []byte) error {
 	return cmp.Or(heads.err, r.end())
 }
 
-func (c *Chunk) decode(head, arrays *reader) {
-	c.Pair, c.Subtree = head.pair(), head.subtree()
+func (c *Chunk) decode(head, arrays *reader, w *widened) {
+	var f vec.Format
+	c.Ref, f = head.part()
+	c.Generation, c.Subtree = bellows.Generation(head.u32()), head.subtree()
 	ids, values := head.u32(), head.u32()
 	c.Rows, c.Keys = arrays.ids(ids)
-	c.Values = arrays.values(values, ids)
+	c.Values = w.values(arrays, c.Ref.Table, f, values, ids)
 }

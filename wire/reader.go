@@ -18,6 +18,7 @@ var (
 	errSubtree  = errors.New("it names a subtree beyond the last split")
 	errFlag     = errors.New("a flag is neither 0 nor 1")
 	errKind     = errors.New("it names no kind of error")
+	errFormat   = errors.New("its values are in a format that is not known")
 	errText     = errors.New("its text is not UTF-8")
 )
 
@@ -153,14 +154,19 @@ func ascending[T word](r *reader, list []T) {
 
 // values takes n values in place, which must divide among the rows or keys where these are listed.
 func (r *reader) values(n, ids uint32) []float32 {
-	if ids != allRows {
-		ids &^= keyList
-		if (ids == 0 && n > 0) || (ids > 0 && n%ids != 0) {
-			r.fail(errShape)
-			return nil
-		}
-	}
+	r.shape(n, ids)
 	return words[float32](r, n)
+}
+
+// shape refuses values that do not divide among the rows or keys where these are listed.
+func (r *reader) shape(n, ids uint32) {
+	if ids == allRows {
+		return
+	}
+	ids &^= keyList
+	if (ids == 0 && n > 0) || (ids > 0 && n%ids != 0) {
+		r.fail(errShape)
+	}
 }
 
 // end is the verdict: all was there, and nothing else.

@@ -134,7 +134,7 @@ func (s sampler) messages() []Message {
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
 		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{s.IntN(2) == 1}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
-		&Severed{bellows.NodeID(s.Uint32()), s.reason()})
+		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1})
 }
 
 func (s sampler) record() Record {

@@ -26,6 +26,7 @@ func main() {
 	dir := flag.String("data", "", "folder with docword files of 20news and nips (default: documents made from a seed)")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with gensim and sklearn")
 	only := flag.String("only", "", "one part: speed, peers or samplers")
+	some := flag.String("fit", "", "the peers' settings whose names contain this, such as batch (default: the short ones; with --full all)")
 	pair.Exit(options.Parse(1, 3))
 	options.Header(os.Stdout, "lda: one compute slot, against gensim and scikit-learn")
 	shelf, err := sets.Open(*dir)
@@ -33,7 +34,7 @@ func main() {
 	defer shelf.Close()
 	table := pair.NewTable(os.Stdout, options.JSON)
 	defer table.Close()
-	b := &bench{table: table, options: options, shelf: shelf, python: *python}
+	b := &bench{table: table, options: options, shelf: shelf, python: *python, fit: *some}
 	if err := b.run(*only); err != nil {
 		shelf.Close()
 		pair.Exit(err)
@@ -46,6 +47,7 @@ type bench struct {
 	options *pair.Options
 	shelf   *sets.Shelf
 	python  string
+	fit     string
 }
 
 func (b *bench) run(only string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"bellows/app"
 	"bellows/app/lda"
@@ -60,7 +61,7 @@ func (b *bench) peers(c *corpus) error {
 		return nil
 	}
 	for _, f := range fits {
-		if !f.quick && !b.options.Full {
+		if !b.wants(f) {
 			continue
 		}
 		if err := b.race(c, peer, f); err != nil {
@@ -68,6 +69,13 @@ func (b *bench) peers(c *corpus) error {
 		}
 	}
 	return peer.Close()
+}
+
+func (b *bench) wants(f fit) bool {
+	if b.fit != "" {
+		return strings.Contains(f.name, b.fit)
+	}
+	return f.quick || b.options.Full
 }
 
 // race takes one fit of a peer, and our training until it predicts as well. The peer has one turn, which is long; the

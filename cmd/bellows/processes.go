@@ -12,14 +12,19 @@ import (
 	"bellows/node"
 	"bellows/run"
 	"bellows/train"
+	"bellows/vec"
 )
 
 // clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them.
 type clusterOptions struct {
-	processes int
-	servers   string
-	transport string
-	seat      bool // this process was started for a seat in another's job
+	processes   int
+	servers     string
+	transport   string
+	wire        string
+	format      vec.Format // of wire
+	pairs       string     // connections of each pair of processes
+	connections int
+	seat        bool // this process was started for a seat in another's job
 }
 
 // processesMost bounds what one machine is asked to start.
@@ -33,6 +38,15 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	}
 	if o.transport != "unix" && o.transport != "tcp" {
 		return nil, badFlag("transport", o.transport, "it must be unix or tcp")
+	}
+	if f, err := vec.ParseFormat(o.wire); err != nil {
+		return nil, badFlag("wire", o.wire, "%v", err)
+	} else if o.format = f; f != vec.Float32 && o.processes == 0 {
+		return nil, badFlag("wire", o.wire, "nothing travels within one process; give --processes too")
+	}
+	var err error
+	if o.connections, err = node.ParseConnections(o.pairs); err != nil {
+		return nil, badFlag("connections", o.pairs, "%v", err)
 	}
 	servers := 0
 	if o.servers != "auto" {
@@ -54,9 +68,9 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 		}
 		switch {
 		case servers == 0:
-			m.Lanes = m.Slots
+			m.Lanes = max(m.Slots, o.connections-1) // each connection but the first has a lane
 		case i >= workers:
-			m.Lanes = max(1, slots/servers)
+			m.Lanes = max(1, slots/servers, o.connections-1)
 		}
 		list = append(list, m)
 	}
@@ -96,7 +110,7 @@ func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, err
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
 	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
-		Members: t.members, Transport: t.opt.cluster.transport, Image: t.saved}.Run(ctx, t.made.Job, opt)
+		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Image: t.saved}.Run(ctx, t.made.Job, opt)
 }
 
 // sit takes this process's seat in the job of the one that started it: it reads and prepares the same,

@@ -205,7 +205,7 @@ func (t *trainer) event(kind, sentence string, fields map[string]any) {
 
 // run trains, saves and reports.
 func (t *trainer) run(ctx context.Context) error {
-	opt := node.Options{Slots: t.slots, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
 	if t.folder.Image != nil {
 		im, err := run.DecodeImage(t.folder.Image)
 		if err != nil {

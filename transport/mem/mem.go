@@ -63,6 +63,12 @@ func (n *node) Listen(address string) (transport.Listener, error) {
 	return l, nil
 }
 
+func (n *node) Number(number, of uint8) transport.Transport {
+	numbered := *n
+	numbered.config.Self.Number, numbered.config.Self.Of = number, of
+	return &numbered
+}
+
 func (n *node) Dial(ctx context.Context, address string) (transport.Conn, error) {
 	s, err := n.network.dial(address, n.config)
 	if err != nil {

@@ -83,6 +83,12 @@ func (s *sockets) Dial(ctx context.Context, address string) (transport.Conn, err
 	return s.open(ctx, "dial", address, c, s.config.Greet)
 }
 
+func (s *sockets) Number(n, of uint8) transport.Transport {
+	numbered := *s
+	numbered.config.Self.Number, numbered.config.Self.Of = n, of
+	return &numbered
+}
+
 // bounded is ctx with the time of a handshake.
 func (s *sockets) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	slow := fmt.Errorf("no handshake within %v: %w", s.config.GreetTimeout, os.ErrDeadlineExceeded)

@@ -23,7 +23,7 @@ func (s suite) introductions(t *testing.T) {
 	if p := b.Peer(); p.Node != 7 || p.Number != 3 || p.Highest != transport.VersionHighest || p.Token != (transport.Token{}) {
 		t.Errorf("the dialling side is %+v", p)
 	}
-	if p := a.Peer(); p.Node != 2 || p.Highest != 5 || p.Token != (transport.Token{}) {
+	if p := a.Peer(); p.Node != 2 || p.Number != 3 || p.Highest != 5 || p.Token != (transport.Token{}) {
 		t.Errorf("the listening side is %+v", p)
 	}
 	if !strings.Contains(a.Remote(), "node 2") || !strings.Contains(b.Remote(), "node 7") {

@@ -131,7 +131,7 @@ func (s suite) concurrent(t *testing.T) {
 	}
 	for i := range nodes * numbers {
 		work = append(work, func() {
-			c, err := s.open(t, as(bellows.NodeID(i/numbers), uint16(i%numbers))).Dial(t.Context(), l.Address())
+			c, err := s.open(t, as(bellows.NodeID(i/numbers), 0)).Number(uint8(i%numbers), numbers).Dial(t.Context(), l.Address())
 			if err != nil {
 				t.Error(err)
 				return

@@ -63,7 +63,7 @@ type suite struct {
 var token = transport.Token{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // as is the configuration of one node.
-func as(node bellows.NodeID, number uint16) transport.Config {
+func as(node bellows.NodeID, number uint8) transport.Config {
 	return transport.Config{Self: transport.Hello{Token: token, Node: node, Number: number}}
 }
 

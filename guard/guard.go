@@ -1,0 +1,211 @@
+// Package guard judges what comes from other nodes against the shape of the job: the last step before anything acts on
+// a frame. Behind it tables, partitions, rows, splits and addresses are ones that the job has, and lengths fit them.
+//
+// The caller makes one Guard for a job's node; asks Header before a frame is decoded, and Message before what it says
+// is delivered. An error names the sender, the kind, the field, its value and its limit: the caller ends the connection,
+// since a peer that sends such things does not run this job.
+//
+// The package knows no state. Whether a message comes when it may is for its receiver: a lane, a client or the controller
+// answers what cannot be with wire.Severed. Who owns a partition at which generation is for the lane too. Messages within
+// one process are not asked about.
+package guard
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/route"
+	"bellows/rule"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Config is the shape of a job as one of its nodes sees it.
+type Config struct {
+	Self    bellows.NodeID
+	Nodes   int            // of the job, by number from 0
+	Clients []wire.Address // of the nodes that run tasks
+	Tables  []table.Schema
+	Route   *route.Route
+	// Items are those of a split in a clock: any clock from 0 may be asked about.
+	Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
+}
+
+// Guard knows what a job's nodes may say. It may be used by many goroutines at once.
+type Guard struct {
+	cfg   Config
+	lanes []int  // by node: how many it hosts
+	works []bool // by node: it runs tasks
+	slots []int  // by table: slots of its rule
+}
+
+// New makes the guard of a node.
+func New(cfg Config) *Guard {
+	g := &Guard{cfg: cfg, lanes: make([]int, cfg.Nodes), works: make([]bool, cfg.Nodes)}
+	for _, a := range cfg.Route.Lanes() {
+		g.lanes[a.Node]++
+	}
+	for _, a := range cfg.Clients {
+		g.works[a.Node] = true
+	}
+	for i := range cfg.Tables {
+		slots := 0
+		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
+			slots = len(r.Slots())
+		}
+		g.slots = append(g.slots, slots)
+	}
+	return g
+}
+
+// Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not here, or whose
+// sender's role may not say that to its receiver's.
+func (g *Guard) Header(peer bellows.NodeID, h wire.Header) error {
+	switch {
+	case h.From.Node != peer || !g.exists(h.From):
+		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
+	case h.To.Node != g.cfg.Self || !g.exists(h.To) || (h.To.Role == wire.Client && !g.works[h.To.Node]):
+		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.cfg.Self))
+	case !h.Allowed():
+		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
+	}
+	return nil
+}
+
+func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want string) error {
+	return bellows.Errorf(bellows.Lost, "take", fmt.Sprintf("%v, which came from node %d", h, peer), "%s is %v, not %s", field, value, want)
+}
+
+// exists reports whether the job has an actor of that address. Every node speaks as a client, of itself if not of tasks.
+func (g *Guard) exists(a wire.Address) bool {
+	switch a.Role {
+	case wire.Client:
+		return int(a.Node) < g.cfg.Nodes && a.Index == 0
+	case wire.Lane:
+		return int(a.Node) < g.cfg.Nodes && int(a.Index) < g.lanes[a.Node]
+	}
+	return a == wire.Address{Role: wire.Controller}
+}
+
+// breach is a field that is not as it must be.
+type breach struct {
+	field string
+	at    int // which of several parts; -1: there is one
+	value string
+	want  string
+}
+
+func (b *breach) Error() string {
+	of := ""
+	if b.at >= 0 {
+		of = fmt.Sprintf(" of part %d", b.at)
+	}
+	return fmt.Sprintf("%s%s is %s, not %s", b.field, of, b.value, b.want)
+}
+
+// within refuses a field's value outside of least to most.
+func within(field string, at int, value, least, most int64) *breach {
+	if value < least || value > most {
+		return outside(field, at, value, least, most)
+	}
+	return nil
+}
+
+func outside(field string, at int, value, least, most int64) *breach {
+	return &breach{field, at, fmt.Sprint(value), fmt.Sprintf("from %d to %d", least, most)}
+}
+
+// exactly refuses a field that has not the one value that it can have.
+func exactly(field string, at int, value, want int64) *breach {
+	if value != want {
+		return &breach{field, at, fmt.Sprint(value), fmt.Sprint(want)}
+	}
+	return nil
+}
+
+// Message refuses a message that names what the job does not have, or is not shaped as the job is. It is what was
+// decoded of the frame whose header Header has passed.
+func (g *Guard) Message(h wire.Header, e wire.Envelope) error {
+	if b := g.message(e); b != nil {
+		return &bellows.Error{Kind: bellows.Lost, Op: "take", Subject: h.String(), Err: b}
+	}
+	return nil
+}
+
+func (g *Guard) message(e wire.Envelope) *breach {
+	switch e.Message.(type) {
+	case *wire.Beat, *wire.Ready, *wire.Notice, *wire.Severed, *wire.Failed:
+	default:
+		if e.From.Role == wire.Client && !g.works[e.From.Node] {
+			return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
+		}
+	}
+	switch m := e.Message.(type) {
+	case *wire.Pull:
+		return g.pull(m)
+	case *wire.Rows:
+		if b := g.narrow(m.Narrowed()); b != nil {
+			return b
+		}
+		return g.rows(e.From, m)
+	case *wire.Acquire:
+		return g.leasable(m.Pair.Ref)
+	case *wire.Granted:
+		return g.slab(e.From, "the partition", -1, m.Ref, m.Values)
+	case *wire.Release:
+		return g.ref("the partition", -1, m.Ref)
+	case *wire.Unsubscribe:
+		return g.ref("the partition", -1, m.Ref)
+	case *wire.Push:
+		if b := g.narrow(m.Narrowed()); b != nil {
+			return b
+		}
+		return g.push(e.From, m)
+	case *wire.Held:
+		return flush(e.To, m.Flush)
+	case *wire.Full:
+		return flush(e.To, m.Flush)
+	case *wire.Room:
+		return flush(e.To, m.Flush)
+	case *wire.Committed:
+		if b := flush(e.To, m.Flush); b != nil {
+			return b
+		}
+		return atLeastOne("the commit", -1, uint64(m.Commit))
+	case *wire.Refused, *wire.Beat, *wire.Ready, *wire.Notice, *wire.Failed, *wire.Closed, *wire.Keep, *wire.Collect,
+		*wire.Collected: // what they say can be about anything
+		return nil
+	}
+	return g.control(e)
+}
+
+func (g *Guard) control(e wire.Envelope) *breach {
+	switch m := e.Message.(type) {
+	case *wire.Slab:
+		if b := g.owned(e.From, "the partition", -1, m.Ref); b != nil {
+			return b
+		}
+		return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))
+	case *wire.Done:
+		return g.done(e.From, m)
+	case *wire.Records:
+		return g.records(m)
+	case *wire.Dispatch:
+		return g.dispatch(e.To, m)
+	case *wire.Staleness:
+		if b := within("the table", -1, int64(m.Table), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+			return b
+		}
+		return within("the staleness", -1, int64(m.Clocks), 0, int64(table.Async))
+	case *wire.End:
+		for i, n := range m.Gone {
+			if b := g.node("the node gone", i, n); b != nil {
+				return b
+			}
+		}
+		return nil
+	case *wire.Severed:
+		return g.node("the node", -1, m.Node)
+	}
+	return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
+}

@@ -1,0 +1,115 @@
+package node_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellows"
+	"bellows/table"
+	"bellows/train"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// addConn writes more bytes behind the first frames that are written.
+type addConn struct {
+	transport.Conn
+	once sync.Once
+	more []byte
+}
+
+func (c *addConn) WriteFrames(b [][]byte) error {
+	err := c.Conn.WriteFrames(b)
+	if err == nil {
+		c.once.Do(func() { err = c.Conn.WriteFrames([][]byte{c.more}) })
+	}
+	return err
+}
+
+func frame(t *testing.T, from, to wire.Address, m wire.Message) []byte {
+	t.Helper()
+	var b wire.Batch
+	if err := b.Add(wire.Envelope{From: from, To: to, Message: m}); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(b.Buffers()...)
+}
+
+// TestABreachEndsTheJobByName has one node say to another, once, what no node of the job may say. In the shape "leader
+// leads" nodes 1 and 2 run two splits each; partition 1 is at node 2, the others are at node 1.
+func TestABreachEndsTheJobByName(t *testing.T) {
+	t.Parallel()
+	controller, one, two := wire.Address{Role: wire.Controller}, wire.Address{Node: 1}, wire.Address{Node: 2}
+	lane1, lane2 := wire.Address{Node: 1, Role: wire.Lane}, wire.Address{Node: 2, Role: wire.Lane}
+	pair := func(p bellows.PartitionID) wire.Pair {
+		return wire.Pair{Ref: bellows.PartitionRef{Partition: p}, Generation: 1}
+	}
+	done := func(s bellows.SplitID, c bellows.Clock) *wire.Done {
+		m := &wire.Done{Flush: bellows.FlushID{Client: 2, Seq: 1 << 40}, Clock: c}
+		m.Append(bellows.Unit{Split: s, Clock: c, Items: bellows.Range{Begin: 0, End: 10}}, nil)
+		return m
+	}
+	dispatch := &wire.Dispatch{}
+	dispatch.Append(bellows.Unit{Split: 3, Items: bellows.Range{Begin: 0, End: 11}}, nil)
+	for name, c := range map[string]struct {
+		from, to wire.Address
+		message  wire.Message
+		want     string
+	}{
+		"work of another split":     {two, controller, done(0, 0), "the split's node of part 0 is 1, not 2"},
+		"work that nobody wanted":   {two, controller, done(3, 1<<30), "flush 1099511627776 of node 2 refused: split 3 clock 1073741824"},
+		"a partition too many":      {two, lane1, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
+		"a row too many":            {two, lane1, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
+		"a lease that is not there": {two, lane1, &wire.Release{Ref: pair(0).Ref}, "it releases a lease on t0/p0 that it does not have"},
+		"values that nobody wanted": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
+		"an end that nobody wanted": {lane2, controller, &wire.Collected{}, "for which it was not asked"},
+		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 99}}, "of which it was sent nothing"},
+		"another's word":            {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
+		"a role's word":             {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
+		"items too many":            {controller, two, dispatch, "node 2 is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			more := frame(t, c.from, c.to, c.message)
+			r, others, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job { return job(1<<20, drift) },
+				wrap: func(from, to bellows.NodeID, conn transport.Conn) transport.Conn {
+					if from == 2 && to == c.to.Node || c.from.Node == 0 && from == 0 && to == c.to.Node {
+						return &addConn{Conn: conn, more: more}
+					}
+					return conn
+				}}.run(context.Background(), t)
+			if err == nil || bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 2") || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want %q; others %v", err, c.want, others)
+			}
+			if c.to == two && (others[1] == nil || !strings.Contains(others[1].Error(), "the end of the items of part 0 is 11, not from 0 to 10")) {
+				t.Errorf("node 2: %v", others[1])
+			}
+			if r.Tables != nil {
+				t.Error("a job that failed returned tables")
+			}
+		})
+	}
+}
+
+// TestWhatCannotTravelEndsTheJobByName has a lane answer with more rows than one message may have.
+func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
+	t.Parallel()
+	const rows = 1<<24 + 1 // of four bytes, and a message has at most 64 MiB
+	j := func(bellows.NodeID) train.Job {
+		j := job(3, func(t *train.Task) error {
+			t.PullRange(0, 0, 1)
+			t.PullRange(1, 0, rows)
+			return nil
+		})
+		j.Tables = append(j.Tables, table.Schema{Name: "huge", Rows: rows, Width: 1, Partitions: 1, Consistency: table.Async})
+		return j
+	}
+	_, _, err := gang{members: shapes["server apart"], job: j}.run(context.Background(), t)
+	if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "cut the tables into more partitions") ||
+		!strings.Contains(err.Error(), "node 3 failed: lane") {
+		t.Fatalf("error %v", err)
+	}
+}
