@@ -1,6 +1,8 @@
 package client
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/delta"
 	"bellows/planted"
@@ -348,6 +350,7 @@ func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 		c.expectRelay(&f.pushes[i])
 	}
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
+	d.Barred = len(f.gather.leases) == 0 && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	fx.Send(c.cfg.Self, to, d)
 }
 

@@ -80,6 +80,7 @@ type Controller struct {
 	number     bellows.CommitNumber
 	next       []bellows.Clock  // per split: the clock that its next task gets
 	records    *wire.Records    // that have not left; nil: none
+	urgent     bool             // some of them cannot wait for the end of their clock
 	dispatches []*wire.Dispatch // per client, of this step
 	clientOf   []int            // by node: its place in Config.Clients; -1: none
 	tasks      int              // dispatched and not committed
@@ -200,6 +201,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 // commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job:
 // its units were run twice, or against an owner of the past.
 func (c *Controller) commit(from wire.Address, m *wire.Done) {
+	complete := c.progress.Complete()
 	for _, p := range m.Pairs {
 		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On(planted.OldDoneAccepted) {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
@@ -213,6 +215,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 		}
 	}
 	c.number++
+	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
 	if c.records == nil {
 		c.records = wire.New[wire.Records]()
 	}
@@ -280,7 +283,9 @@ func (c *Controller) conclude() {
 	if c.keep && planted.On(planted.KeepBeforeRecords) {
 		c.sendKeep()
 	}
-	c.sendRecords()
+	if c.pressing() {
+		c.sendRecords()
+	}
 	if c.keep {
 		c.sendKeep()
 	}
@@ -299,6 +304,17 @@ func (c *Controller) conclude() {
 	}
 }
 
+// recordsMost is how many records wait for the end of their clock.
+const recordsMost = 4096
+
+// pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
+// lease or a clock, or what follows must come behind them. Others wait for their clock, so that a clock of many nodes takes one
+// message for each lane.
+func (c *Controller) pressing() bool {
+	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= recordsMost ||
+		slices.ContainsFunc(c.dispatches, func(d *wire.Dispatch) bool { return d != nil }))
+}
+
 // sendRecords sends every lane the records that have not left: one message for all of them.
 func (c *Controller) sendRecords() {
 	if c.records == nil {
@@ -308,7 +324,7 @@ func (c *Controller) sendRecords() {
 	for _, a := range c.cfg.Lanes {
 		c.fx.Send(c.cfg.Self, a, c.records)
 	}
-	c.records = nil
+	c.records, c.urgent = nil, false
 }
 
 func (c *Controller) sendKeep() {
@@ -397,6 +413,7 @@ func (c *Controller) closeWhenAll() {
 // is collected.
 func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 	c.fx, c.nowMillis = fx, nowMillis
+	c.sendRecords()
 	if c.leases == nil {
 		return
 	}

@@ -22,6 +22,9 @@ func (b *Batch) done(m *Done) error {
 		b.doubles(2, m.Results[i].Values)
 		b.shut(at)
 	}
+	if m.Barred {
+		b.varint(5, 1)
+	}
 	return nil
 }
 
@@ -46,6 +49,8 @@ func (d *Done) decode(payload []byte) error {
 			u, values, err := numbered(f.data, &d.numbers)
 			f.fail(err)
 			d.Results = append(d.Results, Result{u, values})
+		case 5<<3 | varint:
+			d.Barred = f.num != 0
 		}
 	}
 	return f.err

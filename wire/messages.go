@@ -184,6 +184,9 @@ type Done struct {
 	Clock   bellows.Clock
 	Pairs   []Pair
 	Results []Result
+	// Barred says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
+	// tables, and it ends no lease.
+	Barred  bool
 	numbers []float64
 }
 

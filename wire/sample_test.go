@@ -113,7 +113,7 @@ func (s sampler) reason() string {
 
 // messages makes one of each kind.
 func (s sampler) messages() []Message {
-	done := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair)}
+	done := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Barred: s.IntN(2) == 1}
 	for range s.IntN(6) {
 		done.Append(s.unit(), list(s, 4, s.number))
 	}

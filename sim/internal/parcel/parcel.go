@@ -42,7 +42,7 @@ func Clone(m wire.Message) wire.Message {
 		return clonePush(m)
 	case *wire.Done:
 		n := wire.New[wire.Done]()
-		n.Flush, n.Clock, n.Pairs = m.Flush, m.Clock, append(n.Pairs, m.Pairs...)
+		n.Flush, n.Clock, n.Pairs, n.Barred = m.Flush, m.Clock, append(n.Pairs, m.Pairs...), m.Barred
 		for _, r := range m.Results {
 			n.Append(r.Unit, r.Values)
 		}
@@ -227,6 +227,9 @@ func Digest(m wire.Message) uint64 {
 		d.push(m)
 	case *wire.Done:
 		d.Word(4 << 56)
+		if m.Barred {
+			d.Word(1)
+		}
 		d.flush(m.Flush)
 		d.pairs(m.Pairs)
 		for _, r := range m.Results {
