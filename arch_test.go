@@ -60,6 +60,7 @@ var rooms = []room{
 	{path: "cloud/cloudtest", floor: 1, sees: 0, also: []string{"cloud"}, fake: true},
 
 	// Floor 2, rules: pure decisions. Siblings only as listed in edges.
+	{path: "keys", floor: 2, sees: 0},
 	{path: "table", floor: 2, sees: 0},
 	{path: "rule", floor: 2, sees: 0},
 	{path: "store", floor: 2, sees: 0},
@@ -127,6 +128,9 @@ type edge struct{ from, to, why string }
 // uses is a failure too, so that the list stays true.
 var edges = []edge{
 	// Siblings among the rules: schema below rule below store.
+	{"table", "keys", "a cut says in which partition a key lives"},
+	{"store", "keys", "the rows of a sparse partition are numbered by their keys"},
+	{"delta", "keys", "the deltas of a sparse partition are numbered by their keys"},
 	{"rule", "table", "a rule is checked against the table that it updates, and its state is slots of that table's rows"},
 	{"store", "table", "a store is the rows that a schema describes"},
 	{"store", "rule", "merging a delta runs the table's rule on the row"},

@@ -22,6 +22,9 @@ type SplitID uint32
 // RowID names one row of a table, counted from 0.
 type RowID uint32
 
+// Key names one row of a sparse table: any 64 bits, such as the hash of a word.
+type Key uint64
+
 // Clock counts the progress of a split. The first clock of a job is 0; NoClock precedes it.
 type Clock int32
 

@@ -5,6 +5,8 @@
 // Effects.Run names, wakes those in Effects.Wake, calls Finish for every task it ran, and Tick a few
 // times a second; a task calls Read and Lease before it looks at rows, and its own methods (View,
 // Gather, AddRange, AddRow) without the shell's lock, since they touch only what the task has pinned.
+// Rows of sparse tables go the same way by Group and ReadKeys, then ViewKey, GatherKeys and AddKey; their
+// partitions are not leased.
 //
 // Deltas of finished tasks gather per clock; a flush leaves when no unit of its clock is left on the
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
@@ -188,7 +190,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
 		c.setBarriers()
 	case *wire.Refused:
-		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: m.Kind, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
 	case *wire.End:
 		c.end(m, fx)
 	}
@@ -389,6 +391,9 @@ func (c *Client) Counts() wire.Counts { return c.counts }
 func (p *part) buffer() *delta.Buffer {
 	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
 		return b
+	}
+	if p.schema.Sparse {
+		return delta.NewKeyed(p.schema)
 	}
 	return delta.NewBuffer(p.schema, p.rows)
 }

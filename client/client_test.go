@@ -19,7 +19,7 @@ var (
 	lanes      = []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}}
 )
 
-// desk is a client of two splits, on tables of two partitions: w is BSP, f is async.
+// desk is a client of two splits, on tables of two partitions: w is BSP, f is async, and more of the test's.
 type desk struct {
 	*client.Client
 	t     *testing.T
@@ -29,11 +29,12 @@ type desk struct {
 	sent  []*wire.Push
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t *testing.T, more ...table.Schema) *desk {
 	tables := []table.Schema{
 		{Name: "w", Rows: 8, Width: 1, Partitions: 2},
 		{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async},
 	}
+	tables = append(tables, more...)
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
 	return &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
@@ -63,6 +64,9 @@ func (d *desk) describe(m wire.Message) string {
 		s := "pull"
 		for _, p := range m.Parts {
 			s += fmt.Sprintf(" %v %v", p.Ref, p.Rows)
+			if p.Keys != nil {
+				s += fmt.Sprintf("keys %v", p.Keys)
+			}
 		}
 		return s + fmt.Sprintf(" after commit %d clock %d", m.Need.Commit, m.Need.Clock)
 	case *wire.Push:
@@ -70,6 +74,9 @@ func (d *desk) describe(m wire.Message) string {
 		s := fmt.Sprintf("push %v", m.Flush)
 		for _, c := range m.Chunks {
 			s += fmt.Sprintf(" %v %v%v of splits %d<<%d", c.Ref, c.Rows, c.Values, c.Subtree.Index, c.Subtree.Level)
+			if c.Keys != nil {
+				s += fmt.Sprintf(" keys %v", c.Keys)
+			}
 		}
 		return s
 	case *wire.Done:

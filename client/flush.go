@@ -235,7 +235,7 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		}
 		p := c.pushTo(f, n)
 		rows, values := u.buffers[n].Chunk()
-		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Values: values})
+		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
 		p.rows += int64(u.buffers[n].Len())
 		p.shows = p.shows || !c.parts[n].barrier
 	}

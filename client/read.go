@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 
 	"bellows"
@@ -17,8 +18,10 @@ type block struct {
 	complete bellows.Clock
 	rows     []uint32 // ascending; nil: all
 	values   []float32
-	readers  int     // tasks that look at it, and the cache
-	source   *answer // whose memory values are; nil: its own
+	readers  int           // tasks that look at it, and the cache
+	source   *answer       // whose memory values are; nil: its own
+	keys     []bellows.Key // of a sparse table, in place of rows
+	own      []float32     // memory for values of a sparse table that are joined
 }
 
 // answer is a Rows message whose memory blocks use.
@@ -38,7 +41,7 @@ func (c *Client) unpinBlock(b *block) {
 			c.spare.answers.put(a)
 		}
 	}
-	*b = block{}
+	*b = block{keys: b.keys[:0], own: b.own[:0]}
 	c.spare.blocks.put(b)
 }
 
@@ -59,7 +62,8 @@ type fetch struct {
 	request   uint64 // 0: no question, what it waits for comes unasked
 	number    int
 	need      wire.Need
-	rows      []uint32 // nil: all
+	rows      []uint32      // nil: all
+	keys      []bellows.Key // of a sparse table, in place of rows
 	lease     bool
 	mode      wire.Mode // of a lease
 	subscribe bool      // its answer begins a subscription, or adds to one
@@ -77,7 +81,7 @@ func (c *Client) newFetch(number int) *fetch {
 		c.fetches[n] = &fetch{}
 	}
 	f := c.fetches[n]
-	*f = fetch{number: number, waiters: f.waiters[:0]}
+	*f = fetch{number: number, waiters: f.waiters[:0], keys: f.keys[:0]}
 	return f
 }
 
@@ -141,9 +145,10 @@ func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx
 	return asked.done(fx)
 }
 
-// want names rows of one partition: a list, or consecutive ones.
+// want names rows of one partition: a list, or consecutive ones, or those of keys.
 type want struct {
 	list       []uint32
+	keys       []bellows.Key
 	first, end int
 }
 
@@ -154,8 +159,11 @@ func (w want) len() int {
 	return w.end - w.first
 }
 
-// in reports whether a set of rows (ascending; nil: all) contains the wanted ones.
-func (w want) in(rows []uint32) bool {
+// in reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
+func (w want) in(rows []uint32, list []bellows.Key) bool {
+	if w.keys != nil {
+		return contains(list, w.keys) || (planted.On(planted.KeysUnchecked) && len(list) >= len(w.keys))
+	}
 	if rows == nil {
 		return true
 	}
@@ -164,14 +172,33 @@ func (w want) in(rows []uint32) bool {
 		last := i + w.end - w.first - 1
 		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
 	}
-	for _, r := range w.list {
-		i, ok := slices.BinarySearch(rows, r)
-		if !ok {
+	return contains(rows, w.list)
+}
+
+// contains reports whether an ascending list has all of another.
+func contains[T cmp.Ordered](all, some []T) bool {
+	at := 0
+	for _, x := range some {
+		if at = seek(all, at, x); at == len(all) || all[at] != x {
 			return false
 		}
-		rows = rows[i:]
 	}
 	return true
+}
+
+// seek is the place of x in an ascending list, or where it belongs. It looks from a place on which may be
+// near, in steps that double, so that seeking one after the other costs what lies between.
+func seek[T cmp.Ordered](list []T, from int, x T) int {
+	low, end := 0, min(from, len(list))
+	if end < len(list) && list[end] <= x {
+		low, end = end, end+1
+		for step := 1; end < len(list) && list[end] < x; step *= 2 {
+			low, end = end, end+step
+		}
+		end = min(end+1, len(list))
+	}
+	i, _ := slices.BinarySearch(list[low:end], x)
+	return low + i
 }
 
 // asking is one read on its way through the partitions that it touches.
@@ -188,12 +215,12 @@ type asking struct {
 // want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
 func (a *asking) want(n int, w want) {
 	c, t := a.c, a.t
-	if b := t.pins[n].block; b != nil && w.in(b.rows) {
+	if b := t.pins[n].block; b != nil && w.in(b.rows, b.keys) {
 		return
 	}
 	p := &c.parts[n]
 	p.unread = 0
-	if b := p.block; b != nil && w.in(b.rows) &&
+	if b := p.block; b != nil && w.in(b.rows, b.keys) &&
 		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
 		if !a.ahead {
 			c.pin(t, n, b)
@@ -204,13 +231,13 @@ func (a *asking) want(n int, w want) {
 		a.answers++
 		a.last = n
 	}
-	if p.subscribed && p.block != nil && w.in(p.block.rows) && c.relayComes(p) {
+	if p.subscribed && p.block != nil && w.in(p.block.rows, p.block.keys) && c.relayComes(p) {
 		a.await(n)
 		return
 	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows) && f.answers(a.need) {
+		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows, f.keys) && f.answers(a.need) {
 			a.wait(f)
 			return
 		}
@@ -251,7 +278,12 @@ func (a *asking) ask(n int, w want) {
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, a.need
 	a.wait(f)
-	again := p.block != nil && w.in(p.block.rows)
+	if w.keys != nil { // never subscribed to: the next task wants others
+		f.keys = append(f.keys, w.keys...)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys})
+		return
+	}
+	again := p.block != nil && w.in(p.block.rows, nil)
 	f.subscribe = p.subscribed || again
 	switch {
 	case again: // all that is cached, so that what is subscribed to is what is cached
@@ -292,7 +324,7 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		}
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.takeFetch(m.Request, n); f != nil {
-			if f.lease || !sameRows(r.Rows, f.rows) {
+			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.parts[n].schema.Width) {
 				c.breach(lane, fx, "other rows of %v than were asked for", r.Ref)
 				break
 			}
@@ -325,19 +357,23 @@ func sameRows(got, asked []uint32) bool {
 // over rows that contain it, it would count twice. Rows of a partition that is subscribed to, but for these,
 // are not kept: nobody would lift their version.
 func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
-	old := p.block
+	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
 	p.subscribed = p.subscribed || begins
-	valid := old != nil && r.Rows != nil && (!begins || planted.On(planted.SubscribedToLess)) &&
+	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On(planted.SubscribedToLess)) &&
 		gate.Admits(f.need, old.commit, old.complete) && !c.changedBetween(p, old.commit, r.Commit)
-	if valid && old.rows == nil {
+	if valid && !sparse && old.rows == nil {
 		return old
 	}
 	b := c.spare.blocks.take()
 	b.commit, b.complete, b.rows, b.values, b.readers = r.Commit, r.Complete, r.Rows, r.Values, 1
-	if valid {
+	switch {
+	case valid && sparse:
+		b.joinKeys(old, f.keys, p.schema.Width)
+	case valid:
 		b.join(old, p.schema.Width)
-	} else {
+	default:
+		b.keys, f.keys = f.keys, b.keys
 		b.source = a
 		a.blocks++
 	}
@@ -372,20 +408,33 @@ func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool 
 // its block says does no harm.
 func (b *block) join(old *block, width int) {
 	n := len(old.rows) + len(b.rows)
-	rows, values := make([]uint32, 0, n), make([]float32, 0, n*width)
-	for i, j := 0, 0; i < len(old.rows) || j < len(b.rows); {
+	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
+	b.commit, b.complete = old.commit, old.complete
+}
+
+// joinKeys is join for the rows of a list of keys, into the block's own memory.
+func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
+	n := len(old.keys) + len(list)
+	b.keys, b.own = joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
+	b.commit, b.complete, b.values = old.commit, old.complete, b.own
+}
+
+// joined merges two ascending lists and their rows behind those of to; where both have a row, the newer
+// one counts.
+func joined[T cmp.Ordered](older, newer []T, old, fresh []float32, width int, ids []T, to []float32) ([]T, []float32) {
+	for i, j := 0, 0; i < len(older) || j < len(newer); {
 		switch {
-		case i < len(old.rows) && (j == len(b.rows) || old.rows[i] < b.rows[j]):
-			rows, values = append(rows, old.rows[i]), append(values, old.values[i*width:(i+1)*width]...)
+		case i < len(older) && (j == len(newer) || older[i] < newer[j]):
+			ids, to = append(ids, older[i]), append(to, old[i*width:(i+1)*width]...)
 			i++
-		case i < len(old.rows) && old.rows[i] == b.rows[j]:
-			i++ // the newer one counts
+		case i < len(older) && older[i] == newer[j]:
+			i++
 		default:
-			rows, values = append(rows, b.rows[j]), append(values, b.values[j*width:(j+1)*width]...)
+			ids, to = append(ids, newer[j]), append(to, fresh[j*width:(j+1)*width]...)
 			j++
 		}
 	}
-	b.commit, b.complete, b.rows, b.values = old.commit, old.complete, rows, values
+	return ids, to
 }
 
 // pin makes a block what the task sees of a partition, and measures how stale it is.

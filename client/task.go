@@ -27,6 +27,7 @@ type Task struct {
 	own     []*bundle // the split's retained deltas when the task began
 	arena   []float32
 	list    []uint32 // scratch
+	groups  groups   // of keys, as Group left them
 
 	waits    int // answers that it waits for
 	waitsFor int // the partition it waits for, by route.Number
@@ -37,6 +38,7 @@ type Task struct {
 type pin struct {
 	block     *block
 	uncovered uint64 // retained deltas of the split that the block lacks, by their place
+	near      int    // behind the last row that was found by its key
 }
 
 // held is a lease that the task has.
@@ -173,6 +175,10 @@ func (t *Task) HoldsExclusive() bool { return len(t.leases) > 0 }
 // that no two tasks can wait for each other.
 func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
 	n := c.cfg.Route.Number(ref)
+	if s := c.parts[n].schema; s.Sparse {
+		return false, bellows.Errorf(bellows.Config, "lease", ref.String(),
+			"table %s is sparse: rows that come and go have no slab to hand over; read and update them by their keys", s.Name)
+	}
 	if t.Leased(ref) != nil {
 		return true, nil
 	}

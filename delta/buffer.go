@@ -4,39 +4,64 @@
 // A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
 // Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits
 // whichever nodes they ran on. A row that a split did not touch is absent, not zero.
+//
+// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers them,
+// sums by number like any rows. A buffer is used in one of the two ways.
 package delta
 
 import (
+	"bellows"
+	"bellows/keys"
 	"bellows/table"
 	"bellows/vec"
 )
 
 // Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
-// first. The zero Buffer is not ready: use NewBuffer.
+// first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
 type Buffer struct {
 	rows, width int
 	counts      bool    // values are 32-bit counts
 	whole       bool    // every row is present, in order; ids and slot are unused
-	slot        []int32 // per row: 1 + its place in ids, 0 where absent; nil until a single row comes
+	slot        []int32 // per row: 1 + its place in ids, 0 where absent; no longer than rows have come
 	ids         []uint32
+	keys        *keys.Index // of a keyed buffer, in place of slot and ids
 	values      []float32
 }
 
-// NewBuffer makes an empty buffer for a partition of that many rows of a table.
+// NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond, which
+// a partition got since, may be added too.
 func NewBuffer(s *table.Schema, rows int) *Buffer {
 	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32}
 }
 
+// NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and found
+// with FindKey.
+func NewKeyed(s *table.Schema) *Buffer {
+	return &Buffer{width: s.Width, counts: s.DType == table.Int32, keys: &keys.Index{}}
+}
+
 // Len is the number of rows present.
 func (b *Buffer) Len() int {
-	if b.whole {
+	switch {
+	case b.whole:
 		return b.rows
+	case b.keys != nil:
+		return b.keys.Len()
 	}
 	return len(b.ids)
 }
 
+// Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is keyed;
+// else nil. They stay the buffer's.
+func (b *Buffer) Keys() []bellows.Key {
+	if b.keys == nil {
+		return nil
+	}
+	return b.keys.Keys()
+}
+
 // Chunk is the content: the rows present (nil: all, in order) and their deltas, row after row.
-// Both stay the buffer's.
+// Both stay the buffer's. A keyed buffer has no list of rows but Keys.
 func (b *Buffer) Chunk() (rows []uint32, values []float32) {
 	if b.whole {
 		return nil, b.values
@@ -46,6 +71,9 @@ func (b *Buffer) Chunk() (rows []uint32, values []float32) {
 
 // Reset makes the buffer empty and keeps its memory.
 func (b *Buffer) Reset() {
+	if b.keys != nil {
+		b.keys.Reset()
+	}
 	if b.slot != nil {
 		for _, r := range b.ids {
 			b.slot[r] = 0
@@ -59,7 +87,7 @@ func (b *Buffer) Find(row int) []float32 {
 	if b.whole {
 		return b.values[row*b.width : (row+1)*b.width]
 	}
-	if len(b.ids) == 0 || b.slot[row] == 0 {
+	if len(b.ids) == 0 || row >= len(b.slot) || b.slot[row] == 0 {
 		return nil
 	}
 	at := int(b.slot[row]-1) * b.width
@@ -72,12 +100,40 @@ func (b *Buffer) AddRow(row int, d []float32) {
 		b.add(d, to)
 		return
 	}
-	if b.slot == nil {
-		b.slot = make([]int32, b.rows)
+	if row >= len(b.slot) {
+		b.widen(row)
 	}
 	b.ids = append(b.ids, uint32(row))
 	b.slot[row] = int32(len(b.ids))
 	b.values = append(b.values, d...)
+}
+
+// widen makes room for a row: for all that the partition had, or for more.
+func (b *Buffer) widen(row int) {
+	n := b.rows
+	if row >= n {
+		n = row + 1 + row/2
+	}
+	b.slot = append(b.slot, make([]int32, n-len(b.slot))...)
+}
+
+// AddKey adds a delta to the row of a key. The first delta of a row is taken as it is.
+func (b *Buffer) AddKey(key bellows.Key, d []float32) {
+	n, added := b.keys.Add(key)
+	if added {
+		b.values = append(b.values, d...)
+		return
+	}
+	b.add(d, b.values[n*b.width:(n+1)*b.width])
+}
+
+// FindKey is the delta of the row of a key, or nil where it is absent.
+func (b *Buffer) FindKey(key bellows.Key) []float32 {
+	n := b.keys.Find(key)
+	if n < 0 {
+		return nil
+	}
+	return b.values[n*b.width : (n+1)*b.width]
 }
 
 // AddRange adds deltas to consecutive rows from first.
@@ -111,8 +167,16 @@ func (b *Buffer) addWhole(d []float32) {
 	b.ids, b.whole = ids[:0], true
 }
 
-// Merge adds another buffer of the same partition.
-func (b *Buffer) Merge(o *Buffer) { b.MergeChunk(o.Chunk()) }
+// Merge adds another buffer of the same partition, keyed like this one or not.
+func (b *Buffer) Merge(o *Buffer) {
+	if b.keys == nil {
+		b.MergeChunk(o.Chunk())
+		return
+	}
+	for i, k := range o.keys.Keys() {
+		b.AddKey(k, o.values[i*b.width:(i+1)*b.width])
+	}
+}
 
 // MergeChunk adds the content of another buffer of the same partition.
 func (b *Buffer) MergeChunk(rows []uint32, values []float32) {
@@ -135,6 +199,13 @@ func (b *Buffer) Overlay(first, end int, dst []float32) {
 		if d := b.Find(r); d != nil {
 			b.add(d, dst[(r-first)*b.width:(r-first+1)*b.width])
 		}
+	}
+}
+
+// OverlayKey adds to dst, the row of a key, what the buffer has of it.
+func (b *Buffer) OverlayKey(key bellows.Key, dst []float32) {
+	if d := b.FindKey(key); d != nil {
+		b.add(d, dst)
 	}
 }
 

@@ -71,6 +71,76 @@ func check(t *testing.T, seed uint64, b *delta.Buffer, model map[int][2]float32)
 	}
 }
 
+// TestKeyedBuffersAgainstMap adds rows of keys to two buffers, merges them, and compares with a map.
+func TestKeyedBuffersAgainstMap(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		s := &table.Schema{Name: "k", Sparse: true, Rows: 100, Width: 2}
+		pair := [2]*delta.Buffer{delta.NewKeyed(s), delta.NewKeyed(s)}
+		for range 3 { // used again after a reset
+			var models [2]map[bellows.Key][2]float32
+			for i, b := range pair {
+				models[i] = map[bellows.Key][2]float32{}
+				for range random.IntN(60) {
+					k, d := bellows.Key(random.IntN(30))<<50, [2]float32{float32(random.NormFloat64()), float32(random.NormFloat64())}
+					b.AddKey(k, d[:])
+					v, there := models[i][k]
+					if there {
+						d = [2]float32{v[0] + d[0], v[1] + d[1]}
+					}
+					models[i][k] = d
+				}
+			}
+			pair[0].Merge(pair[1])
+			for k, d := range models[1] {
+				if v, there := models[0][k]; there {
+					d = [2]float32{v[0] + d[0], v[1] + d[1]}
+				}
+				models[0][k] = d
+			}
+			checkKeyed(t, seed, pair[0], models[0])
+			pair[0].Reset()
+			pair[1].Reset()
+		}
+	}
+}
+
+func checkKeyed(t *testing.T, seed uint64, b *delta.Buffer, model map[bellows.Key][2]float32) {
+	t.Helper()
+	_, values := b.Chunk()
+	if b.Len() != len(model) || len(b.Keys()) != len(model) || len(values) != 2*len(model) {
+		t.Fatalf("seed %d: %d rows, %d keys, %d values; want %d rows", seed, b.Len(), len(b.Keys()), len(values), len(model))
+	}
+	for i, k := range b.Keys() {
+		got, over := [2]float32(values[2*i:]), [2]float32{1, 1}
+		b.OverlayKey(k, over[:])
+		if want := model[k]; got != want || over != [2]float32{1 + want[0], 1 + want[1]} || [2]float32(b.FindKey(k)) != want {
+			t.Fatalf("seed %d: key %d is %v, laid over ones %v; want %v", seed, k, got, over, want)
+		}
+	}
+	if over := [2]float32{1, 1}; b.FindKey(7) != nil {
+		t.Fatalf("seed %d: an absent key was found", seed)
+	} else if b.OverlayKey(7, over[:]); over != [2]float32{1, 1} {
+		t.Fatalf("seed %d: an absent key changed what it was laid over", seed)
+	}
+}
+
+// TestRowsBeyondTheFirst adds rows that a partition got after its buffer was made.
+func TestRowsBeyondTheFirst(t *testing.T) {
+	b := delta.NewBuffer(schema, 0)
+	for _, row := range []int{3, 0, 1000, 1001, 3} {
+		b.AddRow(row, []float32{1, 2})
+	}
+	rows, values := b.Chunk()
+	if !slices.Equal(rows, []uint32{3, 0, 1000, 1001}) || values[0] != 2 || values[7] != 2 || b.Find(5000) != nil {
+		t.Errorf("rows %v, values %v", rows, values)
+	}
+	b.Reset()
+	if b.Find(1000) != nil || b.Len() != 0 {
+		t.Error("rows are left after a reset")
+	}
+}
+
 func TestAFirstDeltaKeepsItsSign(t *testing.T) {
 	b := delta.NewBuffer(schema, 9)
 	zero := float32(math.Copysign(0, -1))
@@ -188,9 +258,18 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		b.AddRow(2, row)
 		b.Reset()
 	}
-	fill()
-	if n := testing.AllocsPerRun(100, fill); n != 0 {
-		t.Errorf("%v allocations", n)
+	k := delta.NewKeyed(schema)
+	keyed := func() {
+		for i := range bellows.Key(40) {
+			k.AddKey(i*i%23, row)
+		}
+		k.Reset()
+	}
+	for _, f := range []func(){fill, keyed} {
+		f()
+		if n := testing.AllocsPerRun(100, f); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
 	}
 }
 

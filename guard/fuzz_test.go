@@ -19,11 +19,12 @@ import (
 )
 
 // A talk is a small job of two nodes, all of whose frames between the nodes can be changed on their way. Node 0 has the
-// controller, a lane and a client, node 1 a lane and a client. Table b is BSP, s is SSP(1) and counts, l is leased.
+// controller, a lane and a client, node 1 a lane and a client. Table b is BSP, s is SSP(1) and counts, l is leased, k is sparse.
 var talkTables = []table.Schema{
 	{Name: "b", Rows: 8, Width: 2, Partitions: 4},
 	{Name: "s", Rows: 6, Width: 1, Partitions: 2, DType: table.Int32, Consistency: table.SSP(1)},
 	{Name: "l", Rows: 4, Width: 1, Partitions: 4, Consistency: table.Async},
+	{Name: "k", Sparse: true, Rows: 20, Width: 1, Partitions: 2, Consistency: table.SSP(1)},
 }
 
 const (
@@ -252,6 +253,13 @@ func (k *talk) step(n int, t *client.Task, fx *client.Effects) {
 				t.AddRow(1, rows[0], []float32{1})
 			}
 		case 2:
+			keys := []bellows.Key{7, bellows.Key(t.Unit.Split) << 40, bellows.Key(t.Unit.Clock) << 20}
+			t.Group(3, keys)
+			if ready = c.ReadKeys(t, fx); ready {
+				t.GatherKeys(3, keys, make([]float32, 3))
+				t.AddKeys(3, keys, []float32{1, 2, 3})
+			}
+		case 3:
 			ready, err = c.Lease(t, lease, wire.Mode(int(t.Unit.Split)%2), fx)
 			if ready {
 				v := t.Leased(lease)

@@ -149,7 +149,7 @@ func (g *Guard) message(e wire.Envelope) *breach {
 		}
 		return g.rows(e.From, m)
 	case *wire.Acquire:
-		return g.ref("the partition", -1, m.Pair.Ref)
+		return g.leasable(m.Pair.Ref)
 	case *wire.Granted:
 		return g.slab(e.From, "the partition", -1, m.Ref, m.Values)
 	case *wire.Release:

@@ -12,7 +12,8 @@ import (
 )
 
 // Two nodes: node 0 leads and has a lane, node 1 works and has two. Table w has 10 rows of 2 in 3 partitions of
-// 3, 3 and 4 rows at the three lanes, table n has 4 rows of 1 and a rule with one slot. Four splits, ten items a clock.
+// 3, 3 and 4 rows at the three lanes, table n has 4 rows of 1 and a rule with one slot, table k is sparse with rows of
+// 64 in one partition, at most 137. Four splits, ten items a clock.
 var (
 	controller = wire.Address{Role: wire.Controller}
 	worker     = wire.Address{Node: 1}
@@ -22,6 +23,7 @@ var (
 	tables     = []table.Schema{
 		{Name: "w", Rows: 10, Width: 2, Partitions: 3},
 		{Name: "n", Rows: 4, Width: 1, Partitions: 2, Rule: table.Rule{Name: "momentum", Step: 1, Momentum: 0.5}},
+		{Name: "k", Sparse: true, Rows: 8, Width: 64, Partitions: 1},
 	}
 )
 
@@ -75,7 +77,7 @@ func rows(change func(*wire.RowsPart)) *wire.Rows {
 var pulls = []attempt{
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(0, 2), Rows: []uint32{0, 3}}}}, ""},
 	{worker, lane0, &wire.Pull{}, ""},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0)}}}, "the table of part 0 is 2, not from 0 to 1"},
+	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(3, 0)}}}, "the table of part 0 is 3, not from 0 to 2"},
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 3)}}}, "the partition of part 0 is 3, not from 0 to 2"},
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 1<<32-1)}}}, "the partition of part 0 is 4294967295"},
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(1, 0)}}}, "the table of part 1 is 1, not 0"},
@@ -89,6 +91,52 @@ var pulls = []attempt{
 	{lane0, worker, rows(func(p *wire.RowsPart) { p.Values = p.Values[:2] }), "the number of values of part 0 is 2, not 4"},
 	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref = ref(7, 0) }), "the table of part 0 is 7"},
 	{lane0, worker, rows(func(p *wire.RowsPart) { p.Rows = []uint32{1, 1 << 31} }), "a row of part 0 is 2147483648"},
+}
+
+// chunk is a push of keys of table k.
+func chunk(values int, keys ...bellows.Key) *wire.Push {
+	return &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(2, 0), Keys: keys, Values: make([]float32, values)}}}
+}
+
+// pullKeys asks for keys of table k.
+func pullKeys(keys ...bellows.Key) *wire.Pull {
+	return &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0), Keys: keys}}}
+}
+
+var sparse = []attempt{
+	{worker, lane0, pullKeys(3, 1<<63), ""},
+	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10)...), ""},
+	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10+1)...), "the number of values asked for up to of part 0 is 16777280, not from 0 to 16777216"},
+	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0)}}}, "the list of part 0 is of numbers, not of keys as those of table k"},
+	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0), Keys: []bellows.Key{1}}}}, "the list of part 0 is of keys, not of numbers as those of table w"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 128) }), ""},
+	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 129) }), "beyond whole rows of part 0 is 1, not 0"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref = ref(2, 0) }), "the number of rows of part 0 is 2, not from 0 to 0"},
+	{worker, lane0, chunk(128, 1<<63, 5), ""},
+	{worker, lane0, chunk(127, 1<<63, 5), "the number of values of part 0 is 127, not 128"},
+	{worker, lane0, chunk(64*138, make([]bellows.Key, 138)...), "the number of keys of part 0 is 138, not from 0 to 137"},
+	{worker, lane0, push(func(m *wire.Push) { m.Chunks[0].Pair = pair(2, 0) }), "the list of part 0 is of numbers, not of keys"},
+	{worker, lane0, push(func(m *wire.Push) { m.Chunks[0].Keys, m.Chunks[0].Rows = []bellows.Key{1, 2}, nil }), "the list of part 0 is of keys, not of numbers"},
+	{worker, lane0, push(func(m *wire.Push) { m.Leases[1].Pair = pair(2, 0) }), "the number of values of part 1 is 2, not 0"},
+	{worker, lane0, &wire.Acquire{Pair: pair(2, 0)}, "the table is k, which is sparse, not one whose partitions are leased"},
+}
+
+// TestKeysBelongToTheirPartition sends each of some keys to each of three partitions.
+func TestKeysBelongToTheirPartition(t *testing.T) {
+	t.Parallel()
+	s := []table.Schema{{Name: "k", Sparse: true, Rows: 9, Width: 1, Partitions: 3}}
+	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	for k := range bellows.Key(30) {
+		for p := range bellows.PartitionID(3) {
+			m := &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}
+			c := attempt{worker, lane0, m, ""}
+			err := g.Message(header(t, c), wire.Envelope{From: worker, To: lane0, Message: m})
+			if there := s[0].Cut().FindKey(k); (err == nil) != (there == p) {
+				t.Errorf("key %d of partition %d, sent to %d: %v", k, there, p, err)
+			}
+		}
+	}
 }
 
 var leases = []attempt{
@@ -174,7 +222,7 @@ var control = []attempt{
 	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 2, Seq: 1}), "the flush's client of part 0 is 2"},
 	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 1}), "the flush's number of part 0 is 0"},
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: 3}, ""},
-	{controller, lane1, &wire.Staleness{Table: 2, Clocks: 3}, "the table is 2"},
+	{controller, lane1, &wire.Staleness{Table: 3, Clocks: 3}, "the table is 3"},
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: -3}, "the staleness is -3"},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1}}, ""},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1, 2}}, "the node gone of part 1 is 2"},
@@ -186,7 +234,7 @@ var control = []attempt{
 // its value and what it may be.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]attempt{pulls, leases, pushes, control} {
+	for _, list := range [][]attempt{pulls, sparse, leases, pushes, control} {
 		for _, c := range list {
 			h := header(t, c)
 			err := newGuard(c.to.Node).Message(h, wire.Envelope{From: c.from, To: c.to, Message: c.message})

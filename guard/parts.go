@@ -96,6 +96,50 @@ func (g *Guard) content(at int, p bellows.PartitionRef, rows []uint32, values []
 	return exactly("the number of values", at, int64(len(values)), int64(n*width))
 }
 
+// way is rows that are named as those of their table are: by numbers, or by keys.
+func (g *Guard) way(at int, p bellows.PartitionRef, keys []bellows.Key) *breach {
+	s := &g.cfg.Tables[p.Table]
+	if s.Sparse == (keys != nil) {
+		return nil
+	}
+	names := map[bool]string{false: "numbers", true: "keys"}
+	return &breach{"the list", at, "of " + names[!s.Sparse], "of " + names[s.Sparse] + " as those of table " + s.Name}
+}
+
+// answerMax is how many values an answer to keys may have: what a frame carries.
+const answerMax = 16 << 20
+
+// chunk is rows of a partition with their deltas. Keys are no more than the partition may have, and its own.
+func (g *Guard) chunk(at int, c *wire.Chunk) *breach {
+	if b := g.way(at, c.Ref, c.Keys); b != nil {
+		return b
+	}
+	if c.Keys == nil {
+		return g.content(at, c.Ref, c.Rows, c.Values, false)
+	}
+	cut := g.cfg.Route.Cut(c.Ref.Table)
+	if b := within("the number of keys", at, int64(len(c.Keys)), 0, int64(cut.Most())); b != nil {
+		return b
+	}
+	for _, k := range c.Keys {
+		if p := cut.FindKey(k); p != c.Ref.Partition {
+			return &breach{fmt.Sprintf("the partition of key %d", k), at, fmt.Sprint(p), fmt.Sprint(c.Ref.Partition)}
+		}
+	}
+	return exactly("the number of values", at, int64(len(c.Values)), int64(len(c.Keys)*g.cfg.Tables[c.Ref.Table].Width))
+}
+
+// leasable is a partition that the job has and that can be leased.
+func (g *Guard) leasable(p bellows.PartitionRef) *breach {
+	if b := g.ref("the partition", -1, p); b != nil {
+		return b
+	}
+	if s := &g.cfg.Tables[p.Table]; s.Sparse {
+		return &breach{"the table", -1, s.Name + ", which is sparse", "one whose partitions are leased"}
+	}
+	return nil
+}
+
 // slab is a whole partition that the lane holds.
 func (g *Guard) slab(lane wire.Address, field string, at int, p bellows.PartitionRef, values []float32) *breach {
 	if b := g.owned(lane, field, at, p); b != nil {
@@ -141,8 +185,10 @@ func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *bre
 	return exactly("the split's node", at, int64(g.cfg.Route.Node(u.Split)), int64(node))
 }
 
-// pull is of one table, and its partitions ascend: so an answer is never larger than the table.
+// pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
+// it is not larger than a frame.
 func (g *Guard) pull(m *wire.Pull) *breach {
+	values := 0 // of keys
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if b := g.ref("the partition", i, p.Ref); b != nil {
@@ -156,9 +202,15 @@ func (g *Guard) pull(m *wire.Pull) *breach {
 				return b
 			}
 		}
-		all, _ := g.size(p.Ref)
+		if b := g.way(i, p.Ref, p.Keys); b != nil {
+			return b
+		}
+		all, width := g.size(p.Ref)
 		if b := list(i, p.Rows, all, true); b != nil {
 			return b
+		}
+		if values += len(p.Keys) * width; values > answerMax {
+			return outside("the number of values asked for up to", i, int64(values), 0, answerMax)
 		}
 	}
 	return nil
@@ -169,6 +221,13 @@ func (g *Guard) rows(lane wire.Address, m *wire.Rows) *breach {
 		p := &m.Parts[i]
 		if b := g.owned(lane, "the partition", i, p.Ref); b != nil {
 			return b
+		}
+		if g.cfg.Tables[p.Ref.Table].Sparse && p.Rows == nil { // as many as the client has asked for, which knows
+			_, width := g.size(p.Ref)
+			if b := exactly("the number of values beyond whole rows", i, int64(len(p.Values)%width), 0); b != nil {
+				return b
+			}
+			continue
 		}
 		if b := g.content(i, p.Ref, p.Rows, p.Values, true); b != nil {
 			return b
@@ -189,7 +248,7 @@ func (g *Guard) push(client wire.Address, m *wire.Push) *breach {
 		if b := within("the first split", i, int64(c.Subtree.Index)<<c.Subtree.Level, 0, int64(g.cfg.Route.Splits()-1)); b != nil {
 			return b
 		}
-		if b := g.content(i, c.Ref, c.Rows, c.Values, false); b != nil {
+		if b := g.chunk(i, c); b != nil {
 			return b
 		}
 	}

@@ -20,15 +20,30 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"bellows"
 )
 
-// Tensor is one named array of a model, row-major. Exactly one of Floats and Counts is set; a
-// tensor without values may leave both nil and is stored as floats.
+// Tensor is one named array of a model, row-major. Exactly one of Floats, Counts and Keys is set; a
+// tensor without values may leave all nil and is stored as floats. A sparse table is two tensors: its
+// keys, ascending, and its rows in their order.
 type Tensor struct {
 	Name   string
 	Shape  []int
 	Floats []float32
 	Counts []int32
+	Keys   []bellows.Key
+}
+
+// DType is the type of the tensor's values, as safetensors names it: F32, I32 or U64.
+func (t *Tensor) DType() string {
+	switch {
+	case t.Keys != nil:
+		return "U64"
+	case t.Counts != nil:
+		return "I32"
+	}
+	return "F32"
 }
 
 // IDs is a list of names that a tensor's dimension refers to: line i of File names index i.

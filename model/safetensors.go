@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"bellows"
 )
 
 // The safetensors format (huggingface/safetensors, README "Format"): eight bytes with the length N
@@ -22,6 +24,7 @@ const (
 	dimensionsMax  = 8
 	nameBytesMax   = 1 << 10
 	valueBytes     = 4 // F32 and I32 alike
+	keyBytes       = 8 // U64
 	chunkBytes     = 1 << 18
 )
 
@@ -43,11 +46,8 @@ func layout(tensors []Tensor) ([]entry, error) {
 	var at int64
 	for i := range tensors {
 		t := &tensors[i]
-		e := entry{name: t.Name, DType: "F32", Shape: t.Shape}
-		n := len(t.Floats)
-		if t.Counts != nil {
-			e.DType, n = "I32", len(t.Counts)
-		}
+		e := entry{name: t.Name, DType: t.DType(), Shape: t.Shape}
+		n := len(t.Floats) + len(t.Counts) + len(t.Keys)
 		if e.Shape == nil {
 			e.Shape = []int{}
 		}
@@ -57,17 +57,25 @@ func layout(tensors []Tensor) ([]entry, error) {
 			return nil, err
 		case seen[t.Name]:
 			return nil, fmt.Errorf("tensor %q is there twice", t.Name)
-		case t.Floats != nil && t.Counts != nil:
-			return nil, fmt.Errorf("tensor %q has floats and counts", t.Name)
+		case t.Floats != nil && t.Counts != nil || t.Keys != nil && (t.Floats != nil || t.Counts != nil):
+			return nil, fmt.Errorf("tensor %q has two of floats, counts and keys", t.Name)
 		case values != int64(n):
 			return nil, fmt.Errorf("tensor %q of shape %v has %d values, not %d", t.Name, t.Shape, n, values)
 		}
 		seen[t.Name] = true
-		e.Offsets = [2]int64{at, at + values*valueBytes}
+		e.Offsets = [2]int64{at, at + values*e.bytes()}
 		at = e.Offsets[1]
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// bytes is how many a value takes.
+func (e *entry) bytes() int64 {
+	if e.DType == "U64" {
+		return keyBytes
+	}
+	return valueBytes
 }
 
 // values is the number of values that the entry's shape holds, with its name and shape checked.
@@ -80,7 +88,7 @@ func (e *entry) values() (int64, error) {
 	}
 	n := int64(1)
 	for _, d := range e.Shape {
-		if d < 0 || d > math.MaxInt32 || n > math.MaxInt64/valueBytes/max(1, int64(d)) {
+		if d < 0 || d > math.MaxInt32 || n > math.MaxInt64/keyBytes/max(1, int64(d)) {
 			return 0, fmt.Errorf("tensor %q has the impossible shape %v", e.name, e.Shape)
 		}
 		n *= int64(d)
@@ -143,6 +151,15 @@ func writeValues(w io.Writer, t *Tensor, buf []byte) error {
 		buf = buf[:0]
 		for _, v := range part {
 			buf = binary.LittleEndian.AppendUint32(buf, uint32(v))
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(t.Keys, chunkBytes/keyBytes) {
+		buf = buf[:0]
+		for _, k := range part {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(k))
 		}
 		if _, err := w.Write(buf); err != nil {
 			return err
@@ -248,9 +265,9 @@ func parseEntry(dec *json.Decoder, name string) (entry, error) {
 	switch {
 	case err != nil:
 		return e, err
-	case e.DType != "F32" && e.DType != "I32":
-		return e, fmt.Errorf("tensor %q has dtype %.20q; F32 and I32 are read", name, e.DType)
-	case e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != values*valueBytes:
+	case e.DType != "F32" && e.DType != "I32" && e.DType != "U64":
+		return e, fmt.Errorf("tensor %q has dtype %.20q; F32, I32 and U64 are read", name, e.DType)
+	case e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != values*e.bytes():
 		return e, fmt.Errorf("tensor %q of shape %v has data_offsets %v", name, e.Shape, e.Offsets)
 	}
 	return e, nil
@@ -279,27 +296,43 @@ func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
 	buf := make([]byte, chunkBytes)
 	for _, e := range entries {
 		t := Tensor{Name: e.name, Shape: e.Shape}
-		n := int((e.Offsets[1] - e.Offsets[0]) / valueBytes)
-		if e.DType == "I32" {
-			t.Counts = make([]int32, n)
-		} else {
-			t.Floats = make([]float32, n)
+		bytes := int(e.Offsets[1] - e.Offsets[0])
+		switch n := bytes / int(e.bytes()); e.DType {
+		case "I32":
+			t.Counts = make([]int32, 0, n)
+		case "U64":
+			t.Keys = make([]bellows.Key, 0, n)
+		default:
+			t.Floats = make([]float32, 0, n)
 		}
-		for done := 0; done < n; {
-			part := buf[:min(len(buf), (n-done)*valueBytes)]
+		for bytes > 0 {
+			part := buf[:min(len(buf), bytes)]
 			if _, err := io.ReadFull(r, part); err != nil {
 				return nil, fmt.Errorf("the data of tensor %q: %w", e.name, err)
 			}
-			for i := 0; i < len(part); i, done = i+valueBytes, done+1 {
-				bits := binary.LittleEndian.Uint32(part[i:])
-				if t.Counts != nil {
-					t.Counts[done] = int32(bits)
-				} else {
-					t.Floats[done] = math.Float32frombits(bits)
-				}
-			}
+			t.take(part)
+			bytes -= len(part)
 		}
 		tensors = append(tensors, t)
 	}
 	return tensors, nil
+}
+
+// take appends the values of a part of the tensor's data, whole ones.
+func (t *Tensor) take(part []byte) {
+	order := binary.LittleEndian
+	switch {
+	case t.Keys != nil:
+		for ; len(part) > 0; part = part[keyBytes:] {
+			t.Keys = append(t.Keys, bellows.Key(order.Uint64(part)))
+		}
+	case t.Counts != nil:
+		for ; len(part) > 0; part = part[valueBytes:] {
+			t.Counts = append(t.Counts, int32(order.Uint32(part)))
+		}
+	default:
+		for ; len(part) > 0; part = part[valueBytes:] {
+			t.Floats = append(t.Floats, math.Float32frombits(order.Uint32(part)))
+		}
+	}
 }

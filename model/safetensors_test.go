@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"bellows"
 )
 
 // stream is a safetensors file of that header and that many bytes of data.
@@ -32,7 +35,8 @@ func TestReadTensorsRefuses(t *testing.T) {
 		{"negative", `{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}`, 0, "impossible shape [-1]"},
 		{"overflow", `{"a":{"dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,8]}}`, 8, "impossible shape"},
 		{"huge", `{"a":{"dtype":"F32","shape":[2147483647,1000],"data_offsets":[0,8589934588000]}}`, 8, "take 8589934588000 bytes"},
-		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8, `dtype "BF16"; F32 and I32 are read`},
+		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8, `dtype "BF16"; F32, I32 and U64 are read`},
+		{"keys of four bytes", `{"a":{"dtype":"U64","shape":[2],"data_offsets":[0,8]}}`, 8, "has data_offsets [0 8]"},
 		{"unknown field", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"code":"x"}}`, 8, `unknown field "code"`},
 		{"no offsets", `{"a":{"dtype":"F32","shape":[2]}}`, 8, "lacks its dtype, shape or data_offsets"},
 		{"three offsets", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}}`, 8, "lacks its dtype, shape or data_offsets"},
@@ -82,6 +86,34 @@ func TestForeignWriters(t *testing.T) {
 	}
 }
 
+// TestKeysComeBack writes a sparse table, with more keys than are read at once.
+func TestKeysComeBack(t *testing.T) {
+	t.Parallel()
+	keys := make([]bellows.Key, chunkBytes/keyBytes+3)
+	for i := range keys {
+		keys[i] = bellows.Key(i) << 40
+	}
+	keys[len(keys)-1] = 1<<64 - 1
+	var b bytes.Buffer
+	if err := writeTensors(&b, []Tensor{{Name: "keys", Shape: []int{len(keys)}, Keys: keys},
+		{Name: "none", Shape: []int{0}, Keys: []bellows.Key{}}}); err != nil {
+		t.Fatal(err)
+	}
+	tensors, err := readTensors(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range tensors {
+		if want := map[string][]bellows.Key{"keys": keys, "none": {}}[got.Name]; !slices.Equal(got.Keys, want) || got.Keys == nil {
+			t.Errorf("tensor %s has %d keys, not %d", got.Name, len(got.Keys), len(want))
+		}
+	}
+	both := []Tensor{{Name: "a", Shape: []int{1}, Keys: keys[:1], Counts: []int32{1}}}
+	if err := writeTensors(&b, both); err == nil {
+		t.Error("a tensor of keys and counts was written")
+	}
+}
+
 // TestDataIsAligned keeps the data mappable.
 func TestDataIsAligned(t *testing.T) {
 	t.Parallel()
@@ -104,6 +136,7 @@ func FuzzReadTensors(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add(stream(`{}`, 0))
+	f.Add(stream(`{"a":{"dtype":"U64","shape":[2],"data_offsets":[0,16]}}`, 16))
 	f.Add(stream(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"I32","shape":[],"data_offsets":[8,12]}}`, 12))
 	f.Add(stream(`{"a":{"dtype":"F32","shape":[2147483647,4],"data_offsets":[0,34359738352]}}`, 4))
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"bellows"
@@ -88,5 +89,40 @@ type clockTask struct{ delta []float32 }
 func (e clockTask) RunTask(t *train.Task) error {
 	t.PullRange(0, 0, 785)
 	t.PushRange(0, 0, e.delta)
+	return nil
+}
+
+// BenchmarkClockKeys is BenchmarkClock on a sparse table: every split reads and updates all 785 rows of ten
+// values by their keys.
+func BenchmarkClockKeys(b *testing.B) {
+	b.ReportAllocs()
+	job := train.Job{
+		Tables: []table.Schema{{Name: "w", Sparse: true, Rows: 785, Width: 10, Partitions: 2}},
+		Splits: 8,
+		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
+		Driver: &strata{splits: 8, clocks: b.N},
+	}
+	list := make([]bellows.Key, 785)
+	for i := range list {
+		list[i] = bellows.Key(i) << 50
+	}
+	slices.Sort(list)
+	delta := make([]float32, 7850)
+	job.NewExecutor = func(bellows.SplitID) (train.Executor, error) {
+		return &keysTask{list, delta, make([]float32, 7850)}, nil
+	}
+	if _, err := node.Train(context.Background(), job, node.Options{Slots: 2}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+type keysTask struct {
+	list        []bellows.Key
+	delta, seen []float32
+}
+
+func (e *keysTask) RunTask(t *train.Task) error {
+	t.PullKeys(0, e.list, e.seen)
+	t.PushKeys(0, e.list, e.delta)
 	return nil
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +46,9 @@ func (g *gathering) take(from wire.Address, m *wire.Slab) error {
 		list = g.kept
 	}
 	im := &list[g.process.route.Number(m.Ref)]
+	if m.Keys != nil {
+		return g.takeKeys(from, m, im)
+	}
 	array := &im.Values
 	if m.Slot > 0 {
 		for len(im.Slots) < int(m.Slot) {
@@ -52,21 +56,43 @@ func (g *gathering) take(from wire.Address, m *wire.Slab) error {
 		}
 		array = &im.Slots[m.Slot-1]
 	}
-	if have, all := len(*array)+len(m.Values), g.process.sizeOf(m.Ref, int(m.Slot)); have > all {
+	if have, all := len(*array)+len(m.Values), g.process.sizeOf(m.Ref, im, int(m.Slot)); have > all {
 		return fmt.Errorf("%v sent %d values of %v, slot %d, which has %d", from, have, m.Ref, m.Slot, all)
 	}
 	*array = append(*array, m.Values...)
 	return nil
 }
 
-// sizeOf is how many values a partition has: in its rows, or in a slot from 1 of its table's rule.
-func (p *process) sizeOf(ref bellows.PartitionRef, slot int) int {
+// takeKeys adds keys to the state of a partition: of a sparse table, ascending, before their rows.
+func (g *gathering) takeKeys(from wire.Address, m *wire.Slab, im *store.Image) error {
+	cut, n := g.process.route.Cut(m.Ref.Table), len(im.Keys)
+	switch {
+	case !g.process.job.Tables[m.Ref.Table].Sparse || len(im.Values) > 0:
+		return fmt.Errorf("%v sent keys of %v, which has none, or after its rows", from, m.Ref)
+	case n+len(m.Keys) > cut.Most():
+		return fmt.Errorf("%v sent %d keys of %v, which has at most %d", from, n+len(m.Keys), m.Ref, cut.Most())
+	}
+	im.Keys = append(slices.Grow(im.Keys, 1), m.Keys...) // not nil, though there be none
+	for i, k := range im.Keys[n:] {
+		if n+i > 0 && k <= im.Keys[n+i-1] || cut.FindKey(k) != m.Ref.Partition {
+			return fmt.Errorf("%v sent the key %d of %v, which is not behind the one before or not of that partition", from, k, m.Ref)
+		}
+	}
+	return nil
+}
+
+// has reports whether anything has come of a partition's image.
+func has(im *store.Image) bool { return im.Values != nil || im.Keys != nil }
+
+// sizeOf is how many values a partition has: in its rows, or in a slot from 1 of its table's rule. The rows of a sparse
+// table are those whose keys have come.
+func (p *process) sizeOf(ref bellows.PartitionRef, im *store.Image, slot int) int {
 	first, end := p.route.Cut(ref.Table).Rows(ref.Partition)
 	width := p.job.Tables[ref.Table].Width
 	if slot > 0 {
 		width = p.slots[ref.Table][slot-1]
 	}
-	return int(end-first) * width
+	return (int(end-first) + len(im.Keys)) * width
 }
 
 // end takes a lane's word that it has sent all, and looks whether it has. An error is a breach.
@@ -94,7 +120,7 @@ func (g *gathering) complete(lane wire.Address) error {
 		}
 		n := g.process.route.Number(ref)
 		kept, live := &g.kept[n], &g.live[n]
-		if kept.Values != nil && !g.process.fits(ref, kept, g.whole) || (kept.Values == nil || g.whole) && !g.process.fits(ref, live, g.whole) {
+		if has(kept) && !g.process.fits(ref, kept, g.whole) || (!has(kept) || g.whole) && !g.process.fits(ref, live, g.whole) {
 			return fmt.Errorf("%v ended before it had sent all of %v", lane, ref)
 		}
 	}
@@ -103,11 +129,14 @@ func (g *gathering) complete(lane wire.Address) error {
 
 // fits reports whether an image has all values of a partition, and of its slots where it is the whole state.
 func (p *process) fits(ref bellows.PartitionRef, im *store.Image, whole bool) bool {
-	if len(im.Values) != p.sizeOf(ref, 0) || whole && len(im.Slots) != len(p.slots[ref.Table]) {
+	if p.job.Tables[ref.Table].Sparse && im.Keys == nil {
+		return false
+	}
+	if len(im.Values) != p.sizeOf(ref, im, 0) || whole && len(im.Slots) != len(p.slots[ref.Table]) {
 		return false
 	}
 	for i := range im.Slots {
-		if len(im.Slots[i]) != p.sizeOf(ref, i+1) {
+		if len(im.Slots[i]) != p.sizeOf(ref, im, i+1) {
 			return false
 		}
 	}
@@ -130,18 +159,39 @@ func (g *gathering) finish() {
 	}
 }
 
-// tables are the values of all tables, as kept or as they ended.
-func (g *gathering) tables() [][]float32 {
-	tables := make([][]float32, len(g.process.job.Tables))
+// tables are the values of all tables, as kept or as they ended, and of sparse ones the keys.
+func (g *gathering) tables() (tables [][]float32, list [][]bellows.Key) {
+	n := len(g.process.job.Tables)
+	tables, list = make([][]float32, n), make([][]bellows.Key, n)
 	for ref := range g.process.partitions() {
 		n := g.process.route.Number(ref)
 		im := &g.kept[n]
-		if im.Values == nil {
+		if !has(im) {
 			im = &g.live[n]
 		}
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
+		list[ref.Table] = append(list[ref.Table], im.Keys...)
 	}
-	return tables
+	for t := range tables {
+		if s := &g.process.job.Tables[t]; s.Sparse {
+			list[t], tables[t] = byKey(list[t], tables[t], s.Width)
+		}
+	}
+	return tables, list
+}
+
+// byKey sorts rows by their keys, which differ.
+func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []float32) {
+	order := make([]uint32, len(list))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(list[a], list[b]) })
+	sorted, rows := make([]bellows.Key, 0, len(list)), make([]float32, 0, len(values))
+	for _, i := range order {
+		sorted, rows = append(sorted, list[i]), append(rows, values[int(i)*width:(int(i)+1)*width]...)
+	}
+	return sorted, rows
 }
 
 // image is what a run that was interrupted needs to go on.
@@ -151,7 +201,7 @@ func (g *gathering) image(s coord.State) *train.Image {
 	for ref := range g.process.partitions() {
 		i := g.process.route.Number(ref)
 		im.Tables[ref.Table] = append(im.Tables[ref.Table], g.live[i])
-		if g.kept[i].Values != nil {
+		if has(&g.kept[i]) {
 			if im.Kept == nil {
 				im.Kept = make([][]store.Image, n)
 			}
@@ -258,11 +308,20 @@ func (p *process) answer(l *server.Lane, e wire.Envelope, whole bool, out *wire.
 	out.Send(e.To, e.From, end)
 }
 
-// slabMost is how many values go into one Slab.
+// slabMost is how many values, or half as many keys, go into one Slab.
 const slabMost = 4 << 20
 
 // sendImage sends an image, its slots only as part of the whole.
 func sendImage(head wire.Slab, im *store.Image, whole bool, e wire.Envelope, out *wire.Outbox) {
+	for keys := im.Keys; im.Keys != nil; {
+		m := head
+		n := min(len(keys), slabMost/2)
+		m.Keys, keys = keys[:n:n], keys[n:]
+		out.Send(e.To, e.From, &m)
+		if len(keys) == 0 {
+			break
+		}
+	}
 	arrays := [][]float32{im.Values}
 	if whole {
 		arrays = append(arrays, im.Slots...)

@@ -229,6 +229,6 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	if o.Interrupted {
 		r.Image = l.gathering.image(o.State)
 	}
-	r.Tables = l.gathering.tables()
+	r.Tables, r.Keys = l.gathering.tables()
 	return r, nil
 }

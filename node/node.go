@@ -55,8 +55,9 @@ type Spent struct {
 
 // Result is what a job leaves.
 type Result struct {
-	Tables  [][]float32  // per table: rows x width, as kept or as they ended
-	Image   *train.Image // set if the job was interrupted: how to go on
+	Tables  [][]float32     // per table: rows x width, as kept or as they ended
+	Keys    [][]bellows.Key // per sparse table: the keys of its rows, ascending, as the rows are
+	Image   *train.Image    // set if the job was interrupted: how to go on
 	Audit   Audit
 	Commits bellows.CommitNumber
 	Trained time.Duration // while a task that visits items was out

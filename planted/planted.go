@@ -66,6 +66,9 @@ const (
 	SlotsNotSaved           // store: an image lacks the memory of the rule
 	EndNotPassedOn          // client: lanes are not told that nothing more comes
 	SilentAfterEnd          // client: no sign of life is given while the job ends
+	ReservedSaved           // store: an image has rows whose updates never committed
+	UntouchedZero           // store: a key that no update has touched reads as zeros, not as its start
+	KeysUnchecked           // client: rows are taken to be in the cache although some of their keys are not
 	Bugs                    // the number of bugs, None included
 )
 
@@ -127,6 +130,9 @@ var names = [Bugs]string{
 	"slots-not-saved",
 	"end-not-passed-on",
 	"silent-after-end",
+	"reserved-saved",
+	"untouched-zero",
+	"keys-unchecked",
 }
 
 func (b Bug) String() string { return names[b] }

@@ -13,7 +13,7 @@ import (
 )
 
 // imageMagic begins a resume image; its last byte is the version of the format.
-const imageMagic = "bellowsr\x02"
+const imageMagic = "bellowsr\x03"
 
 var order = binary.LittleEndian
 
@@ -49,12 +49,21 @@ func appendTables(b []byte, tables [][]store.Image) []byte {
 	for _, parts := range tables {
 		b = order.AppendUint32(b, uint32(len(parts)))
 		for i := range parts {
+			b = appendKeys(b, parts[i].Keys)
 			b = appendFloats(b, parts[i].Values)
 			b = order.AppendUint32(b, uint32(len(parts[i].Slots)))
 			for _, slot := range parts[i].Slots {
 				b = appendFloats(b, slot)
 			}
 		}
+	}
+	return b
+}
+
+func appendKeys(b []byte, list []bellows.Key) []byte {
+	b = order.AppendUint32(b, uint32(len(list)))
+	for _, k := range list {
+		b = order.AppendUint64(b, uint64(k))
 	}
 	return b
 }
@@ -161,9 +170,10 @@ func (d *decoder) peek(entryBytes int) int {
 func (d *decoder) tables() [][]store.Image {
 	var tables [][]store.Image
 	for range d.count(4) {
-		parts := make([]store.Image, 0, d.peek(8))
-		for range d.count(8) {
-			im := store.Image{Values: d.floats()}
+		parts := make([]store.Image, 0, d.peek(12))
+		for range d.count(12) {
+			im := store.Image{Keys: d.keys()}
+			im.Values = d.floats()
 			for range d.count(4) {
 				im.Slots = append(im.Slots, d.floats())
 			}
@@ -181,6 +191,19 @@ func (d *decoder) table() bellows.TableID {
 		d.fail(fmt.Sprintf("there is no table %d", n))
 	}
 	return bellows.TableID(n)
+}
+
+// keys are those of a sparse table, or nil.
+func (d *decoder) keys() []bellows.Key {
+	n := d.count(8)
+	if n == 0 {
+		return nil
+	}
+	list := make([]bellows.Key, n)
+	for i := range list {
+		list[i] = bellows.Key(d.long())
+	}
+	return list
 }
 
 func (d *decoder) floats() []float32 {

@@ -76,6 +76,7 @@ type flush struct {
 	bytes  int
 	number bellows.CommitNumber // 0: not recorded
 	open   int                  // chunks and lease ends not applied yet
+	rows   []uint32             // memory for the numbers of the rows that its keys name
 }
 
 type waiter struct {
@@ -207,7 +208,7 @@ func (l *Lane) part(p wire.Pair) (*part, error) {
 // takePush holds the parts of a flush, or says that it cannot yet, or never.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	if err := l.checkPush(m); err != nil {
-		out.Send(l.cfg.Self, from, &wire.Refused{Flush: m.Flush, Reason: err.Error()})
+		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
 	if l.knows(m.Flush) && !planted.On(planted.PushTwice) {
@@ -225,7 +226,12 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	l.arrived(m.Flush)
 	f := l.newFlush()
-	*f = flush{push: m, from: from, bytes: bytes, open: len(m.Chunks) + len(m.Leases)}
+	*f = flush{push: m, from: from, bytes: bytes, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
+	if err := l.reserve(f); err != nil {
+		l.counts.Dropped += pushRows(m, l)
+		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
+		return
+	}
 	l.held = append(l.held, f)
 	l.heldBytes += bytes
 	for i := range m.Leases {
@@ -309,7 +315,7 @@ func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 func pushBytes(m *wire.Push) int {
 	n := 0
 	for i := range m.Chunks {
-		n += 4 * (len(m.Chunks[i].Rows) + len(m.Chunks[i].Values))
+		n += 4*(len(m.Chunks[i].Rows)+len(m.Chunks[i].Values)) + 8*len(m.Chunks[i].Keys)
 	}
 	return n
 }
@@ -409,7 +415,7 @@ func (l *Lane) countApplied(f *flush, rows int, out *wire.Outbox) {
 func (l *Lane) closeFlush(f *flush, out *wire.Outbox) {
 	l.sendCommitted(f, false, out)
 	wire.Free(f.push)
-	*f = flush{}
+	*f = flush{rows: f.rows[:0]}
 	l.spare = append(l.spare, f)
 }
 
@@ -566,6 +572,9 @@ func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	p.image, p.kept = *im, true
+	if p.schema.Sparse && im.Keys == nil {
+		p.image.Keys = []bellows.Key{} // there were none
+	}
 }
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks.

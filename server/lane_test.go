@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata from what the code does")
 
 // script drives one lane and writes down all that it says. Two splits, one item each; table 0 is BSP,
-// table 1 async, both of four rows of one value in two partitions.
+// table 1 async, both of four rows of one value in two partitions; more are the test's.
 type script struct {
 	t    *testing.T
 	lane *server.Lane
@@ -32,11 +32,12 @@ var (
 	clients    = []wire.Address{{Node: 1}, {Node: 2}}
 )
 
-func newScript(t *testing.T, heldMax int) *script {
+func newScript(t *testing.T, heldMax int, more ...table.Schema) *script {
 	tables := []table.Schema{
 		{Name: "barrier", Rows: 4, Width: 1, Partitions: 2},
 		{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
 	}
+	tables = append(tables, more...)
 	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}), HeldBytesMax: heldMax,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})

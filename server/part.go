@@ -188,7 +188,7 @@ func (p *part) catchUp(l *Lane, out *wire.Outbox) {
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
 	p, err := l.part(m.Pair)
 	if err != nil {
-		out.Send(l.cfg.Self, from, &wire.Refused{Reason: err.Error()})
+		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
 		return
 	}
 	if len(p.queue) == parkedMax {

@@ -13,7 +13,7 @@ import (
 func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 	for i := range m.Parts {
 		if _, err := l.part(m.Parts[i].Pair); err != nil {
-			out.Send(l.cfg.Self, from, &wire.Refused{Reason: err.Error()})
+			out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
 			return
 		}
 	}
@@ -72,6 +72,10 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		}
 		to := a.Extend()
 		to.Ref, to.Commit, to.Complete, to.Rows = q.Ref, v.Commit, v.Clock, q.Rows
+		if q.Keys != nil {
+			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
+			continue
+		}
 		to.Values = p.store.Read(q.Rows, to.Values)
 		if q.Subscribe {
 			p.subscribe(slices.Index(l.cfg.Clients, r.from), q.Rows)

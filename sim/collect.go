@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/sim/internal/model"
 	"bellows/store"
 	"bellows/wire"
 )
@@ -16,7 +17,8 @@ type collection struct {
 	live   []store.Image // by route.Number
 	kept   []*store.Image
 	whole  bool
-	values int // that have come
+	values int                                   // that have come
+	keys   map[bellows.PartitionID][]bellows.Key // of words, before their rows; for look-ups only
 }
 
 // fail ends the collecting, or lets it not begin: somebody who may have a part of the state is lost.
@@ -33,7 +35,8 @@ func (w *world) collect() {
 		return
 	}
 	n := w.route.Partitions()
-	w.collecting = collection{open: len(w.lanes), live: make([]store.Image, n), kept: make([]*store.Image, n)}
+	w.collecting = collection{open: len(w.lanes), live: make([]store.Image, n), kept: make([]*store.Image, n),
+		keys: map[bellows.PartitionID][]bellows.Key{}}
 	for _, l := range w.lanes {
 		w.fx.Send(controllerAddress, l.address, &wire.Collect{Whole: w.outcome.Interrupted})
 	}
@@ -76,6 +79,9 @@ func (w *world) surrender(l *lane) {
 		}
 		n := w.route.Number(ref)
 		w.collecting.live[n], w.collecting.kept[n] = im, l.Kept(ref)
+		if im.Keys != nil {
+			out.Send(l.address, controllerAddress, &wire.Slab{Ref: ref, Keys: im.Keys})
+		}
 		out.Send(l.address, controllerAddress, &wire.Slab{Ref: ref, Values: im.Values})
 	}
 	out.Send(l.address, controllerAddress, end)
@@ -88,7 +94,14 @@ func (w *world) collected(batch []wire.Envelope) []wire.Envelope {
 		switch m := e.Message.(type) {
 		case *wire.Slab:
 			w.collecting.values += len(m.Values)
-			w.compare(e.From, m.Ref, m.Values, w.outcome.Commits)
+			switch {
+			case m.Keys != nil:
+				w.collecting.keys[m.Ref.Partition] = m.Keys
+			case m.Ref.Table == model.Words:
+				w.compareWords(e.From, m.Ref, &store.Image{Keys: w.collecting.keys[m.Ref.Partition], Values: m.Values}, w.outcome.Commits)
+			default:
+				w.compare(e.From, m.Ref, m.Values, w.outcome.Commits)
+			}
 		case *wire.Collected:
 			w.moved()
 			if m.Reason != "" {
@@ -154,7 +167,7 @@ func (w *world) checkStillKept(l *lane) {
 	}
 	for ref := range w.owned(l) {
 		was, is := w.before.kept[w.route.Number(ref)], l.Kept(ref)
-		if (was == nil) != (is == nil) || was != nil && !slices.Equal(was.Values, is.Values) {
+		if (was == nil) != (is == nil) || was != nil && !(slices.Equal(was.Keys, is.Keys) && slices.Equal(was.Values, is.Values)) {
 			w.violated("keep: %v has another image of %v than the life before has left", l.address, ref)
 		}
 	}

@@ -21,6 +21,7 @@
 //	link.go       the connections between two nodes
 //	internal/parcel, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
+//	words.go      the steps of tasks on the sparse table, and its checks
 //	driver.go     three ways to dispatch a job's clocks
 //	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -186,6 +187,10 @@ func (w *world) checkKept(l *lane) {
 			w.violated("keep: %v has no image of %v", l.address, ref)
 			return
 		}
+		if ref.Table == model.Words {
+			w.compareWords(l.address, ref, im, l.kept)
+			continue
+		}
 		w.compare(l.address, ref, im.Values, l.kept)
 	}
 }
@@ -214,6 +219,10 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
+		return
+	}
+	if ref.Table == model.Words {
+		w.compareWords(l.address, ref, &im, l.Applied())
 		return
 	}
 	w.compare(l.address, ref, im.Values, l.Applied())

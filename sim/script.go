@@ -50,6 +50,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		{readColumns(model.Counts), pushColumns(model.Counts), readColumns(model.Counts)},
 		{readColumns(model.Free), pushColumns(model.Free), readColumns(model.Free)},
 		{readState, pushState, readState},
+		{readWords, pushWords, readWords},
 	}
 	for i := range groups {
 		if w.Chance(300) {

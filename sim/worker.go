@@ -22,6 +22,8 @@ type worker struct {
 	scripts []*script                   // per split; nil: not here, or nothing runs
 	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
 	seen    [model.SplitsMax]watermarks // what each split's tasks have read
+
+	seenWords [model.SplitsMax][model.WordRows][model.SplitsMax]int32 // likewise
 }
 
 // unheld is a part of a flush that is on its way.

@@ -1,9 +1,11 @@
 // Package store holds the rows of one partition: one contiguous slab of values, and one per slot of
-// the table's rule, as wide as the rule says.
+// the table's rule, as wide as the rule says; or, where rows have keys, such slabs of equal size and an
+// index from keys to rows.
 //
 // The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
-// keep an image of it. The package does no locking and takes no decision: who may read or write, and
-// when, is the lane's business.
+// keep an image of it. Of a sparse table it reserves the rows of a chunk's keys first, which is where
+// memory is taken and refused, and applies by the numbers that it gets. The package does no locking and
+// takes no decision: who may read or write, and when, is the lane's business.
 package store
 
 import (
@@ -23,9 +25,11 @@ type Partition struct {
 	slots  [][]float32 // per slot: rows x its width
 	widths []int       // of the slots
 	row    [][]float32 // scratch: one row of each slot
+	sparse *sparse     // where rows have keys, in place of first, rows, values and slots
 }
 
-// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser.
+// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser: none
+// where rows have keys.
 func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
 	r, err := rule.For(s)
 	if err != nil {
@@ -39,19 +43,29 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	}
 	t.widths = r.Slots()
 	t.row = make([][]float32, len(t.widths))
+	if s.Sparse {
+		t.sparse = newSparse(s, cut)
+		return t, nil
+	}
 	for _, width := range t.widths {
 		t.slots = append(t.slots, make([]float32, n*width))
 	}
 	return t, nil
 }
 
-// Rows is the number of rows.
-func (t *Partition) Rows() int { return t.rows }
+// Rows is the number of rows; where they have keys, of those that an applied update has touched.
+func (t *Partition) Rows() int {
+	if t.sparse != nil {
+		return len(t.sparse.order) + len(t.sparse.fresh)
+	}
+	return t.rows
+}
 
-// Values is the slab itself, rows x width. Writing to it is an update in place.
+// Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update in
+// place.
 func (t *Partition) Values() []float32 { return t.values }
 
-// Read appends the named rows (nil: all), row after row.
+// Read appends the named rows (nil: all) of a dense table, row after row.
 func (t *Partition) Read(rows []uint32, to []float32) []float32 {
 	if rows == nil {
 		return append(to, t.values...)
@@ -63,8 +77,13 @@ func (t *Partition) Read(rows []uint32, to []float32) []float32 {
 	return to
 }
 
-// Apply runs the table's rule on the named rows (nil: all) with a delta row for each.
+// Apply runs the table's rule on the named rows (nil: all, of a dense table) with a delta row for each.
+// Rows that have keys are named as Reserve numbers them.
 func (t *Partition) Apply(rows []uint32, deltas []float32) {
+	if t.sparse != nil {
+		t.apply(rows, deltas)
+		return
+	}
 	if rows == nil {
 		t.rule.Apply(t.values, t.slots, deltas)
 		return
@@ -81,12 +100,17 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 
 // Image is a copy of a partition's state.
 type Image struct {
-	Values []float32
+	Keys   []bellows.Key // of a sparse table: those of the rows, ascending; else nil
+	Values []float32     // row after row
 	Slots  [][]float32
 }
 
 // Save copies the state into an image, reusing its memory where it fits.
 func (t *Partition) Save(to *Image) {
+	if t.sparse != nil {
+		t.save(to)
+		return
+	}
 	to.Values = append(to.Values[:0], t.values...)
 	if to.Slots == nil {
 		to.Slots = make([][]float32, len(t.slots))
@@ -99,8 +123,12 @@ func (t *Partition) Save(to *Image) {
 	}
 }
 
-// Load replaces the state by an image of the same shape.
+// Load replaces the state by an image of the same shape. An error has kind BadData, or Refused for more
+// rows than the table may have.
 func (t *Partition) Load(from *Image) error {
+	if t.sparse != nil {
+		return t.load(from)
+	}
 	if len(from.Values) != len(t.values) || len(from.Slots) != len(t.slots) {
 		return bellows.Errorf(bellows.BadData, "restore partition", "", "image holds %d values and %d slots; the partition has %d and %d",
 			len(from.Values), len(from.Slots), len(t.values), len(t.slots))

@@ -16,8 +16,8 @@ const (
 	Fixed                   // all values Low
 )
 
-// Init is the initial value of every row: a function of (Seed, row) alone, so that any node can
-// make any row, again, at any time.
+// Init is the initial value of every row: a function of (Seed, row) alone, or of (Seed, key), so that
+// any node can make any row, again, at any time.
 type Init struct {
 	Kind      InitKind
 	Seed      uint64
@@ -25,7 +25,12 @@ type Init struct {
 }
 
 // Fill writes the initial values of a row. len(values) is the table's width.
-func (in Init) Fill(row bellows.RowID, values []float32) {
+func (in Init) Fill(row bellows.RowID, values []float32) { in.fill(uint64(row), values) }
+
+// FillKey is Fill for the row of a key.
+func (in Init) FillKey(key bellows.Key, values []float32) { in.fill(uint64(key), values) }
+
+func (in Init) fill(row uint64, values []float32) {
 	switch in.Kind {
 	case Zero:
 		clear(values)
@@ -50,8 +55,8 @@ func (in Init) Fill(row bellows.RowID, values []float32) {
 // splitMix is SplitMix64 (Steele, Lea, Flood 2014): a full-period stream from any start.
 type splitMix uint64
 
-func stream(seed uint64, row bellows.RowID) *splitMix {
-	s := splitMix(seed ^ (uint64(row)+1)*0x9e3779b97f4a7c15)
+func stream(seed, row uint64) *splitMix {
+	s := splitMix(seed ^ (row+1)*0x9e3779b97f4a7c15)
 	s.next()
 	return &s
 }

@@ -2,7 +2,9 @@
 // are cut into partitions.
 //
 // A job declares its tables once, as Schemas; Validate checks them and Cut fixes the partitions,
-// which never change afterwards. The package holds no state: rows live in package store.
+// which never change afterwards. A dense table has rows 0 to Rows-1 from the start, in partitions of
+// consecutive ones. A sparse table has a row for each 64-bit key that a committed update has touched, in
+// the partition that the key's hash says. The package holds no state: rows live in package store.
 package table
 
 import (
@@ -12,6 +14,7 @@ import (
 	"sort"
 
 	"bellows"
+	"bellows/keys"
 )
 
 // DType is the type of a table's values. Every value takes four bytes.
@@ -74,15 +77,21 @@ type Rule struct {
 
 // Schema is the declaration of one table.
 type Schema struct {
-	Name        string
-	Rows        int // number of rows, ids 0..Rows-1
+	Name string
+	// Sparse names rows by 64-bit keys instead of ids. A row is there from the first committed update of
+	// its key on; one that is read before is the initialiser's and takes no memory.
+	Sparse bool
+	// Rows is the number of rows, ids 0..Rows-1. Of a sparse table it is the most that it is meant to get,
+	// the bound of its memory: Cut.Most says what each partition takes. An update beyond is refused and
+	// ends the job.
+	Rows        int
 	Width       int // values per row
 	DType       DType
 	Init        Init
 	Rule        Rule // zero: add
 	Consistency Consistency
 	// Partitions is the number of partitions; 0 lets Cut choose. Bounds, if given, fixes the
-	// partitions instead: partition p holds rows [Bounds[p], Bounds[p+1]).
+	// partitions of a dense table instead: partition p holds rows [Bounds[p], Bounds[p+1]).
 	Partitions int
 	Bounds     []bellows.RowID
 }
@@ -115,6 +124,9 @@ func (s *Schema) Validate() error {
 }
 
 func (s *Schema) validateBounds(bad func(string, ...any) error) error {
+	if s.Sparse && s.Bounds != nil {
+		return bad("bounds divide consecutive rows; keys are divided by their hash, so give the number of partitions")
+	}
 	if s.Bounds == nil {
 		if s.Partitions < 0 || s.Partitions > s.Rows {
 			return bad("%d partitions for %d rows", s.Partitions, s.Rows)
@@ -128,33 +140,49 @@ func (s *Schema) validateBounds(bad func(string, ...any) error) error {
 	return nil
 }
 
-// Cut is the fixed division of a table's rows into partitions of consecutive rows.
-type Cut struct{ bounds []bellows.RowID }
+// Cut is the fixed division of a table's rows into partitions: of consecutive rows, or of keys by their
+// hash.
+type Cut struct {
+	bounds []bellows.RowID // zeros where rows have keys
+	most   int             // see Most
+}
 
 // Cut divides the table. Bounds rule; else Partitions equal parts; else as many parts as leave each
 // at least 64 KiB, at most 64.
 func (s *Schema) Cut() Cut {
 	if s.Bounds != nil {
-		return Cut{slices.Clone(s.Bounds)}
+		return Cut{bounds: slices.Clone(s.Bounds)}
 	}
 	n := s.Partitions
 	if n == 0 {
 		n = min(partitionsDefault, s.Rows, max(1, s.Rows*s.Width*4/partitionBytesMin))
 	}
 	b := make([]bellows.RowID, n+1)
+	if s.Sparse {
+		share := (s.Rows + n - 1) / n
+		return Cut{b, share + share/8 + unevenMin}
+	}
 	for i := range b {
 		b[i] = bellows.RowID(s.Rows * i / n)
 	}
-	return Cut{b}
+	return Cut{bounds: b}
 }
+
+// unevenMin and an eighth of its share are what a partition may have beyond its share: hashes spread keys
+// within six deviations of it.
+const unevenMin = 128
 
 // Len is the number of partitions.
 func (c Cut) Len() int { return len(c.bounds) - 1 }
 
-// Rows is the interval of rows [first, end) that partition p holds.
+// Rows is the interval of rows [first, end) that partition p holds; it is empty where rows have keys.
 func (c Cut) Rows(p bellows.PartitionID) (first, end bellows.RowID) {
 	return c.bounds[p], c.bounds[p+1]
 }
+
+// Most is how many rows a partition of a sparse table may get: its share of Schema.Rows, an eighth of
+// that and 128 more, so that a table is not refused below Rows because its keys spread unevenly.
+func (c Cut) Most() int { return c.most }
 
 // Find is the partition that holds the row.
 func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
@@ -164,3 +192,6 @@ func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
 	i := sort.Search(len(c.bounds), func(i int) bool { return c.bounds[i] > row })
 	return bellows.PartitionID(i - 1)
 }
+
+// FindKey is the partition that holds the row of the key.
+func (c Cut) FindKey(key bellows.Key) bellows.PartitionID { return keys.Partition(key, c.Len()) }

@@ -55,6 +55,41 @@ func TestPartitionsAreAtLeast64KiBWhereTheTableAllows(t *testing.T) {
 	}
 }
 
+// TestSparseCutTakesRowsKeys fills sparse tables up to Rows: every key has one partition, and none gets
+// more than Most.
+func TestSparseCutTakesRowsKeys(t *testing.T) {
+	for _, rows := range []int{1, 100, 5000, 200000} {
+		s := table.Schema{Name: "k", Sparse: true, Rows: rows, Width: 16}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		c := s.Cut()
+		load := make([]int, c.Len())
+		for i := range rows {
+			load[c.FindKey(bellows.Key(i)*0x10001)]++
+		}
+		for p, n := range load {
+			if first, end := c.Rows(bellows.PartitionID(p)); n > c.Most() || first != end {
+				t.Errorf("%d rows: partition %d has %d of at most %d keys, and rows [%d,%d)", rows, p, n, c.Most(), first, end)
+			}
+		}
+		if total := c.Most() * c.Len(); total > rows+rows/8+c.Len()*130 {
+			t.Errorf("%d rows: the partitions take %d", rows, total)
+		}
+	}
+}
+
+func TestAKeyStartsLikeTheRowOfItsNumber(t *testing.T) {
+	in := table.Init{Kind: table.Uniform, Seed: 3, Low: -1, High: 1}
+	row, key, far := make([]float32, 4), make([]float32, 4), make([]float32, 4)
+	in.Fill(12, row)
+	in.FillKey(12, key)
+	in.FillKey(12|1<<40, far)
+	if !slices.Equal(row, key) || slices.Equal(key, far) {
+		t.Errorf("row 12 starts at %v, key 12 at %v, a key with other upper bits at %v", row, key, far)
+	}
+}
+
 func TestValidateNamesWhatIsWrong(t *testing.T) {
 	for want, s := range map[string]table.Schema{
 		"needs a name":       {Rows: 1, Width: 1},
@@ -63,6 +98,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		"staleness -2":       {Name: "x", Rows: 1, Width: 1, Consistency: -2},
 		"not apply to count": {Name: "x", Rows: 1, Width: 1, DType: table.Int32, Rule: table.Rule{Name: "sgd"}},
 		"9 partitions for 3": {Name: "x", Rows: 3, Width: 1, Partitions: 9},
+		"divided by their h": {Name: "x", Sparse: true, Rows: 3, Width: 1, Bounds: []bellows.RowID{0, 3}},
 		"ascend from 0":      {Name: "x", Rows: 3, Width: 1, Bounds: []bellows.RowID{0, 2}},
 	} {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {

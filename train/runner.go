@@ -137,6 +137,23 @@ func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
 	return ok
 }
 
+func (r *Runner) readKeys(t *Task) bool {
+	fx := r.lock()
+	r.checkEnded(fx)
+	ok := r.client.ReadKeys(t.core, fx)
+	r.unlock(fx)
+	r.afterRead(t, ok)
+	return ok
+}
+
+func (r *Runner) prefetchKeys(t *Task) {
+	fx := r.lock()
+	r.checkEnded(fx)
+	r.client.PrefetchKeys(t.core, fx)
+	r.unlock(fx)
+	r.bus.Drain()
+}
+
 func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	fx := r.lock()
 	r.checkEnded(fx)

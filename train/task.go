@@ -28,6 +28,7 @@ type Task struct {
 	ready  chan struct{} // one token: try again
 	waited time.Duration
 	order  []bellows.RowID
+	one    [1]bellows.Key
 }
 
 // unwound is what stops a task whose job has ended.
@@ -110,6 +111,76 @@ func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	}
 }
 
+// PullKeys writes the rows of the keys of a sparse table, in the order given, to dst: len(list) x width
+// values. A key that no committed update has touched has the initialiser's row, and is not created. Keys
+// that ascend are found fastest.
+func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
+	w := t.checkSparse(tab)
+	if len(dst) != len(list)*w {
+		panic(fmt.Sprintf("train: room for %d values of %d keys, rows of %d", len(dst), len(list), w))
+	}
+	for len(list) > 0 {
+		n := min(len(list), max(1, pullMost/w))
+		t.readKeys(tab, list[:n])
+		t.core.GatherKeys(tab, list[:n], dst[:n*w])
+		list, dst = list[n:], dst[n*w:]
+	}
+}
+
+// pullMost is how many values PullKeys asks for at once: what comes for them fits a frame, even if it is all
+// of one lane.
+const pullMost = 4 << 20
+
+func (t *Task) readKeys(tab Table, list []bellows.Key) {
+	t.core.Group(tab, list)
+	for !t.runner.readKeys(t) {
+		t.runner.wait(t)
+	}
+}
+
+// PrefetchKeys is Prefetch for the rows of keys of a sparse table.
+func (t *Task) PrefetchKeys(tab Table, list []bellows.Key) {
+	w := t.checkSparse(tab)
+	for len(list) > 0 {
+		n := min(len(list), max(1, pullMost/w))
+		t.core.Group(tab, list[:n])
+		t.runner.prefetchKeys(t)
+		list = list[n:]
+	}
+}
+
+// GetKey is one row of a sparse table: a read-only view, valid until the task ends.
+func (t *Task) GetKey(tab Table, key bellows.Key) []float32 {
+	t.checkSparse(tab)
+	t.one[0] = key
+	t.readKeys(tab, t.one[:])
+	return t.core.ViewKey(tab, key)
+}
+
+// PushKeys adds a delta row to the row of each of the keys of a sparse table, which is created by it where it
+// is not there. The deltas are copied, and count as those of PushRange do.
+func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
+	w := t.checkSparse(tab)
+	if len(deltas) != len(list)*w {
+		panic(fmt.Sprintf("train: %d deltas for %d keys, rows of %d", len(deltas), len(list), w))
+	}
+	t.core.AddKeys(tab, list, deltas)
+}
+
+// IncKey adds a delta to the row of one key: PushKeys for a single key.
+func (t *Task) IncKey(tab Table, key bellows.Key, delta []float32) {
+	t.one[0] = key
+	t.PushKeys(tab, t.one[:], delta)
+}
+
+// checkSparse is the width of a sparse table.
+func (t *Task) checkSparse(tab Table) int {
+	if int(tab) >= len(t.runner.tables) || !t.runner.tables[tab].Sparse {
+		panic(fmt.Sprintf("train: table %d has no keys: it is not declared Sparse", tab))
+	}
+	return t.runner.tables[tab].Width
+}
+
 // PSGet is one row of a table (Litz, Table 1): PullRange for a single row.
 func (t *Task) PSGet(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
 
@@ -137,6 +208,9 @@ func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.result[:0], result...) }
 
 func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
+	if int(tab) < len(t.runner.tables) && t.runner.tables[tab].Sparse {
+		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use GetKey, PullKeys, IncKey, PushKeys", tab))
+	}
 	if int(tab) >= len(t.runner.tables) || first > end || int(end) > t.runner.tables[tab].Rows {
 		panic(fmt.Sprintf("train: rows [%d,%d) of table %d do not exist", first, end, tab))
 	}

@@ -114,3 +114,20 @@ func (w *Worker) Pull(tab Table, rows []bellows.RowID, dst []float32) { w.task.P
 func (w *Worker) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	w.task.Push(tab, rows, deltas)
 }
+
+// GetKey, IncKey, PullKeys and PushKeys are GetRow, IncRow, Pull and Push for rows of sparse tables, as
+// those of Task.
+func (w *Worker) GetKey(tab Table, key bellows.Key) []float32 { return w.task.GetKey(tab, key) }
+
+// IncKey adds a delta to the row of a key.
+func (w *Worker) IncKey(tab Table, key bellows.Key, delta []float32) { w.task.IncKey(tab, key, delta) }
+
+// PullKeys writes the rows of keys to dst.
+func (w *Worker) PullKeys(tab Table, list []bellows.Key, dst []float32) {
+	w.task.PullKeys(tab, list, dst)
+}
+
+// PushKeys adds a delta row to each of the rows of keys.
+func (w *Worker) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
+	w.task.PushKeys(tab, list, deltas)
+}

@@ -17,7 +17,7 @@ func TestAllocs(t *testing.T) {
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	narrow := Pair{bellows.PartitionRef{Table: 2}, 3}
 	unit := bellows.Unit{Split: 200, Clock: 5}
-	rows := []uint32{4, 7}
+	rows, keys := []uint32{4, 7}, make([]bellows.Key, 2500)
 	for _, c := range []struct {
 		name string
 		make func() Message
@@ -26,6 +26,16 @@ func TestAllocs(t *testing.T) {
 		{"pull of some", func() Message {
 			m := New[Pull]()
 			m.Parts = append(m.Parts, PullPart{Pair: pair, Rows: rows})
+			return m
+		}},
+		{"pull of keys", func() Message {
+			m := New[Pull]()
+			m.Parts = append(m.Parts, PullPart{Pair: pair, Keys: keys[:2]}, PullPart{Pair: pair, Keys: keys})
+			return m
+		}},
+		{"push of keys", func() Message {
+			m := New[Push]()
+			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Keys: keys[:1], Values: values[:1]}, Chunk{Pair: pair, Keys: keys, Values: values})
 			return m
 		}},
 		{"rows", func() Message {

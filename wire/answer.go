@@ -37,12 +37,19 @@ func (m *Committed) decode(payload []byte) error {
 
 func (b *Batch) refused(m *Refused) {
 	b.flush(m.Flush)
+	b.u8(uint8(m.Kind))
+	b.zeros(3)
 	b.scratch = append(b.scratch, reason(m.Reason)...)
 }
 
 func (m *Refused) decode(payload []byte) error {
 	r := reader{b: payload}
 	m.Flush = r.flush()
+	m.Kind = bellows.Kind(r.u8())
+	if m.Kind > bellows.Interrupted {
+		r.fail(errKind)
+	}
+	r.reserved(3)
 	if !utf8.Valid(r.b) {
 		r.fail(errText)
 	}

@@ -24,6 +24,7 @@ type Batch struct {
 	scratch    []byte
 	pieces     []piece
 	borrowed   int // bytes of all pieces
+	start      int // of the payload being added, as Len counts
 	messages   []Message
 	buffers    [][]byte
 	formats    []vec.Format // by table
@@ -45,6 +46,7 @@ type piece struct {
 func (b *Batch) Add(e Envelope) error {
 	at, pieces, borrowed, owned := len(b.scratch), len(b.pieces), b.borrowed, len(b.owned)
 	b.zeros(HeaderSize)
+	b.start = b.Len()
 	kind, err := b.payload(e.Message)
 	if err == nil {
 		err, b.overflowed = b.overflowed, nil
@@ -154,12 +156,25 @@ func (b *Batch) zeros(n int) {
 // count adds the length of a list.
 func (b *Batch) count(n int) { b.u32(uint32(n)) }
 
-// rowCount adds the length of a list of rows.
-func (b *Batch) rowCount(rows []uint32) {
-	if rows == nil {
+// idCount adds the length of a list of rows, or of keys where that is not nil.
+func (b *Batch) idCount(rows []uint32, list []bellows.Key) {
+	switch {
+	case list != nil:
+		b.u32(keyList | uint32(len(list)))
+	case rows == nil:
 		b.u32(allRows)
-	} else {
+	default:
 		b.count(len(rows))
+	}
+}
+
+// ids adds a list of rows, or of keys where that is not nil: these where they can be looked at in place.
+func (b *Batch) ids(rows []uint32, list []bellows.Key) {
+	if list == nil {
+		array(b, rows)
+	} else if len(list) > 0 {
+		b.zeros(toKeys(b.Len() - b.start))
+		array(b, list)
 	}
 }
 
@@ -170,7 +185,7 @@ func array[T word](b *Batch, v []T) {
 		at := len(b.scratch)
 		b.scratch = append(b.scratch, data...)
 		if swapped {
-			turn(b.scratch[at:])
+			turn[T](b.scratch[at:])
 		}
 		return
 	}

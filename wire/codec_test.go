@@ -148,6 +148,14 @@ func TestRefusals(t *testing.T) {
 		{"values for no rows", push(Chunk{Rows: []uint32{}, Values: []float32{1}}), nil, errShape},
 		{"values for rows and a half", push(Chunk{Rows: []uint32{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
 		{"rows asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Rows: []uint32{2, 1}}}}, nil, errOrder},
+		{"keys asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{1 << 63, 1}}}}, nil, errOrder},
+		{"keys of a slab out of order", &Slab{Keys: []bellows.Key{2, 1}}, nil, errOrder},
+		{"values for no keys", push(Chunk{Keys: []bellows.Key{}, Values: []float32{1}}), nil, errShape},
+		{"values for keys and a half", push(Chunk{Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
+		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[60] = 1; return p }, errReserved},
+		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[12:], math.MaxUint32-1); return p }, errShort},
+		{"kind of a refusal", &Refused{}, func(p []byte) []byte { p[16] = 11; return p }, errKind},
+		{"reserved bytes of a refusal", &Refused{}, func(p []byte) []byte { p[17] = 1; return p }, errReserved},
 		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, errOrder},
 		{"mode of acquire", &Acquire{Mode: 2}, nil, errMode},
 		{"mode of granted", &Granted{Mode: 2}, nil, errMode},
@@ -261,7 +269,7 @@ func TestViews(t *testing.T) {
 	// A payload that is not aligned is copied.
 	crooked := alignedBytes(len(payload) + 1)[1:]
 	copy(crooked, stream[HeaderSize:])
-	if e, err = Decode(h, crooked); err != nil || !aligned(bytesOf(e.Message.(*Push).Chunks[0].Values)) {
+	if e, err = Decode(h, crooked); err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(e.Message.(*Push).Chunks[0].Values)))%4 != 0 {
 		t.Errorf("a payload at an odd address: %v", err)
 	}
 }
@@ -270,10 +278,12 @@ func TestViews(t *testing.T) {
 func TestSwapped(t *testing.T) {
 	defer func() { swapped = !swapped }()
 	rows, values := []uint32{1, 2, 0x01020304}, []float32{1, -2.5, 3e7}
-	want := frame(t, Envelope{Message: &Push{Chunks: []Chunk{{Rows: rows, Values: values}}}})
+	list := []bellows.Key{1, 2, 0x0102030405060708}
+	want := frame(t, Envelope{Message: &Push{Chunks: []Chunk{{Rows: rows, Values: values}, {Keys: list}}}})
 	swapped = !swapped
-	other := &Push{Chunks: []Chunk{{Rows: slices.Clone(rows), Values: slices.Clone(values)}}}
+	other := &Push{Chunks: []Chunk{{Rows: slices.Clone(rows), Values: slices.Clone(values)}, {Keys: slices.Clone(list)}}}
 	for i := range rows {
+		other.Chunks[1].Keys[i] = bellows.Key(bits.ReverseBytes64(uint64(list[i])))
 		other.Chunks[0].Rows[i] = bits.ReverseBytes32(rows[i])
 		other.Chunks[0].Values[i] = math.Float32frombits(bits.ReverseBytes32(math.Float32bits(values[i])))
 	}

@@ -11,16 +11,27 @@ func (b *Batch) slab(m *Slab) {
 	b.flag(m.Kept)
 	b.zeros(1)
 	b.u16(m.Slot)
+	if m.Keys != nil {
+		b.idCount(nil, m.Keys)
+		b.ids(nil, m.Keys)
+		return
+	}
 	b.count(len(m.Values))
 	array(b, m.Values)
 }
 
 func (m *Slab) decode(payload []byte) error {
-	r := reader{b: payload}
+	r := reader{b: payload, whole: len(payload)}
 	*m = Slab{Ref: r.ref(), Kept: r.flag()}
 	r.reserved(1)
 	m.Slot = r.u16()
-	m.Values = words[float32](&r, r.u32())
+	n := r.u32()
+	if isKeys(n) {
+		_, m.Keys = r.ids(n)
+		ascending(&r, m.Keys)
+	} else {
+		m.Values = words[float32](&r, n)
+	}
 	return r.end()
 }
 

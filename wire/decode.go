@@ -88,7 +88,7 @@ func lends(m Message) bool {
 	case *Granted:
 		return len(m.Values) > 0
 	case *Slab:
-		return len(m.Values) > 0
+		return len(m.Values) > 0 || len(m.Keys) > 0
 	}
 	return false
 }

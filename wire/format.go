@@ -84,15 +84,12 @@ type widened struct {
 }
 
 // values takes n values of a table in place, or widens them into memory that the message keeps. They must divide among
-// the rows where these are listed.
-func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, rows uint32) []float32 {
+// the rows or keys where these are listed.
+func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, ids uint32) []float32 {
 	if f == vec.Float32 {
-		return r.values(n, rows)
+		return r.values(n, ids)
 	}
-	if rows != allRows && ((rows == 0 && n > 0) || (rows > 0 && n%rows != 0)) {
-		r.fail(errShape)
-		return nil
-	}
+	r.shape(n, ids)
 	b := r.take(2 * uint64(n))
 	r.reserved(uint64(narrowSize(int(n)) - 2*int(n)))
 	if len(w.tables) == 0 || w.tables[len(w.tables)-1] != t {

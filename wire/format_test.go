@@ -146,7 +146,7 @@ func TestGoldenNarrow(t *testing.T) {
 		for name, m := range map[string]Message{
 			"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}, {Commit: 24, Complete: 25, Values: values[:1]}}},
 			"push": &Push{Flush: bellows.FlushID{Client: 6, Seq: 7}, Clock: 16, Pairs: []Pair{{ref, 5}},
-				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, values}}},
+				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, nil, values}}},
 		} {
 			b := narrowBatch(f)
 			if err := b.Add(Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, m}); err != nil {

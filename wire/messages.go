@@ -32,14 +32,16 @@ type Pull struct {
 	Request uint64 // the client's number from 1, echoed by Rows
 	Need    Need
 	Parts   []PullPart
-	payload []byte // what Decode made the message from; nil: lists of rows are not in it
+	payload []byte // what Decode made the message from; nil: its lists are not in it
 }
 
 // PullPart asks for rows of one partition.
 type PullPart struct {
 	Pair
-	Rows []uint32 // rows counted from the partition's first, ascending; nil: all
+	Rows []uint32      // rows counted from the partition's first, ascending; nil: all
+	Keys []bellows.Key // of a sparse table, in place of Rows: ascending, never nil
 	// Subscribe asks the lane to send these rows again, unasked, when they have changed (Bösen §4.2, server push).
+	// It is not for keys.
 	Subscribe bool
 }
 
@@ -75,7 +77,7 @@ type RowsPart struct {
 	Ref      bellows.PartitionRef
 	Commit   bellows.CommitNumber // commits up to this are in, for a table without a barrier
 	Complete bellows.Clock        // clocks up to this are in, of every split
-	Rows     []uint32             // as asked
+	Rows     []uint32             // as asked; nil where keys were asked
 	Values   []float32            // row after row
 
 	list []uint32 // memory for Rows
@@ -133,7 +135,8 @@ type Push struct {
 type Chunk struct {
 	Pair
 	Subtree Subtree
-	Rows    []uint32 // rows counted from the partition's first; nil: all, in order
+	Rows    []uint32      // rows counted from the partition's first; nil: all, in order
+	Keys    []bellows.Key // of a sparse table, in place of Rows: in any order, never nil
 	Values  []float32
 }
 
@@ -170,6 +173,7 @@ type Committed struct {
 // Refused tells a sender that a request cannot be served, ever.
 type Refused struct {
 	Flush  bellows.FlushID // of a Push or Done, else zero
+	Kind   bellows.Kind    // of what follows for the job
 	Reason string
 }
 
@@ -309,11 +313,13 @@ func (c *Counts) Add(o *Counts) {
 // Collect asks a lane for the state of its partitions, when the job is over.
 type Collect struct{ Whole bool } // with slots, and as it is beside as it was kept; else what the job returns
 
-// Slab is one array of a partition's state, an answer to Collect.
+// Slab is one array of a partition's state, or a part of it, an answer to Collect. Those of one array come
+// in order.
 type Slab struct {
 	Ref    bellows.PartitionRef
-	Kept   bool   // as the driver last kept it
-	Slot   uint16 // 0: the values; else slot Slot-1 of the rule
+	Kept   bool          // as the driver last kept it
+	Slot   uint16        // 0: the values; else slot Slot-1 of the rule
+	Keys   []bellows.Key // not nil: the keys of the rows, ascending; there are no values then
 	Values []float32
 }
 

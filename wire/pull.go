@@ -20,17 +20,17 @@ func (b *Batch) pull(m *Pull) {
 	b.zeros(4)
 	for i := range m.Parts {
 		b.pair(m.Parts[i].Pair)
-		b.rowCount(m.Parts[i].Rows)
+		b.idCount(m.Parts[i].Rows, m.Parts[i].Keys)
 		b.flag(m.Parts[i].Subscribe)
 		b.zeros(3)
 	}
 	for i := range m.Parts {
-		array(b, m.Parts[i].Rows)
+		b.ids(m.Parts[i].Rows, m.Parts[i].Keys)
 	}
 }
 
 func (m *Pull) decode(payload []byte) error {
-	r := reader{b: payload}
+	r := reader{b: payload, whole: len(payload)}
 	m.payload = payload
 	m.Request, m.Need = r.u64(), r.need()
 	n := r.u32()
@@ -43,10 +43,11 @@ func (m *Pull) decode(payload []byte) error {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		p.Pair = heads.pair()
-		p.Rows = r.rows(heads.u32())
+		p.Rows, p.Keys = r.ids(heads.u32())
 		p.Subscribe = heads.flag()
 		heads.reserved(3)
-		r.ascending(p.Rows)
+		ascending(&r, p.Rows)
+		ascending(&r, p.Keys)
 	}
 	return cmp.Or(heads.err, r.end())
 }
@@ -60,7 +61,7 @@ func (b *Batch) rows(m *Rows) {
 		b.part(p.Ref)
 		b.u64(uint64(p.Commit))
 		b.u32(uint32(p.Complete))
-		b.rowCount(p.Rows)
+		b.idCount(p.Rows, nil)
 		b.count(len(p.Values))
 	}
 	for i := range m.Parts {
@@ -87,7 +88,7 @@ func (m *Rows) decode(payload []byte) error {
 		p.Commit, p.Complete = bellows.CommitNumber(heads.u64()), bellows.Clock(heads.u32())
 		rows, values := heads.u32(), heads.u32()
 		p.Rows = r.rows(rows)
-		r.ascending(p.Rows)
+		ascending(&r, p.Rows)
 		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
 	}
 	return cmp.Or(heads.err, r.end())

@@ -27,7 +27,7 @@ func (b *Batch) push(m *Push) {
 		b.part(c.Ref)
 		b.u32(uint32(c.Generation))
 		b.subtree(c.Subtree)
-		b.rowCount(c.Rows)
+		b.idCount(c.Rows, c.Keys)
 		b.count(len(c.Values))
 	}
 	for i := range m.Leases {
@@ -35,7 +35,7 @@ func (b *Batch) push(m *Push) {
 		b.count(len(m.Leases[i].Values))
 	}
 	for i := range m.Chunks {
-		array(b, m.Chunks[i].Rows)
+		b.ids(m.Chunks[i].Rows, m.Chunks[i].Keys)
 		b.values(m.Chunks[i].Ref, m.Chunks[i].Values)
 	}
 	for i := range m.Leases {
@@ -44,7 +44,7 @@ func (b *Batch) push(m *Push) {
 }
 
 func (m *Push) decode(payload []byte) error {
-	r := reader{b: payload}
+	r := reader{b: payload, whole: len(payload)}
 	m.payload = payload
 	m.Flush, m.Clock = r.flush(), bellows.Clock(r.u32())
 	pairs, chunks, leases := r.u32(), r.u32(), r.u32()
@@ -73,7 +73,7 @@ func (c *Chunk) decode(head, arrays *reader, w *widened) {
 	var f vec.Format
 	c.Ref, f = head.part()
 	c.Generation, c.Subtree = bellows.Generation(head.u32()), head.subtree()
-	rows, values := head.u32(), head.u32()
-	c.Rows = arrays.rows(rows)
-	c.Values = w.values(arrays, c.Ref.Table, f, values, rows)
+	ids, values := head.u32(), head.u32()
+	c.Rows, c.Keys = arrays.ids(ids)
+	c.Values = w.values(arrays, c.Ref.Table, f, values, ids)
 }

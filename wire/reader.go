@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+
+	"bellows"
 )
 
 // What can be wrong with a raw payload.
@@ -15,6 +17,7 @@ var (
 	errMode     = errors.New("it names no lease mode")
 	errSubtree  = errors.New("it names a subtree beyond the last split")
 	errFlag     = errors.New("a flag is neither 0 nor 1")
+	errKind     = errors.New("it names no kind of error")
 	errFormat   = errors.New("its values are in a format that is not known")
 	errText     = errors.New("its text is not UTF-8")
 )
@@ -22,8 +25,9 @@ var (
 // reader takes numbers from a raw payload. After the first thing that is wrong it gives zeros, so that a
 // decoder asks for err once, at its end.
 type reader struct {
-	b   []byte
-	err error
+	b     []byte
+	whole int // length of the payload, where it has lists of keys
+	err   error
 }
 
 func (r *reader) fail(err error) {
@@ -93,18 +97,39 @@ func (r *reader) reserved(n uint64) {
 
 // words takes an array of n numbers in place.
 func words[T word](r *reader, n uint32) []T {
-	b := r.take(4 * uint64(n))
+	b := r.take(uint64(sizeOf[T]()) * uint64(n))
 	if len(b) == 0 {
 		return nil
 	}
 	if swapped {
-		turn(b)
+		turn[T](b)
 	}
 	return wordsOf[T](b)
 }
 
-// allRows stands for the length of a list of rows that is nil: all of them, in order.
-const allRows = ^uint32(0)
+// allRows stands for the length of a list of rows that is nil: all of them, in order. Any other length with
+// the bit keyList is that of a list of keys.
+const (
+	allRows = ^uint32(0)
+	keyList = uint32(1) << 31
+)
+
+func isKeys(n uint32) bool { return n&keyList != 0 && n != allRows }
+
+// ids takes a list of rows or of keys in place.
+func (r *reader) ids(n uint32) (rows []uint32, list []bellows.Key) {
+	switch {
+	case !isKeys(n):
+		return r.rows(n), nil
+	case n == keyList:
+		return nil, []bellows.Key{}
+	}
+	r.reserved(uint64(toKeys(r.whole - len(r.b))))
+	return nil, words[bellows.Key](r, n&^keyList)
+}
+
+// toKeys is how many bytes lie between a place in a payload and the next at which keys may begin.
+func toKeys(at int) int { return -at & 7 }
 
 // rows takes a list of n rows in place.
 func (r *reader) rows(n uint32) []uint32 {
@@ -118,22 +143,30 @@ func (r *reader) rows(n uint32) []uint32 {
 }
 
 // ascending refuses a list that the receiver could not search.
-func (r *reader) ascending(rows []uint32) {
-	for i := 1; i < len(rows); i++ {
-		if rows[i] < rows[i-1] {
+func ascending[T word](r *reader, list []T) {
+	for i := 1; i < len(list); i++ {
+		if list[i] < list[i-1] {
 			r.fail(errOrder)
 			return
 		}
 	}
 }
 
-// values takes n values in place, which must divide among the rows where these are listed.
-func (r *reader) values(n, rows uint32) []float32 {
-	if rows != allRows && ((rows == 0 && n > 0) || (rows > 0 && n%rows != 0)) {
-		r.fail(errShape)
-		return nil
-	}
+// values takes n values in place, which must divide among the rows or keys where these are listed.
+func (r *reader) values(n, ids uint32) []float32 {
+	r.shape(n, ids)
 	return words[float32](r, n)
+}
+
+// shape refuses values that do not divide among the rows or keys where these are listed.
+func (r *reader) shape(n, ids uint32) {
+	if ids == allRows {
+		return
+	}
+	ids &^= keyList
+	if (ids == 0 && n > 0) || (ids > 0 && n%ids != 0) {
+		r.fail(errShape)
+	}
 }
 
 // end is the verdict: all was there, and nothing else.

@@ -75,10 +75,25 @@ func (s sampler) listed(n int) []uint32 {
 	return rows
 }
 
-// values makes values for rows: numbers of any bits, NaN and infinities included.
-func (s sampler) values(rows []uint32) []float32 {
+// ids makes a list of rows or of keys.
+func (s sampler) ids() ([]uint32, []bellows.Key) {
+	if s.IntN(3) > 0 {
+		return s.rows(), nil
+	}
+	list := make([]bellows.Key, []int{0, 1, 1 + s.IntN(20), s.IntN(2 * borrowMin / 8)}[s.IntN(4)])
+	for i := range list {
+		list[i] = bellows.Key(s.Uint64())
+	}
+	slices.Sort(list)
+	return nil, list
+}
+
+// values makes values for rows, as many for each: numbers of any bits, NaN and infinities included.
+func (s sampler) values(rows []uint32, list []bellows.Key) []float32 {
 	n := s.IntN(40)
-	if rows != nil {
+	if list != nil {
+		n = len(list) * s.IntN(4)
+	} else if rows != nil {
 		n = len(rows) * s.IntN(4)
 	} else if s.IntN(3) == 0 {
 		n = s.IntN(2 * borrowMin / 4)
@@ -130,25 +145,37 @@ func (s sampler) record() Record {
 func (s sampler) data() []Message {
 	mode := Mode(s.IntN(2))
 	return []Message{
-		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart { return PullPart{s.pair(), s.rows(), s.IntN(2) == 1} })},
+		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart {
+			rows, keys := s.ids()
+			return PullPart{s.pair(), rows, keys, s.IntN(2) == 1}
+		})},
 		&Rows{Request: s.Uint64(), Parts: list(s, 5, func() RowsPart {
 			rows := s.rows()
-			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Values: s.values(rows)}
+			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Values: s.values(rows, nil)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
-		&Granted{s.Uint64(), s.ref(), mode, s.values(nil)},
+		&Granted{s.Uint64(), s.ref(), mode, s.values(nil, nil)},
 		&Release{s.ref()}, &Unsubscribe{s.ref()},
 		&Push{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
-				rows := s.rows()
-				return Chunk{s.pair(), s.subtree(), rows, s.values(rows)}
+				rows, keys := s.ids()
+				return Chunk{s.pair(), s.subtree(), rows, keys, s.values(rows, keys)}
 			}),
-			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil)} })},
+			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil, nil)} })},
 		&Held{s.flush()}, &Full{s.flush()}, &Room{s.flush()},
 		&Committed{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},
-		&Refused{s.flush(), s.reason()},
-		&Slab{s.ref(), s.IntN(2) == 1, uint16(s.Uint32()), s.values(nil)},
+		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
+		s.slab(),
 	}
+}
+
+// slab is one of values or of keys.
+func (s sampler) slab() *Slab {
+	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32())}
+	if _, m.Keys = s.ids(); m.Keys == nil {
+		m.Values = s.values(nil, nil)
+	}
+	return m
 }
 
 func (s sampler) address() Address {
@@ -169,8 +196,8 @@ func differAt(at string, a, b reflect.Value) string {
 			if !f.IsExported() {
 				continue
 			}
-			if f.Name == "Rows" && f.Type.Kind() == reflect.Slice && a.Field(i).IsNil() != b.Field(i).IsNil() {
-				return at + ".Rows: nil and not nil"
+			if (f.Name == "Rows" || f.Name == "Keys") && f.Type.Kind() == reflect.Slice && a.Field(i).IsNil() != b.Field(i).IsNil() {
+				return at + "." + f.Name + ": nil and not nil"
 			}
 			if d := differAt(at+"."+f.Name, a.Field(i), b.Field(i)); d != "" {
 				return d

@@ -81,11 +81,7 @@ func reportModel(dir string, m *model.Model) modelReport {
 		Versions: orEmpty(m.Versions), Files: m.Files, Tensors: []tensorReport{}, IDs: []idsReport{},
 	}
 	for _, t := range m.Tensors {
-		dtype := "F32"
-		if t.Counts != nil {
-			dtype = "I32"
-		}
-		r.Tensors = append(r.Tensors, tensorReport{t.Name, dtype, t.Shape})
+		r.Tensors = append(r.Tensors, tensorReport{t.Name, t.DType(), t.Shape})
 	}
 	for _, ids := range m.IDs {
 		first := ids.Names[:min(idsShown, len(ids.Names))]

@@ -21,6 +21,7 @@ const (
 	Counts                         // SSP, int32, a column for each split
 	Free                           // async, float32, a column for each split
 	State                          // async or BSP, leased: a partition for each split
+	Words                          // BSP, SSP or async, sparse, float32, a column for each split
 	Tables
 )
 
@@ -46,7 +47,8 @@ type Job struct {
 	Schemas     []table.Schema
 	countPrefix prefix
 	freePrefix  prefix
-	statePrefix prefix      // of column 1
+	statePrefix prefix // of column 1
+	wordPrefix  prefix
 	SumsAt      [][]float32 // by clock: the table before it
 	WeightsAt   [][]float32 // likewise, where weights is BSP
 }
@@ -92,6 +94,8 @@ func newJob(shape uint64) *Job {
 		}
 		return 0
 	})
+	j.Schemas = append(j.Schemas, j.wordSchema(1+rng.IntN(3), []table.Consistency{table.BSP, table.SSP(1), table.Async}[rng.IntN(3)]))
+	j.wordPrefix = j.newPrefix(WordRows, j.WordAmount)
 	j.model()
 	return j
 }

@@ -23,7 +23,8 @@ func Clone(m wire.Message) wire.Message {
 		n := wire.New[wire.Pull]()
 		n.Request, n.Need = m.Request, m.Need
 		for _, p := range m.Parts {
-			n.Parts = append(n.Parts, wire.PullPart{Pair: p.Pair, Rows: slices.Clone(p.Rows), Subscribe: p.Subscribe})
+			p.Rows, p.Keys = slices.Clone(p.Rows), slices.Clone(p.Keys)
+			n.Parts = append(n.Parts, p)
 		}
 		return n
 	case *wire.Rows:
@@ -79,7 +80,7 @@ func clonePush(m *wire.Push) *wire.Push {
 	n := wire.New[wire.Push]()
 	n.Flush, n.Clock, n.Pairs = m.Flush, m.Clock, append(n.Pairs, m.Pairs...)
 	for _, c := range m.Chunks {
-		c.Rows, c.Values = slices.Clone(c.Rows), slices.Clone(c.Values)
+		c.Rows, c.Keys, c.Values = slices.Clone(c.Rows), slices.Clone(c.Keys), slices.Clone(c.Values)
 		n.Chunks = append(n.Chunks, c)
 	}
 	for _, l := range m.Leases {
@@ -111,7 +112,7 @@ func cloneSmall(m wire.Message) wire.Message {
 	case *wire.Room:
 		return &wire.Room{Flush: m.Flush}
 	case *wire.Refused:
-		return &wire.Refused{Flush: m.Flush, Reason: m.Reason}
+		return &wire.Refused{Flush: m.Flush, Kind: m.Kind, Reason: m.Reason}
 	case *wire.Failed:
 		return &wire.Failed{Unit: m.Unit, Reason: m.Reason, Kind: m.Kind}
 	case *wire.Keep:
@@ -131,7 +132,7 @@ func cloneSmall(m wire.Message) wire.Message {
 	case *wire.Collect:
 		return &wire.Collect{Whole: m.Whole}
 	case *wire.Slab:
-		return &wire.Slab{Ref: m.Ref, Kept: m.Kept, Slot: m.Slot, Values: slices.Clone(m.Values)}
+		return &wire.Slab{Ref: m.Ref, Kept: m.Kept, Slot: m.Slot, Keys: slices.Clone(m.Keys), Values: slices.Clone(m.Values)}
 	case *wire.Collected:
 		return &wire.Collected{Reason: m.Reason}
 	}
@@ -172,6 +173,13 @@ func (d *Hash) rows(r []uint32) {
 	d.Word(uint64(len(r)) | 1<<34)
 }
 
+func (d *Hash) keys(list []bellows.Key) {
+	for _, k := range list {
+		d.Word(uint64(k))
+	}
+	d.Word(uint64(len(list)) | 1<<35)
+}
+
 func (d *Hash) pair(p wire.Pair) {
 	d.Word(uint64(p.Ref.Table)<<48 | uint64(p.Ref.Partition)<<24 | uint64(p.Generation))
 }
@@ -201,6 +209,7 @@ func Digest(m wire.Message) uint64 {
 		for i := range m.Parts {
 			d.pair(m.Parts[i].Pair)
 			d.rows(m.Parts[i].Rows)
+			d.keys(m.Parts[i].Keys)
 			if m.Parts[i].Subscribe {
 				d.Word(1)
 			}
@@ -259,6 +268,7 @@ func (d *Hash) push(m *wire.Push) {
 		d.pair(c.Pair)
 		d.Word(uint64(c.Subtree.Level)<<32 | uint64(c.Subtree.Index))
 		d.rows(c.Rows)
+		d.keys(c.Keys)
 		d.Values(c.Values)
 	}
 	for i := range m.Leases {
@@ -299,7 +309,7 @@ func (d *Hash) small(m wire.Message) {
 			d.Word(1)
 		}
 	case *wire.Refused:
-		d.Word(14 << 56)
+		d.Word(14<<56 | uint64(m.Kind))
 		d.Text(m.Reason)
 	case *wire.Failed:
 		d.Word(15 << 56)
@@ -325,6 +335,7 @@ func (d *Hash) small(m wire.Message) {
 	case *wire.Slab:
 		d.Word(21<<56 | uint64(m.Slot))
 		d.pair(wire.Pair{Ref: m.Ref})
+		d.keys(m.Keys)
 		d.Values(m.Values)
 	default:
 		d.shell(m)

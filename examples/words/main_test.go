@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"bellows"
+	"bellows/node"
+	"bellows/transport"
+	"bellows/transport/mem"
+)
+
+func Example() {
+	main()
+	// Output: 403 words; 81 % of new lines are told right
+}
+
+// TestThreeNodesGiveTheBitsOfOne runs the same job over a leader and two nodes that work.
+func TestThreeNodesGiveTheBitsOfOne(t *testing.T) {
+	one, err := node.Train(context.Background(), job(), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 2}}
+	addresses := []string{"0", "1", "2"}
+	network := mem.New()
+	join := func(self bellows.NodeID) (node.Cluster, []transport.Conn) {
+		c := node.Cluster{Self: self, Members: members}
+		tr, err := network.Join(transport.Config{Self: transport.Hello{Node: self, Token: transport.Token{1}}})
+		if err != nil {
+			t.Error(err)
+			return c, nil
+		}
+		l, err := tr.Listen(addresses[self])
+		if err != nil {
+			t.Error(err)
+			return c, nil
+		}
+		defer l.Close()
+		conns, err := node.Connect(context.Background(), tr, l, c, addresses, func(string) {})
+		if err != nil {
+			t.Error(err)
+		}
+		return c, conns
+	}
+	var others sync.WaitGroup
+	for n := bellows.NodeID(1); n < 3; n++ {
+		others.Go(func() {
+			c, conns := join(n)
+			if err := node.Serve(context.Background(), job(), c, conns, node.Options{}); err != nil {
+				t.Error(fmt.Errorf("node %d: %w", n, err))
+			}
+		})
+	}
+	c, conns := join(0)
+	many, err := node.Lead(context.Background(), job(), c, conns, node.Options{})
+	others.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(many.Keys[weights], one.Keys[weights]) || !slices.Equal(many.Tables[weights], one.Tables[weights]) {
+		t.Error("three nodes give another model than one")
+	}
+}

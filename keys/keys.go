@@ -1,0 +1,122 @@
+// Package keys gives 64-bit keys their partition and their numbers: what a sparse table has in place of
+// rows that are counted from 0.
+//
+// Partition is where a key's row lives, a pure function that every node computes alike. An Index numbers
+// the keys of one partition, or of one update of it, in the order in which they first came, so that their
+// rows can lie behind each other. Its owner adds keys, keeps a row for each number, and resets the index
+// together with the rows.
+//
+// The package does no locking, holds no rows, and never gives a number back but by Reset. It refuses
+// nothing: who bounds memory asks Len before Add.
+package keys
+
+import (
+	"math/bits"
+
+	"bellows"
+)
+
+// Hash spreads keys over 64 bits: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection in
+// which every bit of the key moves half of the bits. Keys made to collide make an index slow, not wrong.
+func Hash(k bellows.Key) uint64 {
+	z := uint64(k) + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Partition is the partition, of n, of a key: the upper bits of its hash. An index looks at the lower ones.
+func Partition(k bellows.Key, n int) bellows.PartitionID {
+	p, _ := bits.Mul64(Hash(k), uint64(n))
+	return bellows.PartitionID(p)
+}
+
+// Index numbers keys from 0 in the order in which they were added. The zero Index is empty and ready.
+//
+// It is a table of open addressing with linear probing, at most two thirds full. A place holds a number
+// and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at a key that is
+// not the one it seeks. Rejected: a map, whose order does not repeat, so that a list of the keys would have
+// to stand beside it too.
+type Index struct {
+	list   []bellows.Key // by number
+	places []uint64      // hash's upper half << 32 | number+1; 0: free; as many as a power of two
+}
+
+// placesMin is the smallest table that is not empty.
+const placesMin = 16
+
+// Len is how many keys have a number.
+func (x *Index) Len() int { return len(x.list) }
+
+// Keys are the keys by their numbers. The list stays the index's, and grows with the next Add.
+func (x *Index) Keys() []bellows.Key { return x.list }
+
+// Find is the number of a key, or -1.
+func (x *Index) Find(k bellows.Key) int {
+	if len(x.places) == 0 {
+		return -1
+	}
+	n, _ := x.find(k, Hash(k))
+	return n
+}
+
+// find is the number of a key, or -1 and the place where it belongs. The table is not empty.
+func (x *Index) find(k bellows.Key, hash uint64) (number int, place uint64) {
+	mask := uint64(len(x.places) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		p := x.places[at]
+		if p == 0 {
+			return -1, at
+		}
+		if n := uint32(p) - 1; p>>32 == hash>>32 && x.list[n] == k {
+			return int(n), at
+		}
+	}
+}
+
+// Add is the number of a key, which is the next one if the key is new. There are fewer than 2^32.
+func (x *Index) Add(k bellows.Key) (number int, added bool) {
+	if 3*(len(x.list)+1) > 2*len(x.places) {
+		x.grow()
+	}
+	hash := Hash(k)
+	n, at := x.find(k, hash)
+	if n >= 0 {
+		return n, false
+	}
+	x.list = append(x.list, k)
+	x.places[at] = hash>>32<<32 | uint64(len(x.list))
+	return len(x.list) - 1, true
+}
+
+// grow doubles the table and puts every key in it again.
+func (x *Index) grow() {
+	x.places = make([]uint64, max(placesMin, 2*len(x.places)))
+	mask := uint64(len(x.places) - 1)
+	for n, k := range x.list {
+		hash := Hash(k)
+		at := hash & mask
+		for x.places[at] != 0 {
+			at = (at + 1) & mask
+		}
+		x.places[at] = hash>>32<<32 | uint64(n+1)
+	}
+}
+
+// Reset makes the index empty and keeps its memory. It costs what was added, or a sweep over the table
+// where that is less.
+func (x *Index) Reset() {
+	if 8*len(x.list) > len(x.places) {
+		clear(x.places)
+	} else {
+		mask := uint64(len(x.places) - 1)
+		for n, k := range x.list {
+			at := Hash(k) & mask
+			for uint32(x.places[at]) != uint32(n+1) { // over places that are free by now
+				at = (at + 1) & mask
+			}
+			x.places[at] = 0
+		}
+	}
+	x.list = x.list[:0]
+}

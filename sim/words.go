@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/sim/internal/model"
+	"bellows/store"
+	"bellows/wire"
+)
+
+// readWords reads the rows of some keys, in any order and some twice.
+func readWords(s *script) bool {
+	if !s.drawn {
+		s.some(model.WordRows)
+		s.w.Rng.Shuffle(len(s.list), func(i, k int) { s.list[i], s.list[k] = s.list[k], s.list[i] })
+		s.list = append(s.list, s.list[0])
+	}
+	list := make([]bellows.Key, len(s.list))
+	for i, row := range s.list {
+		list[i] = s.w.Job.Word(int(row))
+	}
+	s.task.Group(model.Words, list)
+	if !s.k.client.ReadKeys(s.task, &s.k.fx) {
+		return false
+	}
+	w := s.w.Job.Splits
+	v := make([]float32, len(list)*w)
+	s.task.GatherKeys(model.Words, list, v)
+	s.sum.Values(v)
+	for i, row := range s.list {
+		s.checkWord(int(row), v[i*w:(i+1)*w])
+	}
+	return true
+}
+
+// pushWords adds to the split's column of the rows that the task touches.
+func pushWords(s *script) bool {
+	j := s.w.Job
+	s.added[model.Words] = true
+	var list []bellows.Key
+	var deltas []float32
+	for row := range model.WordRows {
+		if n := j.WordAmount(s.unit.Split, s.unit.Clock, row); n > 0 {
+			d := make([]float32, j.Splits)
+			d[s.unit.Split] = float32(n)
+			list, deltas = append(list, j.Word(row)), append(deltas, d...)
+		}
+	}
+	s.task.AddKeys(model.Words, list, deltas)
+	return true
+}
+
+// checkWord holds a row of words against the model, as checkColumns does.
+func (s *script) checkWord(row int, values []float32) {
+	need, known := s.mustSee(model.Words), s.maySee(model.Words)
+	seen := &s.k.seenWords[s.unit.Split][row]
+	for split, v := range values {
+		added := func(clocks bellows.Clock) int32 { return s.w.Job.WordAdded(split, row, clocks) }
+		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
+		if split == int(s.unit.Split) {
+			clocks := s.unit.Clock
+			if s.added[model.Words] {
+				clocks++
+			}
+			least, most = added(clocks), added(clocks)
+		}
+		if n < least || n > most || n < seen[split] {
+			s.w.violated("P1-P4: %v reads column %d of word %d = %d; it must be %d to %d, and its split has seen %d",
+				s, split, row, n, least, most, seen[split])
+		}
+		seen[split] = n
+	}
+}
+
+// compareWords holds a partition of words against the model after exactly the commits up to n, keys and bits (P1,
+// P7).
+func (w *world) compareWords(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
+	list, values := w.oracle.Words(n, func(k bellows.Key) bool { return w.route.Cut(model.Words).FindKey(k) == ref.Partition })
+	if !slices.Equal(im.Keys, list) {
+		w.violated("P1: %v has keys %x in %v; commits up to %d make it %x", at, im.Keys, ref, n, list)
+	} else if !slices.Equal(im.Values, values) {
+		w.violated("P1: %v has rows %v in %v; commits up to %d make it %v", at, im.Values, ref, n, values)
+	}
+}
