@@ -79,6 +79,7 @@ type flush struct {
 	held      int
 	committed int
 	pairs     []wire.Pair
+	values    int
 	gather    *gather
 	sum       *bundle // the bounded deltas, where they are of several splits
 	patience  patience
@@ -237,6 +238,7 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		rows, values := u.buffers[n].Chunk()
 		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
 		p.rows += int64(u.buffers[n].Len())
+		f.values += len(values)
 		p.shows = p.shows || !c.parts[n].barrier
 	}
 }
@@ -342,6 +344,10 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 	}
 }
 
+// barredMost is how many values a flush may have whose record waits for its clock: lanes hold it until then, and have room
+// for so much.
+const barredMost = 64 << 10
+
 // done says, to the controller or on the way to it, that every part of a flush is held.
 func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 	d := f.gather.done
@@ -350,7 +356,7 @@ func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 		c.expectRelay(&f.pushes[i])
 	}
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
-	d.Barred = len(f.gather.leases) == 0 && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
+	d.Barred = len(f.gather.leases) == 0 && f.values <= barredMost && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	fx.Send(c.cfg.Self, to, d)
 }
 

@@ -147,11 +147,14 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	return p, nil
 }
 
+// heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender.
+const heldMost = 1 << 30
+
 func (p *process) addLanes() error {
 	for i := range p.cluster.me().Lanes {
 		a := laneAddress(p.cluster.Self, i)
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: p.cluster.clients(),
-			Tables: p.job.Tables, Route: p.route, Items: p.job.Items})
+			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost})
 		if err != nil {
 			return err
 		}
