@@ -169,9 +169,13 @@ func (c course) train(t *testing.T, f vec.Format) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	epochs := 3
+	if testing.Short() {
+		epochs = 1
+	}
 	last := math.NaN()
 	gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job {
-		run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 3, Slots: 2, Settings: c.settings})
+		run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: epochs, Slots: 2, Settings: c.settings})
 		if err != nil {
 			t.Error(err)
 			return train.Job{}

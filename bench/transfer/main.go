@@ -2,7 +2,8 @@
 // which the other holds half, and changes all of them. Over one connection and over several, and with values of 32 and of
 // 16 bits.
 //
-// It needs no peer: ours in another setting stands beside ours. CPU time is that of all processes, their start included.
+// It needs no peer: ours in another setting stands beside ours. CPU time is that of all processes, their start included. With
+// --full, also a small table, and TCP.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 const (
 	width  = 64
 	splits = 2
-	moved  = 1 << 29 // bytes of values between the two in a turn, at most
+	moved  = 1 << 28 // bytes of values between the two in a turn, at most
 	most   = 1500    // clocks of a turn
 )
 

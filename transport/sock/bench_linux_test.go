@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/transport"
 	"bellows/transport/sock"
+	"bellows/vec"
 	"bellows/wire"
 )
 
@@ -26,7 +27,9 @@ func BenchmarkPush(b *testing.B) {
 			if network == "unix" {
 				address = "unix:" + filepath.Join(b.TempDir(), "s", "s")
 			}
-			b.Run(fmt.Sprintf("%s/%dKiB/frames", network, size>>10), func(b *testing.B) { pushFrames(b, address, size) })
+			for f := range vec.Formats { // cpu-s/GB is of values as they are in memory, whatever their format on the way
+				b.Run(fmt.Sprintf("%s/%dKiB/frames in %v", network, size>>10, f), func(b *testing.B) { pushFrames(b, address, size, f) })
+			}
 			b.Run(fmt.Sprintf("%s/%dKiB/copy", network, size>>10), func(b *testing.B) { copyBytes(b, network, size) })
 		}
 	}
@@ -39,7 +42,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		network, _, _ := strings.Cut(address, ":")
 		b.Run(network+"/frames", func(b *testing.B) {
 			from, to := connected(b, address)
-			send, answer := sender(from, size), sender(to, size)
+			send, answer := sender(from, size, vec.Float32), sender(to, size, vec.Float32)
 			measure(b, size, func(n int) error {
 				return alternate(n, func() error { return send(1) }, func() error { return receive(from, 1) })
 			}, func(n int) error {
@@ -74,16 +77,17 @@ func alternate(n int, one, other func() error) error {
 // batch is how many small pushes leave in one write.
 func batch(size int) int { return max(1, 32<<10/size) }
 
-func pushFrames(b *testing.B, address string, size int) {
+func pushFrames(b *testing.B, address string, size int, format vec.Format) {
 	from, to := connected(b, address)
-	measure(b, size, sender(from, size), func(n int) error { return receive(to, n) })
+	measure(b, size, sender(from, size, format), func(n int) error { return receive(to, n) })
 }
 
 // sender sends n pushes of one size.
-func sender(c transport.Conn, size int) func(n int) error {
+func sender(c transport.Conn, size int, format vec.Format) func(n int) error {
 	push := &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, size/4)}}}
 	envelope := wire.Envelope{To: wire.Address{Node: 2, Role: wire.Lane}, Message: push}
 	var out wire.Batch
+	out.Narrow([]vec.Format{format})
 	return func(n int) error {
 		for n > 0 {
 			for range min(n, batch(size)) {
