@@ -10,18 +10,19 @@ import (
 	"bellows/vec"
 )
 
-// TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
-// detector makes pools forget at random.)
-func TestAllocs(t *testing.T) {
+// steady is a message that a job sends all the time, and how it is made.
+type steady struct {
+	name string
+	make func() Message
+}
+
+func steadyMessages() []steady {
 	values := make([]float32, 5000)
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	narrow := Pair{bellows.PartitionRef{Table: 2}, 3}
 	unit := bellows.Unit{Split: 200, Clock: 5}
 	rows, keys := []uint32{4, 7}, make([]bellows.Key, 2500)
-	for _, c := range []struct {
-		name string
-		make func() Message
-	}{
+	return []steady{
 		{"pull of all", func() Message { m := New[Pull](); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
 		{"pull of some", func() Message {
 			m := New[Pull]()
@@ -81,7 +82,13 @@ func TestAllocs(t *testing.T) {
 			}
 			return m
 		}},
-	} {
+	}
+}
+
+// TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
+// detector makes pools forget at random.)
+func TestAllocs(t *testing.T) {
+	for _, c := range steadyMessages() {
 		var b Batch
 		b.Narrow([]vec.Format{2: vec.Float16})
 		stream := make([]byte, 0, 64<<10)
@@ -113,6 +120,8 @@ func TestAllocs(t *testing.T) {
 			t.Errorf("%s: %v allocations", c.name, n)
 		}
 	}
+	rows := []uint32{4, 7}
+	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	// Rows that were asked one by one are looked at where they came, too.
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Pair: pair, Rows: rows}}}})
 	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
