@@ -95,7 +95,7 @@ func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
 		}
 		at := len(to)
 		to = slices.Grow(to, t.width)[:at+t.width]
-		if planted.On(planted.UntouchedZero) {
+		if planted.On(planted.Store.UntouchedZero) {
 			clear(to[at:])
 			continue
 		}
@@ -158,7 +158,7 @@ func (p *sparse) sorted() []uint32 {
 func (t *Partition) save(to *Image) {
 	p := t.sparse
 	numbers := p.sorted()
-	if planted.On(planted.ReservedSaved) {
+	if planted.On(planted.Store.ReservedSaved) {
 		numbers = numbers[:0:0]
 		for n := range p.index.Len() {
 			numbers = append(numbers, uint32(n))

@@ -117,7 +117,7 @@ func (t *Partition) Save(to *Image) {
 	}
 	for i := range t.slots {
 		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
-		if planted.On(planted.SlotsNotSaved) {
+		if planted.On(planted.Store.SlotsNotSaved) {
 			clear(to.Slots[i])
 		}
 	}

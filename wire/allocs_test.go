@@ -10,33 +10,19 @@ import (
 	"bellows/vec"
 )
 
-// steady is a message that a job sends all the time, and how it is made.
-type steady struct {
-	name string
-	make func() Message
-}
-
-func steadyMessages() []steady {
+// TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
+// detector makes pools forget at random.)
+func TestAllocs(t *testing.T) {
 	values := make([]float32, 5000)
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	narrow := Pair{bellows.PartitionRef{Table: 2}, 3}
 	unit := bellows.Unit{Split: 200, Clock: 5}
-	rows, keys := []uint32{4, 7}, make([]bellows.Key, 2500)
-	return []steady{
+	rows := []uint32{4, 7}
+	for _, c := range []steady{
 		{"pull of all", func() Message { m := New[Pull](); m.Parts = append(m.Parts, PullPart{Pair: pair}); return m }},
 		{"pull of some", func() Message {
 			m := New[Pull]()
 			m.Parts = append(m.Parts, PullPart{Pair: pair, Rows: rows})
-			return m
-		}},
-		{"pull of keys", func() Message {
-			m := New[Pull]()
-			m.Parts = append(m.Parts, PullPart{Pair: pair, Keys: keys[:2]}, PullPart{Pair: pair, Keys: keys})
-			return m
-		}},
-		{"push of keys", func() Message {
-			m := New[Push]()
-			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Keys: keys[:1], Values: values[:1]}, Chunk{Pair: pair, Keys: keys, Values: values})
 			return m
 		}},
 		{"rows", func() Message {
@@ -82,49 +68,72 @@ func steadyMessages() []steady {
 			}
 			return m
 		}},
+	} {
+		c.check(t)
 	}
-}
-
-// TestAllocs wants no allocation in a steady state, on either side, for kinds with a pool. (The race
-// detector makes pools forget at random.)
-func TestAllocs(t *testing.T) {
-	for _, c := range steadyMessages() {
-		var b Batch
-		b.Narrow([]vec.Format{2: vec.Float16})
-		stream := make([]byte, 0, 64<<10)
-		if n := testing.AllocsPerRun(100, func() {
-			m := c.make()
-			if err := b.Add(Envelope{Message: m}); err != nil {
-				t.Fatal(err)
-			}
-			stream = stream[:0]
-			for _, p := range b.Buffers() {
-				stream = append(stream, p...)
-			}
-			b.Reset()
-			if push, ok := m.(*Push); ok {
-				Free(push)
-			}
-			h, err := ParseHeader(stream)
-			if err != nil {
-				t.Fatal(err)
-			}
-			payload := h.Payload()
-			copy(payload, stream[HeaderSize:])
-			e, err := Decode(h, payload)
-			if err != nil {
-				t.Fatal(err)
-			}
-			Free(e.Message)
-		}); n != 0 {
-			t.Errorf("%s: %v allocations", c.name, n)
-		}
-	}
-	rows := []uint32{4, 7}
-	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
 	// Rows that were asked one by one are looked at where they came, too.
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Pair: pair, Rows: rows}}}})
 	if e, _ := read(t, f); !slices.Equal(e.Message.(*Pull).Parts[0].Rows, rows) {
 		t.Error("rows of a pull")
+	}
+}
+
+// steady is a message that is made, sent, read and freed again and again.
+type steady struct {
+	name string
+	make func() Message
+}
+
+func (c steady) check(t *testing.T) {
+	t.Helper()
+	var b Batch
+	b.Narrow([]vec.Format{2: vec.Float16})
+	stream := make([]byte, 0, 64<<10)
+	if n := testing.AllocsPerRun(100, func() {
+		m := c.make()
+		if err := b.Add(Envelope{Message: m}); err != nil {
+			t.Fatal(err)
+		}
+		stream = stream[:0]
+		for _, p := range b.Buffers() {
+			stream = append(stream, p...)
+		}
+		b.Reset()
+		if push, ok := m.(*Push); ok {
+			Free(push)
+		}
+		h, err := ParseHeader(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload := h.Payload()
+		copy(payload, stream[HeaderSize:])
+		e, err := Decode(h, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Free(e.Message)
+	}); n != 0 {
+		t.Errorf("%s: %v allocations", c.name, n)
+	}
+}
+
+// TestAllocsOfKeys is TestAllocs for messages about sparse tables.
+func TestAllocsOfKeys(t *testing.T) {
+	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 2}, 3}
+	values, keys := make([]float32, 5000), make([]bellows.Key, 2500)
+	for _, c := range []steady{
+		{"pull of keys", func() Message {
+			m := New[Pull]()
+			m.Parts = append(m.Parts, PullPart{Pair: pair, Keys: keys[:2]}, PullPart{Pair: pair, Keys: keys})
+			return m
+		}},
+		{"push of keys", func() Message {
+			m := New[Push]()
+			m.Chunks = append(m.Chunks, Chunk{Pair: pair, Keys: keys[:1], Values: values[:1]}, Chunk{Pair: pair, Keys: keys, Values: values})
+			return m
+		}},
+	} {
+		c.check(t)
 	}
 }
