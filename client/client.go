@@ -70,6 +70,8 @@ type Client struct {
 	request   uint64
 	seq       uint64
 	executing int  // tasks running and not waiting
+	waiting   int  // tasks running and waiting
+	unheld    int  // of flushes: some lane does not hold its part
 	full      int  // parts of flushes that lanes had no room for
 	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
 	broken    bool // somebody sent what cannot be: only the end counts any more

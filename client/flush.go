@@ -83,6 +83,7 @@ type flush struct {
 	gather    *gather
 	sum       *bundle // the bounded deltas, where they are of several splits
 	patience  patience
+	unheld    bool // counted in Client.unheld
 }
 
 type lanePush struct {
@@ -260,6 +261,10 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 
 func (c *Client) sendFlush(f *flush, fx *Effects) {
 	c.flushes = append(c.flushes, f)
+	if len(f.pushes) > 0 {
+		f.unheld = true
+		c.unheld++
+	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
 		c.counts.Sent += p.rows
@@ -338,7 +343,9 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 		return
 	}
 	p.held = true
-	f.held++
+	if f.held++; f.held == len(f.pushes) {
+		c.settle(f)
+	}
 	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
 		c.done(f, c.cfg.Controller, fx)
 	}
@@ -369,6 +376,7 @@ func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address, fx *Effects
 		return
 	}
 	c.recordedAt(p, m.Commit)
+	c.settle(f)
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
 	}

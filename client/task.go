@@ -221,6 +221,7 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 func (c *Client) block(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
+		c.waiting++
 		t.patience = patience{}
 	}
 	t.waits += answers
@@ -232,6 +233,7 @@ func (c *Client) unblock(f *fetch, fx *Effects) {
 	for _, t := range f.waiters {
 		if t.waits--; t.waits == 0 {
 			c.executing++
+			c.waiting--
 			fx.Wake = append(fx.Wake, t)
 		}
 	}

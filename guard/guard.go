@@ -134,7 +134,7 @@ func (g *Guard) Message(h wire.Header, e wire.Envelope) error {
 
 func (g *Guard) message(e wire.Envelope) *breach {
 	switch e.Message.(type) {
-	case *wire.Beat, *wire.Ready, *wire.Notice, *wire.Severed, *wire.Failed:
+	case *wire.Beat, *wire.Ready, *wire.Notice, *wire.Severed, *wire.Failed, *wire.Report:
 	default:
 		if e.From.Role == wire.Client && !g.works[e.From.Node] {
 			return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
@@ -173,7 +173,7 @@ func (g *Guard) message(e wire.Envelope) *breach {
 		}
 		return atLeastOne("the commit", -1, uint64(m.Commit))
 	case *wire.Refused, *wire.Beat, *wire.Ready, *wire.Notice, *wire.Failed, *wire.Closed, *wire.Keep, *wire.Collect,
-		*wire.Collected: // what they say can be about anything
+		*wire.Collected, *wire.Report: // what they say can be about anything
 		return nil
 	}
 	return g.control(e)

@@ -305,6 +305,9 @@ func (p *process) answer(l *server.Lane, e wire.Envelope, whole bool, out *wire.
 		}
 		sendImage(wire.Slab{Ref: ref}, &live, whole, e, out)
 	}
+	if p.lead == nil {
+		out.Send(e.To, e.From, p.report())
+	}
 	out.Send(e.To, e.From, end)
 }
 

@@ -49,6 +49,9 @@ type lead struct {
 	interrupt  interrupted
 	outcome    chan *coord.Outcome
 	gathering  *gathering
+	books      []book // by node; not of this one
+	begun      bool   // the first tasks have left
+	over       bool   // the outcome is out
 
 	busy    time.Time     // when training last began; zero while no training task is out
 	trained time.Duration // before busy
@@ -94,10 +97,16 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if len(rest) > 0 {
 		l.controller.Step(rest, &l.fx)
 	}
+	if !l.begun && l.controller.Begun() {
+		l.begun = true
+		if l.opt.OnStart != nil {
+			l.opt.OnStart(l.progress().Nodes)
+		}
+	}
 	l.account()
 	for _, e := range l.fx.Epochs {
 		if l.opt.OnEpoch != nil {
-			l.opt.OnEpoch(e, Spent{l.trainedFor(), l.computed()})
+			l.opt.OnEpoch(e, Spent{l.trainedFor(), l.spent()})
 		}
 	}
 	for _, sentence := range l.fx.Notices {
@@ -107,6 +116,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		l.gathering.fail(reason)
 	}
 	if l.fx.Outcome != nil {
+		l.over = true
 		l.outcome <- l.fx.Outcome
 	}
 	out.Envelopes = append(out.Envelopes, l.fx.Envelopes...)
@@ -127,6 +137,10 @@ func (l *lead) take(e wire.Envelope) bool {
 		}
 	case *wire.Collected:
 		l.refuse(e.From, l.gathering.end(e.From, m))
+	case *wire.Report:
+		l.enter(e.From.Node, m)
+	case look:
+		m.answer <- l.progress()
 	case loss:
 		if m.known {
 			l.controller.Lost(m.node, m.reason, &l.fx)
@@ -168,15 +182,11 @@ func (l *lead) trainedFor() time.Duration {
 	return l.trained + time.Since(l.busy)
 }
 
-func (l *lead) computed() time.Duration {
-	if l.runner == nil {
-		return 0
-	}
-	return l.runner.Computed()
-}
-
 // run drives the job to its end.
 func (l *lead) run(ctx context.Context) (*Result, error) {
+	if l.opt.Watch != nil {
+		l.opt.Watch.lead.Store(l)
+	}
 	l.tell(start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()

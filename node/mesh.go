@@ -26,6 +26,8 @@ type mesh struct {
 
 	mu    sync.Mutex
 	dirty []*peer // have something posted that nobody has flushed
+
+	left, came traffic // frames of all peers
 }
 
 // pair is all connections to another node. The end of one is the end of all.
@@ -40,6 +42,7 @@ type peer struct {
 	conn   transport.Conn
 	prompt transport.Prompt // conn, where it is one
 	heard  atomic.Uint64    // frames that have come
+	left   *traffic         // the mesh's
 
 	mu      sync.Mutex
 	queue   []wire.Envelope
@@ -65,7 +68,7 @@ func newMesh(conns []transport.Conn) *mesh {
 		if conn == nil {
 			continue
 		}
-		p := &peer{node: conn.Peer().Node, conn: conn, wake: make(chan struct{}, 1)}
+		p := &peer{node: conn.Peer().Node, conn: conn, left: &m.left, wake: make(chan struct{}, 1)}
 		p.prompt, _ = conn.(transport.Prompt)
 		for len(m.pairs) <= int(p.node) {
 			m.pairs = append(m.pairs, pair{})
@@ -224,6 +227,7 @@ func (p *peer) fill(most int) {
 // sent empties a batch that has left.
 func (p *peer) sent() {
 	p.rest = nil
+	p.left.add(p.batch.Traffic())
 	p.batch.Reset()
 }
 
@@ -345,6 +349,7 @@ func (b *breach) Unwrap() error { return b.error }
 
 // take delivers a frame that fits the job.
 func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
+	m.came.count(h)
 	if err := m.guard.Header(p.node, h); err != nil {
 		return &breach{err}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/client"
 	"bellows/coord"
 	"bellows/guard"
@@ -21,6 +22,7 @@ import (
 	"bellows/rule"
 	"bellows/server"
 	"bellows/table"
+	"bellows/tally"
 	"bellows/train"
 	"bellows/vec"
 	"bellows/wire"
@@ -31,8 +33,10 @@ type Options struct {
 	Slots   int                           // of Train: compute slots; 0: 1
 	Lanes   int                           // of Train: server lanes; 0: one per slot
 	OnEpoch func(e train.Epoch, so Spent) // called in order, from any goroutine
+	OnStart func(nodes []api.Node)        // of Lead: all nodes have joined; called once, from any goroutine
 	Notice  func(sentence string)         // long waits, by name; nil: not told
 	Resume  *train.Image                  // continue from here instead of the beginning
+	Watch   *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
 	Deaths  <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
 	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is then not that
 	// of one process, nor of another number of them, but still repeats. All nodes of a job should have the same.
@@ -49,8 +53,10 @@ type Death struct {
 
 // Spent is the time that a job has taken so far.
 type Spent struct {
-	Trained  time.Duration // while a task that visits items was out
-	Computed time.Duration // in which such tasks ran on this node, over all slots: less than Slots x Trained by the waits
+	Trained time.Duration // while a task that visits items was out
+	// Slots is what became of the time of compute slots since the first task of each node, as far as the
+	// nodes have told. Another node tells it with the results of a clock, at most every 50 ms.
+	Slots tally.Spent
 }
 
 // Result is what a job leaves.
@@ -172,7 +178,7 @@ func (p *process) addController() {
 	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1),
 		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
 			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis}),
-		gathering: newGathering(p)}
+		gathering: newGathering(p), books: make([]book, len(p.cluster.Members))}
 	p.bus.add(controllerAddress, p.lead.step)
 }
 
@@ -206,6 +212,9 @@ func (p *process) addRunner() error {
 	p.runner = r
 	if p.mesh != nil {
 		r.Share()
+		if p.lead == nil {
+			r.Report(self, controllerAddress, p.fill)
+		}
 	}
 	p.bus.add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
 	return err

@@ -59,6 +59,7 @@ func (s *member) disconnected(n bellows.NodeID, err error) {
 
 // run keeps the node's time until it is let go.
 func (s *member) run(ctx context.Context) error {
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, s.report()) // who it is
 	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, &wire.Ready{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -108,6 +109,7 @@ func (s *member) over() bool {
 // tick says that this node lives, and watches over node 0, which does the same.
 func (s *member) tick() {
 	now := s.millis()
+	s.bus.send(clientAddress(s.cluster.Self), controllerAddress, s.report())
 	if s.runner != nil {
 		s.runner.Tick(now)
 	} else {

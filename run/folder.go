@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,7 +155,7 @@ func (f *Folder) begin(req Request) (*Folder, error) {
 
 func (f *Folder) start() error {
 	if f.Image == nil {
-		if err := f.dropImage(); err != nil {
+		if err := errors.Join(f.drop(imageFile), f.drop(metricsFile)); err != nil {
 			return err
 		}
 	}
@@ -189,9 +190,21 @@ func (f *Folder) Interrupted(image []byte, so Progress) error {
 		sum := sha256.Sum256(image)
 		err = replaceFile(filepath.Join(f.Dir, imageFile), append(slices.Clip(image), sum[:]...))
 	} else {
-		err = f.dropImage()
+		err = f.drop(imageFile)
 	}
 	return f.end(interrupted, err)
+}
+
+// Measured stores the run's figures as JSON, in place of those of an earlier process.
+func (f *Folder) Measured(figures any) error {
+	text, err := json.Marshal(figures)
+	if err == nil {
+		err = replaceFile(filepath.Join(f.Dir, metricsFile), append(text, '\n'))
+	}
+	if err != nil {
+		return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}
+	}
+	return nil
 }
 
 // Done marks the run as finished; the same command then starts another.
@@ -206,7 +219,7 @@ func (f *Folder) end(s state, err error) error {
 		err = f.record.write(f.Dir)
 	}
 	if err == nil && s == done {
-		err = f.dropImage()
+		err = f.drop(imageFile)
 	}
 	if err == nil {
 		return nil
@@ -214,8 +227,9 @@ func (f *Folder) end(s state, err error) error {
 	return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}
 }
 
-func (f *Folder) dropImage() error {
-	err := os.Remove(filepath.Join(f.Dir, imageFile))
+// drop removes a file of the folder, if it is there.
+func (f *Folder) drop(name string) error {
+	err := os.Remove(filepath.Join(f.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

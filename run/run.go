@@ -8,11 +8,12 @@
 //     taken up again: Folder.Image then holds what its runtime saved, if it came to that.
 //  3. Folder.Log records what happens. Events are for people and for tools alike: the sentence that
 //     is stored is the one that is shown.
-//  4. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
+//  4. Measured stores what the run was measured to be, when its training is over.
+//  5. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
 //     run stays unfinished and starts over at the next Claim.
-//  5. Close lets others in.
+//  6. Close lets others in.
 //
-// A folder holds run.json (the Config and the state), events.jsonl, and while a run is interrupted
+// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, and while a run is interrupted
 // resume.image. The model that package model saves lies beside them.
 //
 // The package refuses to touch the folder of a run that is going on in another process, and that
@@ -95,6 +96,7 @@ const (
 const (
 	recordFile   = "run.json"
 	eventsFile   = "events.jsonl"
+	metricsFile  = "metrics.json"
 	imageFile    = "resume.image"
 	recordFormat = "bellows run 1"
 )

@@ -6,12 +6,12 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bellows"
 	"bellows/client"
 	"bellows/table"
+	"bellows/tally"
 	"bellows/wire"
 )
 
@@ -29,7 +29,10 @@ type Runner struct {
 	slots     slots
 	turns     Turns // nil: the slots run tasks
 	effects   sync.Pool
-	computed  atomic.Int64 // nanoseconds that tasks with items to visit have run, waits left out
+	phases    phases
+	fill      func(*wire.Report) // nil: nobody is told what is measured
+	route     wire.Envelope      // whence and where to that goes
+	reported  time.Time          // when that was last done; under mu
 	ended     chan struct{}
 	endOnce   sync.Once
 }
@@ -49,6 +52,7 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 		executors: make([]Executor, job.Splits), ended: make(chan struct{})}
 	r.effects.New = func() any { return new(client.Effects) }
 	r.slots.free = slotCount
+	r.phases.meter, r.phases.base = tally.NewMeter(slotCount), time.Now()
 	r.slots.run = r.run
 	for _, s := range active {
 		e, err := job.NewExecutor(s)
@@ -94,6 +98,8 @@ func (r *Runner) unlock(fx *client.Effects) {
 	if fx.Ended != nil { // before the last word leaves: whoever has it may let this node go
 		r.endOnce.Do(func() { close(r.ended) })
 	}
+	r.phases.follow(r.client, fx.Ended != nil)
+	r.report(fx)
 	r.bus.Enqueue(&fx.Outbox)
 	r.mu.Unlock()
 	for _, t := range fx.Run {
@@ -159,11 +165,12 @@ func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	r.checkEnded(fx)
 	ok, err := r.client.Lease(t.core, ref, mode, fx)
 	r.unlock(fx)
-	if !ok {
-		r.bus.Drain()
-	}
 	if err != nil {
 		panic(err)
+	}
+	if !ok {
+		r.phases.compute(-1)
+		r.bus.Drain()
 	}
 	return ok
 }
@@ -177,6 +184,7 @@ func (r *Runner) afterRead(t *Task, answered bool) {
 	if t.core.HoldsExclusive() {
 		panic(fmt.Errorf("%v: a read would wait while the task holds an exclusive lease; read first, then lease", t.core.Unit))
 	}
+	r.phases.compute(-1)
 	r.bus.Drain()
 }
 
@@ -188,11 +196,10 @@ func (r *Runner) checkEnded(fx *client.Effects) {
 	}
 }
 
-// Computed is how long tasks that visit items have run so far, over all slots, without their waits.
-func (r *Runner) Computed() time.Duration { return time.Duration(r.computed.Load()) }
-
-// wait gives the task's compute slot away until the task is woken and has one again (Litz §4).
+// wait gives the task's compute slot away until the task is woken and has one again (Litz §4). The read
+// before it has said that the task does not compute.
 func (r *Runner) wait(t *Task) {
+	defer r.phases.compute(1)
 	if r.turns != nil {
 		r.turns.Wait(t)
 		return
@@ -203,10 +210,8 @@ func (r *Runner) wait(t *Task) {
 		return
 	default:
 	}
-	parked := time.Now()
 	r.slots.park()
 	<-t.ready
-	t.waited += time.Since(parked)
 }
 
 // run runs one task to its end.
@@ -217,14 +222,11 @@ func (r *Runner) run(t *Task) {
 		return
 	default:
 	}
-	t.waited = 0
-	began := time.Now()
+	r.phases.compute(1)
 	err := r.call(t)
+	r.phases.compute(-1)
 	if err == errUnwound {
 		return
-	}
-	if t.Items().Len() > 0 {
-		r.computed.Add(int64(time.Since(began) - t.waited))
 	}
 	t.enter(Ask{Kind: AskEnd})
 	fx := r.lock()

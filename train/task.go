@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"bellows"
 	"bellows/client"
@@ -26,7 +25,6 @@ type Task struct {
 	core   *client.Task
 	result []float64
 	ready  chan struct{} // one token: try again
-	waited time.Duration
 	order  []bellows.RowID
 	one    [1]bellows.Key
 }

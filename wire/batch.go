@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"bellows"
+	"bellows/tally"
 	"bellows/vec"
 	"bellows/wire/internal/crc"
 )
@@ -30,6 +31,7 @@ type Batch struct {
 	formats    []vec.Format // by table
 	owned      [][]byte     // pieces that are the batch's own memory
 	overflowed error        // values that their format has not
+	traffic    tally.Traffic
 }
 
 // piece is borrowed bytes and their place: behind scratch[:at].
@@ -67,6 +69,7 @@ func (b *Batch) Add(e Envelope) error {
 		Checksum: b.checksum(at+HeaderSize, b.pieces[pieces:])}
 	h.put(b.scratch[at:])
 	b.messages = append(b.messages, e.Message)
+	b.traffic.Count(purpose(kind), HeaderSize+length)
 	return nil
 }
 

@@ -147,6 +147,8 @@ func newControl(kind uint8) decoder {
 		return new(Notice)
 	case kindSevered:
 		return new(Severed)
+	case kindReport:
+		return new(Report)
 	}
 	return new(Beat)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/tally"
 )
 
 var update = flag.Bool("update", false, "write the golden frames")
@@ -56,8 +57,18 @@ func golden() map[string]Message {
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
 		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"report": &Report{41, 42000, reported()},
 		"closed": &Closed{Counts{36, 37, 38, [StalenessBins]int64{0: 39, 15: 400}}},
 	}
+}
+
+// reported is a tally with something in every corner.
+func reported() (t tally.Tally) {
+	t.Spent = tally.Spent{tally.Compute: 43e9, tally.Idle: 1}
+	t.Sent[tally.Control], t.Sent[tally.Model] = tally.Flow{Frames: 44, Bytes: 4500}, tally.Flow{Frames: 1, Bytes: 46}
+	t.Received[tally.Pulls] = tally.Flow{Frames: 47, Bytes: 48 << 40}
+	t.Staleness[0], t.Staleness[15] = 49, 50
+	return t
 }
 
 // TestGolden wants every kind's frame byte for byte as it is stored, and the stored one read as it was meant.

@@ -37,6 +37,7 @@ const (
 	kindReady
 	kindNotice
 	kindSevered
+	kindReport
 )
 
 // Limits of payloads in bytes.
@@ -97,6 +98,7 @@ var kinds = [...]struct {
 	kindReady:       {"ready", smallMax, clientToController},
 	kindNotice:      {"notice", textMax, clientToController},
 	kindSevered:     {"severed", textMax, clientToController | laneToController},
+	kindReport:      {"report", smallMax, clientToController | laneToController},
 }
 
 // kindLimit is the longest payload of a kind; negative: there is no such kind.

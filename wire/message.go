@@ -113,6 +113,9 @@ func (b *Batch) state(m Message) (kind uint8, err error) {
 	case *Severed:
 		kind = kindSevered
 		b.severed(m)
+	case *Report:
+		kind = kindReport
+		b.report(m)
 	default:
 		err = bellows.Errorf(bellows.Bug, "encode message", "", "%T does not travel", m)
 	}

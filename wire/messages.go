@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"bellows"
+	"bellows/tally"
 )
 
 // Need is what a read must see: every commit up to Commit, and all of clock Clock.
@@ -298,7 +299,7 @@ type Counts struct {
 }
 
 // StalenessBins is the number of bins of the measured staleness: 0 .. StalenessBins-2 clocks, and more.
-const StalenessBins = 16
+const StalenessBins = tally.StalenessBins
 
 // Add adds other counts to these.
 func (c *Counts) Add(o *Counts) {

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
+	"bellows/tally"
 )
 
 // sampler makes random messages.
@@ -134,7 +136,22 @@ func (s sampler) messages() []Message {
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
 		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{s.IntN(2) == 1}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
-		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1})
+		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
+		&Report{s.Uint32(), s.Int64(), s.tally()})
+}
+
+func (s sampler) tally() (t tally.Tally) {
+	for p := range t.Spent {
+		t.Spent[p] = time.Duration(s.Int64() >> s.IntN(64))
+	}
+	for c := range t.Sent {
+		t.Sent[c] = tally.Flow{Frames: s.Int64() >> s.IntN(64), Bytes: s.Int64() >> s.IntN(64)}
+		t.Received[c] = tally.Flow{Frames: s.Int64() >> s.IntN(64), Bytes: s.Int64() >> s.IntN(64)}
+	}
+	for i := range t.Staleness {
+		t.Staleness[i] = s.Int64() >> s.IntN(64)
+	}
+	return t
 }
 
 func (s sampler) record() Record {

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cmd/bellows/internal/figures"
 	"bellows/demo"
 	"bellows/node"
 	"bellows/train"
@@ -82,7 +83,7 @@ func benchCommand(c *console) *cobra.Command {
 }
 
 func (c *console) showBench(r benchReport) error {
-	c.printf("%s, %s, kernels %s, %s, %s\n", r.Machine.CPU, plural(r.Machine.CPUs, "CPU"), r.Machine.Kernels, r.Machine.Platform, r.Machine.Go)
+	c.printf("%s, %s, kernels %s, %s, %s\n", r.Machine.CPU, figures.Plural(r.Machine.CPUs, "CPU"), r.Machine.Kernels, r.Machine.Platform, r.Machine.Go)
 	for _, f := range r.Figures {
 		c.printf("%-24s %10.2f %s\n", f.Name, f.Value, f.Unit)
 	}
@@ -179,11 +180,11 @@ func benchApplication(ctx context.Context, a app.Application) ([]figure, error) 
 			best[i] = max(best[i], perSecond)
 		}
 	}
-	var figures []figure
+	var list []figure
 	for i, slots := range counts {
-		figures = append(figures, figure{plural(slots, "slot"), best[i] / 1e6, "million " + d.Unit + "/s"})
+		list = append(list, figure{figures.Plural(slots, "slot"), best[i] / 1e6, "million " + d.Unit + "/s"})
 	}
-	return figures, nil
+	return list, nil
 }
 
 // benchSlots is the items a second of training alone.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"bellows"
 	"bellows/data"
@@ -23,6 +24,7 @@ type console struct {
 	out, err io.Writer
 	json     bool // --json: out carries JSON lines only
 	args     []string
+	calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
 }
 
 // terminal says whether w is a screen that a person looks at.

@@ -1,44 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 
 	"bellows"
-	"bellows/cmd/bellows/internal/cgroup"
-	"bellows/vec"
+	"bellows/cmd/bellows/internal/doctor"
+	"bellows/cmd/bellows/internal/figures"
+	"bellows/cmd/bellows/internal/watch"
 
-	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 )
-
-// check is one line of `doctor`.
-type check struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // "ok", "warn", "fail"
-	Found  string `json:"found"`
-	ToDo   string `json:"todo"` // "" when there is nothing to do
-}
-
-func good(name, format string, args ...any) check {
-	return check{Name: name, Status: "ok", Found: fmt.Sprintf(format, args...)}
-}
-
-// but makes a check worse and says what to do.
-func (k check) but(status, todo string) check {
-	k.Status, k.ToDo = status, todo
-	return k
-}
-
-// report is what `doctor --json` prints.
-type report struct {
-	Checks []check `json:"checks"`
-	Fails  int     `json:"fails"`
-	Warns  int     `json:"warns"`
-}
 
 func doctorCommand(c *console) *cobra.Command {
 	return &cobra.Command{
@@ -49,7 +21,11 @@ func doctorCommand(c *console) *cobra.Command {
 		Example: "  bellows doctor\n  bellows doctor --json",
 		Args:    exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			r := examine(hostMachine())
+			r := doctor.Here(
+				doctor.Folder{Name: "temp folder", Dir: os.TempDir(), ToDo: "set TMPDIR to a writable folder with space"},
+				doctor.Folder{Name: "cache folder", Dir: cacheFolder(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
+				doctor.Folder{Name: "state folder", Dir: watch.StateFolder(), ToDo: "give --state a writable folder, or be without bellows status", Spare: true},
+				doctor.Folder{Name: "run folder", Dir: "runs", ToDo: "work in a writable folder with space, or give --out one"})
 			for _, k := range r.Checks {
 				c.printf("%-5s %-14s %s\n", k.Status, k.Name, k.Found)
 				if k.ToDo != "" {
@@ -60,197 +36,19 @@ func doctorCommand(c *console) *cobra.Command {
 				return err
 			}
 			if r.Fails > 0 {
-				return bellows.Errorf(bellows.Config, "doctor", "", "%s failed", plural(r.Fails, "check"))
+				return bellows.Errorf(bellows.Config, "doctor", "", "%s failed", figures.Plural(r.Fails, "check"))
 			}
 			return nil
 		},
 	}
 }
 
-// machine is what the checks look at, so that tests can put another in its place.
-type machine struct {
-	root      func(path string) (string, error) // the content of a file, by its absolute path
-	cpus      int
-	procs     int // GOMAXPROCS
-	files     func() (soft, hard uint64, err error)
-	freeBytes func(dir string) (uint64, error)
-	folders   []folder
-}
-
-// folder is one that must be writable.
-type folder struct{ name, dir string }
-
-func hostMachine() machine {
-	return machine{
-		root: func(path string) (string, error) {
-			text, err := os.ReadFile(path)
-			return strings.TrimSpace(string(text)), err
-		},
-		cpus: runtime.NumCPU(), procs: runtime.GOMAXPROCS(0),
-		files: openFileLimits, freeBytes: freeBytes,
-		folders: []folder{{"temp folder", os.TempDir()}, {"cache folder", cacheFolder()}, {"run folder", "runs"}},
-	}
-}
-
-func examine(m machine) report {
-	limits := cgroup.Read(m.root)
-	r := report{Checks: []check{
-		m.cpu(), kernelCheck(), m.slots(limits), m.memory(limits), m.openFiles(), m.clock(),
-	}}
-	for _, f := range m.folders {
-		r.Checks = append(r.Checks, m.folder(f))
-	}
-	for _, k := range r.Checks {
-		switch k.Status {
-		case "fail":
-			r.Fails++
-		case "warn":
-			r.Warns++
-		}
-	}
-	return r
-}
-
-// features are the CPU features that kernels use.
-var features = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.AVX512F, cpuid.AVX512VL, cpuid.ASIMD}
-
-func (m machine) cpu() check {
-	name := cpuid.CPU.BrandName
-	if name == "" {
-		name = runtime.GOARCH
-	}
-	var has []string
-	for _, f := range features {
-		if cpuid.CPU.Supports(f) {
-			has = append(has, f.String())
-		}
-	}
-	return good("cpu", "%s, %s: %s", name, plural(m.cpus, "CPU"), strings.Join(has, " "))
-}
-
-func kernelCheck() check {
-	sets := vec.Sets()
-	k := good("kernels", "%s (this CPU runs %s)", vec.Kernels(), strings.Join(sets, ", "))
-	switch {
-	case vec.Kernels() != sets[0]:
-		return k.but("warn", "leave out --kernels for the fastest set")
-	case sets[0] == "go" && runtime.GOARCH == "amd64":
-		return k.but("warn", "kernels in plain Go are several times slower; AVX2 and FMA are not there, or a virtual machine hides them")
-	}
-	return k
-}
-
-// slots compares the threads that Go uses with what the control group grants.
-func (m machine) slots(limits cgroup.Limits) check {
-	quota := "no limit by a control group"
-	if limits.CPUs > 0 {
-		quota = fmt.Sprintf("%.2g CPUs granted by control group %s", limits.CPUs, limits.Version)
-	}
-	k := good("compute slots", "%d, %s", m.procs, quota)
-	if limits.CPUs > 0 && float64(m.procs) > limits.CPUs+1 {
-		return k.but("warn", fmt.Sprintf("threads beyond the grant are stopped in turns; use --workers %d", max(1, int(limits.CPUs))))
-	}
-	return k
-}
-
-const (
-	memoryLow  = 1 << 30
-	memoryNone = 128 << 20
-	diskLow    = 1 << 30
-	diskNone   = 64 << 20
-	filesLow   = 1024
-	filesNone  = 64
-)
-
-func (m machine) memory(limits cgroup.Limits) check {
-	total, available := m.memInfo()
-	if total == 0 && limits.Memory == 0 {
-		return good("memory", "unknown on %s", runtime.GOOS)
-	}
-	k := good("memory", "%s available of %s, no limit by a control group", bytesSize(available), bytesSize(total))
-	if limits.Memory > 0 {
-		k.Found = fmt.Sprintf("%s available of %s, %s granted by control group %s",
-			bytesSize(available), bytesSize(total), bytesSize(limits.Memory), limits.Version)
-		left := limits.Memory - min(limits.Memory, limits.Used)
-		available = min(available, left)
-	}
-	switch {
-	case available < memoryNone:
-		return k.but("fail", "free some memory: training needs the data and the model in it")
-	case available < memoryLow:
-		return k.but("warn", "large files may not fit; close other programs or raise the limit")
-	}
-	return k
-}
-
-func (m machine) openFiles() check {
-	soft, hard, err := m.files()
+// cacheFolder is where parsed inputs are kept between runs: bellows/ in the user's cache folder,
+// or in the temp folder for a user without one.
+func cacheFolder() string {
+	dir, err := os.UserCacheDir()
 	if err != nil {
-		return good("open files", "unknown").but("warn", "the limit cannot be read: "+err.Error())
+		dir = os.TempDir()
 	}
-	k := good("open files", "%d, at most %d", soft, hard)
-	switch {
-	case soft < filesNone:
-		return k.but("fail", "raise the limit: ulimit -n 4096")
-	case soft < filesLow:
-		return k.but("warn", "globs of many files may fail; raise the limit: ulimit -n 4096")
-	}
-	return k
-}
-
-// clock checks that reading the time does not enter the kernel, which every task does twice.
-func (m machine) clock() check {
-	source, err := m.root("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	if err != nil {
-		return good("clock", "the source is not stated on %s", runtime.GOOS)
-	}
-	k := good("clock", "source %s", source)
-	switch source {
-	case "tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen":
-		return k
-	}
-	return k.but("warn", "reading this clock is slow; select tsc or the clock of the hypervisor if the kernel offers it")
-}
-
-// folder checks that files can be made in it or, where it is not there yet, beside it.
-func (m machine) folder(f folder) check {
-	dir := f.dir
-	for dir != "" {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			break
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
-		dir = up
-	}
-	probe, err := os.CreateTemp(dir, ".bellows-doctor-*")
-	if err != nil {
-		return good(f.name, "%s cannot be written: %v", f.dir, err).but("fail", folderHint(f.name))
-	}
-	probe.Close()
-	os.Remove(probe.Name())
-	free, err := m.freeBytes(dir)
-	if err != nil {
-		return good(f.name, "%s is writable, free space unknown", f.dir)
-	}
-	k := good(f.name, "%s is writable, %s free", f.dir, bytesSize(free))
-	switch {
-	case free < diskNone:
-		return k.but("fail", folderHint(f.name))
-	case free < diskLow:
-		return k.but("warn", "large inputs or models may not fit")
-	}
-	return k
-}
-
-func folderHint(name string) string {
-	switch name {
-	case "temp folder":
-		return "set TMPDIR to a writable folder with space"
-	case "cache folder":
-		return "give --cache a writable folder with space, or --cache off to parse inputs each time"
-	}
-	return "work in a writable folder with space, or give --out one"
+	return filepath.Join(dir, "bellows")
 }

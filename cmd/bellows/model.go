@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"bellows/app"
+	"bellows/cmd/bellows/internal/figures"
 	"bellows/model"
 
 	"github.com/spf13/cobra"
@@ -117,7 +118,7 @@ func (r modelReport) print(c *console) {
 		section("ids")
 	}
 	for _, ids := range r.IDs {
-		c.printf("  %-16s %s:", ids.File, grouped(int64(ids.Count)))
+		c.printf("  %-16s %s:", ids.File, figures.Grouped(int64(ids.Count)))
 		for _, name := range ids.First {
 			c.printf(" %q", name)
 		}
@@ -134,7 +135,7 @@ func (r modelReport) print(c *console) {
 	}
 	section("files")
 	for _, f := range r.Files {
-		c.printf("  %-18s %12s bytes  sha256 %s\n", f.Name, grouped(f.Bytes), f.SHA256)
+		c.printf("  %-18s %12s bytes  sha256 %s\n", f.Name, figures.Grouped(f.Bytes), f.SHA256)
 	}
 	section("versions")
 	for _, k := range slices.Sorted(maps.Keys(r.Versions)) {

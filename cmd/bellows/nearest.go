@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // nearest is the known word that a mistyped one was probably meant to be, or nothing.
 func nearest(word string, known []string) string {
@@ -42,12 +39,4 @@ func edits(a, b string) int {
 		before, row = row, next
 	}
 	return row[len(b)]
-}
-
-// plural is "1 argument" or "2 arguments".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"bellows"
+	"bellows/cmd/bellows/internal/figures"
 	"bellows/node"
 	"bellows/run"
 	"bellows/train"
@@ -92,13 +93,13 @@ func membership(list []node.Member) members {
 // place says where a job runs, for the headline.
 func (m members) place() string {
 	if m.Processes == 0 {
-		return "one process, " + plural(m.Workers, "worker")
+		return "one process, " + figures.Plural(m.Workers, "worker")
 	}
 	processes := "1 process"
 	if m.Processes > 1 {
 		processes = fmt.Sprintf("%d processes", m.Processes)
 	}
-	return fmt.Sprintf("%s, %s, %s", processes, plural(m.Workers, "worker"), plural(m.Servers, "server"))
+	return fmt.Sprintf("%s, %s, %s", processes, figures.Plural(m.Workers, "worker"), figures.Plural(m.Servers, "server"))
 }
 
 func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }
@@ -117,9 +118,8 @@ func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, err
 // and runs its part.
 func (t *trainer) sit(ctx context.Context) error {
 	in, out := t.in, t.out
-	quiet := *t.console
-	quiet.out, quiet.err = io.Discard, io.Discard
-	t.console, t.screen = &quiet, newScreen(&quiet, t.app.Describe())
+	quiet := &console{in: t.in, out: io.Discard, err: io.Discard, json: t.json, args: t.args}
+	t.console, t.screen = quiet, newScreen(quiet, t.app.Describe())
 	defer t.screen.close()
 	return node.Sit(ctx, in, out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
 		for _, step := range []func(context.Context) error{t.check, t.load, t.prepare} {

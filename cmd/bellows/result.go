@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cmd/bellows/internal/figures"
 	"bellows/data"
 	"bellows/model"
 	"bellows/node"
@@ -97,7 +98,7 @@ func (t *trainer) conclude(res *node.Result) error {
 	if err := t.folder.Done(); err != nil {
 		return err
 	}
-	t.event("finished", fmt.Sprintf("finished after %s: %s", plural(t.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
+	t.event("finished", fmt.Sprintf("finished after %s: %s", figures.Plural(t.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
 	t.lastLine(r)
 	t.next()
 	if err := t.object(r); err != nil {
@@ -134,7 +135,7 @@ func (t *trainer) progress(res *node.Result) run.Progress {
 func (t *trainer) result(m *model.Model, so run.Progress) (*result, error) {
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.loadSeconds, Epochs: t.last.Number, Examples: t.last.Items,
-		Metrics: finiteMetrics(t.last.Metrics), Members: membership(t.members),
+		Metrics: finiteMetrics(t.last.Metrics), Members: membership(t.members), Bytes: t.moved,
 		Audit:            audit{Sent: so.Sent, Applied: so.Applied, Dropped: so.Dropped},
 		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
 	}
@@ -226,7 +227,7 @@ func (t *trainer) lastLine(r *result) {
 	var parts []string
 	for _, name := range t.app.Describe().Metrics {
 		if v, ok := r.Metrics[name]; ok && strings.HasPrefix(name, "test_") {
-			parts = append(parts, fmt.Sprintf("%s %.4f", metricTitle(name), v))
+			parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(name), v))
 		}
 	}
 	if r.Baseline != nil && len(parts) > 0 {
@@ -236,11 +237,11 @@ func (t *trainer) lastLine(r *result) {
 	if !r.Audit.agrees() {
 		sign = "≠"
 	}
-	updates := fmt.Sprintf("updates sent %s %s applied %s", grouped(r.Audit.Sent), sign, grouped(r.Audit.Applied))
+	updates := fmt.Sprintf("updates sent %s %s applied %s", figures.Grouped(r.Audit.Sent), sign, figures.Grouped(r.Audit.Applied))
 	if r.Audit.Dropped > 0 {
-		updates += fmt.Sprintf(" + dropped %s", grouped(r.Audit.Dropped))
+		updates += fmt.Sprintf(" + dropped %s", figures.Grouped(r.Audit.Dropped))
 	}
-	parts = append(parts, duration(r.Seconds)+" s", "model "+r.Model, updates)
+	parts = append(parts, figures.Duration(r.Seconds)+" s", "model "+r.Model, updates)
 	t.printf("%s\n", strings.Join(parts, " · "))
 }
 

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"bellows"
+	"bellows/cmd/bellows/internal/figures"
+	"bellows/cmd/bellows/internal/watch"
 	"bellows/vec"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,9 @@ func untilSignal(c *console) (ctx context.Context, end func()) {
 		case <-signals:
 			signal.Stop(signals)
 			cancel()
-			c.talk("stopping at a safe point; once more stops at once")
+			if !c.calm.Load() {
+				c.talk("stopping at a safe point; once more stops at once")
+			}
 		case <-ctx.Done():
 			signal.Stop(signals)
 		}
@@ -74,6 +78,7 @@ func newRoot(c *console) *cobra.Command {
 		trainCommand(c), evalCommand(c), predictCommand(c), modelCommand(c), demoCommand(c),
 		benchCommand(c), doctorCommand(c), versionCommand(c), schemaCommand(c), exitCodesTopic(),
 	)
+	root.AddCommand(watch.Commands(watch.Console{Out: c.out, JSON: func() bool { return c.json }, Calm: func() { c.calm.Store(true) }})...)
 	return root
 }
 
@@ -148,7 +153,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "it takes no argument, and %d was given", len(args))
 		}
 		err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "%s wanted, and %d given",
-			plural(len(names), "argument"), len(args))
+			figures.Plural(len(names), "argument"), len(args))
 		err.Hint = "call it as " + cmd.CommandPath() + " " + strings.Join(names, " ")
 		return err
 	}

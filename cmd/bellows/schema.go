@@ -22,7 +22,7 @@ func schemaNames() []string {
 	if err != nil {
 		panic(err) // the folder is part of the binary
 	}
-	names := []string{"demo"} // its lines are those of train
+	names := []string{"demo", "top"} // their lines are those of train and of status
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
 	}
@@ -31,8 +31,8 @@ func schemaNames() []string {
 }
 
 func readSchema(name string) ([]byte, error) {
-	if name == "demo" {
-		name = "train"
+	if same := map[string]string{"demo": "train", "top": "status"}[name]; same != "" {
+		name = same
 	}
 	return schemas.ReadFile("schema/" + name + ".json")
 }

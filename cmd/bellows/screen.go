@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bellows/app"
+	"bellows/cmd/bellows/internal/figures"
 	"bellows/train"
 )
 
@@ -56,7 +57,7 @@ func metricColumns(names []string) []string {
 			part, sort = name, name
 		}
 		sorts[sort] = true
-		short, long = append(short, part), append(long, metricTitle(name))
+		short, long = append(short, part), append(long, figures.Metric(name))
 	}
 	if len(sorts) == 1 {
 		return short
@@ -116,7 +117,7 @@ func (s *screen) add(p progress) {
 	if !math.IsNaN(p.wait) {
 		wait = fmt.Sprintf("%.0f%%", 100*p.wait)
 	}
-	cells = append(cells, duration(p.seconds)+"s", rate(p.rate), wait, p.members)
+	cells = append(cells, figures.Duration(p.seconds)+"s", figures.Rate(p.rate), wait, p.members)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch = p.Number

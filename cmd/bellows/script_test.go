@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"bellows/api"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -30,7 +33,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("TMPDIR", env.WorkDir)
+			env.Values["started"] = &started{}
 			return age(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -39,6 +44,8 @@ func TestScripts(t *testing.T) {
 			"interrupt": cmdInterrupt,
 			"last":      cmdLast,
 			"flip":      cmdFlip,
+			"start":     cmdStart,
+			"halt":      cmdHalt,
 		},
 	})
 }
@@ -122,7 +129,8 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "XDG_CACHE_HOME=" + ts.Getenv("XDG_CACHE_HOME"), "PATH=" + ts.Getenv("PATH")}
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "XDG_CACHE_HOME=" + ts.Getenv("XDG_CACHE_HOME"),
+		"XDG_STATE_HOME=" + ts.Getenv("XDG_STATE_HOME"), "PATH=" + ts.Getenv("PATH")}
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	talk, err := cmd.StderrPipe()
@@ -151,6 +159,72 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.err"), stderr.Bytes(), 0o666))
 }
 
+// started is the commands that a script has started and not halted, the last one last.
+type started struct{ list []*exec.Cmd }
+
+// cmdStart is `start COMMAND...`: it starts a training command with --json and waits for its first epoch. What it
+// writes after that is dropped.
+func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
+	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[0]))
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	read, write, err := os.Pipe()
+	ts.Check(err)
+	cmd.Stdout = write
+	ts.Check(cmd.Start())
+	ts.Check(write.Close())
+	running := ts.Value("started").(*started)
+	running.list = append(running.list, cmd)
+	ts.Defer(func() { cmd.Process.Kill() })
+	lines := bufio.NewReader(read)
+	until(ts, lines, `"kind":"epoch"`)
+	go func() {
+		defer read.Close()
+		io.Copy(io.Discard, lines)
+	}()
+}
+
+// cmdHalt is `halt SIGNAL`, with INT or KILL: it ends the command that was started last, and waits for its end. With
+// the name of a node and a file that has the command's status it kills that node's process instead.
+func cmdHalt(ts *testscript.TestScript, _ bool, args []string) {
+	running := ts.Value("started").(*started)
+	last := len(running.list) - 1
+	cmd := running.list[last]
+	running.list = running.list[:last]
+	code := 130
+	switch args[0] {
+	case "INT":
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+	case "KILL":
+		code = -1
+		ts.Check(cmd.Process.Kill())
+	default:
+		code = 75
+		ts.Check(syscall.Kill(processOf(ts, args[0], args[1]), syscall.SIGKILL))
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
+		ts.Fatalf("the command ended with %v, not with code %d", err, code)
+	}
+}
+
+// processOf is the process of a node, as a file with a status has it.
+func processOf(ts *testscript.TestScript, node, file string) int {
+	var s api.Status
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &s))
+	for _, n := range s.Nodes {
+		if n.ID == node && n.PID > 1 {
+			return n.PID
+		}
+	}
+	ts.Fatalf("%s has no process of %s", file, node)
+	return 0
+}
+
 // until reads lines up to one that has the text.
 func until(ts *testscript.TestScript, r *bufio.Reader, text string) {
 	for {
@@ -173,7 +247,8 @@ func TestHeadlineComesFirst(t *testing.T) {
 	c := &console{in: in, out: out, err: io.Discard}
 	code := make(chan int)
 	go func() {
-		code <- execute(c, []string{"train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m")})
+		code <- execute(c, []string{"train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m"),
+			"--state", t.TempDir()})
 	}()
 	want := "matrix factorisation · standard input: "
 	words := make([]byte, len(want))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,11 +13,15 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/app"
+	"bellows/cmd/bellows/internal/figures"
+	"bellows/cmd/bellows/internal/watch"
 	"bellows/data"
 	"bellows/demo"
 	"bellows/node"
 	"bellows/run"
+	"bellows/tally"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -34,6 +39,7 @@ type trainer struct {
 	job
 	screen *screen
 
+	began     time.Time
 	slots     int
 	members   []node.Member
 	goal      *app.Goal
@@ -43,10 +49,14 @@ type trainer struct {
 	loadSeconds float64
 	made        *app.Run
 	folder      *run.Folder
+	moved       traffic      // between nodes
 	saved       []byte       // the image of an unfinished run, for other processes
 	before      run.Progress // what led to the image that the run goes on from
 	last        train.Epoch  // the last that was reported
 	spent       node.Spent
+	wait        float64 // share of the slots' time, as last known
+	look        node.Watch
+	board       *watch.Board
 	itemsBefore int64
 
 	events    sync.Mutex // epochs and notices come from different goroutines
@@ -55,6 +65,7 @@ type trainer struct {
 
 // check reads the flags that need no data, so that a mistake shows before a long read.
 func (t *trainer) check(context.Context) error {
+	t.began, t.wait = time.Now(), math.NaN()
 	var err error
 	if t.slots, err = t.opt.slots(); err != nil {
 		return err
@@ -67,6 +78,11 @@ func (t *trainer) check(context.Context) error {
 	}
 	if t.goal, err = t.opt.goal(t.app.Describe()); err != nil {
 		return err
+	}
+	if t.opt.metrics != "" {
+		if err := watch.CheckAddress(t.opt.metrics); err != nil {
+			return badFlag("metrics", t.opt.metrics, "%w", err)
+		}
 	}
 	if t.opt.epochs < 0 {
 		return badFlag("epochs", fmt.Sprint(t.opt.epochs), "it must be at least 1, or 0 for the application's choice")
@@ -163,6 +179,12 @@ func (t *trainer) claim(context.Context) error {
 		return err
 	}
 	t.before = t.folder.Before
+	whole, err := filepath.Abs(t.folder.Dir)
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
+	}
+	t.board = watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.app.Describe().Name, PID: os.Getpid(),
+		Model: t.folder.Dir, Started: t.began}, t.before.Seconds, t.look.Look)
 	t.screen.headline(t.set.Detected.String()+" · "+t.made.Headline, membership(t.members).place())
 	if t.folder.Resumed {
 		t.event("resumed", t.resumedSentence(), map[string]any{"model": t.folder.Dir})
@@ -179,11 +201,14 @@ func (t *trainer) resumedSentence() string {
 	if t.folder.Image == nil {
 		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
 	}
-	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, duration(t.before.Seconds))
+	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.before.Seconds))
 }
 
 // localNode names the one node of this process in events.
 const localNode = "node-0"
+
+// shownOtherwise are the events that people read elsewhere on the screen.
+var shownOtherwise = []string{"started", "joined", "epoch", "finished", "failed", "lost"}
 
 // event records something that happened and shows it: as a JSON line, and to people as a sentence
 // unless the table shows it already.
@@ -195,47 +220,105 @@ func (t *trainer) event(kind, sentence string, fields map[string]any) {
 		t.logFailed = true
 		t.screen.sentence(err.Error())
 	}
-	if err := t.object(e); err != nil {
+	if err := errors.Join(t.board.Event(e), t.object(e)); err != nil {
 		t.screen.sentence(err.Error())
 	}
-	if kind != "started" && kind != "epoch" && kind != "finished" {
+	if !slices.Contains(shownOtherwise, kind) {
 		t.screen.sentence(sentence)
 	}
 }
 
-// run trains, saves and reports.
+// run trains, saves and reports, while others may look.
 func (t *trainer) run(ctx context.Context) error {
-	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
-	if t.folder.Image != nil {
-		im, err := run.DecodeImage(t.folder.Image)
-		if err != nil {
-			return err
-		}
-		opt.Resume = im
-		t.saved, t.folder.Image = t.folder.Image, nil
+	post, err := t.board.Post(t.opt.state, t.opt.metrics, t.talk)
+	if err != nil {
+		return err
 	}
-	t.screen.start()
-	var res *node.Result
-	var err error
-	if len(t.members) > 1 {
-		res, err = t.lead(ctx, opt)
-	} else {
-		res, err = node.Train(ctx, t.made.Job, opt)
+	defer post.Close()
+	defer t.board.Close()
+	res, err := t.drive(ctx)
+	end := api.Ended
+	switch {
+	case err != nil:
+		end = api.Failed
+	case res.Image != nil:
+		end = api.Interrupted
 	}
-	t.screen.end()
+	if err != nil {
+		t.failed(err)
+	}
+	t.measured(end)
 	if err != nil {
 		return err
 	}
 	return t.conclude(res)
 }
 
+// failed records why the job ended before its time.
+func (t *trainer) failed(err error) {
+	kind := "failed"
+	switch kindOf(err) {
+	case bellows.Lost:
+		kind = "lost"
+	case bellows.Interrupted: // before it had begun
+		return
+	}
+	sentence, _, _ := strings.Cut(err.Error(), "\n")
+	t.event(kind, sentence, map[string]any{"model": t.folder.Dir})
+}
+
+// measured stores the figures of the run, whatever its end was.
+func (t *trainer) measured(end api.State) {
+	t.board.End(end)
+	s, err := t.board.Status(context.Background())
+	if err == nil {
+		err = t.folder.Measured(s)
+	}
+	if err != nil {
+		t.talk("%v", err)
+	}
+	t.moved = traffic{Pushed: s.Bytes[tally.Pushes.String()].Bytes,
+		Pulled: s.Bytes[tally.Rows.String()].Bytes + s.Bytes[tally.Leases.String()].Bytes}
+}
+
+// drive runs the job.
+func (t *trainer) drive(ctx context.Context) (*node.Result, error) {
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnStart: t.onStart, OnEpoch: t.onEpoch, Notice: func(s string) { t.event("waiting", s, nil) }}
+	if t.folder.Image != nil {
+		im, err := run.DecodeImage(t.folder.Image)
+		if err != nil {
+			return nil, err
+		}
+		opt.Resume = im
+		t.saved, t.folder.Image = t.folder.Image, nil
+	}
+	t.screen.start()
+	defer t.screen.end()
+	if len(t.members) > 1 {
+		return t.lead(ctx, opt)
+	}
+	return node.Train(ctx, t.made.Job, opt)
+}
+
+// onStart records the nodes of a job in many processes.
+func (t *trainer) onStart(nodes []api.Node) {
+	if len(nodes) < 2 {
+		return
+	}
+	processes := map[string]int{}
+	for _, n := range nodes {
+		processes[n.ID] = n.PID
+	}
+	t.event("joined", figures.Plural(len(nodes), "node")+" have joined", map[string]any{"processes": processes})
+}
+
 // onEpoch shows an epoch. The runtime calls it in order.
 func (t *trainer) onEpoch(e train.Epoch, so node.Spent) {
 	trainedFor := so.Trained
 	seconds := (trainedFor - t.spent.Trained).Seconds()
-	wait := math.NaN() // of slots elsewhere nothing is known here
-	if len(t.members) == 1 {
-		wait = max(0, 1-(so.Computed-t.spent.Computed).Seconds()/(seconds*float64(t.slots)))
+	slots := so.Slots.Since(&t.spent.Slots)
+	if slots.Total() > 0 { // else an epoch shorter than nodes report
+		t.wait = slots.Waited()
 	}
 	items := e.Items - t.itemsBefore
 	if t.itemsBefore == 0 && e.Number > 1 {
@@ -244,19 +327,20 @@ func (t *trainer) onEpoch(e train.Epoch, so node.Spent) {
 	t.spent, t.itemsBefore, t.last = so, e.Items, e
 	p := progress{
 		Epoch: e, seconds: t.before.Seconds + trainedFor.Seconds(), rate: float64(items) / seconds,
-		wait: wait, members: membership(t.members).String(),
+		wait: t.wait, members: membership(t.members).String(),
 	}
 	t.screen.add(p)
 	metrics := finiteMetrics(e.Metrics)
+	t.board.Epoch(e.Number, metrics)
 	var parts []string
 	for _, m := range e.Metrics {
-		parts = append(parts, fmt.Sprintf("%s %.4f", metricTitle(m.Name), m.Value))
+		parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(m.Name), m.Value))
 	}
-	fields := map[string]any{"epoch": e.Number, "metrics": metrics, "seconds": p.seconds, "examples": e.Items}
+	fields := map[string]any{"epoch": e.Number, "metrics": metrics, "seconds": p.seconds, "examples": e.Items, "phases": api.Phases(&slots)}
 	if !math.IsInf(p.rate, 0) && !math.IsNaN(p.rate) {
 		fields["examples_per_second"] = p.rate
 	}
-	t.event("epoch", fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), duration(p.seconds)), fields)
+	t.event("epoch", fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(p.seconds)), fields)
 }
 
 // finiteMetrics is the metrics that JSON can hold.

@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cmd/bellows/internal/watch"
 	"bellows/data"
 
 	"github.com/spf13/pflag"
@@ -29,6 +30,8 @@ type trainOptions struct {
 	cache     string
 	reading   readOptions
 	cluster   clusterOptions
+	state     string
+	metrics   string
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -43,6 +46,8 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
 	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run")
+	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
+	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)
 }
 

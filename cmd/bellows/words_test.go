@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -38,16 +37,10 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestFigures(t *testing.T) {
+func TestShellWords(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
-		grouped(0): "0", grouped(999): "999", grouped(184211): "184 211", grouped(1234567): "1 234 567", grouped(-1234): "-1 234",
-		rate(950): "950", rate(48800): "48.8k", rate(2.2e6): "2.2M", rate(3e9): "3.0G", rate(math.Inf(1)): "-",
-		duration(0.00412): "0.0041", duration(0.0412): "0.041", duration(0.61): "0.61", duration(12.34): "12.3",
-		bytesSize(12): "12 bytes", bytesSize(1536): "1.5 KiB", bytesSize(3 << 30): "3.0 GiB",
-		metricTitle("test_rmse"): "test RMSE", metricTitle("train_loglik_per_token"): "train log-likelihood per token", metricTitle("odd_one"): "odd one",
 		shellWord("a b"): "'a b'", shellWord("it's"): `'it'\''s'`, shellWord("runs/mf-1"): "runs/mf-1", shellWord(""): "''",
-		plural(1, "slot"): "1 slot", plural(2, "slot"): "2 slots",
 	} {
 		if got != want {
 			t.Errorf("%q should be %q", got, want)

@@ -2,6 +2,7 @@ package sock
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -130,5 +131,48 @@ func TestConnectionsAreWatched(t *testing.T) {
 				t.Errorf("%s: %v", option.name, err)
 			}
 		}
+	}
+}
+
+// TestLocalKeepsOthersOut closes what another user's process opens, and takes what comes after.
+func TestLocalKeepsOthersOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s", "s")
+	l, err := ListenLocal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	foreign := true
+	guarded := local{l.(local).Listener, func(net.Conn) error {
+		if foreign {
+			foreign = false
+			return compare(unix.Ucred{Pid: 7, Uid: 4711}, os.Geteuid())
+		}
+		return nil
+	}}
+	first, err := DialLocal(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := DialLocal(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	far, err := guarded.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	if n, err := first.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("the foreign process reads %d bytes, %v", n, err)
+	}
+	if _, err := far.Write([]byte{1}); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil {
+		t.Errorf("the second one is not served: %v", err)
 	}
 }

@@ -1,22 +1,10 @@
-package main
+package doctor
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 )
-
-// cacheFolder is where parsed inputs are kept between runs: bellows/ in the user's cache folder,
-// or in the temp folder for a user without one.
-func cacheFolder() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "bellows")
-}
 
 func openFileLimits() (soft, hard uint64, err error) {
 	var l syscall.Rlimit

@@ -1,4 +1,6 @@
-package main
+// Package figures writes numbers for people, the same way wherever a command shows one. It refuses nothing: what is
+// no number is a dash.
+package figures
 
 import (
 	"fmt"
@@ -7,8 +9,8 @@ import (
 	"strings"
 )
 
-// grouped writes n with a space before every third digit: 184 211.
-func grouped(n int64) string {
+// Grouped writes n with a space before every third digit: 184 211.
+func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for at := len(s) - 3; at > 0 && s[at-1] != '-'; at -= 3 {
 		s = s[:at] + " " + s[at:]
@@ -16,8 +18,8 @@ func grouped(n int64) string {
 	return s
 }
 
-// rate writes a number of things a second in three or four letters: 950, 48.8k, 2.2M.
-func rate(perSecond float64) string {
+// Rate writes a number of things a second in three or four letters: 950, 48.8k, 2.2M.
+func Rate(perSecond float64) string {
 	switch {
 	case math.IsNaN(perSecond) || math.IsInf(perSecond, 0):
 		return "-"
@@ -31,8 +33,8 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.0f", perSecond)
 }
 
-// duration writes seconds with as many decimals as still tell something: 0.0041, 0.061, 0.61, 12.3.
-func duration(seconds float64) string {
+// Duration writes seconds with as many decimals as still tell something: 0.0041, 0.061, 0.61, 12.3.
+func Duration(seconds float64) string {
 	switch {
 	case seconds < 0.01:
 		return fmt.Sprintf("%.4f", seconds)
@@ -44,8 +46,8 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.1f", seconds)
 }
 
-// bytesSize writes a size in binary units: 1.5 GiB.
-func bytesSize(n uint64) string {
+// Bytes writes a size in binary units: 1.5 GiB.
+func Bytes(n uint64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	v, u := float64(n), 0
 	for v >= 1024 && u < len(units)-1 {
@@ -63,15 +65,23 @@ var metricWords = map[string]string{
 	"loglik_per_token": "log-likelihood per token", "perplexity": "perplexity",
 }
 
-// metricTitle is the name of a metric on the screen: "test RMSE" for test_rmse.
-func metricTitle(name string) string {
+// Metric is the name of a metric on the screen: "test RMSE" for test_rmse.
+func Metric(name string) string {
 	for _, part := range []string{"train_", "test_"} {
 		if plain, ok := strings.CutPrefix(name, part); ok {
-			return strings.TrimSuffix(part, "_") + " " + metricTitle(plain)
+			return strings.TrimSuffix(part, "_") + " " + Metric(plain)
 		}
 	}
 	if word, ok := metricWords[name]; ok {
 		return word
 	}
 	return strings.ReplaceAll(name, "_", " ")
+}
+
+// Plural is "1 argument" or "2 arguments".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func fakeMachine(t *testing.T, files map[string]string) machine {
 		cpus: 8, procs: 8,
 		files:     func() (uint64, uint64, error) { return 4096, 8192, nil },
 		freeBytes: func(string) (uint64, error) { return 100 << 30, nil },
-		folders:   []folder{{"temp folder", t.TempDir()}},
+		folders:   []Folder{{Name: "temp folder", Dir: t.TempDir(), ToDo: "set TMPDIR"}},
 	}
 }
 
@@ -66,8 +66,12 @@ func TestDoctorFinds(t *testing.T) {
 		}},
 		"full disk":  {check: "temp folder", status: "fail", todo: "TMPDIR", change: func(m *machine) { m.freeBytes = func(string) (uint64, error) { return 0, nil } }},
 		"small disk": {check: "temp folder", status: "warn", todo: "may not fit", change: func(m *machine) { m.freeBytes = func(string) (uint64, error) { return 100 << 20, nil } }},
+		"no folder":  {check: "temp folder", status: "fail", todo: "TMPDIR", change: func(m *machine) { m.folders[0].Dir = "" }},
+		"no spare folder": {check: "temp folder", status: "warn", todo: "TMPDIR", change: func(m *machine) {
+			m.folders[0].Dir, m.folders[0].Spare = "", true
+		}},
 		"folder to come": {check: "temp folder", status: "ok", change: func(m *machine) {
-			m.folders[0].dir = filepath.Join(m.folders[0].dir, "not", "yet")
+			m.folders[0].Dir = filepath.Join(m.folders[0].Dir, "not", "yet")
 		}},
 	} {
 		m := fakeMachine(t, c.files)

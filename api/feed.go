@@ -1,0 +1,65 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+)
+
+// feedMost is how many events a feed keeps. A follower who is slower than that misses some, and sees it by
+// their numbers.
+const feedMost = 1000
+
+// Feed is the last events of a job. Any goroutine may use it; NewFeed makes one.
+type Feed struct {
+	mu    sync.Mutex
+	lines []json.RawMessage
+	first int           // the place of lines[0] among all events
+	more  chan struct{} // closed when there is another event, or the end
+	ended bool
+}
+
+// NewFeed is a feed without events.
+func NewFeed() *Feed { return &Feed{more: make(chan struct{})} }
+
+// Append adds an event: one line of JSON, without the line feed.
+func (f *Feed) Append(line []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return
+	}
+	if len(f.lines) == feedMost {
+		f.lines = slices.Delete(f.lines, 0, feedMost/10)
+		f.first += feedMost / 10
+	}
+	f.lines = append(f.lines, slices.Clone(line))
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+// Close says that no event will come any more. Closing twice is allowed.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended {
+		f.ended = true
+		close(f.more)
+	}
+}
+
+// Last is the last events, at most n, the oldest first.
+func (f *Feed) Last(n int) []json.RawMessage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.lines[max(0, len(f.lines)-n):])
+}
+
+// from is the events from a place on, the place behind them, what is closed when there are more, and whether
+// there will be none.
+func (f *Feed) from(place int) (lines []json.RawMessage, next int, more <-chan struct{}, ended bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := max(0, place-f.first)
+	return slices.Clone(f.lines[min(at, len(f.lines)):]), f.first + len(f.lines), f.more, f.ended
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"bellows/tally"
+)
+
+// Status is a job at one moment.
+type Status struct {
+	Job     string             `json:"job"` // the last element of its run folder
+	App     string             `json:"app"`
+	State   State              `json:"state"`
+	PID     int                `json:"pid"`   // of node 0, the process that was called
+	Model   string             `json:"model"` // the run folder
+	Started time.Time          `json:"started"`
+	Elapsed float64            `json:"elapsed_seconds"` // since then
+	Epoch   int                `json:"epoch"`           // the last that was finished; 0: none
+	Metrics map[string]float64 `json:"metrics"`
+	Progress
+	Events []json.RawMessage `json:"events"` // the last ones, in order
+}
+
+// State is how far a job or a node is.
+type State string
+
+// The states. A job is Starting while its nodes are Joining.
+const (
+	Starting    State = "starting"
+	Joining     State = "joining"
+	Running     State = "running"
+	Ended       State = "ended"
+	Gone        State = "gone" // of a node: lost before the end
+	Interrupted State = "interrupted"
+	Failed      State = "failed"
+)
+
+// Progress is what the nodes of a job have done.
+type Progress struct {
+	Clock    int     `json:"clock"`    // the last that every split has completed; -1: none
+	Furthest int     `json:"furthest"` // the last that has been dispatched to any split; -1: none
+	Commit   uint64  `json:"commit"`   // the number of the last commit
+	Splits   int     `json:"splits"`
+	Seconds  float64 `json:"seconds"` // of training alone, as in train --json
+	Counters
+	Nodes []Node `json:"nodes"`
+}
+
+// Counters are the figures of a node, or of all together.
+type Counters struct {
+	// Phases is the time of compute slots in seconds, by the names of tally.Phase.
+	Phases map[string]float64 `json:"phases"`
+	// Bytes is the traffic between nodes by the names of tally.Class, counted where it arrived.
+	Bytes map[string]Flow `json:"bytes"`
+	// Staleness counts reads by the clocks that they missed; the last entry is for that many and more.
+	Staleness []int64 `json:"staleness"`
+}
+
+// Flow is frames and their bytes.
+type Flow struct {
+	Frames int64 `json:"frames"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// Node is one node of a job.
+type Node struct {
+	ID         string   `json:"id"`    // "node-0"
+	PID        int      `json:"pid"`   // 0: not known yet
+	Roles      []string `json:"roles"` // of "controller", "worker", "server"
+	Tier       string   `json:"tier"`  // Reliable
+	State      State    `json:"state"`
+	Slots      int      `json:"slots"`      // compute slots
+	Splits     int      `json:"splits"`     // that are active there
+	Partitions int      `json:"partitions"` // that it owns
+	// Heard is the time in seconds since its counters were made; negative: there are none yet.
+	Heard float64 `json:"heard_seconds"`
+	Counters
+	Sent map[string]Flow `json:"sent"` // traffic by class, counted where it left
+}
+
+// Reliable is the tier of a node that is not announced to go away. There is no other yet.
+const Reliable = "reliable"
+
+// Count makes counters of a tally.
+func Count(t *tally.Tally) Counters {
+	c := Counters{Phases: Phases(&t.Spent), Bytes: Traffic(&t.Received), Staleness: make([]int64, len(t.Staleness))}
+	copy(c.Staleness, t.Staleness[:])
+	return c
+}
+
+// Phases is slot time in seconds by the name of the phase.
+func Phases(s *tally.Spent) map[string]float64 {
+	m := make(map[string]float64, len(s))
+	for p, d := range s {
+		m[tally.Phase(p).String()] = d.Seconds()
+	}
+	return m
+}
+
+// Traffic is flows by the name of the class.
+func Traffic(t *tally.Traffic) map[string]Flow {
+	m := make(map[string]Flow, len(t))
+	for c, f := range t {
+		m[tally.Class(c).String()] = Flow(f)
+	}
+	return m
+}

@@ -1,0 +1,82 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"bellows/api"
+)
+
+// eventsShown is how many of the last events a status has.
+const eventsShown = 10
+
+// Board is what a training command shows of its job. Any goroutine may use it.
+type Board struct {
+	look   func(context.Context) (api.Progress, error)
+	before float64 // seconds of training before this process took the run up
+	feed   *api.Feed
+
+	mu    sync.Mutex
+	fixed api.Status // what look does not say
+}
+
+// NewBoard makes the board of a job of which Job, App, PID, Model and Started are given. look says how far it
+// is; before is the time in seconds that it was trained for by earlier processes.
+func NewBoard(fixed api.Status, before float64, look func(context.Context) (api.Progress, error)) *Board {
+	fixed.State, fixed.Metrics = api.Starting, map[string]float64{}
+	return &Board{look: look, before: before, feed: api.NewFeed(), fixed: fixed}
+}
+
+// Event adds an event, which is anything that JSON can hold.
+func (b *Board) Event(e any) error {
+	line, err := json.Marshal(e)
+	if err == nil {
+		b.feed.Append(line)
+	}
+	return err
+}
+
+// Epoch says that an epoch was finished, with these figures, which the board keeps.
+func (b *Board) Epoch(number int, metrics map[string]float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fixed.Epoch, b.fixed.Metrics = number, metrics
+}
+
+// End says that the job is over, and how.
+func (b *Board) End(s api.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fixed.State = s
+}
+
+// Status is the job as it is now.
+func (b *Board) Status(ctx context.Context) (api.Status, error) {
+	p, err := b.look(ctx)
+	b.mu.Lock()
+	s := b.fixed
+	b.mu.Unlock()
+	s.Progress = p
+	s.Seconds += b.before
+	s.Elapsed = time.Since(s.Started).Seconds()
+	s.Events = b.feed.Last(eventsShown)
+	if s.State == api.Starting && running(p.Nodes) {
+		s.State = api.Running
+	}
+	return s, err
+}
+
+// running reports whether no node is awaited any more.
+func running(nodes []api.Node) bool {
+	for _, n := range nodes {
+		if n.State == api.Joining {
+			return false
+		}
+	}
+	return len(nodes) > 0
+}
+
+// Close says that nothing more will happen: who follows the events sees their end.
+func (b *Board) Close() { b.feed.Close() }

@@ -1,0 +1,26 @@
+package coord
+
+import (
+	"slices"
+
+	"bellows"
+)
+
+// Progress is how far the job is: the last clock that every split has completed, the last that has been
+// dispatched to any, and the number of the last commit.
+func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellows.CommitNumber) {
+	furthest = bellows.NoClock
+	for _, next := range c.next {
+		furthest = max(furthest, next-1)
+	}
+	return c.progress.Complete(), furthest, c.number
+}
+
+// Begun reports whether the first tasks have left: all nodes were ready.
+func (c *Controller) Begun() bool { return c.roll.begun }
+
+// Awaits reports whether a node has not said yet that it is ready.
+func (c *Controller) Awaits(n bellows.NodeID) bool { return slices.Contains(c.roll.awaited, n) }
+
+// Gone reports whether a node is lost.
+func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.isLost(n) }

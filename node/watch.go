@@ -1,0 +1,176 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"bellows"
+	"bellows/api"
+	"bellows/tally"
+	"bellows/wire"
+)
+
+// Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.
+type Watch struct{ lead atomic.Pointer[lead] }
+
+// Look is the job as it is now, or as it ended. Before the job's nodes have begun to join there is only its
+// state.
+func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
+	l := w.lead.Load()
+	if l == nil {
+		none := int(bellows.NoClock)
+		return api.Progress{Clock: none, Furthest: none, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}}, nil
+	}
+	answer := make(chan api.Progress, 1)
+	l.tell(look{answer: answer})
+	select {
+	case p := <-answer:
+		return p, nil
+	case <-ctx.Done():
+		return api.Progress{}, bellows.Errorf(bellows.Unavailable, "look at the job", "", "its controller does not answer: %w", context.Cause(ctx))
+	}
+}
+
+// look asks the controller's shell how far the job is.
+type look struct {
+	wire.Message
+	answer chan<- api.Progress // has room
+}
+
+// traffic counts frames of one direction; any goroutine may add to it.
+type traffic [tally.Classes]struct{ frames, bytes atomic.Int64 }
+
+func (t *traffic) count(h wire.Header) {
+	f := &t[h.Class()]
+	f.frames.Add(1)
+	f.bytes.Add(int64(wire.HeaderSize) + int64(h.Length))
+}
+
+func (t *traffic) add(sent *tally.Traffic) {
+	for c, f := range sent {
+		if f.Frames > 0 {
+			t[c].frames.Add(f.Frames)
+			t[c].bytes.Add(f.Bytes)
+		}
+	}
+}
+
+func (t *traffic) load(to *tally.Traffic) {
+	for c := range t {
+		to[c] = tally.Flow{Frames: t[c].frames.Load(), Bytes: t[c].bytes.Load()}
+	}
+}
+
+// report is what this process has counted so far.
+func (p *process) report() *wire.Report {
+	m := &wire.Report{}
+	if p.runner != nil {
+		p.runner.Count(&m.Tally)
+	}
+	p.fill(m)
+	return m
+}
+
+// fill adds to a report what the runner does not know.
+func (p *process) fill(m *wire.Report) {
+	m.Process, m.Millis = uint32(os.Getpid()), p.millis()
+	if p.mesh != nil {
+		p.mesh.left.load(&m.Tally.Sent)
+		p.mesh.came.load(&m.Tally.Received)
+	}
+}
+
+// book is what node 0 knows of another node.
+type book struct {
+	report *wire.Report // nil: none has come
+	heard  int64        // when it came
+}
+
+// enter takes a node's report, unless a later one was faster.
+func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
+	if int(n) < len(l.books) && (l.books[n].report == nil || l.books[n].report.Millis <= m.Millis) {
+		l.books[n] = book{m, l.millis()}
+	}
+}
+
+// spent is what became of the time of all nodes' slots, as far as they have told.
+func (l *lead) spent() (all tally.Spent) {
+	if l.runner != nil {
+		all = l.runner.Spent()
+	}
+	for i := range l.books {
+		if m := l.books[i].report; m != nil {
+			for p, d := range m.Tally.Spent {
+				all[p] += d
+			}
+		}
+	}
+	return all
+}
+
+// progress is the answer to a look. It is made in the controller's step.
+func (l *lead) progress() api.Progress {
+	complete, furthest, commit := l.controller.Progress()
+	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
+		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.cluster.Members))}
+	splits, partitions := l.owned()
+	now := l.millis()
+	var all tally.Tally
+	for i, m := range l.cluster.Members {
+		b := l.books[i]
+		if m.Node == l.cluster.Self {
+			b = book{l.report(), now}
+		}
+		n := api.Node{ID: fmt.Sprintf("node-%d", m.Node), Roles: roles(m), Tier: api.Reliable, State: l.state(m.Node),
+			Slots: m.Slots, Splits: splits[i], Partitions: partitions[i], Heard: -1}
+		var own tally.Tally
+		if b.report != nil {
+			own = b.report.Tally
+			n.PID, n.Heard = int(b.report.Process), float64(now-b.heard)/1000
+		}
+		n.Counters, n.Sent = api.Count(&own), api.Traffic(&own.Sent)
+		p.Nodes[i] = n
+		all.Add(&own)
+	}
+	p.Counters = api.Count(&all)
+	return p
+}
+
+// owned is how many splits and partitions each node has.
+func (l *lead) owned() (splits, partitions []int) {
+	splits, partitions = make([]int, len(l.cluster.Members)), make([]int, len(l.cluster.Members))
+	for s := range bellows.SplitID(l.job.Splits) {
+		splits[l.route.Node(s)]++
+	}
+	for ref := range l.partitions() {
+		partitions[l.route.Owner(ref).Lane.Node]++
+	}
+	return splits, partitions
+}
+
+func roles(m Member) []string {
+	list := []string{}
+	for _, r := range []struct {
+		name string
+		has  bool
+	}{{"controller", m.Node == 0}, {"worker", m.Slots > 0}, {"server", m.Lanes > 0}} {
+		if r.has {
+			list = append(list, r.name)
+		}
+	}
+	return list
+}
+
+func (l *lead) state(n bellows.NodeID) api.State {
+	switch {
+	case l.controller.Gone(n):
+		return api.Gone
+	case l.over:
+		return api.Ended
+	case l.controller.Awaits(n):
+		return api.Joining
+	}
+	return api.Running
+}

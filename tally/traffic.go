@@ -1,0 +1,52 @@
+package tally
+
+// Class is what a frame is for.
+type Class uint8
+
+// The classes. Control is what the controller and its clients and lanes tell each other.
+const (
+	Control  Class = iota
+	Pulls          // questions for rows
+	Rows           // rows of tables, to clients
+	Leases         // leases asked for, given and given back
+	Pushes         // deltas, to lanes
+	Receipts       // what became of a push
+	Model          // partitions as they are at the end, to node 0
+	classes
+)
+
+// Classes is the number of classes.
+const Classes = int(classes)
+
+func (c Class) String() string {
+	return [...]string{"control", "pulls", "rows", "leases", "pushes", "receipts", "model"}[c]
+}
+
+// Flow is a number of frames and their bytes, headers included.
+type Flow struct{ Frames, Bytes int64 }
+
+// Traffic is flows by class.
+type Traffic [Classes]Flow
+
+// Count adds one frame.
+func (t *Traffic) Count(c Class, bytes int) {
+	t[c].Frames++
+	t[c].Bytes += int64(bytes)
+}
+
+// Add adds another node's flows, or another time's.
+func (t *Traffic) Add(o *Traffic) {
+	for c := range t {
+		t[c].Frames += o[c].Frames
+		t[c].Bytes += o[c].Bytes
+	}
+}
+
+// Total is the flow of all classes.
+func (t *Traffic) Total() (total Flow) {
+	for _, f := range t {
+		total.Frames += f.Frames
+		total.Bytes += f.Bytes
+	}
+	return total
+}

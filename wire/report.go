@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"math"
+	"time"
+
+	"bellows/tally"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Report is what a node has counted so far, for whoever watches the job. Each replaces those of the node
+// that were made before it.
+type Report struct {
+	Process uint32 // the system's number of the node's process
+	Millis  int64  // when it was made, by the node's own clock
+	Tally   tally.Tally
+}
+
+func (*Report) message() {}
+
+func (b *Batch) report(m *Report) {
+	b.varint(1, uint64(m.Process))
+	b.varint(2, uint64(m.Millis))
+	b.numbers(3, len(m.Tally.Spent), func(i int) int64 { return int64(m.Tally.Spent[i]) })
+	b.flows(4, &m.Tally.Sent)
+	b.flows(5, &m.Tally.Received)
+	b.numbers(6, len(m.Tally.Staleness), func(i int) int64 { return m.Tally.Staleness[i] })
+}
+
+// flows adds frames and bytes of one class after the other.
+func (b *Batch) flows(number protowire.Number, t *tally.Traffic) {
+	b.numbers(number, 2*len(t), func(i int) int64 {
+		if i%2 == 0 {
+			return t[i/2].Frames
+		}
+		return t[i/2].Bytes
+	})
+}
+
+// numbers adds a packed list of n numbers.
+func (b *Batch) numbers(number protowire.Number, n int, at func(i int) int64) {
+	list := b.open(number)
+	for i := range n {
+		b.scratch = protowire.AppendVarint(b.scratch, uint64(at(i)))
+	}
+	b.shut(list)
+}
+
+func (m *Report) decode(payload []byte) error {
+	f := fields{b: payload}
+	var spent, sent, received, staleness int
+	for f.next() {
+		switch f.key {
+		case 1<<3 | varint:
+			m.Process = uint32(f.upTo(math.MaxUint32))
+		case 2<<3 | varint:
+			m.Millis = int64(f.num)
+		case 3<<3 | sized, 3<<3 | varint:
+			f.numbers(len(m.Tally.Spent), &spent, func(i int, x int64) { m.Tally.Spent[i] = time.Duration(x) })
+		case 4<<3 | sized, 4<<3 | varint:
+			f.flows(&m.Tally.Sent, &sent)
+		case 5<<3 | sized, 5<<3 | varint:
+			f.flows(&m.Tally.Received, &received)
+		case 6<<3 | sized, 6<<3 | varint:
+			f.numbers(len(m.Tally.Staleness), &staleness, func(i int, x int64) { m.Tally.Staleness[i] = x })
+		}
+	}
+	return f.err
+}
+
+// flows is Batch.flows's way back.
+func (f *fields) flows(t *tally.Traffic, n *int) {
+	f.numbers(2*len(t), n, func(i int, x int64) {
+		if i%2 == 0 {
+			t[i/2].Frames = x
+		} else {
+			t[i/2].Bytes = x
+		}
+	})
+}
+
+// numbers sets the elements of a repeated integer field, of which n have been set and most there are.
+func (f *fields) numbers(most int, n *int, set func(i int, x int64)) {
+	f.varints(func(x uint64) {
+		if *n == most {
+			f.fail(errNumber)
+			return
+		}
+		set(*n, int64(x))
+		*n++
+	})
+}
