@@ -19,13 +19,13 @@ type Member struct {
 	Lanes int // server lanes; 0: it holds no partitions
 }
 
-// Place decides which of a job's nodes hold its tables. Where there are fewer partitions than members with lanes, node 0
+// Place decides which of a job's nodes hold its tables. Where no table has as many partitions as there are members with lanes, node 0
 // holds them all beside the controller: a record and what it changes then reach a worker in one write, and nobody is told of
 // records who holds nothing. Otherwise members stay as they are.
 func Place(members []Member, tables []table.Schema) []Member {
 	partitions, servers := 0, 0
 	for i := range tables {
-		partitions += tables[i].Cut().Len()
+		partitions = max(partitions, tables[i].Cut().Len())
 	}
 	for _, m := range members {
 		if m.Lanes > 0 {
