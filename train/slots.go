@@ -54,7 +54,8 @@ func (s *slots) begin(n turn) {
 		ch <- n.task
 		return
 	}
-	if s.closed {
+	if s.closed { // the slot is for those who wait to be unwound
+		s.free++
 		s.mu.Unlock()
 		return
 	}
