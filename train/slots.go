@@ -126,6 +126,7 @@ func (s *slots) loop(t *Task) {
 				return
 			}
 		case s.closed:
+			s.free++
 			s.mu.Unlock()
 			return
 		default:
