@@ -43,10 +43,10 @@ const (
 
 // startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at
 // address: the program with the arguments, the first of which is its name. It must call Sit.
-func startFleet(program string, args []string, seat seat, address string) (*fleet, error) {
+func startFleet(program string, args []string, seat seat, address string, roam bool) (*fleet, error) {
 	f := &fleet{deaths: make(chan Death, len(seat.Members)), addresses: make([]string, len(seat.Members))}
 	f.addresses[seat.Self] = address
-	err := f.start(program, args, seat)
+	err := f.start(program, args, seat, roam)
 	if err == nil {
 		err = f.introduce()
 	}
@@ -57,18 +57,23 @@ func startFleet(program string, args []string, seat seat, address string) (*flee
 	return f, nil
 }
 
-func (f *fleet) start(program string, args []string, seat seat) error {
-	own := seat.Self
+func (f *fleet) start(program string, args []string, seat seat, roam bool) error {
+	own, placed, computing := seat.Self, 0, len(seat.workers())
 	for _, m := range seat.Members {
 		if m.Node == own {
 			continue
 		}
 		seat.Self = m.Node
+		place := -1
+		if m.Slots > 0 && !roam {
+			place = placed
+			placed++
+		}
 		c := &child{node: m.Node, cmd: exec.Command(program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
 		c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
 		var err error
 		if c.in, err = c.cmd.StdinPipe(); err == nil {
-			err = withSlack(c.cmd.Start)
+			err = startPlaced(c.cmd, place, computing)
 		}
 		if err != nil {
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)

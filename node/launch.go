@@ -23,7 +23,9 @@ type Launch struct {
 	Transport string   // "unix" or "tcp"
 	// Connections is how many each pair of processes has, at most ConnectionsMost; 0: one.
 	Connections int
-	Image       []byte // a saved run to go on from, for Sit to pass on; nil: none
+	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
+	Roam  bool
+	Image []byte // a saved run to go on from, for Sit to pass on; nil: none
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
@@ -42,7 +44,7 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 		return nil, err
 	}
 	defer chair.close()
-	fleet, err := startFleet(l.Program, l.Args, seat, chair.address())
+	fleet, err := startFleet(l.Program, l.Args, seat, chair.address(), l.Roam)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type clusterOptions struct {
 	format      vec.Format // of wire
 	pairs       string     // connections of each pair of processes
 	connections int
+	pin         bool // each process keeps to its share of the processors
 	seat        bool // this process was started for a seat in another's job
 }
 
@@ -111,7 +112,7 @@ func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, err
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
 	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
-		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Image: t.saved}.Run(ctx, t.made.Job, opt)
+		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Roam: !t.opt.cluster.pin, Image: t.saved}.Run(ctx, t.made.Job, opt)
 }
 
 // sit takes this process's seat in the job of the one that started it: it reads and prepares the same,

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package node
+
+import "os/exec"
+
+// startPlaced starts a process.
+func startPlaced(cmd *exec.Cmd, _, _ int) error { return cmd.Start() }
