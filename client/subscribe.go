@@ -13,7 +13,7 @@ import (
 // subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of
 // all. A read that needs what is sure to come waits for it and asks nothing.
 
-// unreadMost is how often a subscription's rows may come without being read before it is given up.
+// unreadMost is how often a subscription's rows may come after the last read before it is given up.
 const unreadMost = 4
 
 // relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that

@@ -79,6 +79,9 @@ func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
 	return p, nil
 }
 
+// WordNumbers is the place in to of each word of from, -1 where it is not there.
+func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
+
 // onlyNumbers reports whether a line is several numbers, as in ratings, tables and LIBSVM.
 func onlyNumbers(line []byte) bool {
 	parts := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:\t|", r) })

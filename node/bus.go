@@ -14,7 +14,7 @@ import (
 type bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
-	flush  func()              // sends what was posted
+	ship   func()              // sends what was posted
 	actors [3][]*actor         // by role and index
 	mu     sync.Mutex
 	ready  []*actor // have mail and are run by nobody, in order
@@ -31,8 +31,8 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-func newBus(self bellows.NodeID, post func(wire.Envelope), flush func()) *bus {
-	b := &bus{self: self, post: post, flush: flush}
+func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *bus {
+	b := &bus{self: self, post: post, ship: ship}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	return b
 }
@@ -72,24 +72,24 @@ func (b *bus) send(from, to wire.Address, m wire.Message) {
 	b.Drain()
 }
 
-// flushAfter is after how many steps what was posted leaves, even if there are more.
-const flushAfter = 16
+// shipAfter is after how many steps what was posted leaves, even if there are more.
+const shipAfter = 16
 
 // Drain runs actors that have mail until nobody does. A sender calls it without any lock. What they send to
 // another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
 func (b *bus) Drain() {
 	b.deliver()
-	b.flush()
+	b.ship()
 }
 
-// deliver runs actors that have mail until nobody does. Its caller sees to flushing.
+// deliver runs actors that have mail until nobody does. Its caller sees to shipping.
 func (b *bus) deliver() {
 	out := b.outs.Get().(*wire.Outbox)
 	steps := 0
 	for a := b.next(); a != nil; a = b.next() {
 		b.run(a, out)
-		if steps++; steps%flushAfter == 0 {
-			b.flush()
+		if steps++; steps%shipAfter == 0 {
+			b.ship()
 		}
 	}
 	b.outs.Put(out)

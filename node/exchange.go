@@ -28,7 +28,7 @@ type Exchange struct {
 // comes first. lost is told, once for each node, that its connection has ended before Close.
 func NewExchange(self bellows.NodeID, conns []transport.Conn, lost func(bellows.NodeID, error), actors ...Actor) *Exchange {
 	m := newMesh(conns)
-	b := newBus(self, m.post, m.flush)
+	b := newBus(self, m.post, m.ship)
 	for _, a := range actors {
 		b.add(a.Address, a.Step)
 	}

@@ -15,7 +15,7 @@ import (
 // mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane
 // has its own of the others or shares one (docs/5-wire.md says why no order is lost). Every peer has two goroutines: a reader, which runs
 // the actors that its frames are for, and a writer. What is posted for a peer is encoded and written, many
-// frames in one write, by one goroutine at a time: by whoever flushes, as far as the system takes it without
+// frames in one write, by one goroutine at a time: by whoever ships, as far as the system takes it without
 // waiting, and else by the writer.
 type mesh struct {
 	bus   *bus
@@ -25,7 +25,7 @@ type mesh struct {
 	ends  sync.WaitGroup
 
 	mu    sync.Mutex
-	dirty []*peer // have something posted that nobody has flushed
+	dirty []*peer // have something posted that nobody has shipped
 
 	left, came traffic // frames of all peers
 }
@@ -126,7 +126,7 @@ func (m *mesh) heard(n bellows.NodeID) (frames uint64) {
 	return frames
 }
 
-// post queues a message for another node, until the next flush. One for a node that is not there any more is
+// post queues a message for another node, until it is shipped. One for a node that is not there any more is
 // dropped: the controller learns of the node otherwise.
 func (m *mesh) post(e wire.Envelope) {
 	p := m.peer(e)
@@ -147,8 +147,8 @@ func (m *mesh) post(e wire.Envelope) {
 	}
 }
 
-// flush sends what is posted to all peers. It does not wait: what a system does not take at once is the writer's.
-func (m *mesh) flush() {
+// ship sends what is posted to all peers. It does not wait: what a system does not take at once is the writer's.
+func (m *mesh) ship() {
 	for {
 		m.mu.Lock()
 		n := len(m.dirty)
@@ -159,12 +159,12 @@ func (m *mesh) flush() {
 		p := m.dirty[n-1]
 		m.dirty = m.dirty[:n-1]
 		m.mu.Unlock()
-		p.flush()
+		p.ship()
 	}
 }
 
-// flush sends what is queued for one peer, unless somebody does so already.
-func (p *peer) flush() {
+// ship sends what is queued for one peer, unless somebody does so already.
+func (p *peer) ship() {
 	p.mu.Lock()
 	p.dirty = false
 	if p.writing || len(p.queue) == 0 {
@@ -173,7 +173,7 @@ func (p *peer) flush() {
 	}
 	p.writing = true
 	p.mu.Unlock()
-	for range flushRounds {
+	for range shipRounds {
 		if p.prompt == nil || !p.try() {
 			break
 		}
@@ -187,8 +187,8 @@ func (p *peer) flush() {
 // Bounds of what is sent on the way, by a goroutine that has other work: the bytes of one write, and how often
 // it looks for what others have queued meanwhile.
 const (
-	tryMost     = 128 << 10
-	flushRounds = 4
+	tryMost    = 128 << 10
+	shipRounds = 4
 )
 
 // try encodes what is queued and writes it if that can be done at once. false: the writer must go on.
@@ -231,7 +231,7 @@ func (p *peer) sent() {
 	p.batch.Reset()
 }
 
-// more reports whether there is more to write. If not, the next who flushes may, or the writer has been told to
+// more reports whether there is more to write. If not, the next who ships may, or the writer has been told to
 // end.
 func (p *peer) more() bool {
 	clear(p.queued)
@@ -305,16 +305,16 @@ func (m *mesh) unsent(e wire.Envelope, err error) {
 	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }
 
-// readMost is how many bytes of frames a reader takes before it flushes the answers, where more have come.
+// readMost is how many bytes of frames a reader takes before it ships the answers, where more have come.
 const readMost = 256 << 10
 
 // read takes what the peer sends until the connection ends. Answers leave when it would wait for more.
 func (m *mesh) read(p *peer) {
 	var in wire.Outbox
-	open := 0 // bytes since the last flush
+	open := 0 // bytes since it last shipped
 	if p.prompt != nil {
 		p.prompt.BeforeWait(func() {
-			m.flush()
+			m.ship()
 			open = 0
 		})
 	}
@@ -325,12 +325,12 @@ func (m *mesh) read(p *peer) {
 			err = m.take(p, h, payload, &in)
 		}
 		if err != nil {
-			m.flush()
+			m.ship()
 			m.drop(p, err)
 			return
 		}
 		if open += wire.HeaderSize + int(h.Length); open > readMost || p.prompt == nil {
-			m.flush()
+			m.ship()
 			open = 0
 		}
 	}

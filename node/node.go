@@ -133,7 +133,7 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	}
 	p.bus = newBus(c.Self, nil, func() {})
 	if m != nil {
-		p.bus.post, p.bus.flush = m.post, m.flush
+		p.bus.post, p.bus.ship = m.post, m.ship
 		places(c.me().Slots)
 	}
 	if err := p.addLanes(); err != nil {

@@ -63,9 +63,13 @@ func (s *script) send(from wire.Address, what string, m wire.Message) {
 func describe(m wire.Message) string {
 	switch m := m.(type) {
 	case *wire.Rows:
-		s := "rows"
+		s := fmt.Sprintf("rows for request %d", m.Request)
 		for _, p := range m.Parts {
-			s += fmt.Sprintf(" %v %v after commit %d, clock %d", p.Ref, p.Values, p.Commit, p.Complete)
+			rows := "all"
+			if p.Rows != nil {
+				rows = fmt.Sprint(p.Rows)
+			}
+			s += fmt.Sprintf(" %v %s %v after commit %d, clock %d", p.Ref, rows, p.Values, p.Commit, p.Complete)
 		}
 		return s
 	case *wire.Granted:
@@ -125,7 +129,7 @@ func (s *script) record(n, client, seq int, clock bellows.Clock) {
 
 func (s *script) pull(client int, of wire.Pair, need wire.Need) {
 	m := wire.New[wire.Pull]()
-	m.Need, m.Parts = need, append(m.Parts, wire.PullPart{Pair: of})
+	m.Request, m.Need, m.Parts = 2, need, append(m.Parts, wire.PullPart{Pair: of})
 	s.send(clients[client-1], fmt.Sprintf("pull %v, needs commit %d and clock %d", of.Ref, need.Commit, need.Clock), m)
 }
 
@@ -205,6 +209,41 @@ func TestLeases(t *testing.T) {
 	s.send(clients[0], "push: the lease on t1/p0 ends with [7 8]", m)
 	s.record(2, 1, 2, 1)
 	s.check()
+}
+
+// TestSubscribersAreSentWhatChanged sends a client the changed rows of a BSP table with each clock, and nothing once it has
+// unsubscribed; who only asked is sent nothing.
+func TestSubscribersAreSentWhatChanged(t *testing.T) {
+	s := newScript(t, 0)
+	s.subscribe(1, ref(0, 0))
+	s.pull(2, ref(0, 0), wire.Need{Clock: bellows.NoClock})
+	s.clock(0, 1)
+	s.note("clock 1 changes nothing there: the version is lifted, without rows")
+	s.clock(1, 0)
+	s.send(clients[0], "unsubscribe t0/p0", &wire.Unsubscribe{Ref: ref(0, 0).Ref})
+	s.clock(2, 1)
+	s.check()
+}
+
+// clock has both clients finish a clock; the first changes row 0 of the first BSP partition by v, if that is not 0.
+func (s *script) clock(c bellows.Clock, v float32) {
+	to := ref(0, 0)
+	if v == 0 {
+		to, v = ref(0, 1), 5
+	}
+	for client := 1; client <= 2; client++ {
+		s.push(client, int(c)+1, c, to, v)
+	}
+	for client := 1; client <= 2; client++ {
+		s.record(2*int(c)+client, client, int(c)+1, c)
+	}
+}
+
+func (s *script) subscribe(client int, to wire.Pair) {
+	m := wire.New[wire.Pull]()
+	m.Request, m.Need = 1, wire.Need{Clock: bellows.NoClock}
+	m.Parts = append(m.Parts, wire.PullPart{Pair: to, Subscribe: true})
+	s.send(clients[client-1], fmt.Sprintf("pull %v, and subscribe", to.Ref), m)
 }
 
 func TestTheCapTakesTheLowestFlush(t *testing.T) {

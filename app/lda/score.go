@@ -2,6 +2,7 @@ package lda
 
 import (
 	"math"
+	"slices"
 
 	"bellows/data"
 	"bellows/table"
@@ -96,29 +97,10 @@ func newBag(word, count, table []int32, scored *int64) bag {
 
 // renumber is the number in to of each word of from, -1 where it is unknown; nil if they are the same.
 func renumber(from, to []string) []int32 {
-	if len(from) == len(to) {
-		same := true
-		for i := range from {
-			if same = from[i] == to[i]; !same {
-				break
-			}
-		}
-		if same {
-			return nil
-		}
+	if slices.Equal(from, to) {
+		return nil
 	}
-	known := make(map[string]int32, len(to))
-	for i, w := range to {
-		known[w] = int32(i)
-	}
-	table := make([]int32, len(from))
-	for i, w := range from {
-		table[i] = -1
-		if at, ok := known[w]; ok {
-			table[i] = at
-		}
-	}
-	return table
+	return data.WordNumbers(from, to)
 }
 
 // number finds the words of the batch and renumbers its documents by them. local is scratch of a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 	"bellows/sim/lab"
 )
 
@@ -41,7 +41,7 @@ func (b *bench) compare() error {
 	b.say("%-29s  %30s  %30s", "", "training of an epoch, ms", "CPU time of an epoch, ms")
 	b.say("%-22s %6s  %10s %10s %8s  %10s %10s %8s  %6s", "run", "clocks", "predicted", "measured", "error", "predicted", "measured", "error", "others")
 	for _, m := range f.Runs {
-		if m.Order.App == work.ClockApp {
+		if m.Order.App == jobs.ClockApp {
 			continue
 		}
 		if err := b.row(m, f); err != nil {

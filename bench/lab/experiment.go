@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 	"bellows/node"
 	"bellows/sim/lab"
 	"bellows/table"
@@ -53,7 +53,7 @@ func (b *bench) experiment() error {
 }
 
 // trial runs a job in the laboratory, and takes the time.
-func trial(o work.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Duration, error) {
+func trial(o jobs.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Duration, error) {
 	m, err := o.Make()
 	if err != nil {
 		return nil, 0, err

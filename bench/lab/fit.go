@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 	"bellows/sim/lab"
 )
 
@@ -28,11 +28,11 @@ const (
 )
 
 // train is the order of the job with so many clocks an epoch.
-func (b *bench) train(clocks int) work.Order {
+func (b *bench) train(clocks int) jobs.Order {
 	o := b.order
-	o.Epochs = work.Warm + 20
+	o.Epochs = jobs.Warm + 20
 	if b.options.Full {
-		o.Epochs = work.Warm + 60
+		o.Epochs = jobs.Warm + 60
 	}
 	o.Settings = map[string]string{}
 	for k, v := range b.order.Settings {
@@ -42,8 +42,8 @@ func (b *bench) train(clocks int) work.Order {
 	return o
 }
 
-func clock(rows int) work.Order {
-	return work.Order{App: work.ClockApp, Rows: rows, Epochs: work.Warm + clockEpochs}
+func clock(rows int) jobs.Order {
+	return jobs.Order{App: jobs.ClockApp, Rows: rows, Epochs: jobs.Warm + clockEpochs}
 }
 
 // counts is what costs, in an epoch: items, tasks, scoring tasks, messages between nodes and their bytes, wakes, messages
@@ -60,26 +60,26 @@ func (x counts) costs() lab.Costs {
 const virtualEpochs = 2
 
 // virtual runs a job in the laboratory, and returns what an epoch takes there and what is in it.
-func virtual(o work.Order, site lab.Site, costs lab.Costs) (pace, counts, error) {
-	o.Epochs = work.Warm + virtualEpochs
+func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts, error) {
+	o.Epochs = jobs.Warm + virtualEpochs
 	m, err := o.Make()
 	if err != nil {
 		return pace{}, counts{}, err
 	}
-	if o.App == work.ClockApp {
+	if o.App == jobs.ClockApp {
 		costs.Item, costs.Task, costs.Score = 0, 0, 0
 	}
 	r, err := lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: placed(site, m.Job.Tables), Costs: costs})
 	if err != nil {
 		return pace{}, counts{}, err
 	}
-	a, z := r.Epochs[work.Warm-1], r.Epochs[len(r.Epochs)-1]
-	n := float64(len(r.Epochs) - work.Warm)
+	a, z := r.Epochs[jobs.Warm-1], r.Epochs[len(r.Epochs)-1]
+	n := float64(len(r.Epochs) - jobs.Warm)
 	var c counts
-	if o.App != work.ClockApp {
+	if o.App != jobs.ClockApp {
 		c = counts{float64(m.Items), float64(m.Clocks-1) * float64(m.Splits), float64(m.Splits)}
 	}
-	for _, e := range r.Epochs[work.Warm:] {
+	for _, e := range r.Epochs[jobs.Warm:] {
 		for i, x := range []int64{e.Traffic.Messages, e.Traffic.Bytes, e.Wakes, e.Local.Messages, e.Local.Bytes} {
 			c[3+i] += float64(x) / n
 		}
@@ -144,7 +144,7 @@ func fit(list []measured) (fitted, error) {
 // rows are what a run says of costs: in one process on one slot, training and scoring are told apart by time.
 func (m measured) rows(c counts) []row {
 	cpu := m.Pace.CPU * 1e9
-	if m.Order.App == work.ClockApp || m.Shape.Processes > 0 {
+	if m.Order.App == jobs.ClockApp || m.Shape.Processes > 0 {
 		return []row{{c, cpu}}
 	}
 	score := counts{2: c[2]}
@@ -158,7 +158,7 @@ func (f *fitted) fitLatencies(m measured) error {
 	switch {
 	case !m.Shape.Fitted || m.Shape.Processes == 0:
 		return nil
-	case m.Order.App != work.ClockApp:
+	case m.Order.App != jobs.ClockApp:
 		return f.fitLatency(m, &f.WakeLatency)
 	case m.Order.Rows == rowsFew:
 		return f.fitLatency(m, &f.LocalLatency)

@@ -18,7 +18,7 @@ import (
 
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 	"bellows/vec"
 )
 
@@ -33,7 +33,7 @@ type bench struct {
 	save      string
 	kernels   string
 
-	order  work.Order
+	order  jobs.Order
 	site   site
 	slow   string
 	seed   uint64
@@ -86,7 +86,7 @@ func (b *bench) flags() {
 }
 
 // settings collects --set.
-type settings struct{ order *work.Order }
+type settings struct{ order *jobs.Order }
 
 func (s settings) String() string { return "" }
 
@@ -176,7 +176,7 @@ func (b *bench) load() (fitted, error) {
 		return f, fmt.Errorf("--costs: %w", err)
 	}
 	for i := range f.Runs {
-		if m := &f.Runs[i]; m.Order.App != work.ClockApp {
+		if m := &f.Runs[i]; m.Order.App != jobs.ClockApp {
 			m.Order.Files, m.Order.Cache = b.order.Files, b.order.Cache
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bellows/bench/internal/pair"
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 )
 
 // Runs of a job while others want the machine say little. othersMost is the share of the machine that others may have had,
@@ -53,7 +53,7 @@ func others(do func() error) (share float64, err error) {
 
 // measured is a job that runs for real, and how that went.
 type measured struct {
-	Order work.Order
+	Order jobs.Order
 	Shape shape
 	Pace  pace    // CPU time is the median, wall time the least: what else runs can only add to it
 	Other float64 // the most of the machine that others had in a run

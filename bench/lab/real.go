@@ -9,7 +9,7 @@ import (
 
 	"bellows"
 	"bellows/bench/internal/pair"
-	"bellows/bench/lab/internal/work"
+	"bellows/bench/lab/internal/jobs"
 	"bellows/node"
 	"bellows/train"
 	"bellows/vec"
@@ -25,7 +25,7 @@ type pace struct {
 // sit takes a seat in another process's job.
 func sit(seat string) error {
 	return node.Sit(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
-		var o work.Order
+		var o jobs.Order
 		if err := json.Unmarshal([]byte(seat), &o); err != nil {
 			return train.Job{}, nil, err
 		}
@@ -50,7 +50,7 @@ type mark struct {
 }
 
 // real runs a job for real: in this process, or in so many others.
-func real(o work.Order, processes, slots int) (pace, error) {
+func real(o jobs.Order, processes, slots int) (pace, error) {
 	m, err := o.Make()
 	if err != nil {
 		return pace{}, err
@@ -69,14 +69,14 @@ func real(o work.Order, processes, slots int) (pace, error) {
 	if err != nil {
 		return pace{}, err
 	}
-	a, b := marks[work.Warm-1], marks[len(marks)-1]
-	epochs := float64(len(marks) - work.Warm)
+	a, b := marks[jobs.Warm-1], marks[len(marks)-1]
+	epochs := float64(len(marks) - jobs.Warm)
 	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs,
 		CPU: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
 }
 
 // launch runs a job in other processes, and returns the CPU seconds that they used since the epochs that are not measured.
-func launch(o work.Order, job train.Job, processes, slots int, opt node.Options) (float64, error) {
+func launch(o jobs.Order, job train.Job, processes, slots int, opt node.Options) (float64, error) {
 	var err error
 	if o.Marks, err = os.MkdirTemp("", "bellows-lab-"); err != nil {
 		return 0, err
@@ -99,5 +99,5 @@ func launch(o work.Order, job train.Job, processes, slots int, opt node.Options)
 	if _, err := l.Run(context.Background(), job, opt); err != nil {
 		return 0, err
 	}
-	return work.Sum(o.Marks)
+	return jobs.Sum(o.Marks)
 }

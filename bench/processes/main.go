@@ -77,11 +77,13 @@ func compare(table *pair.Table, options *pair.Options, shelf *sets.Shelf) error 
 		}
 		sides = append(sides, pair.Side{Name: name, Run: func() (pair.Turn, error) { return b.run(n) }})
 	}
+	sides = append(sides, pair.Side{Name: "4 processes, --pin=false", Run: func() (pair.Turn, error) { return b.run(4, "--pin=false") }})
 	series, err := pair.Interleave(options.Turns, sides...)
 	if err != nil {
 		return err
 	}
-	for i, s := range series[1:] {
+	roaming := series[len(counts)]
+	for i, s := range series[1:len(counts)] {
 		wanted := 0.0
 		if counts[i+1] == 4 {
 			wanted = target
@@ -89,17 +91,19 @@ func compare(table *pair.Table, options *pair.Options, shelf *sets.Shelf) error 
 		table.Add(pair.Row{Figure: s.Name, Unit: "samples/s", Clock: pair.Wall, Ours: s, Peer: series[0], Target: wanted})
 		table.AddFact(pair.Fact{Figure: s.Name + ", test accuracy", Ours: b.accuracy[counts[i+1]], Peer: "one process", Bound: b.accuracy[0], Least: true, Exact: true})
 	}
+	table.Add(pair.Row{Figure: roaming.Name, Unit: "samples/s", Clock: pair.Wall, Ours: roaming, Peer: series[0]})
 	return nil
 }
 
 // run trains once, and returns what the command says of it.
-func (b *bench) run(processes int) (pair.Turn, error) {
+func (b *bench) run(processes int, more ...string) (pair.Turn, error) {
 	out := filepath.Join(b.scratch, "model")
 	if err := os.RemoveAll(out); err != nil {
 		return pair.Turn{}, err
 	}
 	cmd := exec.Command(b.program, "train", "mlr", b.pair.Train, "--test", b.pair.Test, "--set", "clocks="+strconv.Itoa(clocks),
 		"--set", "early_stop=false", "--epochs", strconv.Itoa(epochs), "--processes", strconv.Itoa(processes), "--out", out, "--json")
+	cmd.Args = append(cmd.Args, more...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	text, err := cmd.Output()

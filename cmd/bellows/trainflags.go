@@ -53,7 +53,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 
 func (o *clusterOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.processes, "processes", 0, "`number` of processes on this machine to run in; 0 is this one alone")
-	f.StringVar(&o.servers, "servers", "auto", "`number` of the processes that hold the tables and run no tasks, or auto: all do both")
+	f.StringVar(&o.servers, "servers", "auto", "`number` of the processes that hold the tables and run no tasks, or auto: all do both, but small tables stay with this one")
 	f.StringVar(&o.transport, "transport", "unix", "how processes are joined: unix or tcp")
 	f.StringVar(&o.wire, "wire", "fp32", "how float values travel between processes: fp32, fp16 or bf16")
 	f.StringVar(&o.pairs, "connections", "auto", "`number` of connections between each two processes, 1 to 4, or auto")

@@ -198,7 +198,7 @@ func (c *conn) write(buffers [][]byte) error {
 		}
 		small := len(b) <= joinMax
 		if small && len(c.scratch)+len(b) > scratchSize {
-			if err := c.flush(); err != nil {
+			if err := c.sendVector(); err != nil {
 				return err
 			}
 			joined = false
@@ -215,11 +215,11 @@ func (c *conn) write(buffers [][]byte) error {
 			c.vector, joined = append(c.vector, c.scratch[begin:]), true
 		}
 	}
-	return c.flush()
+	return c.sendVector()
 }
 
-// flush sends the vector, and gives up when nothing of it left for a whole stall.
-func (c *conn) flush() error {
+// sendVector sends the vector, and gives up when nothing of it left for a whole stall.
+func (c *conn) sendVector() error {
 	c.rest = c.vector
 	defer func() {
 		clear(c.vector)

@@ -1,10 +1,10 @@
-// Package work is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
+// Package jobs is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
 //
 // The caller's duties: Make a job for every run, since a run uses it up; in a process that runs a part of a job, Mark
 // it, and Sum the marks when all processes have ended.
 //
 // The package refuses to measure what comes before the first Warm epochs.
-package work
+package jobs
 
 import (
 	"context"
