@@ -40,8 +40,8 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		want   string
 	}{
 		{pushed, lanes[1], []wire.Message{&wire.Held{Flush: flush}}, "is held, of which it was sent nothing"},
-		{pushed, lanes[1], []wire.Message{&wire.Committed{Flush: flush, Commit: 1}}, "is committed, of which it held nothing more"},
-		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, &wire.Committed{Flush: flush, Commit: 1}, &wire.Committed{Flush: flush, Commit: 1}},
+		{pushed, lanes[1], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
+		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
 			"is committed, of which it held nothing more"},
 		{pushed, lanes[0], []wire.Message{&wire.Room{Flush: flush}}, "found room, for which it did not wait"},
 		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},

@@ -186,7 +186,9 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Room:
 		c.takeRoom(m.Flush, e.From, fx)
 	case *wire.Committed:
-		c.takeCommitted(m, e.From, fx)
+		for _, f := range m.List {
+			c.takeCommitted(f, e.From, fx)
+		}
 		wire.Free(m)
 	case *wire.Staleness:
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)

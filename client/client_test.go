@@ -212,7 +212,7 @@ func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {
 	}
 	d.finish(0)
 	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 1}})
-	d.deliver(lanes[0], &wire.Committed{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1})
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1}))
 	d.dispatch(2, 1, 0)
 	d.said()
 	if d.read(0, 1, 0, 1) {
@@ -307,3 +307,5 @@ func TestAQuestionOwnsItsRows(t *testing.T) {
 		t.Errorf("the question asks for rows %v", got)
 	}
 }
+
+func committed(list ...wire.Commitment) *wire.Committed { return &wire.Committed{List: list} }

@@ -369,7 +369,7 @@ func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 
 // takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is
 // everywhere, its memory is free again.
-func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address, fx *Effects) {
+func (c *Client) takeCommitted(m wire.Commitment, lane wire.Address, fx *Effects) {
 	f, p := c.partOf(m.Flush, lane)
 	if p == nil || p.committed || !p.held && len(f.pushes) > 1 {
 		c.breach(lane, fx, "%v is committed, of which it held nothing more", m.Flush)

@@ -122,8 +122,8 @@ func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 		t.Errorf("views %v", got)
 	}
 	d.finish(0)
-	d.deliver(lanes[0], &wire.Committed{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1})
-	d.deliver(lanes[0], &wire.Committed{Flush: bellows.FlushID{Client: 1, Seq: 2}, Commit: 2})
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1}))
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 2}, Commit: 2}))
 	d.dispatch(2, 2, 0)
 	d.said()
 	if d.readKeys(0, sparseK, 4) {

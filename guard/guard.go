@@ -168,10 +168,7 @@ func (g *Guard) message(e wire.Envelope) *breach {
 	case *wire.Room:
 		return flush(e.To, m.Flush)
 	case *wire.Committed:
-		if b := flush(e.To, m.Flush); b != nil {
-			return b
-		}
-		return atLeastOne("the commit", -1, uint64(m.Commit))
+		return committed(e.To, m)
 	case *wire.Refused, *wire.Beat, *wire.Ready, *wire.Notice, *wire.Failed, *wire.Closed, *wire.Keep, *wire.Collect,
 		*wire.Collected, *wire.Report: // what they say can be about anything
 		return nil

@@ -169,8 +169,8 @@ var pushes = []attempt{
 	{lane0, worker, &wire.Held{Flush: other}, "the flush's client is 0, not 1"},
 	{lane0, worker, &wire.Full{Flush: other}, "the flush's client is 0, not 1"},
 	{lane0, worker, &wire.Room{}, "the flush's client is 0, not 1"},
-	{lane0, worker, &wire.Committed{Flush: own, Commit: 1}, ""},
-	{lane0, worker, &wire.Committed{Flush: own}, "the commit is 0, not from 1"},
+	{lane0, worker, &wire.Committed{List: []wire.Commitment{{Flush: own, Commit: 1}}}, ""},
+	{lane0, worker, &wire.Committed{List: []wire.Commitment{{Flush: own}}}, "the commit is 0, not from 1"},
 	{lane0, worker, &wire.Refused{Flush: other, Reason: "no"}, ""},
 }
 

@@ -163,6 +163,21 @@ func flush(client wire.Address, f bellows.FlushID) *breach {
 	return atLeastOne("the flush's number", -1, f.Seq)
 }
 
+// committed is flushes of the client it is for, with their numbers.
+func committed(client wire.Address, m *wire.Committed) *breach {
+	for i := range m.List {
+		c := &m.List[i]
+		if b := flush(client, c.Flush); b != nil {
+			b.at = i
+			return b
+		}
+		if b := atLeastOne("the commit", i, uint64(c.Commit)); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
 func atLeastOne(field string, at int, n uint64) *breach {
 	if n == 0 {
 		return outside(field, at, 0, 1, math.MaxInt64)

@@ -78,12 +78,6 @@ const shipAfter = 16
 // Drain runs actors that have mail until nobody does. A sender calls it without any lock. What they send to
 // another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
 func (b *bus) Drain() {
-	b.deliver()
-	b.ship()
-}
-
-// deliver runs actors that have mail until nobody does. Its caller sees to shipping.
-func (b *bus) deliver() {
 	out := b.outs.Get().(*wire.Outbox)
 	steps := 0
 	for a := b.next(); a != nil; a = b.next() {
@@ -93,6 +87,7 @@ func (b *bus) deliver() {
 		}
 	}
 	b.outs.Put(out)
+	b.ship()
 }
 
 func (b *bus) next() *actor {

@@ -305,18 +305,20 @@ func (m *mesh) unsent(e wire.Envelope, err error) {
 	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }
 
-// readMost is how many bytes of frames a reader takes before it ships the answers, where more have come.
-const readMost = 256 << 10
+// readMost is how many bytes of frames a reader takes before actors run, where more have come.
+const readMost = 64 << 10
 
-// read takes what the peer sends until the connection ends. Answers leave when it would wait for more.
+// read takes what the peer sends until the connection ends. Actors run, and their answers leave, when it would wait for
+// more: so they are stepped once with many messages where many have come.
 func (m *mesh) read(p *peer) {
 	var in wire.Outbox
-	open := 0 // bytes since it last shipped
+	open := 0 // bytes since it last drained
+	drain := func() {
+		m.bus.Drain()
+		open = 0
+	}
 	if p.prompt != nil {
-		p.prompt.BeforeWait(func() {
-			m.ship()
-			open = 0
-		})
+		p.prompt.BeforeWait(drain)
 	}
 	for {
 		h, payload, err := p.conn.ReadFrame()
@@ -325,13 +327,12 @@ func (m *mesh) read(p *peer) {
 			err = m.take(p, h, payload, &in)
 		}
 		if err != nil {
-			m.ship()
+			drain()
 			m.drop(p, err)
 			return
 		}
 		if open += wire.HeaderSize + int(h.Length); open > readMost || p.prompt == nil {
-			m.ship()
-			open = 0
+			drain()
 		}
 	}
 }
@@ -347,7 +348,7 @@ type breach struct{ error }
 
 func (b *breach) Unwrap() error { return b.error }
 
-// take delivers a frame that fits the job.
+// take enqueues a frame that fits the job.
 func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.guard.Header(p.node, h); err != nil {
@@ -362,7 +363,6 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 	}
 	in.Envelopes = append(in.Envelopes[:0], e)
 	m.bus.Enqueue(in)
-	m.bus.deliver()
 	return nil
 }
 

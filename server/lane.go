@@ -54,6 +54,7 @@ type Lane struct {
 	pulls     []parkedPull
 	owing     bool         // somebody's subscription is owed rows
 	unasked   []*wire.Rows // per client: the message that relay is filling
+	news      []news       // what the message being taken has committed
 	spare     []*flush
 	counts    wire.Counts
 	closing   bool           // the controller has ended the job
@@ -77,6 +78,12 @@ type flush struct {
 	number bellows.CommitNumber // 0: not recorded
 	open   int                  // chunks and lease ends not applied yet
 	rows   []uint32             // memory for the numbers of the rows that its keys name
+}
+
+// news is flushes of one client that count now.
+type news struct {
+	to        wire.Address
+	committed *wire.Committed
 }
 
 type waiter struct {
@@ -124,6 +131,7 @@ func NewLane(cfg Config) (*Lane, error) {
 func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, e := range batch {
 		l.take(e, out)
+		l.tell(out)
 	}
 	if !l.broken {
 		l.relay(out)
@@ -370,7 +378,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		}
 	}
 	if f != nil && f.push != nil && l.mayShow(f) && !planted.On(planted.NumberWhenVisible) {
-		l.sendCommitted(f, true, out)
+		l.note(f, true)
 	}
 }
 
@@ -386,7 +394,7 @@ func (l *Lane) mayShow(f *flush) bool {
 
 func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	if f.open == 0 {
-		l.closeFlush(f, out)
+		l.closeFlush(f)
 		return
 	}
 	// The last application closes the flush, after which it may not be looked at.
@@ -404,25 +412,39 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 }
 
 // applied counts one chunk or lease end of a flush as part of the state.
-func (l *Lane) countApplied(f *flush, rows int, out *wire.Outbox) {
+func (l *Lane) countApplied(f *flush, rows int) {
 	l.counts.Applied += int64(rows)
 	if f.open--; f.open == 0 {
-		l.closeFlush(f, out)
+		l.closeFlush(f)
 	}
 }
 
 // closeFlush gives the chunks' memory back to the client.
-func (l *Lane) closeFlush(f *flush, out *wire.Outbox) {
-	l.sendCommitted(f, false, out)
+func (l *Lane) closeFlush(f *flush) {
+	l.note(f, false)
 	wire.Free(f.push)
 	*f = flush{rows: f.rows[:0]}
 	l.spare = append(l.spare, f)
 }
 
-func (l *Lane) sendCommitted(f *flush, waiting bool, out *wire.Outbox) {
-	c := wire.New[wire.Committed]()
-	c.Flush, c.Commit, c.Waiting = f.push.Flush, f.number, waiting
-	out.Send(l.cfg.Self, f.from, c)
+// note notes that a flush counts, for its client.
+func (l *Lane) note(f *flush, waiting bool) {
+	i := slices.IndexFunc(l.news, func(n news) bool { return n.to == f.from && len(n.committed.List) < wire.CommittedMost })
+	if i < 0 {
+		i = len(l.news)
+		l.news = append(l.news, news{f.from, wire.New[wire.Committed]()})
+	}
+	c := l.news[i].committed
+	c.List = append(c.List, wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting})
+}
+
+// tell sends what is noted, before rows that may show it.
+func (l *Lane) tell(out *wire.Outbox) {
+	for _, n := range l.news {
+		out.Send(l.cfg.Self, n.to, n.committed)
+	}
+	clear(l.news)
+	l.news = l.news[:0]
 }
 
 func (l *Lane) newFlush() *flush {

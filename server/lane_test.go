@@ -83,10 +83,15 @@ func describe(m wire.Message) string {
 	case *wire.Room:
 		return fmt.Sprintf("room for %v", m.Flush)
 	case *wire.Committed:
-		if m.Waiting {
-			return fmt.Sprintf("%v is commit %d, some of it waits", m.Flush, m.Commit)
+		var said []string
+		for _, c := range m.List {
+			s := fmt.Sprintf("%v is commit %d", c.Flush, c.Commit)
+			if c.Waiting {
+				s += ", some of it waits"
+			}
+			said = append(said, s)
 		}
-		return fmt.Sprintf("%v is commit %d", m.Flush, m.Commit)
+		return strings.Join(said, "; ")
 	case *wire.Refused:
 		return "refused: " + m.Reason
 	case *wire.Severed:

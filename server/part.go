@@ -150,7 +150,7 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 			rest = append(rest, e)
 			continue
 		}
-		l.countApplied(e.flush, len(e.flush.push.Chunks[e.chunk].Values)/p.schema.Width, out)
+		l.countApplied(e.flush, len(e.flush.push.Chunks[e.chunk].Values)/p.schema.Width)
 	}
 	p.later = rest
 }
@@ -173,7 +173,7 @@ func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 	}
 	c := &e.flush.push.Chunks[e.chunk]
 	p.write(c.Rows, c.Values)
-	l.countApplied(e.flush, len(c.Values)/p.schema.Width, out)
+	l.countApplied(e.flush, len(c.Values)/p.schema.Width)
 }
 
 // catchUp applies what leases had kept out.
@@ -265,7 +265,7 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	p.wrote(nil)
 	p.holders--
 	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
-	l.countApplied(f, p.store.Rows(), out)
+	l.countApplied(f, p.store.Rows())
 	if p.holders == 0 {
 		p.catchUp(l, out)
 	}

@@ -41,7 +41,7 @@ func TestAllocs(t *testing.T) {
 		{"acquire", func() Message { return New[Acquire]() }},
 		{"release", func() Message { return New[Release]() }},
 		{"held", func() Message { return New[Held]() }},
-		{"committed", func() Message { return New[Committed]() }},
+		{"committed", func() Message { m := New[Committed](); m.List = append(m.List, Commitment{Commit: 1}); return m }},
 		{"done", func() Message {
 			m := New[Done]()
 			m.Pairs = append(m.Pairs, pair)

@@ -1,13 +1,18 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"bellows"
 )
 
-const committedSize = flushSize + 16
+// commitmentSize is the bytes of an element of Committed, which has up to CommittedMost.
+const (
+	commitmentSize = flushSize + 16
+	CommittedMost  = 1 << 11
+)
 
 func (m *Held) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
 
@@ -22,16 +27,22 @@ func decodeFlush(f *bellows.FlushID, payload []byte) error {
 }
 
 func (b *Batch) committed(m *Committed) {
-	b.flush(m.Flush)
-	b.u64(uint64(m.Commit))
-	b.flag(m.Waiting)
-	b.zeros(7)
+	for i := range m.List {
+		c := &m.List[i]
+		b.flush(c.Flush)
+		b.u64(uint64(c.Commit))
+		b.flag(c.Waiting)
+		b.zeros(7)
+	}
 }
 
 func (m *Committed) decode(payload []byte) error {
 	r := reader{b: payload}
-	*m = Committed{Flush: r.flush(), Commit: bellows.CommitNumber(r.u64()), Waiting: r.flag()}
-	r.reserved(7)
+	m.List = slices.Grow(m.List[:0], len(payload)/commitmentSize)
+	for len(r.b) > 0 {
+		m.List = append(m.List, Commitment{Flush: r.flush(), Commit: bellows.CommitNumber(r.u64()), Waiting: r.flag()})
+		r.reserved(7)
+	}
 	return r.end()
 }
 

@@ -167,7 +167,7 @@ func TestRefusals(t *testing.T) {
 		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, errReserved},
 		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, errFlag},
 		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, errReserved},
-		{"waiting is a flag", &Committed{}, func(p []byte) []byte { p[24] = 2; return p }, errFlag},
+		{"waiting is a flag", &Committed{make([]Commitment, 1)}, func(p []byte) []byte { p[24] = 2; return p }, errFlag},
 		{"reason", &Refused{}, func(p []byte) []byte { return append(p, 0xff) }, errText},
 		{"items end before they begin", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}}, nil, errNumber},
 		{"items before the first", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: -1}}}, nil, errNumber},

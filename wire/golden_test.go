@@ -44,7 +44,7 @@ func golden() map[string]Message {
 		"held":      &Held{flush},
 		"full":      &Full{flush},
 		"room":      &Room{flush},
-		"committed": &Committed{flush, 31, true},
+		"committed": &Committed{[]Commitment{{flush, 31, true}, {bellows.FlushID{Client: 3, Seq: 8}, 32, false}}},
 		"refused":   &Refused{flush, bellows.Refused, "partition t1/p2 is elsewhere"},
 		"done":      done,
 		"failed":    &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},

@@ -80,7 +80,7 @@ var kinds = [...]struct {
 	kindHeld:        {"held", flushSize, laneToClient},
 	kindFull:        {"full", flushSize, laneToClient},
 	kindRoom:        {"room", flushSize, laneToClient},
-	kindCommitted:   {"committed", committedSize, laneToClient},
+	kindCommitted:   {"committed", CommittedMost * commitmentSize, laneToClient},
 	kindRefused:     {"refused", textMax, laneToClient},
 	kindSlab:        {"slab", dataMax, laneToController},
 	kindUnsubscribe: {"unsubscribe", refSize, clientToLane},

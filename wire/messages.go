@@ -162,10 +162,12 @@ type Full struct{ Flush bellows.FlushID }
 // Room is the end of Full.
 type Room struct{ Flush bellows.FlushID }
 
-// Committed tells a client that a flush of its own is applied and visible at this lane; or, while some
-// of it waits for a clock or a lease, that it has its number: what the lane shows from then on may
-// contain the rest.
-type Committed struct {
+// Committed tells a client of flushes of its own that count.
+type Committed struct{ List []Commitment }
+
+// Commitment says that a flush is applied and visible at this lane; or, while some of it waits for a clock
+// or a lease, that it has its number: what the lane shows from then on may contain the rest.
+type Commitment struct {
 	Flush   bellows.FlushID
 	Commit  bellows.CommitNumber
 	Waiting bool // not all of it is visible; the chunks must stay as they are

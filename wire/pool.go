@@ -89,6 +89,7 @@ func Free(m Message) {
 	case *Held:
 		helds.p.Put(m)
 	case *Committed:
+		m.List = m.List[:0]
 		committeds.p.Put(m)
 	case *Done:
 		*m = Done{Pairs: m.Pairs[:0], Results: m.Results[:0], numbers: m.numbers[:0]}

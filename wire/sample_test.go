@@ -180,7 +180,9 @@ func (s sampler) data() []Message {
 			}),
 			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil, nil)} })},
 		&Held{s.flush()}, &Full{s.flush()}, &Room{s.flush()},
-		&Committed{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},
+		&Committed{list(s, 3, func() Commitment {
+			return Commitment{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1}
+		})},
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
 		s.slab(),
 	}

@@ -177,8 +177,10 @@ func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 				d.next(out)
 			}
 		case *wire.Committed:
-			if !m.Waiting {
-				d.answer(out)
+			for _, c := range m.List {
+				if !c.Waiting {
+					d.answer(out)
+				}
 			}
 			wire.Free(m)
 		case *wire.Rows:

@@ -68,8 +68,10 @@ func (a *account) hears(m wire.Message) {
 		a.unheld--
 		a.invisible--
 	case *wire.Committed:
-		if !m.Waiting {
-			a.invisible--
+		for _, c := range m.List {
+			if !c.Waiting {
+				a.invisible--
+			}
 		}
 	}
 }

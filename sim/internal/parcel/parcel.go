@@ -103,7 +103,7 @@ func cloneSmall(m wire.Message) wire.Message {
 		return n
 	case *wire.Committed:
 		n := wire.New[wire.Committed]()
-		*n = *m
+		n.List = append(n.List, m.List...)
 		return n
 	case *wire.Unsubscribe:
 		return &wire.Unsubscribe{Ref: m.Ref}
@@ -303,10 +303,13 @@ func (d *Hash) small(m wire.Message) {
 		d.Word(12 << 56)
 		d.flush(m.Flush)
 	case *wire.Committed:
-		d.Word(13<<56 | uint64(m.Commit))
-		d.flush(m.Flush)
-		if m.Waiting {
-			d.Word(1)
+		d.Word(13 << 56)
+		for _, c := range m.List {
+			d.flush(c.Flush)
+			d.Word(uint64(c.Commit))
+			if c.Waiting {
+				d.Word(1)
+			}
 		}
 	case *wire.Refused:
 		d.Word(14<<56 | uint64(m.Kind))
