@@ -78,6 +78,9 @@ func (d *desk) describe(m wire.Message) string {
 				s += fmt.Sprintf(" keys %v", c.Keys)
 			}
 		}
+		if m.Done != nil {
+			s += fmt.Sprintf(", done: %d results, %d pairs", len(m.Done.Results), len(m.Done.Pairs))
+		}
 		return s
 	case *wire.Done:
 		return fmt.Sprintf("done %v: %d results, %d pairs", m.Flush, len(m.Results), len(m.Pairs))
@@ -171,8 +174,7 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	d.finish(1)
 	d.expect("") // split 0 still runs
 	d.finish(0)
-	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][3] of splits 0<<1",
-		"lane 0 of node 0: done flush 1 of node 1: 2 results, 1 pairs")
+	d.expect("lane 0 of node 0: push flush 1 of node 1 t0/p0 [1][3] of splits 0<<1, done: 2 results, 1 pairs")
 	if d.Counts().Sent != 1 {
 		t.Errorf("%d row deltas sent, want 1: they are counted after aggregation", d.Counts().Sent)
 	}
@@ -185,14 +187,13 @@ func TestAFullLaneStopsNewTasks(t *testing.T) {
 	d.said()
 	d.tasks[0].AddRow(1, 0, []float32{1})
 	d.finish(0)
-	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0",
-		"lane 0 of node 0: done flush 1 of node 1: 1 results, 1 pairs")
+	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 1 pairs")
 	id := bellows.FlushID{Client: 1, Seq: 1}
 	d.deliver(lanes[0], &wire.Full{Flush: id})
 	d.dispatch(0, 0, 1)
 	d.expect("") // waits with the flush
 	d.deliver(lanes[0], &wire.Room{Flush: id})
-	d.expect("run split 1 clock 0 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0")
+	d.expect("run split 1 clock 0 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 1 pairs")
 }
 
 func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {

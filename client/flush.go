@@ -265,18 +265,18 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 		f.unheld = true
 		c.unheld++
 	}
+	if len(f.pushes) == 1 { // whose lane sends it on when it holds all of the flush
+		f.pushes[0].push.Done = c.done(f)
+	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
 		c.counts.Sent += p.rows
 		p.push.Pairs = append(p.push.Pairs, f.pairs...)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}
-	switch len(f.pushes) {
-	case 0:
-		c.done(f, c.cfg.Controller, fx)
+	if len(f.pushes) == 0 {
+		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 		c.close(f)
-	case 1: // the lane passes it on when it holds all of the flush
-		c.done(f, c.lanes[f.pushes[0].lane], fx)
 	}
 }
 
@@ -347,7 +347,7 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 		c.settle(f)
 	}
 	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
-		c.done(f, c.cfg.Controller, fx)
+		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 	}
 }
 
@@ -355,8 +355,8 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 // for so much.
 const barredMost = 64 << 10
 
-// done says, to the controller or on the way to it, that every part of a flush is held.
-func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
+// done is what the controller is told when every part of a flush is held.
+func (c *Client) done(f *flush) *wire.Done {
 	d := f.gather.done
 	f.gather.done = nil
 	for i := range f.pushes {
@@ -364,7 +364,7 @@ func (c *Client) done(f *flush, to wire.Address, fx *Effects) {
 	}
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
 	d.Barred = len(f.gather.leases) == 0 && f.values <= barredMost && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
-	fx.Send(c.cfg.Self, to, d)
+	return d
 }
 
 // takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is

@@ -99,8 +99,7 @@ func TestAFlushOfKeysIsOneSubtree(t *testing.T) {
 	d.finish(0)
 	d.tasks[1].AddKeys(sparseB, []bellows.Key{6, 5}, []float32{10, 20})
 	d.finish(1)
-	d.expect("lane 0 of node 0: push flush 1 of node 1 t3/p0 [][4 22 10] of splits 0<<1 keys [7 5 6]",
-		"lane 0 of node 0: done flush 1 of node 1: 2 results, 1 pairs")
+	d.expect("lane 0 of node 0: push flush 1 of node 1 t3/p0 [][4 22 10] of splits 0<<1 keys [7 5 6], done: 2 results, 1 pairs")
 }
 
 func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {

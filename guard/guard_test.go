@@ -170,7 +170,7 @@ var pushes = []attempt{
 	{lane0, worker, &wire.Full{Flush: other}, "the flush's client is 0, not 1"},
 	{lane0, worker, &wire.Room{}, "the flush's client is 0, not 1"},
 	{lane0, worker, &wire.Committed{List: []wire.Commitment{{Flush: own, Commit: 1}}}, ""},
-	{lane0, worker, &wire.Committed{List: []wire.Commitment{{Flush: own}}}, "the commit is 0, not from 1"},
+	{lane0, worker, &wire.Committed{List: []wire.Commitment{{Flush: own}}}, "the commit of part 0 is 0, not from 1"},
 	{lane0, worker, &wire.Refused{Flush: other, Reason: "no"}, ""},
 }
 

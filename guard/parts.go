@@ -267,6 +267,11 @@ func (g *Guard) push(client wire.Address, m *wire.Push) *breach {
 			return b
 		}
 	}
+	if m.Done != nil {
+		if b := g.done(client, m.Done); b != nil {
+			return b
+		}
+	}
 	return g.leases(m.Leases)
 }
 

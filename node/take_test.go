@@ -62,7 +62,9 @@ func (k *intake) take(h wire.Header, frame []byte, guarded bool) error {
 	payload := h.Payload()
 	copy(payload, frame)
 	if guarded {
-		return k.mesh.take(k.from, h, payload, &k.in)
+		err := k.mesh.take(k.from, h, payload, &k.in)
+		k.mesh.bus.Drain()
+		return err
 	}
 	e, err := wire.Decode(h, payload)
 	if err != nil {

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -95,5 +98,24 @@ func TestReadsThatWaitAreBounded(t *testing.T) {
 		if len(s.out.Envelopes) != 1 || !strings.Contains(describe(s.out.Envelopes[0].Message), want) {
 			t.Errorf("says %v, want %q", s.out.Envelopes, want)
 		}
+	}
+}
+
+// TestAFlushOfSeveralLanesIsNotDoneAtOne sends one of two lanes a push that says it is all of its flush, and names a
+// partition of the other.
+func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
+	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async}}
+	lanes := []wire.Address{laneAt, {Role: wire.Lane, Index: 1}}
+	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{t: t, lane: l}
+	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Seq: 1}, Pairs: []wire.Pair{ref(0, 0), ref(0, 1)}, Done: &wire.Done{}}
+	s.send(clients[0], "half of a flush, with its done", m)
+	if want := "flush 1 of node 1 is done before other lanes hold their parts"; !strings.Contains(s.text.String(), want) {
+		t.Errorf("%s\nwant %q", s.text.String(), want)
 	}
 }

@@ -9,6 +9,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,9 +49,8 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	recorded  []recorded   // per client that has pushed here
-	waiting   []waiter     // flushes told Full, by rank
-	dones     []*wire.Done // of flushes that all of is here, and not held yet
+	recorded  []recorded // per client that has pushed here
+	waiting   []waiter   // flushes told Full, by rank
 	pulls     []parkedPull
 	owing     bool         // somebody's subscription is owed rows
 	unasked   []*wire.Rows // per client: the message that relay is filling
@@ -146,8 +146,6 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
-	case *wire.Done:
-		l.takeDone(e.From, m, out)
 	case *wire.Records:
 		for i := range m.List {
 			if !l.broken {
@@ -230,6 +228,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	if !l.hasRoom(m.Flush, m.Clock, bytes) {
 		l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)})
 		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
+		if m.Done != nil && planted.On(planted.DonePassedUnheld) {
+			l.passDone(m, out)
+		}
 		return
 	}
 	l.arrived(m.Flush)
@@ -251,8 +252,8 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
 		}
 	}
-	if l.whole(m) {
-		l.passDone(m.Flush, out)
+	if m.Done != nil {
+		l.passDone(m, out)
 		return
 	}
 	h := wire.New[wire.Held]()
@@ -260,32 +261,10 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	out.Send(l.cfg.Self, from, h)
 }
 
-// whole reports whether all of a flush is for this lane: then nobody else must hold it first, and its client has
-// sent its done along.
-func (l *Lane) whole(m *wire.Push) bool {
-	return !slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return l.byNumber[l.cfg.Route.Number(p.Ref)] == nil })
-}
-
-// takeDone passes the done of a flush on to the controller once the flush is held.
-func (l *Lane) takeDone(from wire.Address, m *wire.Done, out *wire.Outbox) {
-	if len(l.dones) == parkedMax {
-		l.breach(from, out, "%d flushes are done already that are not held", parkedMax)
-		return
-	}
-	l.dones = append(l.dones, m)
-	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == m.Flush }) || planted.On(planted.DonePassedUnheld) {
-		l.passDone(m.Flush, out)
-	}
-}
-
-func (l *Lane) passDone(id bellows.FlushID, out *wire.Outbox) {
-	for i, d := range l.dones {
-		if d.Flush == id {
-			l.dones = slices.Delete(l.dones, i, i+1)
-			out.Send(l.cfg.Self, l.cfg.Controller, d)
-			return
-		}
-	}
+// passDone tells the controller that a flush is held of which all is here.
+func (l *Lane) passDone(m *wire.Push, out *wire.Outbox) {
+	out.Send(l.cfg.Self, l.cfg.Controller, m.Done)
+	m.Done = nil
 }
 
 func (l *Lane) checkPush(m *wire.Push) error {
@@ -302,8 +281,8 @@ func (l *Lane) checkPush(m *wire.Push) error {
 	return nil
 }
 
-// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
-// ends of leases that it does not have.
+// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, the
+// ends of leases that it does not have, and the end of a flush that other lanes must hold, too.
 func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
@@ -316,6 +295,9 @@ func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 		if !p.exclusive || p.holder != from || p.ending {
 			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
+	}
+	if m.Done != nil && slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return l.byNumber[l.cfg.Route.Number(p.Ref)] == nil }) {
+		return errors.New("is done before other lanes hold their parts")
 	}
 	return nil
 }

@@ -108,17 +108,11 @@ func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 
 // push is a flush of one client, all of it for this lane, with its done: a delta for the first row of a partition.
 func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
-	s.resend(client, seq, clock, to, v)
-	d := wire.New[wire.Done]()
-	d.Flush, d.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
-	s.send(clients[client-1], fmt.Sprintf("done %v", d.Flush), d)
-}
-
-// resend is the push alone: what a lane that had no room is sent again.
-func (s *script) resend(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
 	m.Pairs = append(m.Pairs, to)
+	m.Done = wire.New[wire.Done]()
+	m.Done.Flush, m.Done.Clock = m.Flush, m.Clock
 	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: wire.Subtree{Index: uint32(client - 1)}, Rows: []uint32{0}, Values: []float32{v}})
 	s.send(clients[client-1], fmt.Sprintf("push %v clock %d: %v row 0 += %v", m.Flush, clock, to.Ref, v), m)
 }
@@ -259,7 +253,7 @@ func TestTheCapTakesTheLowestFlush(t *testing.T) {
 	s.push(2, 2, 2, ref(1, 0), 1)
 	s.record(1, 1, 1, 0)
 	s.record(2, 2, 1, 0)
-	s.resend(2, 2, 2, ref(1, 0), 1)
+	s.push(2, 2, 2, ref(1, 0), 1)
 	s.check()
 }
 

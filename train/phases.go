@@ -78,7 +78,11 @@ func (r *Runner) report(fx *client.Effects) {
 	}
 	for i, e := range fx.Envelopes {
 		_, last := e.Message.(*wire.Closed)
-		if _, results := e.Message.(*wire.Done); !last && !results {
+		_, results := e.Message.(*wire.Done)
+		if push, ok := e.Message.(*wire.Push); ok {
+			results = push.Done != nil
+		}
+		if !last && !results {
 			continue
 		}
 		now := time.Now()

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,8 @@ func decodeFlush(f *bellows.FlushID, payload []byte) error {
 }
 
 func (b *Batch) committed(m *Committed) {
+	b.count(len(m.List))
+	b.zeros(4)
 	for i := range m.List {
 		c := &m.List[i]
 		b.flush(c.Flush)
@@ -38,12 +41,18 @@ func (b *Batch) committed(m *Committed) {
 
 func (m *Committed) decode(payload []byte) error {
 	r := reader{b: payload}
-	m.List = slices.Grow(m.List[:0], len(payload)/commitmentSize)
-	for len(r.b) > 0 {
-		m.List = append(m.List, Commitment{Flush: r.flush(), Commit: bellows.CommitNumber(r.u64()), Waiting: r.flag()})
-		r.reserved(7)
+	n := r.u32()
+	r.reserved(4)
+	list := reader{b: r.take(uint64(n) * commitmentSize)}
+	if r.err != nil {
+		return r.err
 	}
-	return r.end()
+	m.List = slices.Grow(m.List[:0], int(n))
+	for range n {
+		m.List = append(m.List, Commitment{Flush: list.flush(), Commit: bellows.CommitNumber(list.u64()), Waiting: list.flag()})
+		list.reserved(7)
+	}
+	return cmp.Or(list.err, r.end())
 }
 
 func (b *Batch) refused(m *Refused) {

@@ -7,6 +7,7 @@ import (
 	"bellows/tally"
 	"bellows/vec"
 	"bellows/wire/internal/crc"
+	"bellows/wire/internal/memory"
 )
 
 // borrowMin is the length in bytes from which an array is sent from where it lies. A shorter one is
@@ -130,7 +131,7 @@ func (b *Batch) Reset() {
 // disown gives the batch's own pieces back, from the nth on.
 func (b *Batch) disown(n int) {
 	for i := n; i < len(b.owned); i++ {
-		givePayload(b.owned[i])
+		memory.Put(b.owned[i])
 		b.owned[i] = nil
 	}
 	b.owned = b.owned[:n]
@@ -181,14 +182,19 @@ func (b *Batch) ids(rows []uint32, list []bellows.Key) {
 	}
 }
 
+// swapped says that the machine's order of bytes is not the wire's, which is little-endian. Where it is, arrays of numbers are looked
+// at in place and never copied; elsewhere their bytes are turned around, on the way out in a copy, on the way in in the payload
+// itself, which nobody else sees.
+var swapped = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
+
 // array adds the elements of an array, in place where that pays.
-func array[T word](b *Batch, v []T) {
-	data := bytesOf(v)
+func array[T memory.Word](b *Batch, v []T) {
+	data := memory.Bytes(v)
 	if len(data) < borrowMin || swapped {
 		at := len(b.scratch)
 		b.scratch = append(b.scratch, data...)
 		if swapped {
-			turn[T](b.scratch[at:])
+			memory.Turn[T](b.scratch[at:])
 		}
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"bellows"
+	"bellows/wire/internal/memory"
 )
 
 // castagnoli is the polynomial as the standard library computes it.
@@ -125,7 +126,7 @@ func sealed(h Header, payload []byte) Header {
 }
 
 func alignedCopy(b []byte) []byte {
-	c := alignedBytes(len(b))
+	c := memory.New(len(b))
 	copy(c, b)
 	return c
 }
@@ -152,7 +153,14 @@ func TestRefusals(t *testing.T) {
 		{"keys of a slab out of order", &Slab{Keys: []bellows.Key{2, 1}}, nil, errOrder},
 		{"values for no keys", push(Chunk{Keys: []bellows.Key{}, Values: []float32{1}}), nil, errShape},
 		{"values for keys and a half", push(Chunk{Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
-		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[60] = 1; return p }, errReserved},
+		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[68] = 1; return p }, errReserved},
+		{"results of what is not done", &Push{}, func(p []byte) []byte { p[32] = 1; return p }, errDone},
+		{"barred is not done", &Push{}, func(p []byte) []byte { p[37] = 1; return p }, errDone},
+		{"done is a flag", &Push{}, func(p []byte) []byte { p[36] = 2; return p }, errFlag},
+		{"more results than bytes", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], 1); return p }, errShort},
+		{"more results than may be", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], listMax+1); return p }, errMany},
+		{"more numbers than bytes", pushDone(bellows.Unit{}), func(p []byte) []byte { le.PutUint32(p[64:], math.MaxUint32); return p }, errShort},
+		{"a pushed result's items", pushDone(bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}), nil, errNumber},
 		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[12:], math.MaxUint32-1); return p }, errShort},
 		{"kind of a refusal", &Refused{}, func(p []byte) []byte { p[16] = 11; return p }, errKind},
 		{"reserved bytes of a refusal", &Refused{}, func(p []byte) []byte { p[17] = 1; return p }, errReserved},
@@ -167,7 +175,8 @@ func TestRefusals(t *testing.T) {
 		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, errReserved},
 		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, errFlag},
 		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, errReserved},
-		{"waiting is a flag", &Committed{make([]Commitment, 1)}, func(p []byte) []byte { p[24] = 2; return p }, errFlag},
+		{"waiting is a flag", &Committed{make([]Commitment, 1)}, func(p []byte) []byte { p[32] = 2; return p }, errFlag},
+		{"more commitments than bytes", &Committed{}, func(p []byte) []byte { p[0] = 1; return p }, errShort},
 		{"reason", &Refused{}, func(p []byte) []byte { return append(p, 0xff) }, errText},
 		{"items end before they begin", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}}, nil, errNumber},
 		{"items before the first", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: -1}}}, nil, errNumber},
@@ -260,14 +269,14 @@ func TestViews(t *testing.T) {
 	}
 	got := e.Message.(*Push).Chunks[0].Values
 	got[0] = 5
-	if !bytes.Contains(payload, bytesOf([]float32{5})) {
+	if !bytes.Contains(payload, memory.Bytes([]float32{5})) {
 		t.Error("the values are not in the payload")
 	}
 	if cap(got) != len(got) {
 		t.Error("values can grow into what lies behind them")
 	}
 	// A payload that is not aligned is copied.
-	crooked := alignedBytes(len(payload) + 1)[1:]
+	crooked := memory.New(len(payload) + 1)[1:]
 	copy(crooked, stream[HeaderSize:])
 	if e, err = Decode(h, crooked); err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(e.Message.(*Push).Chunks[0].Values)))%4 != 0 {
 		t.Errorf("a payload at an odd address: %v", err)
@@ -397,4 +406,11 @@ func TestFailedKind(t *testing.T) {
 	if err != nil || e.Message.(*Failed).Kind != bellows.Bug {
 		t.Errorf("%+v, %v", e.Message, err)
 	}
+}
+
+// pushDone is a push with its done, of one unit.
+func pushDone(u bellows.Unit) *Push {
+	d := &Done{}
+	d.Append(u, nil)
+	return &Push{Done: d}
 }

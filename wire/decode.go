@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/crc"
+	"bellows/wire/internal/memory"
 )
 
 // Decode makes the message of a frame, from the pools where its kind has one. Rows and values of data
@@ -18,7 +19,7 @@ func Decode(h Header, payload []byte) (Envelope, error) {
 	if err := check(h, payload); err != nil {
 		return Envelope{}, bad(h, err)
 	}
-	if !aligned(payload) {
+	if !memory.Aligned(payload) {
 		payload = append(h.Payload()[:0], payload...)
 	}
 	m, err := decode(h.Kind, payload)
@@ -74,7 +75,7 @@ func decode(kind uint8, payload []byte) (Message, error) {
 	}
 	err := m.decode(payload)
 	if !owned && (err != nil || !lends(m)) {
-		givePayload(payload)
+		memory.Put(payload)
 	}
 	if err != nil {
 		Free(m)

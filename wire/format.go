@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/vec"
+	"bellows/wire/internal/memory"
 )
 
 // Values of pushed deltas and of pulled rows may travel in a format of 16 bits. Messages hold float32 all the same: a
@@ -36,9 +37,9 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 	}
 	var err error
 	if size := narrowSize(len(v)); size >= borrowMin && !swapped {
-		data := payloadMemory(size)
+		data := memory.Get(size)
 		clear(data[2*len(v):])
-		err = f.Narrow(halves(data)[:len(v)], v)
+		err = f.Narrow(memory.Words[uint16](data)[:len(v)], v)
 		b.pieces = append(b.pieces, piece{at: len(b.scratch), data: data})
 		b.borrowed += size
 		b.owned = append(b.owned, data)
@@ -72,11 +73,6 @@ func (b *Batch) shortValues(f vec.Format, v []float32) error {
 	return nil
 }
 
-// halves is memory, whose first byte is aligned, as numbers of two bytes.
-func halves(b []byte) []uint16 {
-	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/2)
-}
-
 // widened is what a message keeps of values that travelled in fewer bytes.
 type widened struct {
 	tables []bellows.TableID
@@ -103,17 +99,17 @@ func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, ids uint
 			b[i], b[i+1] = b[i+1], b[i]
 		}
 	}
-	memory := payloadMemory(4 * int(n))
-	w.memory = append(w.memory, memory)
-	to := wordsOf[float32](memory)
-	f.Widen(to, halves(b))
+	wide := memory.Get(4 * int(n))
+	w.memory = append(w.memory, wide)
+	to := memory.Words[float32](wide)
+	f.Widen(to, memory.Words[uint16](b))
 	return to
 }
 
 // free gives the memory back.
 func (w *widened) free() widened {
 	for i, b := range w.memory {
-		givePayload(b)
+		memory.Put(b)
 		w.memory[i] = nil
 	}
 	return widened{w.tables[:0], w.memory[:0]}

@@ -26,6 +26,7 @@ func golden() map[string]Message {
 	values := []float32{1, -2, float32(math.Inf(1))}
 	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Barred: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
+	pushed := *done
 	dispatch := &Dispatch{Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
@@ -39,6 +40,7 @@ func golden() map[string]Message {
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},
 			Leases: []LeaseEnd{{pair, values}}},
+		"push.done": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Chunks: []Chunk{{pair, Subtree{}, nil, nil, values}}, Done: &pushed},
 		"push.keys": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, nil, []bellows.Key{1<<63 | 29, 28, 30}, values}, {pair, Subtree{}, nil, []bellows.Key{31}, values}}},
 		"held":      &Held{flush},

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/crc"
+	"bellows/wire/internal/memory"
 )
 
 // HeaderSize is the length of a frame's header in bytes.
@@ -42,6 +43,11 @@ func (h Header) put(b []byte) {
 	b[24], b[25], b[26], b[27] = uint8(h.From.Role), uint8(h.To.Role), 0, 0
 	le.PutUint32(b[28:], crc.Sum(b[:28]))
 }
+
+// Payload is memory for the payload of a frame with this header: Length bytes, aligned to eight, with any
+// content. It goes back to where it came from when Decode or Free has done with it. Only a header from
+// ParseHeader should be asked.
+func (h Header) Payload() []byte { return memory.Get(int(h.Length)) }
 
 // ParseHeader reads a header from the first HeaderSize bytes of b. What it returns is fit to take memory by:
 // the header is whole, of this version and of a known kind, and the payload no longer than that kind may

@@ -126,6 +126,9 @@ type Push struct {
 	Pairs  []Pair // of the whole flush, over all lanes
 	Chunks []Chunk
 	Leases []LeaseEnd
+	// Done is the flush's, where one lane gets all of it: that sends it on when it holds the push. nil: the client says when all
+	// lanes hold their parts. It agrees with the push on the flush, the clock and the pairs, and is the lane's from then on.
+	Done *Done
 
 	payload []byte // what Decode made the message from
 	widened widened
@@ -180,8 +183,7 @@ type Refused struct {
 	Reason string
 }
 
-// Done tells the controller that every part of a flush is held. That of a flush of one part goes to its lane with the push: the lane
-// passes it on when it holds the part.
+// Done tells the controller that every part of a flush is held. It comes from the client, or by way of the push from the only lane.
 type Done struct {
 	Flush   bellows.FlushID
 	Clock   bellows.Clock

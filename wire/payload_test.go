@@ -6,51 +6,6 @@ import (
 	"unsafe"
 )
 
-// TestPayload wants memory of the right length, aligned, of which no two are the same.
-func TestPayload(t *testing.T) {
-	t.Parallel()
-	var all [][]byte
-	for n := uint32(0); n <= dataMax; n += 1 + n*n/3 {
-		for _, n := range []uint32{n, n + 1} {
-			b := Header{Length: n}.Payload()
-			if len(b) != int(n) || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
-				t.Fatalf("%d bytes for %d, at %p", len(b), n, b)
-			}
-			for _, o := range all {
-				if unsafe.SliceData(o) == unsafe.SliceData(b) {
-					t.Fatal("one memory given twice")
-				}
-			}
-			all = append(all, b)
-		}
-	}
-	if b := (Header{Length: 3 * dataMax}).Payload(); len(b) != 3*dataMax || known(b) {
-		t.Errorf("%d bytes", len(b))
-	}
-}
-
-// TestPayloadKnown wants only memory that came from Payload to be pooled, and that of its whole length.
-func TestPayloadKnown(t *testing.T) {
-	t.Parallel()
-	ours := Header{Length: 1000}.Payload()
-	part := ours[: 1024-512 : 512]
-	for name, b := range map[string][]byte{
-		"made elsewhere":    make([]byte, 1024),
-		"of no pooled size": make([]byte, 1000),
-		"small":             make([]byte, 8),
-		"none":              nil,
-		"a part":            part,
-		"the later half":    ours[512:],
-	} {
-		if known(b) {
-			t.Errorf("memory %s was taken for ours", name)
-		}
-	}
-	if !known(ours) || !known(ours[:7]) {
-		t.Error("our own memory was not known again")
-	}
-}
-
 // TestLent wants payloads that somebody may still look into left alone when the message is freed, and those
 // that the message owns not given back before.
 func TestLent(t *testing.T) {

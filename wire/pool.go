@@ -1,6 +1,10 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+
+	"bellows/wire/internal/memory"
+)
 
 // Pools of messages, so that a steady state allocates none. The slices of a freed message keep their
 // capacity and lose their length.
@@ -68,7 +72,7 @@ func Free(m Message) {
 	switch m := m.(type) {
 	case *Pull:
 		clear(m.Parts)
-		givePayload(m.payload)
+		memory.Put(m.payload)
 		*m = Pull{Parts: m.Parts[:0]}
 		pulls.p.Put(m)
 	case *Rows:
@@ -83,7 +87,10 @@ func Free(m Message) {
 	case *Push:
 		clear(m.Chunks)
 		clear(m.Leases)
-		givePayload(m.payload)
+		memory.Put(m.payload)
+		if m.Done != nil {
+			Free(m.Done)
+		}
 		*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0], widened: m.widened.free()}
 		pushes.p.Put(m)
 	case *Held:
@@ -114,13 +121,13 @@ func freeRecords(m *Records) {
 }
 
 func freeRows(m *Rows) {
-	givePayload(m.lent)
+	memory.Put(m.lent)
 	if m.payload == nil {
 		*m = Rows{Parts: m.Parts[:0]}
 		rows.p.Put(m)
 		return
 	}
-	givePayload(m.payload)
+	memory.Put(m.payload)
 	clear(m.Parts)
 	*m = Rows{Parts: m.Parts[:0], widened: m.widened.free()}
 	views.p.Put(m)

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"bellows"
@@ -19,6 +21,7 @@ func (b *Batch) push(m *Push) {
 	b.count(len(m.Pairs))
 	b.count(len(m.Chunks))
 	b.count(len(m.Leases))
+	b.pushedDone(m.Done)
 	for _, p := range m.Pairs {
 		b.pair(p)
 	}
@@ -48,6 +51,7 @@ func (m *Push) decode(payload []byte) error {
 	m.payload = payload
 	m.Flush, m.Clock = r.flush(), bellows.Clock(r.u32())
 	pairs, chunks, leases := r.u32(), r.u32(), r.u32()
+	m.decodeDone(&r)
 	heads := reader{b: r.take(uint64(pairs)*pairSize + uint64(chunks)*chunkSize + uint64(leases)*leaseEndSize)}
 	if r.err != nil {
 		return r.err
@@ -55,6 +59,9 @@ func (m *Push) decode(payload []byte) error {
 	m.Pairs = slices.Grow(m.Pairs[:0], int(pairs))[:pairs]
 	for i := range m.Pairs {
 		m.Pairs[i] = heads.pair()
+	}
+	if m.Done != nil {
+		m.Done.Flush, m.Done.Clock, m.Done.Pairs = m.Flush, m.Clock, append(m.Done.Pairs, m.Pairs...)
 	}
 	m.Chunks = slices.Grow(m.Chunks[:0], int(chunks))[:chunks]
 	for i := range m.Chunks {
@@ -67,6 +74,89 @@ func (m *Push) decode(payload []byte) error {
 		e.Values = words[float32](&r, heads.u32())
 	}
 	return cmp.Or(heads.err, r.end())
+}
+
+// resultSize is the bytes of a result's unit and of its number of values.
+const resultSize = 32
+
+// pushedDone adds what a done has beside the push that carries it.
+func (b *Batch) pushedDone(d *Done) {
+	if d == nil {
+		b.count(0)
+		b.flag(false)
+		b.zeros(3)
+		return
+	}
+	b.count(len(d.Results))
+	b.flag(true)
+	b.flag(d.Barred)
+	b.zeros(2)
+	for i := range d.Results {
+		u := &d.Results[i].Unit
+		b.u32(uint32(u.Split))
+		b.u32(uint32(u.Clock))
+		b.u64(uint64(u.Items.Begin))
+		b.u64(uint64(u.Items.End))
+		b.count(len(d.Results[i].Values))
+		b.zeros(4)
+	}
+	for i := range d.Results {
+		for _, x := range d.Results[i].Values {
+			b.u64(math.Float64bits(x))
+		}
+	}
+}
+
+func (m *Push) decodeDone(r *reader) {
+	results, done, barred := r.u32(), r.flag(), r.flag()
+	r.reserved(2)
+	if !done {
+		if results > 0 || barred {
+			r.fail(errDone)
+		}
+		return
+	}
+	if results > listMax {
+		r.fail(errMany)
+	}
+	heads := r.take(uint64(results) * resultSize)
+	numbers := uint64(0)
+	for i := resultSize; i <= len(heads); i += resultSize {
+		numbers += uint64(binary.LittleEndian.Uint32(heads[i-8:]))
+	}
+	values := r.take(8 * numbers)
+	if r.err != nil {
+		return
+	}
+	m.Done = New[Done]()
+	d := m.Done
+	d.Barred = barred
+	d.Results = slices.Grow(d.Results, int(results))
+	d.numbers = slices.Grow(d.numbers, int(numbers))
+	h := reader{b: heads}
+	for range results {
+		u, n, at := h.unit(), int(h.u32()), len(d.numbers)
+		h.reserved(4)
+		for ; n > 0; n-- {
+			d.numbers = append(d.numbers, math.Float64frombits(binary.LittleEndian.Uint64(values)))
+			values = values[8:]
+		}
+		d.Results = append(d.Results, Result{u, d.numbers[at:len(d.numbers):len(d.numbers)]})
+	}
+	if h.err != nil {
+		r.fail(h.err)
+	}
+}
+
+func (r *reader) unit() bellows.Unit {
+	u := bellows.Unit{Split: bellows.SplitID(r.u32()), Clock: bellows.Clock(r.u32())}
+	begin, end := r.u64(), r.u64()
+	if begin > end || end > math.MaxInt {
+		r.fail(errNumber)
+		return u
+	}
+	u.Items = bellows.Range{Begin: int(begin), End: int(end)}
+	return u
 }
 
 func (c *Chunk) decode(head, arrays *reader, w *widened) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"bellows"
+	"bellows/wire/internal/memory"
 )
 
 // What can be wrong with a raw payload.
@@ -19,6 +20,7 @@ var (
 	errFlag     = errors.New("a flag is neither 0 nor 1")
 	errKind     = errors.New("it names no kind of error")
 	errFormat   = errors.New("its values are in a format that is not known")
+	errDone     = errors.New("it is not done, and has results")
 	errText     = errors.New("its text is not UTF-8")
 )
 
@@ -96,15 +98,15 @@ func (r *reader) reserved(n uint64) {
 }
 
 // words takes an array of n numbers in place.
-func words[T word](r *reader, n uint32) []T {
-	b := r.take(uint64(sizeOf[T]()) * uint64(n))
+func words[T memory.Word](r *reader, n uint32) []T {
+	b := r.take(uint64(memory.Size[T]()) * uint64(n))
 	if len(b) == 0 {
 		return nil
 	}
 	if swapped {
-		turn[T](b)
+		memory.Turn[T](b)
 	}
-	return wordsOf[T](b)
+	return memory.Words[T](b)
 }
 
 // allRows stands for the length of a list of rows that is nil: all of them, in order. Any other length with
@@ -143,7 +145,7 @@ func (r *reader) rows(n uint32) []uint32 {
 }
 
 // ascending refuses a list that the receiver could not search.
-func ascending[T word](r *reader, list []T) {
+func ascending[T memory.Word](r *reader, list []T) {
 	for i := 1; i < len(list); i++ {
 		if list[i] < list[i-1] {
 			r.fail(errOrder)

@@ -115,10 +115,6 @@ func (s sampler) reason() string {
 
 // messages makes one of each kind.
 func (s sampler) messages() []Message {
-	done := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Barred: s.IntN(2) == 1}
-	for range s.IntN(6) {
-		done.Append(s.unit(), list(s, 4, s.number))
-	}
 	dispatch := &Dispatch{Commit: bellows.CommitNumber(s.Uint64())}
 	for range s.IntN(6) {
 		dispatch.Append(s.unit(), list(s, 4, s.number))
@@ -128,7 +124,7 @@ func (s sampler) messages() []Message {
 		counts.Staleness[i] = s.Int64() >> s.IntN(64)
 	}
 	return append(s.data(),
-		done, dispatch,
+		s.done(), dispatch,
 		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
 		&Beat{},
 		&Records{List: list(s, 6, s.record)},
@@ -179,6 +175,7 @@ func (s sampler) data() []Message {
 				return Chunk{s.pair(), s.subtree(), rows, keys, s.values(rows, keys)}
 			}),
 			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil, nil)} })},
+		s.donePush(),
 		&Held{s.flush()}, &Full{s.flush()}, &Room{s.flush()},
 		&Committed{list(s, 3, func() Commitment {
 			return Commitment{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1}
@@ -186,6 +183,20 @@ func (s sampler) data() []Message {
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
 		s.slab(),
 	}
+}
+
+func (s sampler) done() *Done {
+	d := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Barred: s.IntN(2) == 1}
+	for range s.IntN(6) {
+		d.Append(s.unit(), list(s, 4, s.number))
+	}
+	return d
+}
+
+// donePush is a push with its done.
+func (s sampler) donePush() *Push {
+	d := s.done()
+	return &Push{Flush: d.Flush, Clock: d.Clock, Pairs: slices.Clone(d.Pairs), Done: d}
 }
 
 // slab is one of values or of keys.
@@ -223,6 +234,14 @@ func differAt(at string, a, b reflect.Value) string {
 			}
 		}
 		return ""
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			if a.IsNil() != b.IsNil() {
+				return at + ": nil and not nil"
+			}
+			return ""
+		}
+		return differAt(at, a.Elem(), b.Elem())
 	case reflect.Slice, reflect.Array:
 		if a.Len() != b.Len() {
 			return at + ": other lengths"

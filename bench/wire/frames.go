@@ -234,11 +234,13 @@ func (d *driver) next(out *wire.Outbox) {
 		m.Clock = bellows.Clock((d.flushes - 1) % math.MaxInt32)
 		m.Pairs = append(m.Pairs[:0], pair)
 		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: pair, Values: d.values[:d.duty.size/4]})
+		if m.Done == nil {
+			m.Done = wire.New[wire.Done]()
+			m.Done.Pairs = append(m.Done.Pairs, pair)
+			m.Done.Append(bellows.Unit{Items: bellows.Range{End: 1}}, nil)
+		}
+		m.Done.Flush, m.Done.Clock, m.Done.Results[0].Unit.Clock, m.Done.Pairs[0] = m.Flush, m.Clock, m.Clock, pair
 		out.Send(clientAt, laneAt, m)
-		done := wire.New[wire.Done]()
-		done.Flush, done.Clock, done.Pairs = m.Flush, m.Clock, append(done.Pairs, pair)
-		done.Append(bellows.Unit{Clock: m.Clock, Items: bellows.Range{End: 1}}, nil)
-		out.Send(clientAt, laneAt, done)
 		return
 	}
 	d.requests++

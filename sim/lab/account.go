@@ -49,13 +49,10 @@ type counts struct{ compute, pull, push, commit, idle int }
 
 // says looks at a message that the node's client sends, hears at one that it gets.
 func (a *account) says(e wire.Envelope) {
-	switch e.Message.(type) {
-	case *wire.Push:
-		a.unheld++
+	if m, ok := e.Message.(*wire.Push); ok {
 		a.invisible++
-	case *wire.Done:
-		if e.To.Role == wire.Lane { // it follows the only push of a flush, whose lane will not say that it holds it
-			a.unheld--
+		if m.Done == nil { // else the only lane will not say that it holds it
+			a.unheld++
 		}
 	}
 }

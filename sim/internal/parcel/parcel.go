@@ -41,12 +41,7 @@ func Clone(m wire.Message) wire.Message {
 	case *wire.Push:
 		return clonePush(m)
 	case *wire.Done:
-		n := wire.New[wire.Done]()
-		n.Flush, n.Clock, n.Pairs, n.Barred = m.Flush, m.Clock, append(n.Pairs, m.Pairs...), m.Barred
-		for _, r := range m.Results {
-			n.Append(r.Unit, r.Values)
-		}
-		return n
+		return cloneDone(m)
 	case *wire.Records:
 		n := wire.New[wire.Records]()
 		for _, r := range m.List {
@@ -76,6 +71,15 @@ func cloneRows(m *wire.Rows) *wire.Rows {
 	return n
 }
 
+func cloneDone(m *wire.Done) *wire.Done {
+	n := wire.New[wire.Done]()
+	n.Flush, n.Clock, n.Pairs, n.Barred = m.Flush, m.Clock, append(n.Pairs, m.Pairs...), m.Barred
+	for _, r := range m.Results {
+		n.Append(r.Unit, r.Values)
+	}
+	return n
+}
+
 func clonePush(m *wire.Push) *wire.Push {
 	n := wire.New[wire.Push]()
 	n.Flush, n.Clock, n.Pairs = m.Flush, m.Clock, append(n.Pairs, m.Pairs...)
@@ -86,6 +90,9 @@ func clonePush(m *wire.Push) *wire.Push {
 	for _, l := range m.Leases {
 		l.Values = slices.Clone(l.Values)
 		n.Leases = append(n.Leases, l)
+	}
+	if m.Done != nil {
+		n.Done = cloneDone(m.Done)
 	}
 	return n
 }
@@ -226,18 +233,7 @@ func Digest(m wire.Message) uint64 {
 	case *wire.Push:
 		d.push(m)
 	case *wire.Done:
-		d.Word(4 << 56)
-		if m.Barred {
-			d.Word(1)
-		}
-		d.flush(m.Flush)
-		d.pairs(m.Pairs)
-		for _, r := range m.Results {
-			d.unit(r.Unit)
-			for _, v := range r.Values {
-				d.Word(math.Float64bits(v))
-			}
-		}
+		d.done(m)
 	case *wire.Records:
 		d.Word(5 << 56)
 		for i := range m.List {
@@ -274,6 +270,24 @@ func (d *Hash) push(m *wire.Push) {
 	for i := range m.Leases {
 		d.pair(m.Leases[i].Pair)
 		d.Values(m.Leases[i].Values)
+	}
+	if m.Done != nil {
+		d.done(m.Done)
+	}
+}
+
+func (d *Hash) done(m *wire.Done) {
+	d.Word(4 << 56)
+	if m.Barred {
+		d.Word(1)
+	}
+	d.flush(m.Flush)
+	d.pairs(m.Pairs)
+	for _, r := range m.Results {
+		d.unit(r.Unit)
+		for _, v := range r.Values {
+			d.Word(math.Float64bits(v))
+		}
 	}
 }
 
