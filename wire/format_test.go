@@ -217,7 +217,7 @@ func TestNarrowPayloadsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const chunk = flushSize + 16 // where the chunk's table is
+	const chunk = flushSize + 24 // where the chunk's table is
 	for at, want := range map[int]error{chunk + 2: errFormat, chunk + 3: errReserved, len(f) - HeaderSize - 1: errReserved} {
 		p := alignedCopy(f[HeaderSize:])
 		p[at] = 7
