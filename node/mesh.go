@@ -45,6 +45,7 @@ type peer struct {
 	left   *traffic         // the mesh's
 
 	mu      sync.Mutex
+	urgent  []wire.Envelope // what the controller says and hears: it overtakes the rest
 	queue   []wire.Envelope
 	spare   []wire.Envelope
 	dirty   bool          // in mesh.dirty
@@ -57,6 +58,8 @@ type peer struct {
 	// Of whoever writes.
 	batch  wire.Batch
 	rest   [][]byte        // of batch: what has not left
+	first  []wire.Envelope // taken from urgent
+	taken  bool            // queued is
 	queued []wire.Envelope // taken from the queue
 	next   int             // the first of queued that is not in batch
 }
@@ -98,10 +101,14 @@ func (m *mesh) peer(e wire.Envelope) *peer {
 	if e.From.Role == wire.Lane {
 		lane = e.From
 	}
-	if len(peers) == 1 || lane.Role != wire.Lane || e.From.Role == wire.Controller || e.To.Role == wire.Controller {
+	if len(peers) == 1 || lane.Role != wire.Lane || ofController(e) {
 		return peers[0]
 	}
 	return peers[1+int(lane.Index)%(len(peers)-1)]
+}
+
+func ofController(e wire.Envelope) bool {
+	return e.From.Role == wire.Controller || e.To.Role == wire.Controller
 }
 
 // start begins to send and receive; formats is how the values of each table leave. lost is told, once for each node,
@@ -136,7 +143,11 @@ func (m *mesh) post(e wire.Envelope) {
 		wire.Free(e.Message)
 		return
 	}
-	p.queue = append(p.queue, e)
+	if ofController(e) {
+		p.urgent = append(p.urgent, e)
+	} else {
+		p.queue = append(p.queue, e)
+	}
 	first := !p.dirty
 	p.dirty = true
 	p.mu.Unlock()
@@ -167,7 +178,7 @@ func (m *mesh) ship() {
 func (p *peer) ship() {
 	p.mu.Lock()
 	p.dirty = false
-	if p.writing || len(p.queue) == 0 {
+	if p.writing || p.empty() {
 		p.mu.Unlock()
 		return
 	}
@@ -207,22 +218,36 @@ func (p *peer) try() bool {
 // take moves the queue to whoever writes.
 func (p *peer) take() {
 	p.mu.Lock()
-	p.queued, p.next = p.queue, 0
+	p.taken, p.queued, p.next = true, p.queue, 0
 	p.queue, p.spare = p.spare[:0], nil
 	p.mu.Unlock()
 }
 
-// fill encodes what was taken, until the batch has so many bytes.
+// fill encodes what is urgent, and then what was taken, until the batch has so many bytes.
 func (p *peer) fill(most int) {
+	p.mu.Lock()
+	p.first, p.urgent = p.urgent, p.first
+	p.mu.Unlock()
+	for _, e := range p.first {
+		p.encode(e)
+	}
+	clear(p.first)
+	p.first = p.first[:0]
 	for p.next < len(p.queued) && p.batch.Len() < most {
-		e := p.queued[p.next]
+		p.encode(p.queued[p.next])
 		p.next++
-		if err := p.batch.Add(e); err != nil {
-			p.unsent(e, err)
-		}
 	}
 	p.rest = p.batch.Buffers()
 }
+
+func (p *peer) encode(e wire.Envelope) {
+	if err := p.batch.Add(e); err != nil {
+		p.unsent(e, err)
+	}
+}
+
+// empty reports whether nothing waits to be taken. Its caller holds the lock.
+func (p *peer) empty() bool { return len(p.urgent)+len(p.queue) == 0 }
 
 // sent empties a batch that has left.
 func (p *peer) sent() {
@@ -237,8 +262,8 @@ func (p *peer) more() bool {
 	clear(p.queued)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spare, p.queued = p.queued[:0], nil
-	p.writing = len(p.queue) > 0 || p.shut
+	p.taken, p.spare, p.queued = false, p.queued[:0], nil
+	p.writing = !p.empty() || p.shut
 	return p.writing
 }
 
@@ -263,8 +288,9 @@ func (m *mesh) write(p *peer) {
 
 // send writes what is in the batch, and what is queued.
 func (p *peer) send() error {
-	if p.queued == nil {
+	if !p.taken {
 		p.take()
+		p.fill(batchMost)
 	}
 	for {
 		if len(p.rest) > 0 {
@@ -284,7 +310,7 @@ func (p *peer) send() error {
 func (p *peer) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.shut && len(p.queue) == 0
+	return p.shut && p.empty()
 }
 
 // shutdown lets no more be posted, and lets the writer end when what is queued has left.
@@ -305,17 +331,21 @@ func (m *mesh) unsent(e wire.Envelope, err error) {
 	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }
 
-// readMost is how many bytes of frames a reader takes before actors run, where more have come.
-const readMost = 64 << 10
+// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
+// the first while the last are still under way.
+const (
+	readMost       = 128 << 10
+	readFramesMost = 64
+)
 
 // read takes what the peer sends until the connection ends. Actors run, and their answers leave, when it would wait for
 // more: so they are stepped once with many messages where many have come.
 func (m *mesh) read(p *peer) {
 	var in wire.Outbox
-	open := 0 // bytes since it last drained
+	bytes, frames := 0, 0 // since it last drained
 	drain := func() {
 		m.bus.Drain()
-		open = 0
+		bytes, frames = 0, 0
 	}
 	if p.prompt != nil {
 		p.prompt.BeforeWait(drain)
@@ -331,7 +361,8 @@ func (m *mesh) read(p *peer) {
 			m.drop(p, err)
 			return
 		}
-		if open += wire.HeaderSize + int(h.Length); open > readMost || p.prompt == nil {
+		bytes += wire.HeaderSize + int(h.Length)
+		if frames++; bytes > readMost || frames == readFramesMost || p.prompt == nil {
 			drain()
 		}
 	}
