@@ -82,6 +82,9 @@ func scaleOnly(m, n, k int, alpha, beta float32, c []float32, ldc int) bool {
 
 // scaleRows sets c to beta*c, without reading c if beta is 0.
 func scaleRows(m, n int, beta float32, c []float32, ldc int) {
+	if ldc == n { // one long row
+		m, n, ldc = 1, m*n, m*n
+	}
 	for i := range m {
 		row := c[i*ldc : i*ldc+n]
 		switch beta {
