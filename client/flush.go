@@ -407,6 +407,11 @@ func (c *Client) close(f *flush) {
 			break
 		}
 	}
+	for i := range f.pushes {
+		if c.lanes[f.pushes[i].lane].Node != c.cfg.Self.Node { // that freed a push of its own
+			wire.Free(f.pushes[i].push)
+		}
+	}
 	clear(f.pushes)
 	*f = flush{pushes: f.pushes[:0], pairs: f.pairs[:0]}
 	c.spare.flushes.put(f)

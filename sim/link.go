@@ -32,9 +32,10 @@ type link struct {
 	arrived []wire.Envelope
 
 	// On a network of streams.
-	pipe   []frame
-	doomed bool // what is sent is lost: something before it was
-	garble bool // the next frame is damaged on its way
+	pipe    []frame
+	doomed  bool // what is sent is lost: something before it was
+	garble  bool // the next frame is damaged on its way
+	refused bool // this end has ended it for what came: it says no more
 }
 
 // frame is something under way on a stream.
@@ -245,6 +246,7 @@ func (l *link) arrive() {
 		l.w.After(goodbye, l.to, func() { l.back.breaks("EOF") })
 	case f.damaged:
 		l.w.decodeDamaged(f.envelope)
+		l.back.refused = true
 		l.back.breaks("a frame was refused")
 	default:
 		l.back.deliver(f.envelope)

@@ -144,7 +144,7 @@ func (n *node) bereaved(reason string) {
 	if !n.severed && !n.gone && !(n.told() && n.w.released) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
-	if n.w.released && !n.told() && strings.HasSuffix(reason, "EOF") {
+	if n.w.released && !n.told() && !n.w.nodes[0].links[n.id].refused && strings.HasSuffix(reason, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 	if n.told() {

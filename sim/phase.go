@@ -35,7 +35,6 @@ func (w *world) sees(e wire.Envelope) {
 		if w.severalLanes(m) {
 			w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush})
 		}
-		w.remember(e)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, schedule.DoneUnderWay)
 		w.remember(e)
@@ -70,6 +69,7 @@ func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, schedule.PushUnderWay)
+		w.remember(e)
 	case *wire.Pull:
 		w.enter(e.From.Node, schedule.PullParked)
 	case *wire.Done:
