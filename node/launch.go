@@ -133,7 +133,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire})
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, alone: true})
 }
 
 // errLetGo is why a process that was started for a seat ends.

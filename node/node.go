@@ -43,6 +43,8 @@ type Options struct {
 	Wire vec.Format
 	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
 	LeaseMillis int64
+
+	alone bool // of Serve: nobody else has this process
 }
 
 // Death is the end of a process that a node ran in.

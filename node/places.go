@@ -1,6 +1,11 @@
 package node
 
-import "runtime"
+import (
+	"runtime"
+
+	"bellows"
+	"bellows/table"
+)
 
 // places lets a goroutine that reads or writes run beside so many that compute without a pause. The scheduler of Go
 // looks at connections when a processor of its own runs out of goroutines; where all of them compute, it does so every
@@ -10,4 +15,30 @@ func places(computing int) {
 	if runtime.GOMAXPROCS(0) <= computing {
 		runtime.GOMAXPROCS(computing + 1)
 	}
+}
+
+// inTurns takes the place beside those of the tasks away again, in a process that is this node's alone, if frames have nothing to do while
+// tasks compute: the node holds no partition, so that nobody asks it, and under BSP what comes to it waits for its own tasks. The
+// scheduler then wakes no second thread for each clock, to find that the first has done the work.
+func (p *process) inTurns() {
+	slots := p.cluster.me().Slots
+	if slots == 0 {
+		return
+	}
+	for i := range p.job.Tables {
+		if p.job.Tables[i].Consistency != table.BSP {
+			return
+		}
+	}
+	for ref := range p.partitions() {
+		if p.holds(ref) {
+			return
+		}
+	}
+	runtime.GOMAXPROCS(slots)
+}
+
+// holds reports whether one of this node's lanes has a partition.
+func (p *process) holds(ref bellows.PartitionRef) bool {
+	return p.route.Owner(ref).Lane.Node == p.cluster.Self
 }

@@ -22,6 +22,9 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if err != nil {
 		return err
 	}
+	if opt.alone {
+		p.inTurns()
+	}
 	if opt.LeaseMillis == 0 {
 		opt.LeaseMillis = leaseDefault.Milliseconds()
 	}
