@@ -18,6 +18,7 @@ type Table struct {
 	ttlMillis  int64
 	tickMillis int64            // of the last Tick
 	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
+	places     []int            // by node: 1 + its place in nodes; 0: it has no lease
 	last       []int64
 	named      []bool // the silence since last has been
 }
@@ -45,24 +46,41 @@ func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 
 // Add grants a node its first lease, or another after Remove. A node that has one keeps it.
 func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
-	if !slices.Contains(t.nodes, n) {
-		t.nodes, t.last, t.named = append(t.nodes, n), append(t.last, nowMillis), append(t.named, false)
+	if t.place(n) >= 0 {
+		return
 	}
+	t.nodes, t.last, t.named = append(t.nodes, n), append(t.last, nowMillis), append(t.named, false)
+	for len(t.places) <= int(n) {
+		t.places = append(t.places, 0)
+	}
+	t.places[n] = len(t.nodes)
 }
 
 // Remove forgets a node: nothing is expected of it any more.
 func (t *Table) Remove(n bellows.NodeID) {
-	if i := slices.Index(t.nodes, n); i >= 0 {
-		t.nodes, t.last, t.named = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1), slices.Delete(t.named, i, i+1)
+	i := t.place(n)
+	if i < 0 {
+		return
 	}
+	t.nodes, t.last, t.named = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1), slices.Delete(t.named, i, i+1)
+	t.places[n] = 0
+	for ; i < len(t.nodes); i++ {
+		t.places[t.nodes[i]] = i + 1
+	}
+}
+
+// place is where a node is in the list; negative: it has no lease.
+func (t *Table) place(n bellows.NodeID) int {
+	if int(n) >= len(t.places) {
+		return -1
+	}
+	return t.places[n] - 1
 }
 
 // Beat renews a node's lease.
 func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
-	for i, m := range t.nodes {
-		if m == n {
-			t.last[i], t.named[i] = max(t.last[i], nowMillis), false
-		}
+	if i := t.place(n); i >= 0 {
+		t.last[i], t.named[i] = max(t.last[i], nowMillis), false
 	}
 }
 

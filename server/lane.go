@@ -57,10 +57,11 @@ type Lane struct {
 	news      []news       // what the message being taken has committed
 	spare     []*flush
 	counts    wire.Counts
-	closing   bool           // the controller has ended the job
-	closed    bool           // and nothing more can come
-	broken    bool           // somebody sent what cannot be: only the end counts any more
-	ends      []wire.Address // who has said or will not say that the job is over
+	closing   bool   // the controller has ended the job
+	closed    bool   // and nothing more can come
+	broken    bool   // somebody sent what cannot be: only the end counts any more
+	ended     []bool // per client: it has said or will not say that the job is over
+	open      int    // clients that may still say so
 }
 
 // recorded is which flushes of one client have a number: all up to upTo, and those above.
@@ -103,7 +104,7 @@ type parkedPull struct {
 func NewLane(cfg Config) (*Lane, error) {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
-		byNumber: make([]*part, cfg.Route.Partitions())}
+		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		cut := cfg.Route.Cut(bellows.TableID(i))
@@ -499,20 +500,15 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	if from == l.cfg.Controller {
 		l.closing = true
 	}
-	if !l.closing || l.closed {
-		return
+	if l.closing && !l.closed && l.open == 0 {
+		l.end(out)
 	}
-	for _, c := range l.cfg.Clients {
-		if !slices.Contains(l.ends, c) {
-			return
-		}
-	}
-	l.end(out)
 }
 
 func (l *Lane) noteEnd(from wire.Address) {
-	if !slices.Contains(l.ends, from) {
-		l.ends = append(l.ends, from)
+	if i := slices.Index(l.cfg.Clients, from); i >= 0 && !l.ended[i] {
+		l.ended[i] = true
+		l.open--
 	}
 }
 
