@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"bellows"
 	"bellows/data"
@@ -36,12 +37,24 @@ func terminal(w io.Writer) bool {
 // printf writes data for people; with --json there is none.
 func (c *console) printf(format string, args ...any) {
 	if !c.json {
-		fmt.Fprintf(c.out, format, args...)
+		io.WriteString(c.out, tame(fmt.Sprintf(format, args...)))
 	}
 }
 
 // talk writes one line of talk.
-func (c *console) talk(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+func (c *console) talk(format string, args ...any) {
+	io.WriteString(c.err, tame(fmt.Sprintf(format+"\n", args...)))
+}
+
+// tame takes control characters out of text that other processes or files may have a part in: a terminal would obey them.
+func tame(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
 
 // object writes one JSON line when --json asks for it.
 func (c *console) object(v any) error {
