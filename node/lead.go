@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"bellows"
@@ -49,6 +50,7 @@ type lead struct {
 	interrupt  interrupted
 	outcome    chan *coord.Outcome
 	gathering  *gathering
+	reporter   *reporter
 	books      []book // by node; not of this one
 	begun      bool   // the first tasks have left
 	over       bool   // the outcome is out
@@ -99,14 +101,15 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if !l.begun && l.controller.Begun() {
 		l.begun = true
-		if l.opt.OnStart != nil {
-			l.opt.OnStart(l.progress().Nodes)
+		if nodes := l.progress().Nodes; l.opt.OnStart != nil {
+			l.reporter.say(func() { l.opt.OnStart(nodes) })
 		}
 	}
 	l.account()
 	for _, e := range l.fx.Epochs {
-		if l.opt.OnEpoch != nil {
-			l.opt.OnEpoch(e, Spent{l.trainedFor(), l.spent()})
+		if so := (Spent{l.trainedFor(), l.spent()}); l.opt.OnEpoch != nil {
+			e.Metrics = slices.Clone(e.Metrics)
+			l.reporter.say(func() { l.opt.OnEpoch(e, so) })
 		}
 	}
 	for _, sentence := range l.fx.Notices {
@@ -184,6 +187,8 @@ func (l *lead) trainedFor() time.Duration {
 
 // run drives the job to its end.
 func (l *lead) run(ctx context.Context) (*Result, error) {
+	l.reporter = newReporter()
+	defer l.reporter.close()
 	if l.opt.Watch != nil {
 		l.opt.Watch.lead.Store(l)
 	}

@@ -28,12 +28,13 @@ import (
 	"bellows/wire"
 )
 
-// Options are the choices of a run. None but Wire changes its result.
+// Options are the choices of a run. None but Wire changes its result. What is called tells of the run in the order of what happens,
+// one call at a time, all before Train and Lead return, and the job goes on meanwhile.
 type Options struct {
 	Slots   int                           // of Train: compute slots; 0: 1
 	Lanes   int                           // of Train: server lanes; 0: one per slot
-	OnEpoch func(e train.Epoch, so Spent) // called in order, from any goroutine
-	OnStart func(nodes []api.Node)        // of Lead: all nodes have joined; called once, from any goroutine
+	OnEpoch func(e train.Epoch, so Spent) // nil: not told
+	OnStart func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
 	Notice  func(sentence string)         // long waits, by name; nil: not told
 	Resume  *train.Image                  // continue from here instead of the beginning
 	Watch   *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
@@ -228,7 +229,7 @@ func (p *process) notice(sentence string) {
 	case p.lead == nil:
 		p.bus.send(clientAddress(p.cluster.Self), controllerAddress, &wire.Notice{Sentence: sentence})
 	case p.opt.Notice != nil:
-		p.opt.Notice(sentence)
+		p.lead.reporter.say(func() { p.opt.Notice(sentence) })
 	}
 }
 
