@@ -45,6 +45,10 @@ type frame struct {
 	damaged  bool
 }
 
+func (f *frame) urgent() bool {
+	return !f.fin && (f.envelope.From.Role == wire.Controller || f.envelope.To.Role == wire.Controller)
+}
+
 // How long a peer may take no byte until a connection is given up: on streams, as transport.Config has it, from the
 // first lost byte on; on a lossy network, where a stopped peer acknowledges nothing, longer than any stop that
 // somebody else would judge.
@@ -215,6 +219,7 @@ func (l *link) write(f frame) {
 		l.garble, f.damaged = false, true
 	}
 	l.pipe = append(l.pipe, f)
+	l.overtake()
 	epoch := l.epoch
 	l.latest = max(l.latest, until+l.delay())
 	w.After(l.latest-w.Now, l.to, func() {
@@ -222,6 +227,26 @@ func (l *link) write(f frame) {
 			l.arrive()
 		}
 	})
+}
+
+// overtake lets what the controller says or hears pass some of what others say and is not there yet: a node's shell sends it
+// first (docs/5-wire.md).
+func (l *link) overtake() {
+	last := len(l.pipe) - 1
+	before := last
+	for before > 0 && l.pipe[last].urgent() && !l.pipe[before-1].urgent() {
+		before--
+	}
+	if before == last {
+		return
+	}
+	at := before + l.w.Rng.IntN(last-before+1)
+	if at < last {
+		l.w.happened[overtaken] = true
+	}
+	f := l.pipe[last]
+	copy(l.pipe[at+1:], l.pipe[at:last])
+	l.pipe[at] = f
 }
 
 // doom loses a frame and all after it. This end learns of it: from the other one, if that has closed and can be heard,

@@ -85,6 +85,7 @@ const (
 	nodeNamed                       // the controller named who is silent, not ready, or keeps the job from ending
 	flushNamed                      // a client named a lane that does not hold its part
 	gaveUp                          // a node gave up on node 0
+	overtaken                       // what the controller says or hears overtook the rest
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -92,7 +93,7 @@ const (
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
-	"death told", "node named", "flush named", "node 0 given up", "resumed"}
+	"death told", "node named", "flush named", "node 0 given up", "controller first", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -324,6 +324,7 @@ func TestBatchErrors(t *testing.T) {
 		{&Granted{Values: long}, bellows.Config, "over the limit of 67108864; cut the tables into more partitions"},
 		{&Dispatch{Tasks: make([]Task, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&Done{Pairs: make([]Pair, listMax+1)}, bellows.Config, "more than 262144 elements"},
+		{&Push{Done: &Done{Results: make([]Result, listMax+1)}}, bellows.Config, "more than 262144 elements"},
 		{&Records{List: make([]Record, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&End{Gone: make([]bellows.NodeID, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{stranger{}, bellows.Bug, "wire.stranger does not travel"},

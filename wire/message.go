@@ -33,7 +33,7 @@ func (b *Batch) payload(m Message) (kind uint8, err error) {
 		b.release(m)
 	case *Push:
 		kind = kindPush
-		b.push(m)
+		err = b.push(m)
 	case *Held:
 		kind = kindHeld
 		b.flush(m.Flush)

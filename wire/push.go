@@ -15,7 +15,10 @@ const (
 	leaseEndSize = pairSize + 4
 )
 
-func (b *Batch) push(m *Push) {
+func (b *Batch) push(m *Push) error {
+	if m.Done != nil && len(m.Done.Results) > listMax {
+		return tooMany(kindPush)
+	}
 	b.flush(m.Flush)
 	b.u32(uint32(m.Clock))
 	b.count(len(m.Pairs))
@@ -44,6 +47,7 @@ func (b *Batch) push(m *Push) {
 	for i := range m.Leases {
 		array(b, m.Leases[i].Values)
 	}
+	return nil
 }
 
 func (m *Push) decode(payload []byte) error {
