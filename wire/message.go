@@ -58,7 +58,7 @@ func (b *Batch) payload(m Message) (kind uint8, err error) {
 	default:
 		return b.control(m)
 	}
-	return kind, nil
+	return kind, err
 }
 
 // control adds the payload of a control message and says what it is.
