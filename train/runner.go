@@ -54,6 +54,11 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 	r.slots.free = slotCount
 	r.phases.meter, r.phases.base = tally.NewMeter(slotCount), time.Now()
 	r.slots.run = r.run
+	if job.Prepare != nil {
+		if err := job.Prepare(active); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range active {
 		e, err := job.NewExecutor(s)
 		if err != nil {

@@ -48,6 +48,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	return &app.Run{
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d,
+			Prepare:     func(active []bellows.SplitID) error { p.prepare(active); return nil },
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
 		Settings:  p.settled(),

@@ -1,6 +1,7 @@
 package mlr
 
 import (
+	"bellows"
 	"bellows/vec"
 )
 
@@ -10,18 +11,23 @@ type denseUnit struct {
 	class []int32
 }
 
-// buildDense measures the curvature and keeps the scaled rows of all units, if they are not too many.
-func (p *problem) buildDense() {
+// bend measures the curvature.
+func (p *problem) bend() {
 	sample := p.rows[:min(len(p.rows), curvatureRows)]
 	var u denseUnit
 	p.fill(&u, p.src, sample, p.class)
 	p.top = min(p.size, max(1, curvature(u.x, p.features)))
+}
+
+// keepDense keeps the scaled rows of the splits' units, if all units' are not too many.
+func (p *problem) keepDense(splits []bellows.SplitID) {
 	if int64(len(p.rows))*int64(p.features)*4 > keptBytes {
 		return
 	}
 	p.denseUnits = make([]denseUnit, p.splits*p.clocks)
-	forEach(len(p.denseUnits), func(i int) {
-		p.fill(&p.denseUnits[i], p.src, p.unitRows(i/p.clocks, i%p.clocks), p.class)
+	forEach(len(splits)*p.clocks, func(i int) {
+		split, at := int(splits[i/p.clocks]), i%p.clocks
+		p.fill(&p.denseUnits[split*p.clocks+at], p.src, p.unitRows(split, at), p.class)
 	})
 }
 

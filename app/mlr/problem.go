@@ -8,7 +8,7 @@ import (
 	"bellows/table"
 )
 
-// problem is a run's data as its executors work on it. It does not change after newProblem.
+// problem is a run's data as its executors work on it. It does not change after newProblem and prepare.
 type problem struct {
 	config
 	src      source  // the data
@@ -185,17 +185,25 @@ func (p *problem) unitRows(split, at int) []int32 {
 	return p.rows[first+r.Begin : first+r.End]
 }
 
-// build lays the rows of all units out for the kernels.
+// build measures the rows, and lays sparse ones out for the kernels: which split leads a row depends on all.
 func (p *problem) build() {
 	p.cut = p.tables()[weightsTable].Cut()
 	if p.full = p.dense; p.dense {
-		p.buildDense()
+		p.bend()
 	} else {
 		p.buildSparse()
 		p.top = p.size
 	}
+}
+
+// prepare lays out what the executors of some splits visit.
+func (p *problem) prepare(active []bellows.SplitID) {
+	if p.dense {
+		p.keepDense(active)
+	}
 	p.scored = make([][2]scoreUnit, p.splits)
-	forEach(p.splits, func(s int) {
+	forEach(len(active), func(i int) {
+		s := int(active[i])
 		part := func(rows []int32) []int32 {
 			return rows[share(len(rows), s, p.splits):share(len(rows), s+1, p.splits)]
 		}
