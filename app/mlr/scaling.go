@@ -60,11 +60,7 @@ func measure(s source, rows []int32) moments {
 		m := newMoments(s.features)
 		buf := make([]float32, s.features)
 		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
-			for j, x := range s.dense(int(r), buf) {
-				v := float64(x)
-				m.sum[j] += v
-				m.low[j], m.high[j] = min(m.low[j], v), max(m.high[j], v)
-			}
+			m.add(s.dense(int(r), buf))
 		}
 		part[i] = m
 	})
@@ -76,6 +72,21 @@ func measure(s source, rows []int32) moments {
 		}
 	}
 	return all
+}
+
+// add is the inner loop: the numbers of a row are finite, so that comparing them says all that min and max would.
+func (m *moments) add(row []float32) {
+	sum, low, high := m.sum[:len(row)], m.low[:len(row)], m.high[:len(row)]
+	for j, x := range row {
+		v := float64(x)
+		sum[j] += v
+		if v < low[j] {
+			low[j] = v
+		}
+		if v > high[j] {
+			high[j] = v
+		}
+	}
 }
 
 func newMoments(f int) moments {
@@ -92,7 +103,9 @@ func spread(s source, rows []int32, center []float32) []float64 {
 	forEach(parts, func(i int) {
 		sum, buf := make([]float64, s.features), make([]float32, s.features)
 		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
-			for j, x := range s.dense(int(r), buf) {
+			row := s.dense(int(r), buf)
+			sum, center := sum[:len(row)], center[:len(row)]
+			for j, x := range row {
 				d := float64(x) - float64(center[j])
 				sum[j] += d * d
 			}
