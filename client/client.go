@@ -96,6 +96,7 @@ type part struct {
 	// read some.
 	subscribed bool
 	unread     int
+	watch      watch     // of a sparse table
 	buffers    sync.Pool // empty *delta.Buffer
 }
 
@@ -137,6 +138,9 @@ func New(cfg Config) *Client {
 			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive = r.Additive()
+			if s.Sparse {
+				p.watch.most = cut.SubscribedMost(s.Width)
+			}
 		}
 	}
 	c.setBarriers()

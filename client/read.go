@@ -220,8 +220,12 @@ func (a *asking) want(n int, w want) {
 	}
 	p := &c.parts[n]
 	p.unread = 0
-	if b := p.block; b != nil && w.in(b.rows, b.keys) &&
-		(gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
+	b := p.block
+	cached := b != nil && w.in(b.rows, b.keys)
+	if cached && !a.ahead {
+		p.watch.read(len(w.keys))
+	}
+	if cached && (gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
 		if !a.ahead {
 			c.pin(t, n, b)
 		}
@@ -231,7 +235,7 @@ func (a *asking) want(n int, w want) {
 		a.answers++
 		a.last = n
 	}
-	if p.subscribed && p.block != nil && w.in(p.block.rows, p.block.keys) && c.relayComes(p) {
+	if p.subscribed && cached && c.relayComes(p) {
 		a.await(n)
 		return
 	}
@@ -242,7 +246,7 @@ func (a *asking) want(n int, w want) {
 			return
 		}
 	}
-	a.ask(n, w)
+	a.ask(n, w, cached)
 }
 
 // answers reports whether the answer to a question that another task asked will do for a need, and
@@ -262,8 +266,9 @@ func (a *asking) wait(f *fetch) {
 }
 
 // ask adds a question about a partition to the pull for its lane. Where much of the partition is
-// wanted, all of it is fetched, since other tasks will want the rest.
-func (a *asking) ask(n int, w want) {
+// wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
+// asked for again with all that it holds, so that what is subscribed to is what is cached.
+func (a *asking) ask(n int, w want, cached bool) {
 	c, p := a.c, &a.c.parts[n]
 	if a.pulls == nil {
 		a.pulls = c.pulls
@@ -278,15 +283,14 @@ func (a *asking) ask(n int, w want) {
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, a.need
 	a.wait(f)
-	if w.keys != nil { // never subscribed to: the next task wants others
-		f.keys = append(f.keys, w.keys...)
-		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys})
+	if w.keys != nil {
+		f.keys, f.subscribe = p.question(w.keys, a.need, f.keys)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: f.subscribe})
 		return
 	}
-	again := p.block != nil && w.in(p.block.rows, nil)
-	f.subscribe = p.subscribed || again
+	f.subscribe = p.subscribed || cached
 	switch {
-	case again: // all that is cached, so that what is subscribed to is what is cached
+	case cached:
 		f.rows = slices.Clone(p.block.rows) // the block may give its memory back before the question has left
 	case 4*w.len() < p.rows:
 		f.rows = slices.Clone(w.list)
@@ -360,7 +364,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
 	p.subscribed = p.subscribed || begins
-	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On(planted.SubscribedToLess)) &&
+	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On(planted.Relay.SubscribedToLess)) &&
 		gate.Admits(f.need, old.commit, old.complete) && !c.changedBetween(p, old.commit, r.Commit)
 	if valid && !sparse && old.rows == nil {
 		return old

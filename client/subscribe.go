@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 
 	"bellows"
 	"bellows/gate"
+	"bellows/planted"
 	"bellows/wire"
 )
 
@@ -12,6 +14,9 @@ import (
 // an older version asks the lane to send them from then on when they have changed. While a partition is
 // subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of
 // all. A read that needs what is sure to come waits for it and asks nothing.
+//
+// Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
+// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see watch.
 
 // unreadMost is how often a subscription's rows may come after the last read before it is given up.
 const unreadMost = 4
@@ -46,7 +51,7 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	if !p.subscribed || p.block == nil {
 		return // given up meanwhile
 	}
-	if r.Rows == nil {
+	if r.Rows == nil && r.Keys == nil {
 		b := c.spare.blocks.take()
 		b.commit, b.complete, b.rows, b.values, b.readers, b.source = r.Commit, r.Complete, nil, r.Values, 1, a
 		a.blocks++
@@ -58,17 +63,25 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 		}
 		p.block.lift(r, p.schema.Width)
 	}
+	p.unread++
+	p.watch.came(len(r.Keys))
 	waited := c.wakeAwaiting(n, fx)
-	if p.unread++; p.unread > unreadMost && !waited {
+	if !waited && p.unread > unreadMost || p.watch.idle(len(p.block.keys)) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
 		c.unsubscribe(p, fx)
 	}
+}
+
+// waits reports whether a question about a partition is under way, or a task waits for what comes unasked.
+func (c *Client) waits(n int) bool {
+	return slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.number == n })
 }
 
 // renew puts a copy in the place of a block that tasks look at.
 func (c *Client) renew(p *part) {
 	old, b := p.block, c.spare.blocks.take()
 	b.commit, b.complete, b.readers = old.commit, old.complete, 1
-	b.rows, b.values = slices.Clone(old.rows), slices.Clone(old.values) // they may be memory of a message's
+	b.keys, b.own = append(b.keys, old.keys...), append(b.own, old.values...) // which may be memory of a message's
+	b.rows, b.values = slices.Clone(old.rows), b.own
 	c.unpinBlock(old)
 	p.block = b
 }
@@ -76,17 +89,25 @@ func (c *Client) renew(p *part) {
 // lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
 func (b *block) lift(r *wire.RowsPart, width int) {
 	b.commit, b.complete = r.Commit, r.Complete
-	at := 0
-	for i, row := range r.Rows {
-		to := int(row)
-		if b.rows != nil {
-			j, ok := slices.BinarySearch(b.rows[at:], row)
-			if at += j; !ok {
-				continue
-			}
-			to = at
+	switch {
+	case r.Keys != nil:
+		replace(b.keys, r.Keys, b.values, r.Values, width)
+	case b.rows != nil:
+		replace(b.rows, r.Rows, b.values, r.Values, width)
+	default:
+		for i, row := range r.Rows {
+			copy(b.values[int(row)*width:(int(row)+1)*width], r.Values[i*width:])
 		}
-		copy(b.values[to*width:(to+1)*width], r.Values[i*width:])
+	}
+}
+
+// replace writes fresh rows over those of an ascending list, which may lack some.
+func replace[T cmp.Ordered](all, some []T, values, fresh []float32, width int) {
+	at := 0
+	for i, x := range some {
+		if at = seek(all, at, x); at < len(all) && all[at] == x {
+			copy(values[at*width:(at+1)*width], fresh[i*width:])
+		}
 	}
 }
 
@@ -109,21 +130,33 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) (waited bool) {
 			c.unblock(f, fx)
 			i-- // another has taken its place
 		case !c.relayComes(p):
-			c.request++
-			f.request, f.rows, f.subscribe = c.request, slices.Clone(p.block.rows), true
-			m := wire.New[wire.Pull]()
-			m.Request, m.Need = f.request, f.need
-			m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})
-			fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+			c.askAll(p, f, fx)
 		}
 	}
 	return waited
+}
+
+// askAll asks for all that the cache holds of a partition, for those who waited for it to come.
+func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
+	c.request++
+	f.request, f.subscribe = c.request, true
+	m := wire.New[wire.Pull]()
+	m.Request, m.Need = f.request, f.need
+	if p.schema.Sparse {
+		f.keys = append(f.keys, p.block.keys...)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})
+	} else {
+		f.rows = slices.Clone(p.block.rows)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})
+	}
+	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
 }
 
 // unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
 // them is not yet a second one.
 func (c *Client) unsubscribe(p *part, fx *Effects) {
 	p.subscribed = false
+	p.watch = watch{most: p.watch.most}
 	c.unpinBlock(p.block)
 	p.block = nil
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref})

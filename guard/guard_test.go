@@ -103,15 +103,43 @@ func pullKeys(keys ...bellows.Key) *wire.Pull {
 	return &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0), Keys: keys}}}
 }
 
+// subscribeKeys subscribes to so many keys of table k.
+func subscribeKeys(n int) *wire.Pull {
+	m := pullKeys(make([]bellows.Key, n)...)
+	m.Parts[0].Subscribe = true
+	return m
+}
+
+// answer is rows that were asked for.
+func answer(change func(*wire.RowsPart)) *wire.Rows {
+	m := rows(change)
+	m.Request = 1
+	return m
+}
+
+// unasked makes a part of rows of so many keys of table k.
+func unasked(p *wire.RowsPart, n int) {
+	p.Ref, p.Rows, p.Keys, p.Values = ref(2, 0), nil, make([]bellows.Key, n), make([]float32, 64*n)
+}
+
 var sparse = []attempt{
 	{worker, lane0, pullKeys(3, 1<<63), ""},
 	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10)...), ""},
 	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10+1)...), "the number of values asked for up to of part 0 is 16777280, not from 0 to 16777216"},
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0)}}}, "the list of part 0 is of numbers, not of keys as those of table k"},
 	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0), Keys: []bellows.Key{1}}}}, "the list of part 0 is of keys, not of numbers as those of table w"},
-	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 128) }), ""},
-	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 129) }), "beyond whole rows of part 0 is 1, not 0"},
-	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref = ref(2, 0) }), "the number of rows of part 0 is 2, not from 0 to 0"},
+	{worker, lane0, subscribeKeys(137), ""},
+	{worker, lane0, subscribeKeys(138), "the number of keys subscribed to of part 0 is 138, not from 0 to 137"},
+	{lane0, worker, answer(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 128) }), ""},
+	{lane0, worker, answer(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 129) }), "beyond whole rows of part 0 is 1, not 0"},
+	{lane0, worker, answer(func(p *wire.RowsPart) { p.Ref = ref(2, 0) }), "the number of rows of part 0 is 2, not from 0 to 0"},
+	{lane0, worker, answer(func(p *wire.RowsPart) { unasked(p, 2) }), "the list of part 0 is of keys, not none, in the answer to a question"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { unasked(p, 2) }), ""},
+	{lane0, worker, rows(func(p *wire.RowsPart) { unasked(p, 0) }), ""},
+	{lane0, worker, rows(func(p *wire.RowsPart) { unasked(p, 138) }), "the number of keys subscribed to of part 0 is 138, not from 0 to 137"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { unasked(p, 2); p.Values = p.Values[:127] }), "the number of values of part 0 is 127, not 128"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { unasked(p, 2); p.Ref = ref(0, 0) }), "the list of part 0 is of keys, not of numbers as those of table w"},
+	{lane0, worker, rows(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 128) }), "the list of part 0 is of numbers, not of keys"},
 	{worker, lane0, chunk(128, 1<<63, 5), ""},
 	{worker, lane0, chunk(127, 1<<63, 5), "the number of values of part 0 is 127, not 128"},
 	{worker, lane0, chunk(64*138, make([]bellows.Key, 138)...), "the number of keys of part 0 is 138, not from 0 to 137"},
@@ -129,11 +157,16 @@ func TestKeysBelongToTheirPartition(t *testing.T) {
 		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
 	for k := range bellows.Key(30) {
 		for p := range bellows.PartitionID(3) {
-			m := &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}
-			c := attempt{worker, lane0, m, ""}
-			err := g.Message(header(t, c), wire.Envelope{From: worker, To: lane0, Message: m})
-			if there := s[0].Cut().FindKey(k); (err == nil) != (there == p) {
-				t.Errorf("key %d of partition %d, sent to %d: %v", k, there, p, err)
+			there := s[0].Cut().FindKey(k)
+			for _, c := range []attempt{
+				{worker, lane0, &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
+				{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Subscribe: true}}}, ""},
+				{lane0, worker, &wire.Rows{Parts: []wire.RowsPart{{Ref: ref(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
+			} {
+				err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message})
+				if (err == nil) != (there == p) {
+					t.Errorf("%T of key %d of partition %d, sent to %d: %v", c.message, k, there, p, err)
+				}
 			}
 		}
 	}

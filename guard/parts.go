@@ -121,10 +121,8 @@ func (g *Guard) chunk(at int, c *wire.Chunk) *breach {
 	if b := within("the number of keys", at, int64(len(c.Keys)), 0, int64(cut.Most())); b != nil {
 		return b
 	}
-	for _, k := range c.Keys {
-		if p := cut.FindKey(k); p != c.Ref.Partition {
-			return &breach{fmt.Sprintf("the partition of key %d", k), at, fmt.Sprint(p), fmt.Sprint(c.Ref.Partition)}
-		}
+	if b := ownKeys(cut, at, c.Ref, c.Keys); b != nil {
+		return b
 	}
 	return exactly("the number of values", at, int64(len(c.Values)), int64(len(c.Keys)*g.cfg.Tables[c.Ref.Table].Width))
 }
@@ -220,6 +218,11 @@ func (g *Guard) pull(m *wire.Pull) *breach {
 		if b := g.way(i, p.Ref, p.Keys); b != nil {
 			return b
 		}
+		if p.Subscribe && p.Keys != nil {
+			if b := g.subscribed(i, p.Ref, p.Keys); b != nil {
+				return b
+			}
+		}
 		all, width := g.size(p.Ref)
 		if b := list(i, p.Rows, all, true); b != nil {
 			return b
@@ -231,21 +234,57 @@ func (g *Guard) pull(m *wire.Pull) *breach {
 	return nil
 }
 
+// rows are answers, or come for a subscription: then those of a sparse table are named.
 func (g *Guard) rows(lane wire.Address, m *wire.Rows) *breach {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if b := g.owned(lane, "the partition", i, p.Ref); b != nil {
 			return b
 		}
-		if g.cfg.Tables[p.Ref.Table].Sparse && p.Rows == nil { // as many as the client has asked for, which knows
-			_, width := g.size(p.Ref)
-			if b := exactly("the number of values beyond whole rows", i, int64(len(p.Values)%width), 0); b != nil {
-				return b
-			}
-			continue
+		var b *breach
+		switch sparse := g.cfg.Tables[p.Ref.Table].Sparse; {
+		case p.Keys != nil && m.Request > 0:
+			b = &breach{"the list", i, "of keys", "none, in the answer to a question"}
+		case p.Keys != nil || sparse && m.Request == 0:
+			b = g.unasked(i, p)
+		case sparse && p.Rows == nil: // as many as the client has asked for, which knows
+			b = exactly("the number of values beyond whole rows", i, int64(len(p.Values)%g.cfg.Tables[p.Ref.Table].Width), 0)
+		default:
+			b = g.content(i, p.Ref, p.Rows, p.Values, true)
 		}
-		if b := g.content(i, p.Ref, p.Rows, p.Values, true); b != nil {
+		if b != nil {
 			return b
+		}
+	}
+	return nil
+}
+
+// unasked is rows of keys that come for a subscription.
+func (g *Guard) unasked(at int, p *wire.RowsPart) *breach {
+	if b := g.way(at, p.Ref, p.Keys); b != nil {
+		return b
+	}
+	if b := g.subscribed(at, p.Ref, p.Keys); b != nil {
+		return b
+	}
+	return exactly("the number of values", at, int64(len(p.Values)), int64(len(p.Keys)*g.cfg.Tables[p.Ref.Table].Width))
+}
+
+// subscribed is keys to which one client may be subscribed: no more than that, and of the partition.
+func (g *Guard) subscribed(at int, p bellows.PartitionRef, list []bellows.Key) *breach {
+	cut := g.cfg.Route.Cut(p.Table)
+	most := cut.SubscribedMost(g.cfg.Tables[p.Table].Width)
+	if b := within("the number of keys subscribed to", at, int64(len(list)), 0, int64(most)); b != nil {
+		return b
+	}
+	return ownKeys(cut, at, p, list)
+}
+
+// ownKeys is keys of the partition.
+func ownKeys(cut table.Cut, at int, p bellows.PartitionRef, list []bellows.Key) *breach {
+	for _, k := range list {
+		if of := cut.FindKey(k); of != p.Partition {
+			return &breach{fmt.Sprintf("the partition of key %d", k), at, fmt.Sprint(of), fmt.Sprint(p.Partition)}
 		}
 	}
 	return nil

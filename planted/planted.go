@@ -48,21 +48,24 @@ const (
 	DispatchBlind           // coord: tasks need not see what was committed when they were dispatched
 	GoneNotTold             // coord: a client declared gone is not told the end
 	DonePassedUnheld        // server: the done of a flush is passed on before the flush is held
-	RelayForgotten          // server: subscribers are not sent what a clock has changed
-	RelayWithoutRows        // server: subscribers are told a newer version without the rows
-	SubscribedToLess        // client: rows that nobody subscribed to are joined with those of a new subscription
-	AckEarly                // session: an envelope is acknowledged before it has come
-	SleeperBlames           // lease: a node that slept blames the others for it
-	ReadyByCount            // coord: nodes that are ready are counted by their messages
-	RumourIgnored           // coord: a connection that broke does not end the job
-	EndingUnwatched         // coord: who falls silent while the job ends is waited for
-	DoneAfterEnd            // coord: a done that comes after the end is recorded
-	GoneAwaited             // coord: lanes are not told who cannot pass the end on
-	KeepBeforeRecords       // coord: lanes keep the tables before they have the last records
-	QueueForgotten          // coord: tasks that an interruption left in the queue are not dispatched again
-	StalenessForgotten      // coord: a changed staleness does not survive an interruption
-	ClockMarkLost           // server: a clock that completes under a lease never becomes visible
-	ResumedAtZero           // server: a lane that resumes does not know which clocks are complete
+	relayForgotten
+	relayWithoutRows
+	subscribedToLess
+	unionForgotten
+	dueForgotten
+	gaveUpAsking
+	AckEarly           // session: an envelope is acknowledged before it has come
+	SleeperBlames      // lease: a node that slept blames the others for it
+	ReadyByCount       // coord: nodes that are ready are counted by their messages
+	RumourIgnored      // coord: a connection that broke does not end the job
+	EndingUnwatched    // coord: who falls silent while the job ends is waited for
+	DoneAfterEnd       // coord: a done that comes after the end is recorded
+	GoneAwaited        // coord: lanes are not told who cannot pass the end on
+	KeepBeforeRecords  // coord: lanes keep the tables before they have the last records
+	QueueForgotten     // coord: tasks that an interruption left in the queue are not dispatched again
+	StalenessForgotten // coord: a changed staleness does not survive an interruption
+	ClockMarkLost      // server: a clock that completes under a lease never becomes visible
+	ResumedAtZero      // server: a lane that resumes does not know which clocks are complete
 	slotsNotSaved
 	EndNotPassedOn // client: lanes are not told that nothing more comes
 	SilentAfterEnd // client: no sign of life is given while the job ends
@@ -114,6 +117,9 @@ var names = [Bugs]string{
 	"relay-forgotten",
 	"relay-without-rows",
 	"subscribed-to-less",
+	"union-forgotten",
+	"due-forgotten",
+	"gave-up-asking",
 	"ack-early",
 	"sleeper-blames",
 	"ready-by-count",
@@ -132,6 +138,16 @@ var names = [Bugs]string{
 	"reserved-saved",
 	"untouched-zero",
 }
+
+// Relay has the bugs of subscriptions.
+var Relay = struct {
+	Forgotten        Bug // server: subscribers are not sent what a clock has changed
+	WithoutRows      Bug // server: subscribers are told a newer version without the rows
+	SubscribedToLess Bug // client: rows that nobody subscribed to are joined with those of a new subscription
+	UnionForgotten   Bug // server: keys that a client subscribes to later are not watched
+	DueForgotten     Bug // server: what is to be sent is forgotten when keys are added to a subscription
+	GaveUpAsking     Bug // client: a subscription is given up while a question adds to it
+}{relayForgotten, relayWithoutRows, subscribedToLess, unionForgotten, dueForgotten, gaveUpAsking}
 
 // Store has the bugs of package store.
 var Store = struct {

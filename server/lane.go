@@ -52,9 +52,9 @@ type Lane struct {
 	recorded  []recorded // per client that has pushed here
 	waiting   []waiter   // flushes told Full, by rank
 	pulls     []parkedPull
-	owing     bool         // somebody's subscription is owed rows
-	unasked   []*wire.Rows // per client: the message that relay is filling
-	news      []news       // what the message being taken has committed
+	owing     bool      // somebody's subscription is owed rows
+	unasked   []unasked // per client, while relay runs
+	news      []news    // what the message being taken has committed
 	spare     []*flush
 	counts    wire.Counts
 	closing   bool   // the controller has ended the job
@@ -120,7 +120,7 @@ func NewLane(cfg Config) (*Lane, error) {
 			}
 			r, _ := rule.For(s)
 			p := &part{ref: ref, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
-				barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
+				watchMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p
 		}
@@ -356,7 +356,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		for _, p := range l.owned {
 			p.reach(c, l, out)
 		}
-		if !planted.On(planted.RelayForgotten) {
+		if !planted.On(planted.Relay.Forgotten) {
 			l.owe(-1, hasBarrier)
 		}
 	}

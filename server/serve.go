@@ -74,6 +74,11 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		to.Ref, to.Commit, to.Complete, to.Rows = q.Ref, v.Commit, v.Clock, q.Rows
 		if q.Keys != nil {
 			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
+			if q.Subscribe {
+				if err := p.subscribeKeys(slices.Index(l.cfg.Clients, r.from), q.Keys); err != nil {
+					l.breach(r.from, out, "%v", err)
+				}
+			}
 			continue
 		}
 		to.Values = p.store.Read(q.Rows, to.Values)

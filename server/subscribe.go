@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -16,13 +18,20 @@ import (
 // waited for.
 type subscription struct {
 	client int      // in Config.Clients
-	rows   []uint32 // ascending; nil: all. A list is never changed, only replaced: messages borrow it
+	rows   []uint32 // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
+	keys   *watch   // of a sparse table, in place of rows
 	seen   uint64   // part.writes when the client was last sent what had changed
 	owed   bool
 }
 
-// relayMost is about how many values go into one message, so that none comes near the limit of a frame.
+// relayMost is about how many words of four bytes go into one message, so that none comes near the limit of a frame.
 const relayMost = 4 << 20
+
+// unasked is the message to a client that relay is filling.
+type unasked struct {
+	rows  *wire.Rows // nil: there is none yet
+	words int        // in it
+}
 
 // wrote notes that rows (nil: all) have changed.
 func (p *part) wrote(rows []uint32) {
@@ -30,6 +39,14 @@ func (p *part) wrote(rows []uint32) {
 		return
 	}
 	p.writes++
+	if p.schema.Sparse {
+		for i := range p.subs {
+			for _, r := range rows {
+				p.subs[i].keys.mark(p.store.Key(r))
+			}
+		}
+		return
+	}
 	if rows == nil {
 		p.all = p.writes
 		return
@@ -47,7 +64,7 @@ func (p *part) subscribe(client int, rows []uint32) {
 	if client < 0 {
 		return // nobody who pushes here
 	}
-	i := slices.IndexFunc(p.subs, func(s subscription) bool { return s.client == client })
+	i := p.subscriber(client)
 	switch {
 	case i < 0:
 		p.subs = append(p.subs, subscription{client: client, rows: slices.Clone(rows), seen: p.writes, owed: len(p.deferred) > 0})
@@ -58,8 +75,36 @@ func (p *part) subscribe(client int, rows []uint32) {
 	}
 }
 
-// union is the rows of two ascending lists.
-func union(a, b []uint32) []uint32 {
+// subscriber is the place of a client among the subscribers, or -1.
+func (p *part) subscriber(client int) int {
+	return slices.IndexFunc(p.subs, func(s subscription) bool { return s.client == client })
+}
+
+// subscribeKeys is subscribe for keys. It refuses more than a client may be subscribed to.
+func (p *part) subscribeKeys(client int, list []bellows.Key) error {
+	if client < 0 {
+		return nil
+	}
+	i := p.subscriber(client)
+	if i < 0 {
+		i = len(p.subs)
+		p.subs = append(p.subs, subscription{client: client, keys: &watch{}, seen: p.writes})
+	} else if planted.On(planted.Relay.UnionForgotten) {
+		return nil
+	}
+	w := p.subs[i].keys
+	switch more := w.lacks(list); {
+	case more == 0:
+	case w.index.Len()+more > p.watchMost:
+		return fmt.Errorf("with %d keys of %v more it would be subscribed to more than %d", more, p.ref, p.watchMost)
+	default:
+		w.add(list)
+	}
+	return nil
+}
+
+// union is what two ascending lists have, once each.
+func union[T cmp.Ordered](a, b []T) []T {
 	u := slices.Concat(a, b)
 	slices.Sort(u)
 	return slices.Compact(u)
@@ -109,37 +154,61 @@ func (l *Lane) relay(out *wire.Outbox) {
 			}
 		}
 	}
-	for client, m := range l.unasked {
-		l.sendUnasked(client, m, out)
+	for client := range l.unasked {
+		l.sendUnasked(client, out)
 	}
 }
 
 // relayPart adds what has changed of a partition to its subscriber's message.
 func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
 	if l.unasked == nil {
-		l.unasked = make([]*wire.Rows, len(l.cfg.Clients))
+		l.unasked = make([]unasked, len(l.cfg.Clients))
 	}
-	m := l.unasked[s.client]
-	if m == nil {
-		m = wire.New[wire.Rows]()
-		l.unasked[s.client] = m
+	u := &l.unasked[s.client]
+	if u.words > 0 && u.words+p.words(s) > relayMost {
+		l.sendUnasked(s.client, out)
+	}
+	if u.rows == nil {
+		u.rows = wire.New[wire.Rows]()
 	}
 	v := p.visible(l)
-	to := m.Extend()
+	to := u.rows.Extend()
 	to.Ref, to.Commit, to.Complete = p.ref, v.Commit, v.Clock
-	if p.all > s.seen {
+	p.fill(to, s)
+	s.owed, s.seen = false, p.writes
+	u.words += len(to.Rows) + 2*len(to.Keys) + len(to.Values)
+}
+
+// words is how many words a subscription takes in a message if all of it has changed.
+func (p *part) words(s *subscription) int {
+	switch {
+	case s.keys != nil:
+		return s.keys.index.Len() * (2 + p.schema.Width)
+	case s.rows != nil:
+		return len(s.rows) * (1 + p.schema.Width)
+	}
+	return p.store.Rows() * (1 + p.schema.Width)
+}
+
+// fill writes to a part what has changed of a subscription.
+func (p *part) fill(to *wire.RowsPart, s *subscription) {
+	switch {
+	case s.keys != nil:
+		to.OwnKeys(s.keys.take(to.ScratchKeys()))
+		if planted.On(planted.Relay.WithoutRows) {
+			to.OwnKeys(to.ScratchKeys())
+		}
+		to.Values = p.store.ReadKeys(to.Keys, to.Values)
+		return
+	case p.all > s.seen:
 		to.Rows = s.rows
-	} else {
+	default:
 		to.Own(p.changedSince(s, to.Scratch()))
 	}
-	if !planted.On(planted.RelayWithoutRows) || to.Rows == nil {
+	if !planted.On(planted.Relay.WithoutRows) || to.Rows == nil {
 		to.Values = p.store.Read(to.Rows, to.Values)
 	} else {
 		to.Own(to.Scratch())
-	}
-	s.owed, s.seen = false, p.writes
-	if len(to.Values) > relayMost {
-		l.sendUnasked(s.client, m, out)
 	}
 }
 
@@ -164,9 +233,9 @@ func (p *part) changedSince(s *subscription, list []uint32) []uint32 {
 	return list
 }
 
-func (l *Lane) sendUnasked(client int, m *wire.Rows, out *wire.Outbox) {
-	if m != nil {
-		out.Send(l.cfg.Self, l.cfg.Clients[client], m)
-		l.unasked[client] = nil
+func (l *Lane) sendUnasked(client int, out *wire.Outbox) {
+	if u := &l.unasked[client]; u.rows != nil {
+		out.Send(l.cfg.Self, l.cfg.Clients[client], u.rows)
+		*u = unasked{}
 	}
 }

@@ -104,6 +104,9 @@ func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
 	return to
 }
 
+// Key is the key of a row by its number, as Reserve gives it.
+func (t *Partition) Key(n uint32) bellows.Key { return t.sparse.index.Keys()[n] }
+
 // apply runs the rule on numbered rows, neighbours of one slab in one call.
 func (t *Partition) apply(rows []uint32, deltas []float32) {
 	p, w := t.sparse, t.width

@@ -184,6 +184,13 @@ func (c Cut) Rows(p bellows.PartitionID) (first, end bellows.RowID) {
 // that and 128 more, so that a table is not refused below Rows because its keys spread unevenly.
 func (c Cut) Most() int { return c.most }
 
+// SubscribedMost is to how many keys of a partition of a sparse table, with rows of so many values, a client may be subscribed:
+// no more than it may get rows, nor than go into 16 MiB, since all of them may have to be sent in one message.
+func (c Cut) SubscribedMost(width int) int { return min(c.most, subscribedBytesMax/(8+4*width)) }
+
+// subscribedBytesMax bounds keys and values of a subscription.
+const subscribedBytesMax = 16 << 20
+
 // Find is the partition that holds the row.
 func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
 	if n := len(c.bounds) - 1; n == 1 {

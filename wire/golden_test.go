@@ -34,6 +34,8 @@ func golden() map[string]Message {
 		"pull.keys": &Pull{Request: 21, Need: need, Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{}}, {Pair: pair, Keys: []bellows.Key{22, 1<<63 | 23}}}},
 		"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Values: values},
 			{Ref: pair.Ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
+		"rows.keys": &Rows{Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{}},
+			{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
 		"acquire": &Acquire{27, pair, Exclusive, need},
 		"granted": &Granted{27, pair.Ref, Exclusive, values},
 		"release": &Release{pair.Ref}, "unsubscribe": &Unsubscribe{pair.Ref},

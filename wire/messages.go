@@ -41,8 +41,8 @@ type PullPart struct {
 	Pair
 	Rows []uint32      // rows counted from the partition's first, ascending; nil: all
 	Keys []bellows.Key // of a sparse table, in place of Rows: ascending, never nil
-	// Subscribe asks the lane to send these rows again, unasked, when they have changed (Bösen §4.2, server push).
-	// It is not for keys.
+	// Subscribe asks the lane to send these rows again, unasked, when they have changed (Bösen §4.2, server push). A key need
+	// not have a row yet.
 	Subscribe bool
 }
 
@@ -69,7 +69,7 @@ func (m *Rows) Extend() *RowsPart {
 		m.Parts = append(m.Parts, RowsPart{})
 	}
 	p := &m.Parts[n]
-	*p = RowsPart{Values: p.Values[:0], list: p.list}
+	*p = RowsPart{Values: p.Values[:0], list: p.list, keys: p.keys}
 	return p
 }
 
@@ -79,9 +79,11 @@ type RowsPart struct {
 	Commit   bellows.CommitNumber // commits up to this are in, for a table without a barrier
 	Complete bellows.Clock        // clocks up to this are in, of every split
 	Rows     []uint32             // as asked; nil where keys were asked
+	Keys     []bellows.Key        // of a sparse table's rows that come unasked: ascending, never nil; else nil
 	Values   []float32            // row after row
 
-	list []uint32 // memory for Rows
+	list []uint32      // memory for Rows
+	keys []bellows.Key // memory for Keys
 }
 
 // Scratch is memory for a list of rows, empty and not nil, which Own takes back.
@@ -94,6 +96,17 @@ func (p *RowsPart) Scratch() []uint32 {
 
 // Own makes a list that began as Scratch the part's rows.
 func (p *RowsPart) Own(rows []uint32) { p.Rows, p.list = rows, rows }
+
+// ScratchKeys is Scratch for keys, which OwnKeys takes back.
+func (p *RowsPart) ScratchKeys() []bellows.Key {
+	if p.keys == nil {
+		p.keys = make([]bellows.Key, 0, 16)
+	}
+	return p.keys[:0]
+}
+
+// OwnKeys is Own for keys.
+func (p *RowsPart) OwnKeys(list []bellows.Key) { p.Keys, p.keys = list, list }
 
 // Acquire asks a lane for a lease on a whole partition.
 type Acquire struct {

@@ -61,17 +61,17 @@ func (b *Batch) rows(m *Rows) {
 		b.part(p.Ref)
 		b.u64(uint64(p.Commit))
 		b.u32(uint32(p.Complete))
-		b.idCount(p.Rows, nil)
+		b.idCount(p.Rows, p.Keys)
 		b.count(len(p.Values))
 	}
 	for i := range m.Parts {
-		array(b, m.Parts[i].Rows)
+		b.ids(m.Parts[i].Rows, m.Parts[i].Keys)
 		b.values(m.Parts[i].Ref, m.Parts[i].Values)
 	}
 }
 
 func (m *Rows) decode(payload []byte) error {
-	r := reader{b: payload}
+	r := reader{b: payload, whole: len(payload)}
 	m.payload = payload
 	m.Request = r.u64()
 	n := r.u32()
@@ -87,8 +87,9 @@ func (m *Rows) decode(payload []byte) error {
 		p.Ref, f = heads.part()
 		p.Commit, p.Complete = bellows.CommitNumber(heads.u64()), bellows.Clock(heads.u32())
 		rows, values := heads.u32(), heads.u32()
-		p.Rows = r.rows(rows)
+		p.Rows, p.Keys = r.ids(rows)
 		ascending(&r, p.Rows)
+		ascending(&r, p.Keys)
 		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
 	}
 	return cmp.Or(heads.err, r.end())

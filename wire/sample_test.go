@@ -163,8 +163,8 @@ func (s sampler) data() []Message {
 			return PullPart{s.pair(), rows, keys, s.IntN(2) == 1}
 		})},
 		&Rows{Request: s.Uint64(), Parts: list(s, 5, func() RowsPart {
-			rows := s.rows()
-			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Values: s.values(rows, nil)}
+			rows, keys := s.ids()
+			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
 		&Granted{s.Uint64(), s.ref(), mode, s.values(nil, nil)},

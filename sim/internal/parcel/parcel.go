@@ -66,7 +66,7 @@ func cloneRows(m *wire.Rows) *wire.Rows {
 		p := &m.Parts[i]
 		q := n.Extend()
 		q.Ref, q.Commit, q.Complete = p.Ref, p.Commit, p.Complete
-		q.Rows, q.Values = slices.Clone(p.Rows), append(q.Values, p.Values...)
+		q.Rows, q.Keys, q.Values = slices.Clone(p.Rows), slices.Clone(p.Keys), append(q.Values, p.Values...)
 	}
 	return n
 }
@@ -228,6 +228,7 @@ func Digest(m wire.Message) uint64 {
 			d.pair(wire.Pair{Ref: p.Ref})
 			d.need(wire.Need{Commit: p.Commit, Clock: p.Complete})
 			d.rows(p.Rows)
+			d.keys(p.Keys)
 			d.Values(p.Values)
 		}
 	case *wire.Push:
