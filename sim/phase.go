@@ -28,6 +28,7 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
+	w.seesWords(e.Message)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)

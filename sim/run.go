@@ -86,6 +86,9 @@ const (
 	flushNamed                      // a client named a lane that does not hold its part
 	gaveUp                          // a node gave up on node 0
 	overtaken                       // what the controller says or hears overtook the rest
+	keysSubscribed                  // a client subscribed to keys
+	keysRelayed                     // and was sent some that had changed
+	keysGivenUp                     // and wanted no more of them
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -93,7 +96,8 @@ const (
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
-	"death told", "node named", "flush named", "node 0 given up", "controller first", "resumed"}
+	"death told", "node named", "flush named", "node 0 given up", "controller first",
+	"keys subscribed to", "keys sent unasked", "keys given up", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

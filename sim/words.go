@@ -9,10 +9,13 @@ import (
 	"bellows/wire"
 )
 
-// readWords reads the rows of some keys, in any order and some twice.
+// readWords reads the rows of some keys, or of those that the split reads again and again, in any order and some twice.
 func readWords(s *script) bool {
 	if !s.drawn {
 		s.some(model.WordRows)
+		if s.w.Chance(500) {
+			s.list = s.w.Job.Vocabulary(s.unit.Split, s.list[:0])
+		}
 		s.w.Rng.Shuffle(len(s.list), func(i, k int) { s.list[i], s.list[k] = s.list[k], s.list[i] })
 		s.list = append(s.list, s.list[0])
 	}
@@ -70,6 +73,22 @@ func (s *script) checkWord(row int, values []float32) {
 				s, split, row, n, least, most, seen[split])
 		}
 		seen[split] = n
+	}
+}
+
+// seesWords takes note of what a message says of subscriptions to words.
+func (w *world) seesWords(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.Pull:
+		for i := range m.Parts {
+			w.happened[keysSubscribed] = w.happened[keysSubscribed] || m.Parts[i].Subscribe && m.Parts[i].Keys != nil
+		}
+	case *wire.Rows:
+		for i := range m.Parts {
+			w.happened[keysRelayed] = w.happened[keysRelayed] || len(m.Parts[i].Keys) > 0
+		}
+	case *wire.Unsubscribe:
+		w.happened[keysGivenUp] = w.happened[keysGivenUp] || m.Ref.Table == model.Words
 	}
 }
 

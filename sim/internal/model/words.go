@@ -23,6 +23,18 @@ func (j *Job) wordSchema(partitions int, c table.Consistency) table.Schema {
 // Word is the key of a row.
 func (j *Job) Word(row int) bellows.Key { return bellows.Key(mix(j.Shape<<32 | uint64(row))) }
 
+// vocabulary is how many rows of words a split reads again and again.
+const vocabulary = 4
+
+// Vocabulary appends the rows of words that the tasks of a split read again and again. Some are shared with other splits, and some of
+// them nobody touches before a late clock.
+func (j *Job) Vocabulary(s bellows.SplitID, to []bellows.RowID) []bellows.RowID {
+	for i := range vocabulary {
+		to = append(to, bellows.RowID((int(s)/2*7+i*11)%WordRows))
+	}
+	return to
+}
+
 // WordAmount is what the task adds to its split's column of a row of words; 0 leaves it alone.
 func (j *Job) WordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
 	h := j.draw(drawAmount, s, c, int(Words)<<8|row)
