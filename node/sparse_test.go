@@ -179,6 +179,111 @@ func TestSparseTablesUnderStaleness(t *testing.T) {
 	}
 }
 
+// asked is how many questions crossed between nodes in a run, and how many messages of rows.
+func asked(t *testing.T, w *node.Watch) (pulls, rows int64) {
+	t.Helper()
+	p, err := w.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Nodes {
+		pulls, rows = pulls+n.Sent["pulls"].Frames, rows+n.Sent["rows"].Frames
+	}
+	return pulls, rows
+}
+
+// TestKeysThatAreReadAgainAreAskedForTwice runs jobs of few and of many rounds, in which every split reads the same keys in each and
+// changes others from round to round: as many questions cross, and the bits are those of one process.
+func TestKeysThatAreReadAgainAreAskedForTwice(t *testing.T) {
+	t.Parallel()
+	again := func(t *train.Task) error {
+		ids := touched(t.Split(), 1)
+		list, v := make([]bellows.Key, len(ids)), make([]float32, len(ids)*twinWidth)
+		for i, id := range ids {
+			list[i] = keyOf(id)
+		}
+		t.PullKeys(sparseTwin, list, v)
+		for i := range v {
+			v[i] = float32(v[i]*0.01) + float32(i%7-3)*0.37*float32(t.Split()+1)
+		}
+		some := min(len(list), int(t.Clock()))
+		t.PushKeys(sparseTwin, list[:some], v[:some*twinWidth])
+		return nil
+	}
+	j := func(rounds int) train.Job {
+		j := twinJob(rounds, table.Rule{Name: "adagrad", Step: 0.1, Epsilon: 1e-6}, again)
+		j.Tables = j.Tables[:denseTwin]
+		return j
+	}
+	for name, members := range shapes {
+		questions := map[int]int64{}
+		for _, rounds := range []int{4, 30} {
+			one, err := node.Train(context.Background(), j(rounds), node.Options{Slots: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var watch node.Watch
+			r := gang{members: members, lead: node.Options{Watch: &watch}, job: func(bellows.NodeID) train.Job { return j(rounds) }}.done(t)
+			if !slices.Equal(r.Keys[sparseTwin], one.Keys[sparseTwin]) || !slices.Equal(r.Tables[sparseTwin], one.Tables[sparseTwin]) {
+				t.Errorf("%s, %d rounds: other bits than in one process", name, rounds)
+			}
+			pulls, rows := asked(t, &watch)
+			if questions[rounds] = pulls; pulls == 0 || rows < int64(rounds) {
+				t.Errorf("%s, %d rounds: %d questions, %d messages of rows", name, rounds, pulls, rows)
+			}
+		}
+		if questions[4] != questions[30] {
+			t.Errorf("%s: %d questions in 4 rounds, %d in 30", name, questions[4], questions[30])
+		}
+	}
+}
+
+// TestASplitSeesItsOwnSubscribedKeys has one split read keys of which one exists late and one never, under every consistency: it sees
+// what it has written, and asks twice.
+func TestASplitSeesItsOwnSubscribedKeys(t *testing.T) {
+	t.Parallel()
+	const rounds, late = 20, 7
+	list := []bellows.Key{1 << 40, 2, 3}
+	for _, c := range []table.Consistency{table.BSP, table.SSP(2), table.Async} {
+		var watch node.Watch
+		r := gang{members: []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Lanes: 1}}, lead: node.Options{Watch: &watch},
+			job: func(bellows.NodeID) train.Job {
+				j := twinJob(rounds, table.Rule{}, func(t *train.Task) error {
+					now := float32(t.Clock())
+					want := []float32{0.5 + now, 0.5 + max(0, now-late), 0.5}
+					for _, wrote := range []bool{false, true} {
+						got := make([]float32, len(list)*twinWidth)
+						t.PullKeys(sparseTwin, list, got)
+						for i, w := range want {
+							if got[i*twinWidth] != w {
+								return fmt.Errorf("clock %v reads %v of key %d, not %v", now, got[i*twinWidth], list[i], w)
+							}
+						}
+						if wrote {
+							break
+						}
+						t.PushKeys(sparseTwin, list[:1], []float32{1, 0, 0})
+						if want[0]++; now >= late {
+							want[1]++
+							t.PushKeys(sparseTwin, list[1:2], []float32{1, 0, 0})
+						}
+					}
+					return nil
+				})
+				j.Tables, j.Splits = j.Tables[:denseTwin], 1
+				j.Tables[sparseTwin].Partitions, j.Tables[sparseTwin].Consistency = 1, c
+				j.Driver = &train.Clocks{Splits: 1, Count: rounds}
+				return j
+			}}.done(t)
+		if want := []bellows.Key{2, 1 << 40}; !slices.Equal(r.Keys[sparseTwin], want) {
+			t.Errorf("%v: keys %v, not %v", c, r.Keys[sparseTwin], want)
+		}
+		if pulls, rows := asked(t, &watch); pulls != 2 || rows < rounds {
+			t.Errorf("%v: %d questions and %d messages of rows in %d clocks", c, pulls, rows, rounds)
+		}
+	}
+}
+
 // TestWorkersCountByKey uses the calls of Bösen's form on a sparse table of counts.
 func TestWorkersCountByKey(t *testing.T) {
 	t.Parallel()

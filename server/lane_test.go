@@ -69,6 +69,9 @@ func describe(m wire.Message) string {
 			if p.Rows != nil {
 				rows = fmt.Sprint(p.Rows)
 			}
+			if p.Keys != nil {
+				rows = fmt.Sprintf("keys %v", p.Keys)
+			}
 			s += fmt.Sprintf(" %v %s %v after commit %d, clock %d", p.Ref, rows, p.Values, p.Commit, p.Complete)
 		}
 		return s

@@ -96,7 +96,7 @@ func (p *part) subscribeKeys(client int, list []bellows.Key) error {
 	switch more := w.lacks(list); {
 	case more == 0:
 	case w.index.Len()+more > p.watchMost:
-		return fmt.Errorf("with %d keys of %v more it would be subscribed to more than %d", more, p.ref, p.watchMost)
+		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.index.Len()+more, p.ref, p.watchMost)
 	default:
 		w.add(list)
 	}
