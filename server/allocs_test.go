@@ -1,0 +1,71 @@
+//go:build !race
+
+package server_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// TestRelayingKeysAllocatesNothing has two clients change keys that both are subscribed to, clock after clock. (The race detector makes
+// pools forget at random.)
+func TestRelayingKeysAllocatesNothing(t *testing.T) {
+	for _, c := range []table.Consistency{table.BSP, table.Async} {
+		tables := []table.Schema{{Name: "k", Sparse: true, Rows: 500, Width: 2, Partitions: 1, Consistency: c}}
+		l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+			Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, deltas := make([]bellows.Key, 100), make([]float32, 200)
+		for i := range list {
+			list[i] = bellows.Key(i * i)
+		}
+		var out wire.Outbox
+		batch := make([]wire.Envelope, 1)
+		step := func(from wire.Address, m wire.Message) {
+			batch[0] = wire.Envelope{From: from, To: laneAt, Message: m}
+			l.Step(batch, &out)
+		}
+		for _, at := range clients {
+			m := wire.New[wire.Pull]()
+			m.Request, m.Need = 1, wire.Need{Clock: bellows.NoClock}
+			m.Parts = append(m.Parts, wire.PullPart{Pair: ref(0, 0), Keys: list, Subscribe: true})
+			step(at, m)
+		}
+		out.Envelopes = nil
+		clock, relayed := bellows.Clock(0), 0
+		results := []wire.Result{{}}
+		n := testing.AllocsPerRun(200, func() {
+			for i, at := range clients {
+				m := wire.New[wire.Push]()
+				m.Flush, m.Clock = bellows.FlushID{Client: at.Node, Seq: uint64(clock) + 1}, clock
+				m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(0, 0), Subtree: wire.Subtree{Index: uint32(i)}, Keys: list[30*i:], Values: deltas[60*i:]})
+				step(at, m)
+			}
+			for i, at := range clients {
+				m := wire.New[wire.Records]()
+				results[0].Unit = bellows.Unit{Split: bellows.SplitID(i), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
+				m.Append(bellows.CommitNumber(2*int(clock)+i+1), bellows.FlushID{Client: at.Node, Seq: uint64(clock) + 1}, results)
+				step(controller, m)
+			}
+			for _, e := range out.Envelopes {
+				if m, ok := e.Message.(*wire.Rows); ok {
+					relayed += len(m.Parts[0].Keys)
+				}
+				wire.Free(e.Message)
+			}
+			out.Envelopes = out.Envelopes[:0]
+			clock++
+		})
+		if n != 0 || relayed < 200*170 {
+			t.Errorf("%v: %v allocations a clock, %d keys were sent", c, n, relayed)
+		}
+	}
+}
