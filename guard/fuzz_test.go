@@ -235,7 +235,8 @@ func (k *talk) work(n int) {
 	}
 }
 
-// step goes on with a task: it reads all of a table, some rows of another, leases, and changes all three.
+// step goes on with a task: it reads all of a table, some rows of another and some keys, leases, and changes them all. In the second clock
+// the keys are those of the first, so that they are subscribed to, in the third there are others, too.
 func (k *talk) step(n int, t *client.Task, fx *client.Effects) {
 	c := k.clients[n]
 	rows := []bellows.RowID{bellows.RowID(t.Unit.Split) % 3, 3 + bellows.RowID(t.Unit.Clock)%3}
@@ -253,7 +254,7 @@ func (k *talk) step(n int, t *client.Task, fx *client.Effects) {
 				t.AddRow(1, rows[0], []float32{1})
 			}
 		case 2:
-			keys := []bellows.Key{7, bellows.Key(t.Unit.Split) << 40, bellows.Key(t.Unit.Clock) << 20}
+			keys := []bellows.Key{7, bellows.Key(t.Unit.Split) << 40, bellows.Key(t.Unit.Clock/2) << 20}
 			t.Group(3, keys)
 			if ready = c.ReadKeys(t, fx); ready {
 				t.GatherKeys(3, keys, make([]float32, 3))
