@@ -69,7 +69,7 @@ func (w *world) decodeDamaged(e wire.Envelope) {
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
 	if got, err := decode(b); err == nil {
-		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, describe(got.Message))
+		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, parcel.Describe(got.Message))
 	}
 }
 
@@ -223,7 +223,7 @@ func (w *world) answerForged(e wire.Envelope) {
 	_, ok := e.Message.(*wire.Refused)
 	w.happened[strangerRefused] = true
 	if !ok {
-		w.violated("P5: a push of an older generation is answered by %s", describe(e.Message))
+		w.violated("P5: a push of an older generation is answered by %s", parcel.Describe(e.Message))
 	}
 }
 

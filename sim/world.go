@@ -210,7 +210,7 @@ func (a *actor) wake() {
 		}
 		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
 		if a.w.log != nil {
-			a.w.print("%v to %v: %s", e.From, e.To, describe(e.Message))
+			a.w.print("%v to %v: %s", e.From, e.To, parcel.Describe(e.Message))
 		}
 		if !l.forged {
 			a.w.delivers(e)

@@ -1,7 +1,7 @@
 // Package parcel is messages as they travel between nodes of the simulation: copied as a codec would
 // copy them, and hashed, so that a change on the way shows.
 //
-// Clone a message where it arrives; compare Digest where it was sent and where it is taken. The package
+// Clone a message where it arrives; compare Digest where it was sent and where it is taken; Describe it to who reads a trace. The package
 // refuses a message that it does not know: a codec would have to be written for it too.
 package parcel
 

@@ -1,0 +1,28 @@
+package parcel
+
+import (
+	"fmt"
+
+	"bellows/wire"
+)
+
+// Describe is a message in one line.
+func Describe(m wire.Message) string {
+	switch m := m.(type) {
+	case *wire.Push:
+		return fmt.Sprintf("push %v clock %d, %d chunks, %d leases", m.Flush, m.Clock, len(m.Chunks), len(m.Leases))
+	case *wire.Rows:
+		s := fmt.Sprintf("rows for request %d", m.Request)
+		for i := range m.Parts {
+			s += fmt.Sprintf(" %v@%d", m.Parts[i].Ref, m.Parts[i].Commit)
+		}
+		return s
+	case *wire.Done:
+		return fmt.Sprintf("done %v, %d units", m.Flush, len(m.Results))
+	case *wire.Records:
+		return fmt.Sprintf("records %v", m.List)
+	case *wire.Dispatch:
+		return fmt.Sprintf("dispatch at commit %d of %v", m.Commit, m.Tasks)
+	}
+	return fmt.Sprintf("%T %+v", m, m)
+}
