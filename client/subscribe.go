@@ -63,10 +63,10 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 		}
 		p.block.lift(r, p.schema.Width)
 	}
+	c.wakeAwaiting(n, fx)
 	p.unread++
 	p.watch.came(len(r.Keys))
-	waited := c.wakeAwaiting(n, fx)
-	if !waited && p.unread > unreadMost || p.watch.idle(len(p.block.keys)) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
+	if (p.unread > unreadMost || p.watch.idle(len(p.block.keys))) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
 		c.unsubscribe(p, fx)
 	}
 }
@@ -112,15 +112,14 @@ func replace[T cmp.Ordered](all, some []T, values, fresh []float32, width int) {
 }
 
 // wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
-// bring. It reports whether anybody waited, for these or for an answer.
-func (c *Client) wakeAwaiting(n int, fx *Effects) (waited bool) {
+// bring.
+func (c *Client) wakeAwaiting(n int, fx *Effects) {
 	p := &c.parts[n]
 	for i := 0; i < len(c.fetches); i++ {
 		f := c.fetches[i]
 		if f.number != n {
 			continue
 		}
-		waited = true
 		switch {
 		case f.request > 0: // it has asked
 		case gate.Admits(f.need, p.block.commit, p.block.complete):
@@ -128,12 +127,12 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) (waited bool) {
 				c.pin(t, n, p.block)
 			}
 			c.unblock(f, fx)
+			p.unread = 0
 			i-- // another has taken its place
 		case !c.relayComes(p):
 			c.askAll(p, f, fx)
 		}
 	}
-	return waited
 }
 
 // askAll asks for all that the cache holds of a partition, for those who waited for it to come.
