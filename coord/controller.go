@@ -426,9 +426,10 @@ func (c *Controller) Tick(nowMillis int64, fx *Effects) {
 	case c.over:
 	case c.ending != nil:
 		c.awaitEnd()
-	case !c.roll.begun:
-		c.awaitReady()
 	default:
+		if !c.roll.begun {
+			c.awaitReady()
+		}
 		c.nameSilence()
 	}
 }

@@ -398,6 +398,15 @@ func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestASilenceIsNamedWhileOthersAreAwaited: node 1 is ready and falls silent before node 2 is ready.
+func TestASilenceIsNamedWhileOthersAreAwaited(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 10_000)
+	d.Start(&d.fx)
+	d.ready(clients[0])
+	d.ticks(500, 3000)
+	expect(t, d.fx.Notices, "the job waits for node 2 to be ready since 2.0 s", "node 1 has been silent for 2.5 s; after 10.0 s it is declared gone")
+}
+
 func TestSilenceIsNamedOnce(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 10_000)
 	d.ready(clients...)
