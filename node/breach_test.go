@@ -97,7 +97,7 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 // TestWhatCannotTravelEndsTheJobByName has a lane answer with more rows than one message may have.
 func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
 	t.Parallel()
-	const rows = 1<<24 + 1 // of four bytes, and a message has at most 64 MiB
+	const rows, most = 1 << 14, 1 << 16 // bytes of a message, whose rows have four
 	j := func(bellows.NodeID) train.Job {
 		j := job(3, func(t *train.Task) error {
 			t.PullRange(0, 0, 1)
@@ -107,8 +107,8 @@ func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
 		j.Tables = append(j.Tables, table.Schema{Name: "huge", Rows: rows, Width: 1, Partitions: 1, Consistency: table.Async})
 		return j
 	}
-	_, _, err := gang{members: shapes["server apart"], job: j}.run(context.Background(), t)
-	if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "cut the tables into more partitions") ||
+	_, _, err := gang{members: shapes["server apart"], job: j, part: most / 4, message: most}.run(context.Background(), t)
+	if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "are over the limit of 65536; cut the tables into more partitions") ||
 		!strings.Contains(err.Error(), "node 3 failed: lane") {
 		t.Fatalf("error %v", err)
 	}

@@ -35,6 +35,11 @@ type gang struct {
 	resume  *train.Image
 	// connections of each pair; 0: one
 	connections int
+	// open and address are another network than memory
+	open    func(transport.Config) (transport.Transport, error)
+	address func(n int) string
+	// part and message are the bytes that these may have; 0: as the format has it
+	part, message int
 }
 
 // cluster is it as a node sees it.
@@ -45,23 +50,24 @@ func (g gang) cluster(self bellows.NodeID) node.Cluster {
 // run returns what Lead and the others return.
 func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, error) {
 	t.Helper()
-	network, token := mem.New(), transport.Token{1}
-	addresses := make([]string, len(g.members))
-	for n := range addresses {
-		addresses[n] = fmt.Sprintf("node-%d", n)
+	token := transport.Token{1}
+	if g.open == nil {
+		g.open, g.address = mem.New().Join, inMemory
 	}
+	addresses := make([]string, len(g.members))
 	seats := make([]func() ([]transport.Conn, error), len(g.members))
 	for n := range g.members {
 		self := bellows.NodeID(n)
-		tr, err := network.Join(transport.Config{Self: transport.Hello{Node: self, Token: token}})
+		tr, err := g.open(transport.Config{Self: transport.Hello{Node: self, Token: token}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := tr.Listen(addresses[n])
+		l, err := tr.Listen(g.address(n))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
+		addresses[n] = l.Address()
 		seats[n] = func() ([]transport.Conn, error) {
 			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, func(string) {})
 			for i, c := range conns {
@@ -80,7 +86,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
 					g.cluster(bellows.NodeID(n)), conns,
-					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis, Wire: g.lead.Wire})
+					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis, Wire: g.lead.Wire}.Shorten(g.part, g.message))
 			}
 			errs[n] = err
 		})
@@ -89,7 +95,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := g.lead
+	opt := g.lead.Shorten(g.part, g.message)
 	opt.Resume = g.resume
 	r, err := node.Lead(ctx, g.job(0), g.cluster(0), conns, opt)
 	others.Wait()

@@ -55,9 +55,12 @@ type peer struct {
 	once    sync.Once
 	unsent  func(wire.Envelope, error) // told of what cannot travel
 
+	parts wire.Joiner // of its reader
+
 	// Of whoever writes.
 	batch  wire.Batch
-	rest   [][]byte        // of batch: what has not left
+	aside  wire.Batch      // what is urgent while batch is written
+	rest   [][]byte        // of batch: what has not left of the turn
 	first  []wire.Envelope // taken from urgent
 	taken  bool            // queued is
 	queued []wire.Envelope // taken from the queue
@@ -122,6 +125,13 @@ func (m *mesh) start(b *bus, g admission, formats []vec.Format, lost func(bellow
 	for p := range m.all() {
 		m.ends.Go(func() { m.write(p) })
 		m.ends.Go(func() { m.read(p) })
+	}
+}
+
+// shorten bounds what is sent, before start.
+func (m *mesh) shorten(part, message int) {
+	for p := range m.all() {
+		p.batch.Shorten(part, message)
 	}
 }
 
@@ -208,8 +218,11 @@ func (p *peer) try() bool {
 	if p.fill(tryMost); p.next < len(p.queued) || p.batch.Len() > tryMost {
 		return false
 	}
-	if p.rest = p.prompt.TryFrames(p.rest); len(p.rest) > 0 {
-		return false
+	for len(p.rest) > 0 {
+		if p.rest = p.prompt.TryFrames(p.rest); len(p.rest) > 0 {
+			return false
+		}
+		p.rest = p.batch.Next()
 	}
 	p.sent()
 	return true
@@ -225,23 +238,28 @@ func (p *peer) take() {
 
 // fill encodes what is urgent, and then what was taken, until the batch has so many bytes.
 func (p *peer) fill(most int) {
+	p.fillUrgent(&p.batch)
+	for p.next < len(p.queued) && p.batch.Len() < most {
+		p.encode(&p.batch, p.queued[p.next])
+		p.next++
+	}
+	p.rest = p.batch.Next()
+}
+
+// fillUrgent encodes what is urgent.
+func (p *peer) fillUrgent(b *wire.Batch) {
 	p.mu.Lock()
 	p.first, p.urgent = p.urgent, p.first
 	p.mu.Unlock()
 	for _, e := range p.first {
-		p.encode(e)
+		p.encode(b, e)
 	}
 	clear(p.first)
 	p.first = p.first[:0]
-	for p.next < len(p.queued) && p.batch.Len() < most {
-		p.encode(p.queued[p.next])
-		p.next++
-	}
-	p.rest = p.batch.Buffers()
 }
 
-func (p *peer) encode(e wire.Envelope) {
-	if err := p.batch.Add(e); err != nil {
+func (p *peer) encode(b *wire.Batch, e wire.Envelope) {
+	if err := b.Add(e); err != nil {
 		p.unsent(e, err)
 	}
 }
@@ -254,6 +272,18 @@ func (p *peer) sent() {
 	p.rest = nil
 	p.left.add(p.batch.Traffic())
 	p.batch.Reset()
+}
+
+// overtake sends what is urgent between two parts of a message.
+func (p *peer) overtake() error {
+	p.fillUrgent(&p.aside)
+	if p.aside.Len() == 0 {
+		return nil
+	}
+	err := p.conn.WriteFrames(p.aside.Buffers())
+	p.left.add(p.aside.Traffic())
+	p.aside.Reset()
+	return err
 }
 
 // more reports whether there is more to write. If not, the next who ships may, or the writer has been told to
@@ -293,10 +323,8 @@ func (p *peer) send() error {
 		p.fill(batchMost)
 	}
 	for {
-		if len(p.rest) > 0 {
-			if err := p.conn.WriteFrames(p.rest); err != nil {
-				return err
-			}
+		if err := p.writeBatch(); err != nil {
+			return err
 		}
 		p.sent()
 		if p.next == len(p.queued) {
@@ -304,6 +332,21 @@ func (p *peer) send() error {
 		}
 		p.fill(batchMost)
 	}
+}
+
+// writeBatch writes what is in the batch, a part of a long message at a time.
+func (p *peer) writeBatch() error {
+	for len(p.rest) > 0 {
+		if err := p.conn.WriteFrames(p.rest); err != nil {
+			return err
+		}
+		if p.rest = p.batch.Next(); len(p.rest) > 0 {
+			if err := p.overtake(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // ended reports whether nothing is left to send and nothing more will come.
@@ -358,6 +401,7 @@ func (m *mesh) read(p *peer) {
 		}
 		if err != nil {
 			drain()
+			p.parts = wire.Joiner{} // nobody waits for the rest
 			m.drop(p, err)
 			return
 		}
@@ -379,13 +423,16 @@ type breach struct{ error }
 
 func (b *breach) Unwrap() error { return b.error }
 
-// take enqueues a frame that fits the job.
+// take enqueues the message of a frame that fits the job, or of several, with the last of them.
 func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.guard.Header(p.node, h); err != nil {
 		return &breach{err}
 	}
-	e, err := wire.Decode(h, payload)
+	e, err := p.parts.Decode(h, payload)
+	if err == nil && e.Message == nil {
+		return nil
+	}
 	if err == nil {
 		err = m.guard.Message(h, e)
 	}

@@ -45,7 +45,8 @@ type Options struct {
 	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
 	LeaseMillis int64
 
-	alone bool // of Serve: nobody else has this process
+	alone                 bool // of Serve: nobody else has this process
+	partMost, messageMost int  // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
 
 // Death is the end of a process that a node ran in.
@@ -137,6 +138,7 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	p.bus = newBus(c.Self, nil, func() {})
 	if m != nil {
 		p.bus.post, p.bus.ship = m.post, m.ship
+		m.shorten(opt.partMost, opt.messageMost)
 		places(c.me().Slots)
 	}
 	if err := p.addLanes(); err != nil {

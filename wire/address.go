@@ -10,7 +10,8 @@
 //  1. Add messages to a Batch, which then stands for their receivers, and write its Buffers.
 //  2. Reset the batch when they are written. What its messages hold must not change before.
 //  3. Read HeaderSize bytes and give them to ParseHeader: only what it accepts is fit to take memory by.
-//  4. Read the payload into Header.Payload, and give both to Decode. Any error so far ends the connection.
+//  4. Read the payload into Header.Payload, and give both to the connection's Joiner, which makes a message of a frame or of
+//     several. Any error so far ends the connection.
 //  5. Check the header's roles (Allowed), and what header and message say against the job: addresses, tables,
 //     partitions, rows, widths. Package guard does.
 //  6. Free the message when nobody looks at its lists any more; Pull and Granted say who may for longer.

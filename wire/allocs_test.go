@@ -88,6 +88,7 @@ func (c steady) check(t *testing.T) {
 	t.Helper()
 	var b Batch
 	b.Narrow([]vec.Format{2: vec.Float16})
+	var j Joiner
 	stream := make([]byte, 0, 64<<10)
 	if n := testing.AllocsPerRun(100, func() {
 		m := c.make()
@@ -95,8 +96,10 @@ func (c steady) check(t *testing.T) {
 			t.Fatal(err)
 		}
 		stream = stream[:0]
-		for _, p := range b.Buffers() {
-			stream = append(stream, p...)
+		for turn := b.Next(); len(turn) > 0; turn = b.Next() {
+			for _, p := range turn {
+				stream = append(stream, p...)
+			}
 		}
 		b.Reset()
 		if push, ok := m.(*Push); ok {
@@ -108,7 +111,7 @@ func (c steady) check(t *testing.T) {
 		}
 		payload := h.Payload()
 		copy(payload, stream[HeaderSize:])
-		e, err := Decode(h, payload)
+		e, err := j.Decode(h, payload)
 		if err != nil {
 			t.Fatal(err)
 		}

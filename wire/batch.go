@@ -1,12 +1,13 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"bellows"
 	"bellows/tally"
 	"bellows/vec"
-	"bellows/wire/internal/crc"
+	"bellows/wire/internal/gather"
 	"bellows/wire/internal/memory"
 )
 
@@ -17,97 +18,95 @@ const borrowMin = 8 << 10
 // scratchMax is how much memory for small things a batch keeps when it is reset.
 const scratchMax = 1 << 20
 
-// Batch is frames that leave in one write. Headers and all that is small are copied one behind the other;
-// large arrays are borrowed from their messages. The zero Batch is ready.
+// Batch is frames that leave in one write, or in turns where a message is long. Headers and all that is small are copied
+// one behind the other; large arrays are borrowed from their messages. The zero Batch is ready.
 //
 // Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
 // well; until then what the messages hold must not change.
 type Batch struct {
 	scratch    []byte
-	pieces     []piece
-	borrowed   int // bytes of all pieces
+	pieces     gather.Pieces
 	start      int // of the payload being added, as Len counts
 	messages   []Message
-	buffers    [][]byte
 	formats    []vec.Format // by table
 	owned      [][]byte     // pieces that are the batch's own memory
 	overflowed error        // values that their format has not
 	traffic    tally.Traffic
+
+	partMost, messageMost int // of what is cut, in bytes; 0: partMax, messageMax
 }
 
-// piece is borrowed bytes and their place: behind scratch[:at].
-type piece struct {
-	at     int
-	data   []byte
-	sum    uint32 // their checksum, if summed
-	summed bool
-}
+// Shorten makes parts, and messages in parts, at most so many bytes long from now on; 0: as long as the format lets them
+// be. It is for those who test.
+func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost = part, message }
 
-// Add encodes a message as one more frame. The message belongs to the batch until Reset. An error leaves
-// the batch as it was and the message with the caller: the message is longer than its kind may be, of no kind that
-// travels, or has a value that its table's format has not.
+// Add encodes a message as one more frame, or as several where it is long. The message belongs to the batch until Reset.
+// An error leaves the batch as it was and the message with the caller: the message is longer than its kind may be, of no
+// kind that travels, or has a value that its table's format has not.
 func (b *Batch) Add(e Envelope) error {
-	at, pieces, borrowed, owned := len(b.scratch), len(b.pieces), b.borrowed, len(b.owned)
+	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)
 	b.start = b.Len()
 	kind, err := b.payload(e.Message)
 	if err == nil {
 		err, b.overflowed = b.overflowed, nil
 	}
-	length := len(b.scratch) - at - HeaderSize + b.borrowed - borrowed
-	if err == nil && length > kindLimit(kind) {
+	length, limit, most := b.Len()-b.start, kindLimit(kind), frameLimit(kind)
+	if inParts(kind) {
+		limit, most = cmp.Or(b.messageMost, limit), cmp.Or(b.partMost, most)
+	}
+	if err == nil && length > limit {
 		err = &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(kind),
 			Hint: "cut the tables into more partitions",
-			Err:  tooLong{length, kindLimit(kind)}}
+			Err:  tooLong{length, limit}}
 	}
 	if err != nil {
 		b.disown(owned)
-		clear(b.pieces[pieces:])
-		b.scratch, b.pieces, b.borrowed = b.scratch[:at], b.pieces[:pieces], borrowed
+		b.pieces.Drop(pieces)
+		b.scratch = b.scratch[:at]
 		return err
 	}
-	h := Header{Length: uint32(length), Kind: kind, From: e.From, To: e.To,
-		Checksum: b.checksum(at+HeaderSize, b.pieces[pieces:])}
-	h.put(b.scratch[at:])
+	h := Header{Kind: kind, From: e.From, To: e.To}
+	if length > most {
+		b.cut(h, at+HeaderSize, pieces, (length-1)/most, most)
+	} else {
+		b.head(h, b.scratch[at:], length, b.pieces.Sum(b.scratch, at+HeaderSize, pieces))
+	}
 	b.messages = append(b.messages, e.Message)
-	b.traffic.Count(purpose(kind), HeaderSize+length)
 	return nil
 }
 
-// checksum is the sum of what follows scratch[:at], with the pieces at their places.
-func (b *Batch) checksum(at int, pieces []piece) (sum uint32) {
-	if len(pieces) == 1 && pieces[0].summed && len(b.scratch) == at {
-		return pieces[0].sum
-	}
-	for i := range pieces {
-		p := &pieces[i]
-		sum = crc.Update(sum, b.scratch[at:p.at])
-		sum = crc.Update(sum, p.data)
-		at = p.at
-	}
-	return crc.Update(sum, b.scratch[at:])
+// head writes the header of a frame.
+func (b *Batch) head(h Header, to []byte, length int, sum uint32) {
+	h.Length, h.Checksum = uint32(length), sum
+	h.put(to)
+	b.traffic.Count(purpose(h.Kind), HeaderSize+length)
+}
+
+// cut divides the payload behind scratch[:at] into parts of most bytes, more of them than one.
+func (b *Batch) cut(h Header, at, pieces, more, most int) {
+	heads := memory.Get(more * HeaderSize)
+	b.owned = append(b.owned, heads)
+	b.pieces.Cut(b.scratch, at, pieces, most, HeaderSize, heads)
+	b.pieces.Parts(b.scratch, at, pieces, HeaderSize, func(head []byte, length int, sum uint32, last bool) {
+		h.Part = partMore
+		if last {
+			h.Part = partLast
+		}
+		b.head(h, head, length, sum)
+	})
 }
 
 // Len is the number of bytes to write.
-func (b *Batch) Len() int { return len(b.scratch) + b.borrowed }
+func (b *Batch) Len() int { return len(b.scratch) + b.pieces.Bytes() }
 
 // Buffers is what to write, in order. The list may be consumed; the bytes must stay as they are. It is
 // good until the next Add or Reset.
-func (b *Batch) Buffers() [][]byte {
-	b.buffers = b.buffers[:0]
-	at := 0
-	for _, p := range b.pieces {
-		if p.at > at {
-			b.buffers = append(b.buffers, b.scratch[at:p.at])
-		}
-		b.buffers = append(b.buffers, p.data)
-		at = p.at
-	}
-	if len(b.scratch) > at {
-		b.buffers = append(b.buffers, b.scratch[at:])
-	}
-	return b.buffers
-}
+func (b *Batch) Buffers() [][]byte { return b.pieces.Buffers(b.scratch) }
+
+// Next is Buffers in turns, none when all have been given: one for all frames, but where a message is in parts each of
+// these ends a turn, so that what cannot wait may leave before the next. All must be added before the first.
+func (b *Batch) Next() [][]byte { return b.pieces.Next(b.scratch) }
 
 // Reset frees the messages and makes the batch empty; it keeps its memory. A Push is not freed: its sender
 // holds it, to send it again where a lane was Full, until the lane says Committed.
@@ -118,14 +117,13 @@ func (b *Batch) Reset() {
 		}
 	}
 	clear(b.messages)
-	clear(b.pieces)
+	b.pieces.Reset()
 	b.disown(0)
-	clear(b.buffers)
 	if cap(b.scratch) > scratchMax {
 		b.scratch = nil
 	}
-	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces[:0], messages: b.messages[:0], buffers: b.buffers[:0],
-		formats: b.formats, owned: b.owned}
+	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces, messages: b.messages[:0], formats: b.formats, owned: b.owned,
+		partMost: b.partMost, messageMost: b.messageMost}
 }
 
 // disown gives the batch's own pieces back, from the nth on.
@@ -198,6 +196,5 @@ func array[T memory.Word](b *Batch, v []T) {
 		}
 		return
 	}
-	b.pieces = append(b.pieces, piece{at: len(b.scratch), data: data})
-	b.borrowed += len(data)
+	b.pieces.Add(len(b.scratch), data)
 }

@@ -220,7 +220,9 @@ func TestHeaderRefusals(t *testing.T) {
 		{"kind between", 5, 30, "kind 30"},
 		{"no kind", 5, 0, "kind 0"},
 		{"length", 8, 17, "over the limit of 16"},
-		{"reserved", 6, 1, "reserved"},
+		{"reserved", 7, 1, "reserved"},
+		{"no such part", 6, 3, "reserved"},
+		{"a part", 6, 1, "a held has no parts"},
 		{"role", 24, 3, "role 3"},
 	} {
 		b := slices.Clone(good)
@@ -311,7 +313,8 @@ type stranger struct{ Message }
 func TestBatchErrors(t *testing.T) {
 	t.Parallel()
 	var b Batch
-	long := make([]float32, dataMax/4)
+	b.Shorten(0, 1<<20)
+	long := make([]float32, slabMax/4)
 	if err := b.Add(Envelope{Message: &Granted{Values: long[:4000]}}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +324,8 @@ func TestBatchErrors(t *testing.T) {
 		kind bellows.Kind
 		want string
 	}{
-		{&Granted{Values: long}, bellows.Config, "over the limit of 67108864; cut the tables into more partitions"},
+		{&Slab{Values: long}, bellows.Config, "67108880 bytes are over the limit of 67108864; cut the tables into more partitions"},
+		{&Granted{Values: long[:1<<18]}, bellows.Config, "1048600 bytes are over the limit of 1048576; cut the tables into more partitions"},
 		{&Dispatch{Tasks: make([]Task, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&Done{Pairs: make([]Pair, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&Push{Done: &Done{Results: make([]Result, listMax+1)}}, bellows.Config, "more than 262144 elements"},

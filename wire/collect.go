@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 )
 
 func (b *Batch) slab(m *Slab) {
@@ -42,24 +43,24 @@ func (b *Batch) collect(m *Collect) {
 }
 
 func (m *Collect) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		if f.key == 1<<3|varint {
-			m.Whole = f.num != 0
+	f := fields.Of(payload)
+	for f.Next() {
+		if f.Key == 1<<3|varint {
+			m.Whole = f.Num != 0
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // sentence is the payload of messages that are one text.
 func sentence(payload []byte, to *string) error {
-	f := fields{b: payload}
-	for f.next() {
-		if f.key == 1<<3|sized {
-			*to = f.text()
+	f := fields.Of(payload)
+	for f.Next() {
+		if f.Key == 1<<3|sized {
+			*to = f.Text()
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.Reason) }
@@ -77,16 +78,16 @@ func (b *Batch) severed(m *Severed) {
 }
 
 func (m *Severed) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			m.Node = bellows.NodeID(f.upTo(math.MaxUint16))
+			m.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
 		case 2<<3 | sized:
-			m.Reason = f.text()
+			m.Reason = f.Text()
 		case 3<<3 | varint:
-			m.Breach = f.num != 0
+			m.Breach = f.Num != 0
 		}
 	}
-	return f.err
+	return f.Err
 }

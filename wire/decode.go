@@ -12,11 +12,15 @@ import (
 // messages are views into payload, which therefore belongs to the message from now on, to its capacity, and
 // should be aligned to eight bytes, as Header.Payload's is; a payload that is not is copied. Any error
 // means that the sender does not speak this format, or that the payload was damaged on its way; the payload
-// is then nobody's.
+// is then nobody's. A message in parts has several frames, which a Joiner takes.
 //
 // What a message says about tables, partitions, widths and rows is for its receiver to check.
 func Decode(h Header, payload []byte) (Envelope, error) {
-	if err := check(h, payload); err != nil {
+	err := check(h, payload)
+	if err == nil && h.Part != partWhole {
+		err = errPart
+	}
+	if err != nil {
 		return Envelope{}, bad(h, err)
 	}
 	if !memory.Aligned(payload) {
@@ -36,8 +40,8 @@ func check(h Header, payload []byte) error {
 	if len(payload) != int(h.Length) {
 		return fmt.Errorf("the header says %d bytes, there are %d", h.Length, len(payload))
 	}
-	if len(payload) > kindLimit(h.Kind) {
-		return tooLong{len(payload), kindLimit(h.Kind)}
+	if limit := frameLimit(h.Kind); len(payload) > limit {
+		return tooLong{len(payload), limit}
 	}
 	if sum := crc.Sum(payload); sum != h.Checksum {
 		return fmt.Errorf("the checksum is %08x, not %08x: it was damaged on its way", sum, h.Checksum)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 )
 
 func (b *Batch) dispatch(m *Dispatch) error {
@@ -21,19 +22,19 @@ func (b *Batch) dispatch(m *Dispatch) error {
 }
 
 func (d *Dispatch) decode(payload []byte) error {
-	d.Tasks = slices.Grow(d.Tasks, count(payload, 2<<3|sized))
+	d.Tasks = slices.Grow(d.Tasks, fields.Count(payload, 2<<3|sized))
 	d.args = slices.Grow(d.args, len(payload)/8)
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			d.Commit = bellows.CommitNumber(f.num)
+			d.Commit = bellows.CommitNumber(f.Num)
 		case 2<<3 | sized:
-			f.room(len(d.Tasks))
-			u, args, err := numbered(f.data, &d.args)
-			f.fail(err)
+			f.Room(len(d.Tasks))
+			u, args, err := numbered(f.Data, &d.args)
+			f.Fail(err)
 			d.Tasks = append(d.Tasks, Task{u, args})
 		}
 	}
-	return f.err
+	return f.Err
 }

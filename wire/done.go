@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 )
 
 func (b *Batch) done(m *Done) error {
@@ -29,52 +30,52 @@ func (b *Batch) done(m *Done) error {
 }
 
 func (d *Done) decode(payload []byte) error {
-	d.Pairs = slices.Grow(d.Pairs, count(payload, 3<<3|sized))
-	d.Results = slices.Grow(d.Results, count(payload, 4<<3|sized))
+	d.Pairs = slices.Grow(d.Pairs, fields.Count(payload, 3<<3|sized))
+	d.Results = slices.Grow(d.Results, fields.Count(payload, 4<<3|sized))
 	d.numbers = slices.Grow(d.numbers, len(payload)/8)
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | sized:
-			f.fail(flushOf(f.data, &d.Flush))
+			f.Fail(flushOf(f.Data, &d.Flush))
 		case 2<<3 | varint:
-			d.Clock = bellows.Clock(f.sint32())
+			d.Clock = bellows.Clock(f.Sint32())
 		case 3<<3 | sized:
-			f.room(len(d.Pairs))
-			p, err := pairOf(f.data)
-			f.fail(err)
+			f.Room(len(d.Pairs))
+			p, err := pairOf(f.Data)
+			f.Fail(err)
 			d.Pairs = append(d.Pairs, p)
 		case 4<<3 | sized:
-			f.room(len(d.Results))
-			u, values, err := numbered(f.data, &d.numbers)
-			f.fail(err)
+			f.Room(len(d.Results))
+			u, values, err := numbered(f.Data, &d.numbers)
+			f.Fail(err)
 			d.Results = append(d.Results, Result{u, values})
 		case 5<<3 | varint:
-			d.Barred = f.num != 0
+			d.Barred = f.Num != 0
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // numbered reads a unit, field 1, with numbers, field 2, which it appends to a list of them: a Result or
 // a Task.
 func numbered(b []byte, list *[]float64) (u bellows.Unit, numbers []float64, err error) {
-	f := fields{b: b}
+	f := fields.Of(b)
 	at := len(*list)
 	named := false
-	for f.next() {
-		switch f.key {
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | sized:
 			named = true
-			f.fail(unitOf(f.data, &u))
+			f.Fail(unitOf(f.Data, &u))
 		case 2<<3 | sized, 2<<3 | fixed64:
-			*list = f.doubles(*list)
+			*list = f.Doubles(*list)
 		}
 	}
 	if !named {
-		f.fail(errNoUnit)
+		f.Fail(errNoUnit)
 	}
-	return u, (*list)[at:len(*list):len(*list)], cmp.Or(f.err, whole(&u))
+	return u, (*list)[at:len(*list):len(*list)], cmp.Or(f.Err, whole(&u))
 }
 
 // tooMany is why a control message does not travel.

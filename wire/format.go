@@ -40,8 +40,7 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 		data := memory.Get(size)
 		clear(data[2*len(v):])
 		err = f.Narrow(memory.Words[uint16](data)[:len(v)], v)
-		b.pieces = append(b.pieces, piece{at: len(b.scratch), data: data})
-		b.borrowed += size
+		b.pieces.Add(len(b.scratch), data)
 		b.owned = append(b.owned, data)
 	} else {
 		err = b.shortValues(f, v)

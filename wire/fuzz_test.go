@@ -26,7 +26,7 @@ func FuzzParseHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if int(h.Length) > kindLimit(h.Kind) {
+		if int(h.Length) > frameLimit(h.Kind) {
 			t.Fatalf("%v is over its limit", h)
 		}
 		var again [HeaderSize]byte

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,37 @@ func TestGolden(t *testing.T) {
 		if d := differ(m, e.Message); d != "" || len(rest) > 0 {
 			t.Errorf("%s: read as %+v: %s", name, e.Message, d)
 		}
+	}
+}
+
+// TestGoldenParts is TestGolden for a message in parts: the push, and a word of the controller behind the first of them.
+func TestGoldenParts(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("testdata", "push.parts.hex")
+	push := golden()["push"]
+	var b Batch
+	b.Shorten(80, 0)
+	if err := b.Add(Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, push}); err != nil {
+		t.Fatal(err)
+	}
+	got := slices.Concat(b.Next()...)
+	got = append(got, frame(t, Envelope{Address{0, Controller, 0}, Address{2, Lane, 3}, golden()["keep"]})...)
+	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
+		got = append(got, slices.Concat(turn...)...)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := stored(t, file)
+	if !bytes.Equal(got, want) {
+		t.Errorf("it changed:\n%s\nit was\n%s", dump(got), dump(want))
+	}
+	var j Joiner
+	list := readParts(t, &j, want)
+	if len(list) != 2 || differ(list[0].Message, golden()["keep"]) != "" || differ(list[1].Message, push) != "" {
+		t.Errorf("read as %+v", list)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -19,42 +20,42 @@ func (b *Batch) failed(m *Failed) {
 }
 
 func (m *Failed) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | sized:
-			f.fail(unitOf(f.data, &m.Unit))
+			f.Fail(unitOf(f.Data, &m.Unit))
 		case 2<<3 | sized:
-			m.Reason = f.text()
+			m.Reason = f.Text()
 		case 3<<3 | varint:
 			m.Kind = bellows.Bug // also for a kind that a later version may have
-			if f.num <= uint64(bellows.Interrupted) {
-				m.Kind = bellows.Kind(f.num)
+			if f.Num <= uint64(bellows.Interrupted) {
+				m.Kind = bellows.Kind(f.Num)
 			}
 		}
 	}
-	f.fail(whole(&m.Unit))
-	return f.err
+	f.Fail(whole(&m.Unit))
+	return f.Err
 }
 
 func (m *Beat) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
+	f := fields.Of(payload)
+	for f.Next() {
 		continue
 	}
-	return f.err
+	return f.Err
 }
 
 func (b *Batch) keep(m *Keep) { b.varint(1, uint64(m.Commit)) }
 
 func (m *Keep) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		if f.key == 1<<3|varint {
-			m.Commit = bellows.CommitNumber(f.num)
+	f := fields.Of(payload)
+	for f.Next() {
+		if f.Key == 1<<3|varint {
+			m.Commit = bellows.CommitNumber(f.Num)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (b *Batch) staleness(m *Staleness) {
@@ -63,16 +64,16 @@ func (b *Batch) staleness(m *Staleness) {
 }
 
 func (m *Staleness) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			m.Table = bellows.TableID(f.upTo(math.MaxUint16))
+			m.Table = bellows.TableID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
-			m.Clocks = f.sint32()
+			m.Clocks = f.Sint32()
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (b *Batch) finish(m *End) error {
@@ -92,24 +93,24 @@ func (b *Batch) finish(m *End) error {
 }
 
 func (m *End) decode(payload []byte) error {
-	f := fields{b: payload}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			m.Commit = bellows.CommitNumber(f.num)
+			m.Commit = bellows.CommitNumber(f.Num)
 		case 2<<3 | sized:
-			m.Reason = f.text()
+			m.Reason = f.Text()
 		case 3<<3 | sized, 3<<3 | varint:
-			f.varints(func(x uint64) {
+			f.Varints(func(x uint64) {
 				if x > math.MaxUint16 {
-					f.fail(errNumber)
+					f.Fail(errNumber)
 					return
 				}
 				m.Gone = append(m.Gone, bellows.NodeID(x))
 			})
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (b *Batch) closed(m *Closed) {
@@ -125,21 +126,21 @@ func (b *Batch) closed(m *Closed) {
 }
 
 func (m *Closed) decode(payload []byte) error {
-	f := fields{b: payload}
+	f := fields.Of(payload)
 	c := &m.Counts
 	bins := 0
-	for f.next() {
-		switch f.key {
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			c.Sent = int64(f.num)
+			c.Sent = int64(f.Num)
 		case 2<<3 | varint:
-			c.Applied = int64(f.num)
+			c.Applied = int64(f.Num)
 		case 3<<3 | varint:
-			c.Dropped = int64(f.num)
+			c.Dropped = int64(f.Num)
 		case 4<<3 | sized, 4<<3 | varint:
-			f.varints(func(x uint64) {
+			f.Varints(func(x uint64) {
 				if bins == StalenessBins {
-					f.fail(errNumber)
+					f.Fail(errNumber)
 					return
 				}
 				c.Staleness[bins] = int64(x)
@@ -147,5 +148,5 @@ func (m *Closed) decode(payload []byte) error {
 			})
 		}
 	}
-	return f.err
+	return f.Err
 }

@@ -42,7 +42,9 @@ const (
 
 // Limits of payloads in bytes.
 const (
-	dataMax    = 64 << 20
+	messageMax = 1 << 30     // of the kinds that may travel in parts,
+	partMax    = 16<<20 - 64 // of each of which no frame has more: the pools round 16 MiB up to twice that
+	slabMax    = 64 << 20
 	controlMax = 16 << 20
 	textMax    = 64 << 10 // messages with a reason
 	smallMax   = 1 << 10  // control messages of a few numbers, with room for fields of later versions
@@ -71,18 +73,18 @@ var kinds = [...]struct {
 	limit int
 	ways  ways
 }{
-	kindPull:        {"pull", dataMax, clientToLane},
-	kindRows:        {"rows", dataMax, laneToClient},
+	kindPull:        {"pull", messageMax, clientToLane},
+	kindRows:        {"rows", messageMax, laneToClient},
 	kindAcquire:     {"acquire", acquireSize, clientToLane},
-	kindGranted:     {"granted", dataMax, laneToClient},
+	kindGranted:     {"granted", messageMax, laneToClient},
 	kindRelease:     {"release", refSize, clientToLane},
-	kindPush:        {"push", dataMax, clientToLane},
+	kindPush:        {"push", messageMax, clientToLane},
 	kindHeld:        {"held", flushSize, laneToClient},
 	kindFull:        {"full", flushSize, laneToClient},
 	kindRoom:        {"room", flushSize, laneToClient},
 	kindCommitted:   {"committed", 8 + CommittedMost*commitmentSize, laneToClient},
 	kindRefused:     {"refused", textMax, laneToClient},
-	kindSlab:        {"slab", dataMax, laneToController},
+	kindSlab:        {"slab", slabMax, laneToController},
 	kindUnsubscribe: {"unsubscribe", refSize, clientToLane},
 	kindDone:        {"done", controlMax, clientToController | laneToController},
 	kindFailed:      {"failed", textMax, clientToController},
@@ -107,6 +109,17 @@ func kindLimit(k uint8) int {
 		return -1
 	}
 	return kinds[k].limit
+}
+
+// inParts reports whether messages of a kind may be cut into parts.
+func inParts(k uint8) bool { return kindLimit(k) == messageMax }
+
+// frameLimit is the longest payload of one frame of a kind that there is.
+func frameLimit(k uint8) int {
+	if inParts(k) {
+		return partMax
+	}
+	return kindLimit(k)
 }
 
 // Allowed reports whether the sender's role may send this kind to the receiver's.

@@ -52,3 +52,46 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOfParts wants what has come of a message in parts to take no more than four times its memory, however short they
+// are, and twice where they are long; and the message itself to take its own length and no more.
+func TestMemoryOfParts(t *testing.T) {
+	const values = 10 << 20
+	e := Envelope{Message: &Granted{Values: make([]float32, values)}}
+	for _, c := range []struct{ part, times int }{{partMax, 2}, {1 << 20, 4}, {1000, 4}, {57, 4}} {
+		some := e
+		if c.part < 1000 {
+			some.Message = &Granted{Values: make([]float32, values/64)}
+		}
+		frames := inPartsOf(t, some, c.part)
+		var j Joiner
+		come, last := 0, len(frames)-1
+		runtime.GC()
+		runtime.GC() // nor is there anything in the pools
+		var before, now runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i, f := range frames[:last] {
+			if _, err := f.take(&j); err != nil {
+				t.Fatal(err)
+			}
+			come += len(f.payload)
+			if i%(1+last/10) > 0 {
+				continue
+			}
+			runtime.ReadMemStats(&now)
+			if taken := now.TotalAlloc - before.TotalAlloc; taken > uint64((c.times-1)*come+64<<10) {
+				t.Fatalf("of %d bytes in parts of %d, %d have been taken", come, c.part, taken)
+			}
+		}
+		runtime.ReadMemStats(&before)
+		end, err := frames[last].take(&j)
+		runtime.ReadMemStats(&now)
+		come += len(frames[last].payload)
+		if taken := now.TotalAlloc - before.TotalAlloc; err != nil || taken > uint64(come+come/16+2*c.part+64<<10) {
+			t.Fatalf("the message of %d bytes in parts of %d took %d bytes: %v", come, c.part, taken, err)
+		}
+		if m := end.Message.(*Granted); cap(m.Values) != len(m.Values) {
+			t.Errorf("a lease of %d values has room for %d", len(m.Values), cap(m.Values))
+		}
+	}
+}

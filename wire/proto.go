@@ -1,11 +1,29 @@
 package wire
 
 import (
+	"errors"
 	"math"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// What is said of protobuf payloads below, in the words of package fields.
+const (
+	varint  = fields.Varint
+	fixed64 = fields.Fixed64
+	sized   = fields.Sized
+	listMax = fields.ListMax
+)
+
+var (
+	errProto  = fields.ErrProto
+	errNumber = fields.ErrNumber
+	errMany   = fields.ErrMany
+	errText   = fields.ErrText
+	errNoUnit = errors.New("an element names no unit")
 )
 
 // Fields are added as generated code adds them: in the order of their numbers, zeros left out.
@@ -72,16 +90,16 @@ func (b *Batch) protoFlush(number protowire.Number, f bellows.FlushID) {
 }
 
 func flushOf(b []byte, id *bellows.FlushID) error {
-	f := fields{b: b}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(b)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			id.Client = bellows.NodeID(f.upTo(math.MaxUint16))
+			id.Client = bellows.NodeID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
-			id.Seq = f.num
+			id.Seq = f.Num
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (b *Batch) protoPair(number protowire.Number, p Pair) {
@@ -93,18 +111,18 @@ func (b *Batch) protoPair(number protowire.Number, p Pair) {
 }
 
 func pairOf(b []byte) (p Pair, err error) {
-	f := fields{b: b}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(b)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			p.Ref.Table = bellows.TableID(f.upTo(math.MaxUint16))
+			p.Ref.Table = bellows.TableID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
-			p.Ref.Partition = bellows.PartitionID(f.upTo(math.MaxUint32))
+			p.Ref.Partition = bellows.PartitionID(f.UpTo(math.MaxUint32))
 		case 3<<3 | varint:
-			p.Generation = bellows.Generation(f.upTo(math.MaxUint32))
+			p.Generation = bellows.Generation(f.UpTo(math.MaxUint32))
 		}
 	}
-	return p, f.err
+	return p, f.Err
 }
 
 func (b *Batch) unit(number protowire.Number, u bellows.Unit) {
@@ -118,20 +136,20 @@ func (b *Batch) unit(number protowire.Number, u bellows.Unit) {
 
 // unitOf merges what b says into a unit. Its items are checked when no more can come: by whole.
 func unitOf(b []byte, u *bellows.Unit) error {
-	f := fields{b: b}
-	for f.next() {
-		switch f.key {
+	f := fields.Of(b)
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			u.Split = bellows.SplitID(f.upTo(math.MaxUint32))
+			u.Split = bellows.SplitID(f.UpTo(math.MaxUint32))
 		case 2<<3 | varint:
-			u.Clock = bellows.Clock(f.sint32())
+			u.Clock = bellows.Clock(f.Sint32())
 		case 3<<3 | varint:
-			u.Items.Begin = int(f.upTo(math.MaxInt))
+			u.Items.Begin = int(f.UpTo(math.MaxInt))
 		case 4<<3 | varint:
-			u.Items.End = int(f.upTo(math.MaxInt))
+			u.Items.End = int(f.UpTo(math.MaxInt))
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // whole refuses a unit whose items end before they begin.

@@ -21,7 +21,6 @@ var (
 	errKind     = errors.New("it names no kind of error")
 	errFormat   = errors.New("its values are in a format that is not known")
 	errDone     = errors.New("it is not done, and has results")
-	errText     = errors.New("its text is not UTF-8")
 )
 
 // reader takes numbers from a raw payload. After the first thing that is wrong it gives zeros, so that a

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/crc"
+	"bellows/wire/internal/fields"
 )
 
 // encoded is the payload of a message with several receivers, made for the first that asks.
@@ -34,8 +35,7 @@ func (b *Batch) records(m *Records) error {
 	if e.err != nil {
 		return e.err
 	}
-	b.pieces = append(b.pieces, piece{len(b.scratch), e.batch.scratch, e.sum, true})
-	b.borrowed += len(e.batch.scratch)
+	b.pieces.AddSummed(len(b.scratch), e.batch.scratch, e.sum)
 	return nil
 }
 
@@ -63,24 +63,24 @@ func (b *Batch) list(m *Records) error {
 
 func (r *Records) decode(payload []byte) error {
 	r.grow(payload)
-	f := fields{b: payload}
-	for f.next() {
-		if f.key == 1<<3|sized {
-			f.room(len(r.List))
-			f.fail(r.record(f.data))
+	f := fields.Of(payload)
+	for f.Next() {
+		if f.Key == 1<<3|sized {
+			f.Room(len(r.List))
+			f.Fail(r.record(f.Data))
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // grow makes room for the records and units of a payload.
 func (r *Records) grow(payload []byte) {
-	f := fields{b: payload}
+	f := fields.Of(payload)
 	list, units := 0, 0
-	for f.next() {
-		if f.key == 1<<3|sized {
+	for f.Next() {
+		if f.Key == 1<<3|sized {
 			list++
-			units += count(f.data, 3<<3|sized)
+			units += fields.Count(f.Data, 3<<3|sized)
 		}
 	}
 	r.List = slices.Grow(r.List, min(list, listMax))
@@ -89,27 +89,27 @@ func (r *Records) grow(payload []byte) {
 
 // record appends a record, which without its units is longer than four bytes.
 func (r *Records) record(b []byte) error {
-	f := fields{b: b}
+	f := fields.Of(b)
 	one := Record{}
 	at := len(r.units)
-	for f.next() {
-		switch f.key {
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			one.Number = bellows.CommitNumber(f.num)
+			one.Number = bellows.CommitNumber(f.Num)
 		case 2<<3 | sized:
-			f.fail(flushOf(f.data, &one.Flush))
+			f.Fail(flushOf(f.Data, &one.Flush))
 		case 3<<3 | sized:
-			f.room(len(r.units))
+			f.Room(len(r.units))
 			u := bellows.Unit{}
-			f.fail(unitOf(f.data, &u))
-			f.fail(whole(&u))
+			f.Fail(unitOf(f.Data, &u))
+			f.Fail(whole(&u))
 			r.units = append(r.units, u)
 		}
 	}
 	if one.Number == 0 {
-		f.fail(errNumber)
+		f.Fail(errNumber)
 	}
 	one.Units = r.units[at:len(r.units):len(r.units)]
 	r.List = append(r.List, one)
-	return f.err
+	return f.Err
 }

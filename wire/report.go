@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellows/tally"
+	"bellows/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -48,30 +49,30 @@ func (b *Batch) numbers(number protowire.Number, n int, at func(i int) int64) {
 }
 
 func (m *Report) decode(payload []byte) error {
-	f := fields{b: payload}
+	f := fields.Of(payload)
 	var spent, sent, received, staleness int
-	for f.next() {
-		switch f.key {
+	for f.Next() {
+		switch f.Key {
 		case 1<<3 | varint:
-			m.Process = uint32(f.upTo(math.MaxUint32))
+			m.Process = uint32(f.UpTo(math.MaxUint32))
 		case 2<<3 | varint:
-			m.Millis = int64(f.num)
+			m.Millis = int64(f.Num)
 		case 3<<3 | sized, 3<<3 | varint:
-			f.numbers(len(m.Tally.Spent), &spent, func(i int, x int64) { m.Tally.Spent[i] = time.Duration(x) })
+			numbers(&f, len(m.Tally.Spent), &spent, func(i int, x int64) { m.Tally.Spent[i] = time.Duration(x) })
 		case 4<<3 | sized, 4<<3 | varint:
-			f.flows(&m.Tally.Sent, &sent)
+			flows(&f, &m.Tally.Sent, &sent)
 		case 5<<3 | sized, 5<<3 | varint:
-			f.flows(&m.Tally.Received, &received)
+			flows(&f, &m.Tally.Received, &received)
 		case 6<<3 | sized, 6<<3 | varint:
-			f.numbers(len(m.Tally.Staleness), &staleness, func(i int, x int64) { m.Tally.Staleness[i] = x })
+			numbers(&f, len(m.Tally.Staleness), &staleness, func(i int, x int64) { m.Tally.Staleness[i] = x })
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // flows is Batch.flows's way back.
-func (f *fields) flows(t *tally.Traffic, n *int) {
-	f.numbers(2*len(t), n, func(i int, x int64) {
+func flows(f *fields.Fields, t *tally.Traffic, n *int) {
+	numbers(f, 2*len(t), n, func(i int, x int64) {
 		if i%2 == 0 {
 			t[i/2].Frames = x
 		} else {
@@ -81,10 +82,10 @@ func (f *fields) flows(t *tally.Traffic, n *int) {
 }
 
 // numbers sets the elements of a repeated integer field, of which n have been set and most there are.
-func (f *fields) numbers(most int, n *int, set func(i int, x int64)) {
-	f.varints(func(x uint64) {
+func numbers(f *fields.Fields, most int, n *int, set func(i int, x int64)) {
+	f.Varints(func(x uint64) {
 		if *n == most {
-			f.fail(errNumber)
+			f.Fail(errNumber)
 			return
 		}
 		set(*n, int64(x))

@@ -1,0 +1,80 @@
+package node
+
+import (
+	"net"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/tally"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// slowConn is a connection on which nothing comes, and whose first write takes so long that more is posted meanwhile.
+type slowConn struct {
+	meanwhile func()
+	stream    []byte
+	closed    chan struct{}
+}
+
+func (c *slowConn) WriteFrames(buffers [][]byte) error {
+	c.stream = append(c.stream, slices.Concat(buffers...)...)
+	if c.meanwhile != nil {
+		c.meanwhile()
+		c.meanwhile = nil
+	}
+	return nil
+}
+
+func (c *slowConn) ReadFrame() (wire.Header, []byte, error) {
+	<-c.closed
+	return wire.Header{}, nil, net.ErrClosed
+}
+
+func (c *slowConn) Close() error {
+	close(c.closed)
+	return nil
+}
+
+func (c *slowConn) Remote() string        { return "node 1" }
+func (c *slowConn) Peer() transport.Hello { return transport.Hello{Node: 1} }
+
+// TestTheControllersWordOvertakesALongMessage posts a push in parts and, while the first part is written, a word of the controller and
+// another of a lane: the controller's leaves before the next part, the lane's behind the last.
+func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
+	t.Parallel()
+	conn := &slowConn{closed: make(chan struct{})}
+	m := newMesh([]transport.Conn{conn})
+	m.shorten(100, 0)
+	b := newBus(0, m.post, m.ship)
+	to := laneAddress(1, 0)
+	posted := make(chan struct{})
+	conn.meanwhile = func() {
+		defer close(posted)
+		b.send(laneAddress(0, 0), clientAddress(1), &wire.Held{})
+		b.send(controllerAddress, to, &wire.Keep{Commit: 7})
+	}
+	b.send(clientAddress(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
+	m.start(b, hosts{b}, nil, func(bellows.NodeID, error) {})
+	<-posted
+	m.close()
+	var got []string
+	for stream := conn.stream; len(stream) > 0; {
+		h, err := wire.ParseHeader(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, h.String())
+		stream = stream[wire.HeaderSize+int(h.Length):]
+	}
+	part, last := "part of a push, 100 bytes from node 0 to lane 0 of node 1", "part of a push, 68 bytes from node 0 to lane 0 of node 1"
+	want := []string{part, "keep of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
+		"held of 16 bytes from lane 0 of node 0 to node 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("what left is\n%q, not\n%q", got, want)
+	}
+	if n := m.left[tally.Pushes].frames.Load(); n != 5 {
+		t.Errorf("%d frames of the push were counted", n)
+	}
+}

@@ -1,0 +1,157 @@
+// Package fields walks over the fields of protobuf messages, as those who decode control messages need them.
+//
+// Make a walk with Of, call Next until it is false, look at Key and then at Num, Data or a method that checks them, and
+// in the end at Err. The package knows no message.
+package fields
+
+import (
+	"errors"
+	"math"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// What can be wrong with a protobuf payload.
+var (
+	ErrProto  = errors.New("it is no valid protobuf")
+	ErrNumber = errors.New("a number is out of its range")
+	ErrMany   = errors.New("a list has more than 262144 elements")
+	ErrText   = errors.New("its text is not UTF-8")
+)
+
+// ListMax is the longest list of a control message. An element takes at most twelve times as many bytes in
+// memory as on the wire.
+const ListMax = 1 << 18
+
+// The wire types of protobuf, as the low bits of Fields.Key.
+const (
+	Varint  = uint64(protowire.VarintType)
+	Fixed64 = uint64(protowire.Fixed64Type)
+	Sized   = uint64(protowire.BytesType)
+)
+
+// Fields walks over the fields of a protobuf message. After the first thing that is wrong there are no
+// more fields and Err says why. A field of a known number with another wire type is passed over, as
+// generated code does.
+type Fields struct {
+	b    []byte
+	Key  uint64 // number<<3 | wire type
+	Num  uint64 // of a varint, fixed64 or fixed32
+	Data []byte // of a sized field
+	Err  error
+}
+
+// Of walks over the fields of b.
+func Of(b []byte) Fields { return Fields{b: b} }
+
+// Next moves to the next field.
+func (f *Fields) Next() bool {
+	if f.Err != nil || len(f.b) == 0 {
+		return false
+	}
+	number, kind, n := protowire.ConsumeTag(f.b)
+	if n < 0 {
+		f.Fail(ErrProto)
+		return false
+	}
+	f.b = f.b[n:]
+	f.Key = uint64(number)<<3 | uint64(kind)
+	switch kind {
+	case protowire.VarintType:
+		f.Num, n = protowire.ConsumeVarint(f.b)
+	case protowire.Fixed64Type:
+		f.Num, n = protowire.ConsumeFixed64(f.b)
+	case protowire.BytesType:
+		f.Data, n = protowire.ConsumeBytes(f.b)
+	default:
+		n = protowire.ConsumeFieldValue(number, kind, f.b)
+	}
+	if n < 0 {
+		f.Fail(ErrProto)
+		return false
+	}
+	f.b = f.b[n:]
+	return true
+}
+
+// Fail ends the walk, if it has not failed before; nil changes nothing.
+func (f *Fields) Fail(err error) {
+	if f.Err == nil && err != nil {
+		f.Err = err
+	}
+}
+
+// UpTo is the varint of the field, which may be as large as limit.
+func (f *Fields) UpTo(limit uint64) uint64 {
+	if f.Num > limit {
+		f.Fail(ErrNumber)
+		return 0
+	}
+	return f.Num
+}
+
+// Sint32 is the varint of a field of that type.
+func (f *Fields) Sint32() int32 {
+	return int32(protowire.DecodeZigZag(f.UpTo(math.MaxUint32)))
+}
+
+// Text is the content of a string field.
+func (f *Fields) Text() string {
+	if !utf8.Valid(f.Data) {
+		f.Fail(ErrText)
+		return ""
+	}
+	return string(f.Data)
+}
+
+// Doubles appends the content of a repeated double field, packed or not.
+func (f *Fields) Doubles(to []float64) []float64 {
+	if f.Key&7 == Fixed64 {
+		return append(to, math.Float64frombits(f.Num))
+	}
+	b := f.Data
+	for ; len(b) >= 8; b = b[8:] {
+		bits, _ := protowire.ConsumeFixed64(b)
+		to = append(to, math.Float64frombits(bits))
+	}
+	if len(b) > 0 {
+		f.Fail(ErrProto)
+	}
+	return to
+}
+
+// Varints calls yield with the content of a repeated integer field, packed or not.
+func (f *Fields) Varints(yield func(uint64)) {
+	if f.Key&7 == Varint {
+		yield(f.Num)
+		return
+	}
+	for b := f.Data; len(b) > 0; {
+		x, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			f.Fail(ErrProto)
+			return
+		}
+		yield(x)
+		b = b[n:]
+	}
+}
+
+// Count is how many fields of a key a message has, for taking memory once; at most as many as a list may have.
+func Count(b []byte, key uint64) (n int) {
+	f := Of(b)
+	for f.Next() {
+		if f.Key == key {
+			n++
+		}
+	}
+	return min(n, ListMax)
+}
+
+// Room refuses a list that is full.
+func (f *Fields) Room(n int) {
+	if n >= ListMax {
+		f.Fail(ErrMany)
+	}
+}
