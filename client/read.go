@@ -459,7 +459,7 @@ func (c *Client) pin(t *Task, n int, b *block) {
 		}
 	}
 	stale := max(0, int(t.Unit.Clock-1-b.complete))
-	c.counts.Staleness[min(stale, wire.StalenessBins-1)]++
+	c.counts.Staleness[min(stale, len(c.counts.Staleness)-1)]++
 }
 
 // overlaid reports whether the task has deltas of its own to lay over a partition's rows.

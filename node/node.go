@@ -45,8 +45,9 @@ type Options struct {
 	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
 	LeaseMillis int64
 
-	alone                 bool // of Serve: nobody else has this process
-	partMost, messageMost int  // of tests: bytes of a part of a message, and of a message; 0: as wire has it
+	alone bool // of Serve: nobody else has this process
+
+	partMost, messageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
 
 // Death is the end of a process that a node ran in.

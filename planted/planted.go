@@ -71,6 +71,7 @@ const (
 	SilentAfterEnd // client: no sign of life is given while the job ends
 	reservedSaved
 	untouchedZero
+	partsForgotten
 	Bugs // the number of bugs, None included
 )
 
@@ -137,6 +138,7 @@ var names = [Bugs]string{
 	"silent-after-end",
 	"reserved-saved",
 	"untouched-zero",
+	"parts-forgotten",
 }
 
 // Relay has the bugs of subscriptions.
@@ -148,6 +150,11 @@ var Relay = struct {
 	DueForgotten     Bug // server: what is to be sent is forgotten when keys are added to a subscription
 	GaveUpAsking     Bug // client: a subscription is given up while a question adds to it
 }{relayForgotten, relayWithoutRows, subscribedToLess, unionForgotten, dueForgotten, gaveUpAsking}
+
+// Wire has the bugs of package wire.
+var Wire = struct {
+	PartsForgotten Bug // a word of the controller between the parts of a message ends what has come of that
+}{partsForgotten}
 
 // Store has the bugs of package store.
 var Store = struct {

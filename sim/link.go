@@ -33,15 +33,18 @@ type link struct {
 
 	// On a network of streams.
 	pipe    []frame
-	doomed  bool // what is sent is lost: something before it was
-	garble  bool // the next frame is damaged on its way
-	refused bool // this end has ended it for what came: it says no more
+	doomed  bool        // what is sent is lost: something before it was
+	garble  bool        // the next frame is damaged on its way
+	refused bool        // this end has ended it for what came: it says no more
+	joiner  wire.Joiner // of what comes to this end
 }
 
 // frame is something under way on a stream.
 type frame struct {
 	envelope wire.Envelope
-	fin      bool // the other end has closed
+	bytes    []byte // of the frame, where messages pass through the codec
+	more     bool   // parts of the message follow
+	fin      bool   // the other end has closed
 	damaged  bool
 }
 
@@ -86,6 +89,8 @@ func (w *world) connect() {
 func (l *link) send(e wire.Envelope) {
 	switch {
 	case l.dead:
+	case l.w.Streams && l.w.Codec:
+		l.encode(e)
 	case l.w.Streams:
 		l.write(frame{envelope: e})
 	default:
@@ -177,12 +182,21 @@ func (l *link) receive(p session.Packet) {
 	}
 	l.arrived = l.end.Receive(p, l.arrived[:0])
 	for _, e := range l.arrived {
-		l.deliver(e)
+		if l.w.Codec {
+			l.deliver(e, l.w.recode(e))
+		} else {
+			l.deliver(e, copied(e))
+		}
 	}
 }
 
-// deliver gives a message that has arrived at this end to its actor, as a copy.
-func (l *link) deliver(e wire.Envelope) {
+func copied(e wire.Envelope) wire.Envelope {
+	e.Message = parcel.Clone(e.Message)
+	return e
+}
+
+// deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent.
+func (l *link) deliver(e, received wire.Envelope) {
 	w := l.w
 	if l.to.id == 0 {
 		l.from.heard++
@@ -191,13 +205,8 @@ func (l *link) deliver(e wire.Envelope) {
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)
 	}
-	if w.Codec {
-		e = w.recode(e)
-	} else {
-		e.Message = parcel.Clone(e.Message)
-	}
-	if a := w.actors[e.To]; a != nil && e.Message != nil {
-		a.put(letter{envelope: e, digest: sum})
+	if a := w.actors[e.To]; a != nil && received.Message != nil {
+		a.put(letter{envelope: received, digest: sum})
 	}
 }
 
@@ -229,6 +238,30 @@ func (l *link) write(f frame) {
 	})
 }
 
+// encode puts a message into a stream as frames, several where it is long.
+func (l *link) encode(e wire.Envelope) {
+	frames := encode(e)
+	for i, b := range frames {
+		l.write(frame{envelope: e, bytes: b, more: i < len(frames)-1})
+	}
+}
+
+// take decodes a frame that has arrived at this end, and delivers the message that ends with it.
+func (l *link) take(f frame) {
+	switch {
+	case f.bytes == nil:
+		l.deliver(f.envelope, copied(f.envelope))
+	case f.more:
+		if e := l.w.decodeSound(&l.joiner, f.bytes, f.envelope); e.Message != nil {
+			l.w.violated("a %T was taken before all its parts had come", e.Message)
+		}
+	default:
+		e := l.w.decodeSound(&l.joiner, f.bytes, f.envelope)
+		l.w.sameAsSent(f.envelope, e)
+		l.deliver(f.envelope, e)
+	}
+}
+
 // overtake lets what the controller says or hears pass some of what others say and is not there yet: a node's shell sends it
 // first (docs/5-wire.md).
 func (l *link) overtake() {
@@ -243,6 +276,9 @@ func (l *link) overtake() {
 	at := before + l.w.Rng.IntN(last-before+1)
 	if at < last {
 		l.w.happened[overtaken] = true
+	}
+	if at > 0 && l.pipe[at-1].more {
+		l.w.happened[partsOvertaken] = true
 	}
 	f := l.pipe[last]
 	copy(l.pipe[at+1:], l.pipe[at:last])
@@ -274,7 +310,7 @@ func (l *link) arrive() {
 		l.back.refused = true
 		l.back.breaks("a frame was refused")
 	default:
-		l.back.deliver(f.envelope)
+		l.back.take(f)
 	}
 }
 

@@ -86,6 +86,7 @@ const (
 	flushNamed                      // a client named a lane that does not hold its part
 	gaveUp                          // a node gave up on node 0
 	overtaken                       // what the controller says or hears overtook the rest
+	partsOvertaken                  // and came between the parts of a message
 	keysSubscribed                  // a client subscribed to keys
 	keysRelayed                     // and was sent some that had changed
 	keysGivenUp                     // and wanted no more of them
@@ -96,7 +97,7 @@ const (
 var occasionNames = [events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
-	"death told", "node named", "flush named", "node 0 given up", "controller first",
+	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }

@@ -63,7 +63,7 @@ func golden() map[string]Message {
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
 		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
 		"report": &Report{41, 42000, reported()},
-		"closed": &Closed{Counts{36, 37, 38, [StalenessBins]int64{0: 39, 15: 400}}},
+		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}}},
 	}
 }
 

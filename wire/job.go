@@ -139,7 +139,7 @@ func (m *Closed) decode(payload []byte) error {
 			c.Dropped = int64(f.Num)
 		case 4<<3 | sized, 4<<3 | varint:
 			f.Varints(func(x uint64) {
-				if bins == StalenessBins {
+				if bins == len(c.Staleness) {
 					f.Fail(errNumber)
 					return
 				}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bellows/planted"
 	"bellows/wire/internal/memory"
 )
 
@@ -27,6 +28,9 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 	}
 	err := j.follows(h)
 	if err == nil && h.Part == partWhole {
+		if planted.On(planted.Wire.PartsForgotten) {
+			j.parts.Drop()
+		}
 		return Decode(h, payload)
 	}
 	if err == nil {

@@ -309,14 +309,11 @@ type Closed struct{ Counts Counts }
 
 // Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
 type Counts struct {
-	Sent      int64 // by a client, once per row and flush
-	Applied   int64 // by a lane, when they became part of the state
-	Dropped   int64 // by a lane, held but never recorded
-	Staleness [StalenessBins]int64
+	Sent      int64                      // by a client, once per row and flush
+	Applied   int64                      // by a lane, when they became part of the state
+	Dropped   int64                      // by a lane, held but never recorded
+	Staleness [tally.StalenessBins]int64 // reads, by the clocks that they were behind
 }
-
-// StalenessBins is the number of bins of the measured staleness: 0 .. StalenessBins-2 clocks, and more.
-const StalenessBins = tally.StalenessBins
 
 // Add adds other counts to these.
 func (c *Counts) Add(o *Counts) {

@@ -155,7 +155,7 @@ func TestProtoForms(t *testing.T) {
 		want    Message
 	}{
 		{[]byte{0x18, 2, 0x18, 3, 0x1a, 2, 4, 5}, &End{Gone: []bellows.NodeID{2, 3, 4, 5}}},
-		{[]byte{0x20, 7, 0x22, 1, 8}, &Closed{Counts{Staleness: [StalenessBins]int64{7, 8}}}},
+		{[]byte{0x20, 7, 0x22, 1, 8}, &Closed{Counts{Staleness: [tally.StalenessBins]int64{7, 8}}}},
 		{append([]byte{0x12, byte(len(task))}, task...), func() Message {
 			d := &Dispatch{}
 			d.Append(bellows.Unit{Split: 5, Items: bellows.Range{End: 9}}, []float64{1, 1})

@@ -26,8 +26,10 @@ type piece struct {
 	head   bool // a header, with which a further part of a message begins
 }
 
-// Len is how many pieces there are, and Bytes how long they are together.
-func (p *Pieces) Len() int   { return len(p.list) }
+// Len is how many pieces there are.
+func (p *Pieces) Len() int { return len(p.list) }
+
+// Bytes is how long they are together.
 func (p *Pieces) Bytes() int { return p.bytes }
 
 // Add borrows bytes, to be written behind text[:at].
