@@ -37,6 +37,7 @@ type talk struct {
 	lanes      []*server.Lane
 	clients    []*client.Client
 	guards     []*guard.Guard
+	joiners    [2]wire.Joiner // by receiving node
 	controller *coord.Controller
 	coordFX    coord.Effects
 	clientFX   []client.Effects
@@ -44,6 +45,7 @@ type talk struct {
 	outcome    *coord.Outcome
 	refusals   int
 	frames     int
+	cut        int // messages in several frames
 	edits      []edit
 	at         map[*client.Task]int // the next step of each task that runs
 }
@@ -125,22 +127,34 @@ func (k *talk) run() {
 	}
 }
 
-// travel takes a message to its receiver, between nodes as a frame.
+// partMost is the longest part of a message of a talk, many of which are longer.
+const partMost = 90
+
+// travel takes a message to its receiver, between nodes as frames.
 func (k *talk) travel(e wire.Envelope) {
 	if e.From.Node == e.To.Node {
 		k.deliver(e)
 		return
 	}
 	var b wire.Batch
+	b.Shorten(partMost, 0)
 	if err := b.Add(e); err != nil {
 		panic(err)
 	}
-	frame := slices.Concat(b.Buffers()...)
-	b.Reset()
-	for _, f := range k.change(frame) {
-		k.arrive(e.From.Node, e.To.Node, f)
+	var frames [][]byte
+	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
+		frames = append(frames, slices.Concat(turn...))
 	}
-	k.frames++
+	b.Reset()
+	if len(frames) > 1 {
+		k.cut++
+	}
+	for _, frame := range frames {
+		for _, f := range k.change(frame) {
+			k.arrive(e.From.Node, e.To.Node, f)
+		}
+		k.frames++
+	}
 }
 
 // change is the frames that come instead of one.
@@ -181,7 +195,10 @@ func (k *talk) arrive(from, at bellows.NodeID, frame []byte) {
 	if err == nil {
 		payload := h.Payload()
 		copy(payload, frame[wire.HeaderSize:])
-		e, err = wire.Decode(h, payload)
+		e, err = k.joiners[at].Decode(h, payload)
+	}
+	if err == nil && e.Message == nil {
+		return // more must come
 	}
 	if err == nil {
 		err = k.guards[at].Message(h, e)
@@ -288,8 +305,8 @@ func TestATalkEndsInPeace(t *testing.T) {
 	t.Parallel()
 	k := newTalk(t, nil)
 	k.run()
-	if k.outcome == nil || k.outcome.Reason != "" || k.refusals > 0 || k.frames < 100 {
-		t.Fatalf("outcome %+v, %d refusals, %d frames", k.outcome, k.refusals, k.frames)
+	if k.outcome == nil || k.outcome.Reason != "" || k.refusals > 0 || k.frames < 100 || k.cut < 20 {
+		t.Fatalf("outcome %+v, %d refusals, %d frames, %d messages in parts", k.outcome, k.refusals, k.frames, k.cut)
 	}
 	c := k.outcome.Counts
 	if c.Sent != c.Applied || c.Dropped != 0 {

@@ -94,6 +94,42 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 	}
 }
 
+// TestPartsThatCannotComeEndTheJobByName has node 2 send the last part of a push without the others, and parts of two messages.
+func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
+	t.Parallel()
+	two, lane := wire.Address{Node: 2}, wire.Address{Node: 1, Role: wire.Lane}
+	var b wire.Batch
+	b.Shorten(100, 0)
+	if err := b.Add(wire.Envelope{From: two, To: lane, Message: &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 60)}}}}); err != nil {
+		t.Fatal(err)
+	}
+	var parts [][]byte
+	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
+		parts = append(parts, slices.Concat(turn...))
+	}
+	for name, c := range map[string]struct {
+		more []byte
+		want string
+	}{
+		"a last without a first": {parts[len(parts)-1], "the parts before it have not come"},
+		"a message between":      {slices.Concat(parts[0], frame(t, two, lane, &wire.Pull{Request: 1})), "it comes between the parts of a push from node 2 to lane 0 of node 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, others, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job { return job(1<<20, drift) },
+				wrap: func(from, to bellows.NodeID, conn transport.Conn) transport.Conn {
+					if from == 2 && to == 1 {
+						return &addConn{Conn: conn, more: c.more}
+					}
+					return conn
+				}}.run(context.Background(), t)
+			if err == nil || bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 2") || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want %q; others %v", err, c.want, others)
+			}
+		})
+	}
+}
+
 // TestWhatCannotTravelEndsTheJobByName has a lane answer with more rows than one message may have.
 func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
 	t.Parallel()

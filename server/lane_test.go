@@ -260,6 +260,17 @@ func TestTheCapTakesTheLowestFlush(t *testing.T) {
 	s.check()
 }
 
+func TestAFlushAboveTheCapIsTakenInItsTurn(t *testing.T) {
+	s := newScript(t, 4)
+	s.note("4 bytes may be held, and each flush has more: one is taken alone, the next waits for its record, and is taken then")
+	s.push(1, 1, 0, ref(1, 0), 1)
+	s.push(2, 1, 0, ref(1, 0), 1)
+	s.record(1, 1, 1, 0)
+	s.push(2, 1, 0, ref(1, 0), 1)
+	s.record(2, 2, 1, 0)
+	s.check()
+}
+
 func TestOtherGenerationsAreRefused(t *testing.T) {
 	s := newScript(t, 0)
 	old := ref(1, 0)

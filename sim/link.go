@@ -185,14 +185,9 @@ func (l *link) receive(p session.Packet) {
 		if l.w.Codec {
 			l.deliver(e, l.w.recode(e))
 		} else {
-			l.deliver(e, copied(e))
+			l.deliver(e, parcel.Copy(e))
 		}
 	}
-}
-
-func copied(e wire.Envelope) wire.Envelope {
-	e.Message = parcel.Clone(e.Message)
-	return e
 }
 
 // deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent.
@@ -240,7 +235,7 @@ func (l *link) write(f frame) {
 
 // encode puts a message into a stream as frames, several where it is long.
 func (l *link) encode(e wire.Envelope) {
-	frames := encode(e)
+	frames := parcel.Encode(e)
 	for i, b := range frames {
 		l.write(frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}
@@ -250,7 +245,7 @@ func (l *link) encode(e wire.Envelope) {
 func (l *link) take(f frame) {
 	switch {
 	case f.bytes == nil:
-		l.deliver(f.envelope, copied(f.envelope))
+		l.deliver(f.envelope, parcel.Copy(f.envelope))
 	case f.more:
 		if e := l.w.decodeSound(&l.joiner, f.bytes, f.envelope); e.Message != nil {
 			l.w.violated("a %T was taken before all its parts had come", e.Message)

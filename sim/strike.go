@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -67,10 +65,10 @@ func (w *world) garble(n *node) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := encode(e)[0]
+	b := parcel.Encode(e)[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
-	if got, err := decode(new(wire.Joiner), b); err == nil {
+	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
 		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, parcel.Describe(got.Message))
 	}
 }
@@ -229,32 +227,10 @@ func (w *world) answerForged(e wire.Envelope) {
 	}
 }
 
-// encode is a message as frames: as several where it is longer than a part may be, whose length its content decides.
-func encode(e wire.Envelope) (frames [][]byte) {
-	var b wire.Batch // not reset: the message stays its sender's
-	b.Shorten(20+int(parcel.Digest(e.Message)%100), 0)
-	if err := b.Add(e); err != nil {
-		panic(err)
-	}
-	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
-		frames = append(frames, slices.Concat(turn...))
-	}
-	return frames
-}
-
-// decode is what a receiver makes of the next frame of a connection: no message while others must follow.
-func decode(j *wire.Joiner, frame []byte) (wire.Envelope, error) {
-	h, err := wire.ParseHeader(frame)
-	if err != nil {
-		return wire.Envelope{}, err
-	}
-	return j.Decode(h, append(h.Payload()[:0], frame[wire.HeaderSize:]...))
-}
-
 // recode is a message as the codec brings it to another node.
 func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 	var j wire.Joiner
-	for _, frame := range encode(e) {
+	for _, frame := range parcel.Encode(e) {
 		got = w.decodeSound(&j, frame, e)
 	}
 	w.sameAsSent(e, got)
@@ -263,7 +239,7 @@ func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 
 // decodeSound decodes a frame of a message that was sent.
 func (w *world) decodeSound(j *wire.Joiner, frame []byte, e wire.Envelope) wire.Envelope {
-	got, err := decode(j, frame)
+	got, err := parcel.Decode(j, frame)
 	if err != nil {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	}

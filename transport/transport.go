@@ -10,7 +10,7 @@
 //  3. Dial from the other side. A pair of nodes may hold several connections, which their Hello numbers.
 //  4. For each Conn run one goroutine that reads frames and one that writes them. Nothing else limits how long a read may
 //     take but Config.ReadSilence, so send something within it: the node layer sends beats.
-//  5. Hand each payload to wire.Decode, which owns it from then on.
+//  5. Hand each header and payload to the connection's wire.Joiner, which owns them from then on.
 //  6. After any error Close the Conn: its stream may be torn in the middle of a frame, and every later call fails alike.
 //     To end in peace, agree on it in a message first: Close drops what the peer has not read yet.
 //
@@ -64,7 +64,7 @@ type Conn interface {
 	WriteFrames(buffers [][]byte) error
 
 	// ReadFrame returns the next frame's header and payload. The header has been checked before memory was taken for
-	// the payload; the payload has not, and is wire.Decode's to check. It is the caller's from then on. One goroutine at
+	// the payload; the payload has not, and is wire.Joiner's to check. It is the caller's from then on. One goroutine at
 	// a time may read.
 	ReadFrame() (wire.Header, []byte, error)
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/tally"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"

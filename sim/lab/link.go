@@ -11,33 +11,52 @@ type mail struct {
 	bytes    int // of the frame, or of the deltas in the message
 }
 
-// frame is a message between nodes, encoded.
+// frame is a message between nodes, encoded. One in parts travels with all of them, one behind the other.
 type frame struct {
 	header  wire.Header
 	payload []byte
+	before  *frame // the part before it; nil: none
 	from    *node
 	to      *node
 }
 
-func (f *frame) len() int { return wire.HeaderSize + len(f.payload) }
+func (f *frame) len() int {
+	n := wire.HeaderSize + len(f.payload)
+	if f.before != nil {
+		n += f.before.len()
+	}
+	return n
+}
 
 // pack encodes a message, which is then the frame's.
-func (w *world) pack(from *node, e wire.Envelope) (*frame, error) {
+func (w *world) pack(from *node, e wire.Envelope) (last *frame, err error) {
 	if err := w.batch.Add(e); err != nil {
 		return nil, err
 	}
 	defer w.batch.Reset()
-	buffers := w.batch.Buffers()
-	h, err := wire.ParseHeader(buffers[0])
-	if err != nil {
-		return nil, err
+	for buffers := w.batch.Next(); len(buffers) > 0; buffers = w.batch.Next() {
+		h, err := wire.ParseHeader(buffers[0])
+		if err != nil {
+			return nil, err
+		}
+		f := &frame{header: h, payload: h.Payload()[:0], before: last, from: from, to: w.nodes[e.To.Node]}
+		f.payload = append(f.payload, buffers[0][wire.HeaderSize:]...)
+		for _, b := range buffers[1:] {
+			f.payload = append(f.payload, b...)
+		}
+		last = f
 	}
-	f := &frame{header: h, payload: h.Payload()[:0], from: from, to: w.nodes[e.To.Node]}
-	f.payload = append(f.payload, buffers[0][wire.HeaderSize:]...)
-	for _, b := range buffers[1:] {
-		f.payload = append(f.payload, b...)
+	return last, nil
+}
+
+// unpack makes the message of a frame, or of all parts that end with it.
+func (f *frame) unpack(j *wire.Joiner) (wire.Envelope, error) {
+	if f.before != nil {
+		if e, err := f.before.unpack(j); err != nil {
+			return e, err
+		}
 	}
-	return f, nil
+	return j.Decode(f.header, f.payload)
 }
 
 // transmit sends a frame off.

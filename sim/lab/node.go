@@ -244,7 +244,7 @@ func (n *node) open(m *mail) {
 	if f := m.frame; f != nil {
 		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header.Checksum)<<32|uint64(f.header.Kind))
 		var err error
-		if e, err = wire.Decode(f.header, f.payload); err != nil {
+		if e, err = f.unpack(&n.w.joiner); err != nil {
 			n.w.fail(err)
 			return
 		}

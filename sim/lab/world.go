@@ -26,6 +26,7 @@ type world struct {
 	lanes    map[wire.Address]*server.Lane // for look-ups only
 	hands    []*hand                       // per split
 	batch    wire.Batch                    // to encode with
+	joiner   wire.Joiner                   // and to decode
 	over     []*job                        // scratch
 
 	goroutines sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,66 @@ func (s suite) concurrent(t *testing.T) {
 		i := int(c.Peer().Node)*numbers + int(c.Peer().Number)
 		expect(t, c, frame(t, uint64(i), i))
 		c.Close()
+	}
+}
+
+// parts sends a long message in parts, once in one write and once part by part with a short one between each two.
+func (s suite) parts(t *testing.T) {
+	a, b := s.pair(t, as(1, 0), as(2, 0))
+	const values = 300_000
+	e := wire.Envelope{From: wire.Address{Node: 1, Role: wire.Lane, Index: 3}, To: wire.Address{Node: 2}}
+	sent := &wire.Granted{Request: 7, Values: make([]float32, values)}
+	for i := range sent.Values {
+		sent.Values[i] = float32(i)
+	}
+	e.Message = sent
+	beat := encodeFrom(t, wire.Address{Role: wire.Controller}, &wire.Beat{})
+	between := 0
+	together(
+		func() {
+			for _, turns := range []bool{false, true} {
+				var batch wire.Batch
+				batch.Shorten(100_000, 0)
+				if err := batch.Add(e); err != nil {
+					t.Error(err)
+				}
+				if !turns {
+					write(t, a, batch.Buffers()...)
+					continue
+				}
+				for list := batch.Next(); len(list) > 0; list = batch.Next() {
+					write(t, a, list...)
+					write(t, a, beat)
+				}
+			}
+		},
+		func() {
+			var j wire.Joiner
+			for whole := 0; whole < 2; {
+				h, payload, err := b.ReadFrame()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := j.Decode(h, payload)
+				switch m := got.Message.(type) {
+				case *wire.Granted:
+					whole++
+					if !slices.Equal(m.Values, sent.Values) {
+						t.Errorf("%d values of %d are not those that were sent", len(m.Values), values)
+					}
+				case *wire.Beat:
+					between++
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		},
+	)
+	if between != 12 {
+		t.Errorf("%d beats came before the end of the message, not 12", between)
 	}
 }
 

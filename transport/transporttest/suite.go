@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open, address func(t *testing.T) string) {
 		{"small writes do not wait for the reader", suite.buffered},
 		{"both directions at once", suite.duplex},
 		{"concurrent connections", suite.concurrent},
+		{"messages in parts", suite.parts},
 		{"half a frame", suite.half},
 		{"garbage", suite.garbage},
 		{"a length over the limit", suite.oversized},
@@ -127,8 +128,13 @@ func frame(t *testing.T, request uint64, n int) []byte {
 // encode is the frame of a message from lane 3 of node 1 to the client of node 2.
 func encode(t *testing.T, m wire.Message) []byte {
 	t.Helper()
+	return encodeFrom(t, wire.Address{Node: 1, Role: wire.Lane, Index: 3}, m)
+}
+
+func encodeFrom(t *testing.T, from wire.Address, m wire.Message) []byte {
+	t.Helper()
 	var b wire.Batch
-	e := wire.Envelope{From: wire.Address{Node: 1, Role: wire.Lane, Index: 3}, To: wire.Address{Node: 2}, Message: m}
+	e := wire.Envelope{From: from, To: wire.Address{Node: 2}, Message: m}
 	if err := b.Add(e); err != nil {
 		t.Fatal(err)
 	}
