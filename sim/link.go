@@ -241,18 +241,11 @@ func (l *link) encode(e wire.Envelope) {
 	}
 }
 
-// take decodes a frame that has arrived at this end, and delivers the message that ends with it.
+// take delivers the message of a frame that has arrived at this end, if it ends with it.
 func (l *link) take(f frame) {
-	switch {
-	case f.bytes == nil:
+	if f.bytes == nil {
 		l.deliver(f.envelope, parcel.Copy(f.envelope))
-	case f.more:
-		if e := l.w.decodeSound(&l.joiner, f.bytes, f.envelope); e.Message != nil {
-			l.w.violated("a %T was taken before all its parts had come", e.Message)
-		}
-	default:
-		e := l.w.decodeSound(&l.joiner, f.bytes, f.envelope)
-		l.w.sameAsSent(f.envelope, e)
+	} else if e := l.w.receive(&l.joiner, f); !f.more {
 		l.deliver(f.envelope, e)
 	}
 }

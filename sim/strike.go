@@ -230,25 +230,24 @@ func (w *world) answerForged(e wire.Envelope) {
 // recode is a message as the codec brings it to another node.
 func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 	var j wire.Joiner
-	for _, frame := range parcel.Encode(e) {
-		got = w.decodeSound(&j, frame, e)
+	frames := parcel.Encode(e)
+	for i, b := range frames {
+		got = w.receive(&j, frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}
-	w.sameAsSent(e, got)
 	return got
 }
 
-// decodeSound decodes a frame of a message that was sent.
-func (w *world) decodeSound(j *wire.Joiner, frame []byte, e wire.Envelope) wire.Envelope {
-	got, err := parcel.Decode(j, frame)
-	if err != nil {
+// receive decodes a frame: it must be the last of a message, which is as it was sent, or no message yet.
+func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
+	e := f.envelope
+	got, err := parcel.Decode(j, f.bytes)
+	switch {
+	case err != nil:
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
-	}
-	return got
-}
-
-// sameAsSent wants a message as it was sent.
-func (w *world) sameAsSent(e, got wire.Envelope) {
-	if got.From != e.From || got.To != e.To || got.Message == nil || parcel.Digest(got.Message) != parcel.Digest(e.Message) {
+	case f.more != (got.Message == nil):
+		w.violated("a %T ends before its last part, or not with it", e.Message)
+	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != parcel.Digest(e.Message)):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
+	return got
 }
