@@ -63,6 +63,16 @@ func TestPage(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the page lists\n%s\nthe code has\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	var cut []string
+	for k, kind := range kinds {
+		if inParts(uint8(k)) {
+			cut = append(cut, kind.name)
+		}
+	}
+	list := strings.Join(cut[:len(cut)-1], ", ") + " and " + cut[len(cut)-1]
+	if !strings.Contains(strings.ToLower(page), fmt.Sprintf("%s may be longer than what a frame may hold, which for these four is %d bytes", list, partMax)) {
+		t.Errorf("the page does not say that %s have frames of %d bytes", list, partMax)
+	}
 	_, shown, _ := strings.Cut(page, "```\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	b, err := hex.DecodeString(strings.Join(strings.Fields(shown), ""))
