@@ -27,8 +27,8 @@ type Job struct {
 	// is a clock that visits nothing, such as one that scores held-out rows.
 	Items  func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 	Driver Driver
-	// Prepare makes ready what the executors of these splits will need: once on each node that runs tasks, before
-	// NewExecutor, with the splits that are active there. What other splits need is not touched there. nil: nothing is to be done.
+	// Prepare makes ready what the executors of these splits will need: on each node that runs tasks, before NewExecutor, with the
+	// splits that are active there. Where several nodes share a job, in the laboratory, one is told after the other. nil: nothing is to be done.
 	Prepare func(active []bellows.SplitID) error
 	// NewExecutor makes the executor of a split on the node where the split is active.
 	NewExecutor func(split bellows.SplitID) (Executor, error)

@@ -24,7 +24,9 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 	if int64(len(p.rows))*int64(p.features)*4 > keptBytes {
 		return
 	}
-	p.denseUnits = make([]denseUnit, p.splits*p.clocks)
+	if p.denseUnits == nil {
+		p.denseUnits = make([]denseUnit, p.splits*p.clocks)
+	}
 	forEach(len(splits)*p.clocks, func(i int) {
 		split, at := int(splits[i/p.clocks]), i%p.clocks
 		p.fill(&p.denseUnits[split*p.clocks+at], p.src, p.unitRows(split, at), p.class)

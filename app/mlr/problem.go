@@ -196,12 +196,14 @@ func (p *problem) build() {
 	}
 }
 
-// prepare lays out what the executors of some splits visit.
+// prepare lays out what the executors of some splits visit, beside that of others.
 func (p *problem) prepare(active []bellows.SplitID) {
 	if p.dense {
 		p.keepDense(active)
 	}
-	p.scored = make([][2]scoreUnit, p.splits)
+	if p.scored == nil {
+		p.scored = make([][2]scoreUnit, p.splits)
+	}
 	forEach(len(active), func(i int) {
 		s := int(active[i])
 		part := func(rows []int32) []int32 {
