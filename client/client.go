@@ -181,7 +181,6 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.takeRows(m, e.From, fx)
 	case *wire.Granted:
 		c.takeGranted(m, e.From, fx)
-		wire.Free(m)
 	case *wire.Held:
 		c.takeHeld(m.Flush, e.From, fx)
 		wire.Free(m)

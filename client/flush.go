@@ -209,7 +209,7 @@ func (c *Client) flush(g *gather, fx *Effects) {
 	}
 	for _, l := range g.leases {
 		p := c.pushTo(f, l.number)
-		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.values})
+		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
 		p.rows += int64(c.parts[l.number].rows)
 	}
 	c.sendFlush(f, fx)
@@ -400,6 +400,10 @@ func (c *Client) close(f *flush) {
 	if f.sum != nil {
 		f.sum.drop(c)
 	}
+	for _, l := range g.leases {
+		wire.Free(l.grant)
+	}
+	clear(g.leases)
 	c.spare.gathers.put(g)
 	for i, o := range c.flushes {
 		if o == f {

@@ -44,7 +44,7 @@ type pin struct {
 // held is a lease that the task has.
 type held struct {
 	number int
-	values []float32
+	grant  *wire.Granted // freed when nobody looks at its values any more
 }
 
 func newTask(c *Client) *Task {
@@ -160,7 +160,7 @@ func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
 	for _, list := range [][]held{t.leases, t.shared} {
 		for _, l := range list {
 			if l.number == n {
-				return l.values
+				return l.grant.Values
 			}
 		}
 	}
@@ -204,10 +204,11 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
 	if f == nil || !f.lease || f.mode != m.Mode {
 		c.breach(lane, fx, "a lease on %v that was not asked for", m.Ref)
+		wire.Free(m)
 		return
 	}
 	t := f.waiters[0]
-	h := held{f.number, m.Values}
+	h := held{f.number, m}
 	if m.Mode == wire.Exclusive {
 		t.leases = append(t.leases, h)
 	} else {
@@ -254,6 +255,7 @@ func (c *Client) unpin(t *Task, fx *Effects) {
 		r := wire.New[wire.Release]()
 		r.Ref = c.parts[l.number].ref
 		fx.Send(c.cfg.Self, c.lanes[c.parts[l.number].lane], r)
+		wire.Free(l.grant)
 	}
 	t.shared = t.shared[:0]
 	t.arena = t.arena[:0]

@@ -237,9 +237,11 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	p.remote = r.from.Node != l.cfg.Self.Node
 	p.holder = r.from
 	g := wire.New[wire.Granted]()
-	g.Request, g.Ref, g.Mode, g.Values = r.acquire.Request, p.ref, r.acquire.Mode, p.store.Values()
+	g.Request, g.Ref, g.Mode = r.acquire.Request, p.ref, r.acquire.Mode
 	if p.remote {
-		g.Values = p.store.Read(nil, nil)
+		g.Copy(p.store.Values())
+	} else {
+		g.Values = p.store.Values()
 	}
 	out.Send(l.cfg.Self, r.from, g)
 	wire.Free(r.acquire)

@@ -72,6 +72,8 @@ func decode(kind uint8, payload []byte) (Message, error) {
 		m, owned = New[Push](), true
 	case kind == kindPull:
 		m, owned = New[Pull](), true
+	case kind == kindGranted:
+		m, owned = New[Granted](), true
 	case kind < firstControl:
 		m = newData(kind)
 	default:
@@ -89,20 +91,13 @@ func decode(kind uint8, payload []byte) (Message, error) {
 
 // lends reports whether a message lets others look into its payload for as long as they like.
 func lends(m Message) bool {
-	switch m := m.(type) {
-	case *Granted:
-		return len(m.Values) > 0
-	case *Slab:
-		return len(m.Values) > 0 || len(m.Keys) > 0
-	}
-	return false
+	s, slab := m.(*Slab)
+	return slab && (len(s.Values) > 0 || len(s.Keys) > 0)
 }
 
 // newData is a new data message that does not own its payload.
 func newData(kind uint8) decoder {
 	switch kind {
-	case kindGranted:
-		return New[Granted]()
 	case kindSlab:
 		return new(Slab)
 	case kindAcquire:

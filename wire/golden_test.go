@@ -38,7 +38,7 @@ func golden() map[string]Message {
 		"rows.keys": &Rows{Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{}},
 			{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
 		"acquire": &Acquire{27, pair, Exclusive, need},
-		"granted": &Granted{27, pair.Ref, Exclusive, values},
+		"granted": &Granted{Request: 27, Ref: pair.Ref, Mode: Exclusive, Values: values},
 		"release": &Release{pair.Ref}, "unsubscribe": &Unsubscribe{pair.Ref},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},

@@ -25,7 +25,7 @@ func (b *Batch) granted(m *Granted) {
 
 func (m *Granted) decode(payload []byte) error {
 	r := reader{b: payload}
-	*m = Granted{Request: r.u64(), Ref: r.ref(), Mode: r.mode()}
+	*m = Granted{Request: r.u64(), Ref: r.ref(), Mode: r.mode(), payload: payload}
 	m.Values = words[float32](&r, r.u32())
 	return r.end()
 }

@@ -43,7 +43,7 @@ const (
 // Limits of payloads in bytes.
 const (
 	messageMax = 1 << 30     // of the kinds that may travel in parts,
-	partMax    = 16<<20 - 64 // of each of which no frame has more: the pools round 16 MiB up to twice that
+	partMax    = 16<<20 - 64 // of each of which no frame has more: with a stamp, 16 MiB of pooled memory
 	slabMax    = 64 << 20
 	controlMax = 16 << 20
 	textMax    = 64 << 10 // messages with a reason

@@ -87,7 +87,7 @@ func TestMemoryOfParts(t *testing.T) {
 		end, err := frames[last].take(&j)
 		runtime.ReadMemStats(&now)
 		come += len(frames[last].payload)
-		if taken := now.TotalAlloc - before.TotalAlloc; err != nil || taken > uint64(come+come/16+2*c.part+256<<10) {
+		if taken := now.TotalAlloc - before.TotalAlloc; err != nil || taken > uint64(come+come/4+2*c.part+256<<10) {
 			t.Fatalf("the message of %d bytes in parts of %d took %d bytes: %v", come, c.part, taken, err)
 		}
 		if m := end.Message.(*Granted); cap(m.Values) != len(m.Values) {

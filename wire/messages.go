@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/tally"
+	"bellows/wire/internal/memory"
 )
 
 // Need is what a read must see: every commit up to Commit, and all of clock Clock.
@@ -122,7 +123,16 @@ type Granted struct {
 	Request uint64
 	Ref     bellows.PartitionRef
 	Mode    Mode
-	Values  []float32 // may be looked at when the message is freed
+	Values  []float32
+
+	payload []byte // what Values is a view of, between nodes
+}
+
+// Copy makes a copy of values the message's, in memory that Free gives back.
+func (m *Granted) Copy(values []float32) {
+	m.payload = memory.Get(4 * len(values))
+	m.Values = memory.Words[float32](m.payload)
+	copy(m.Values, values)
 }
 
 // Release ends a shared lease. An exclusive lease ends with the commit of its flush.

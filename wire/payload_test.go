@@ -22,7 +22,7 @@ func TestLent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		owned := h.Kind == kindPush || h.Kind == kindRows || h.Kind == kindPull
+		owned := h.Kind == kindPush || h.Kind == kindRows || h.Kind == kindPull || h.Kind == kindGranted
 		lent := lends(e.Message)
 		if lent {
 			lenders[h.Kind] = true
@@ -32,7 +32,7 @@ func TestLent(t *testing.T) {
 			t.Errorf("the payload of %v was given to somebody else", h)
 		}
 	}
-	if !lenders[kindSlab] || !lenders[kindGranted] {
+	if !lenders[kindSlab] {
 		t.Error("no message that lends its payload was tried")
 	}
 }

@@ -80,6 +80,7 @@ func Free(m Message) {
 	case *Acquire:
 		acquires.p.Put(m)
 	case *Granted:
+		memory.Put(m.payload)
 		*m = Granted{}
 		grants.p.Put(m)
 	case *Release:

@@ -167,7 +167,7 @@ func (s sampler) data() []Message {
 			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
-		&Granted{s.Uint64(), s.ref(), mode, s.values(nil, nil)},
+		&Granted{Request: s.Uint64(), Ref: s.ref(), Mode: mode, Values: s.values(nil, nil)},
 		&Release{s.ref()}, &Unsubscribe{s.ref()},
 		&Push{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {

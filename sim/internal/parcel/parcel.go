@@ -35,8 +35,8 @@ func Clone(m wire.Message) wire.Message {
 		return n
 	case *wire.Granted:
 		n := wire.New[wire.Granted]()
-		*n = *m
-		n.Values = slices.Clone(m.Values)
+		n.Request, n.Ref, n.Mode = m.Request, m.Ref, m.Mode
+		n.Copy(m.Values)
 		return n
 	case *wire.Push:
 		return clonePush(m)

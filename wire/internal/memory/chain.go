@@ -3,7 +3,7 @@ package memory
 // Chain is memory that comes in pieces and is wanted in one. The zero Chain is empty.
 //
 // Pieces stay where they are until all have come, so that they take no more memory than the pools gave for them; short
-// ones share that of a longer one before them. Joined, they are copied once, into memory of exactly their length.
+// ones share some. Joined, they are copied once.
 type Chain struct {
 	pieces [][]byte
 	length int
@@ -21,13 +21,22 @@ func (c *Chain) Add(b []byte) {
 			Put(b)
 			return
 		}
+		if len(b) < shortMost { // to share with those that follow
+			b, short := append(Get(min(c.length, shortMost))[:0], b...), b
+			c.pieces = append(c.pieces, b)
+			Put(short)
+			return
+		}
 	}
 	c.pieces = append(c.pieces, b)
 }
 
+// shortMost is the length below which pieces are gathered, in as much memory as all before them or this.
+const shortMost = 64 << 10
+
 // Join is all that has come, in one, aligned to eight. The chain is empty then.
 func (c *Chain) Join() []byte {
-	all := New(c.length)
+	all := Get(c.length)
 	at := 0
 	for _, b := range c.pieces {
 		at += copy(all[at:], b)

@@ -9,29 +9,46 @@ import (
 	"unsafe"
 )
 
-// Pooled memory comes in powers of two from 64 bytes to twice the largest payload, a pool for each. Its
+// Pooled memory comes in sizes from 64 bytes to somewhat more than a GiB, four to each doubling, a pool for each. Its
 // last eight bytes, which no payload uses, hold the stamp by which it is known again: memory that somebody
 // else made, or cut out of ours, is left to the garbage collector and never pooled.
 const (
 	stampSize = 8
 	leastBits = 6 // of the smallest
+	mostBits  = 30
+	steps     = 4
 )
 
 var (
-	pools [21 + 1]sync.Pool // of *byte, by size: 1<<(leastBits+i)
+	pools [(mostBits-leastBits)*steps + 2]sync.Pool // of *byte, by class
 	stamp = rand.Uint64()
 )
 
+// classFor is the smallest class whose memory has n bytes.
+func classFor(n int) int {
+	n = max(n, 1<<leastBits)
+	octave := bits.Len64(uint64(n)-1) - 1 // 2^octave < n <= 2^(octave+1)
+	step := 1 << octave / steps
+	return (octave-leastBits)*steps + (n-1<<octave+step-1)/step
+}
+
+// sizeOf is the size of a class's memory.
+func sizeOf(class int) int {
+	least := 1 << (leastBits + class/steps)
+	return least + class%steps*(least/steps)
+}
+
 // Get is n bytes of the pools, or new ones, aligned to eight, with any content.
 func Get(n int) []byte {
-	class := max(bits.Len64(uint64(n)+stampSize-1), leastBits) - leastBits
+	class := classFor(n + stampSize)
 	if class >= len(pools) {
 		return New(n)
 	}
+	size := sizeOf(class)
 	if p, ok := pools[class].Get().(*byte); ok {
-		return unsafe.Slice(p, 1<<(class+leastBits))[:n]
+		return unsafe.Slice(p, size)[:n]
 	}
-	b := New(1 << (class + leastBits))
+	b := New(size)
 	binary.NativeEndian.PutUint64(b[len(b)-stampSize:], stamp^uint64(len(b)))
 	return b[:n]
 }
@@ -45,18 +62,14 @@ func New(n int) []byte {
 // Put takes memory back if it came from Get.
 func Put(b []byte) {
 	if Pooled(b) {
-		pools[classOf(cap(b))].Put(unsafe.SliceData(b))
+		pools[classFor(cap(b))].Put(unsafe.SliceData(b))
 	}
 }
-
-// classOf is the pool of memory of a size, if there is one of exactly that size.
-func classOf(size int) int { return bits.Len64(uint64(size)) - 1 - leastBits }
 
 // Pooled reports whether memory came from Get and goes back to a pool.
 func Pooled(b []byte) bool {
 	size := cap(b)
-	class := classOf(size)
-	if class < 0 || class >= len(pools) || size != 1<<(class+leastBits) {
+	if class := classFor(size); class >= len(pools) || size != sizeOf(class) {
 		return false
 	}
 	return binary.NativeEndian.Uint64(b[:size][size-stampSize:]) == stamp^uint64(size)

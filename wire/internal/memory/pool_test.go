@@ -28,9 +28,6 @@ func TestGet(t *testing.T) {
 			all = append(all, b)
 		}
 	}
-	if b := memory.Get(3 * most); len(b) != 3*most || memory.Pooled(b) {
-		t.Errorf("%d bytes", len(b))
-	}
 }
 
 // TestPooled wants only memory that came from Get to be pooled, and that of its whole length.
@@ -52,5 +49,15 @@ func TestPooled(t *testing.T) {
 	}
 	if !memory.Pooled(ours) || !memory.Pooled(ours[:7]) {
 		t.Error("our own memory was not known again")
+	}
+}
+
+// TestSizes wants memory to be no more than a quarter longer than what is asked for, its stamp left out.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for n := 64; n <= most; n += 1 + n/7 {
+		if b := memory.Get(n); cap(b) < n+8 || cap(b) > (n+8)*5/4+16 || !memory.Pooled(b) {
+			t.Errorf("%d bytes for %d", cap(b), n)
+		}
 	}
 }
