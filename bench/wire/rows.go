@@ -12,6 +12,7 @@ const (
 	turnBytes    = 1 << 30
 	turnRequests = 100_000
 	turnTrips    = 10_000
+	tailTurns    = 9 // at least: a pause of the machine is in the tail of a turn, or not
 )
 
 // scale is more work for the full form.
@@ -133,7 +134,7 @@ func (b *bench) tail(name string, d duty, each int, trip float64) error {
 	}
 	var tails []float64
 	side := b.ours.side(d, 1)
-	for range b.options.Turns {
+	for range max(b.options.Turns, tailTurns) {
 		if _, err := side.Run(); err != nil {
 			return err
 		}
