@@ -29,7 +29,7 @@ import (
 )
 
 // Options are the choices of a run. None but Wire changes its result. What is called tells of the run in the order of what happens,
-// one call at a time, all before Train and Lead return, and the job goes on meanwhile.
+// one call at a time, all before Train and Lead return. The job, and its driver, go on meanwhile.
 type Options struct {
 	Slots   int                           // of Train: compute slots; 0: 1
 	Lanes   int                           // of Train: server lanes; 0: one per slot

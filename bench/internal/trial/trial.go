@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bellows/app"
@@ -53,14 +54,14 @@ type Outcome struct {
 	finished func() (app.Predictor, error)
 }
 
-// counter is a driver that counts completed tasks.
+// counter is a driver that counts completed tasks, while others look.
 type counter struct {
 	train.Driver
-	tasks int
+	tasks atomic.Int64
 }
 
 func (c *counter) HandleTaskCompletion(done train.Completion, to *train.Dispatcher) {
-	c.tasks++
+	c.tasks.Add(1)
 	c.Driver.HandleTaskCompletion(done, to)
 }
 
@@ -76,7 +77,7 @@ func (s Setup) Train() (*Outcome, error) {
 	run.Job.Driver = count
 	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, so node.Spent) {
 		out.Epochs = append(out.Epochs, e)
-		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: so.Trained, cpu: pair.CPUTime(), tasks: count.tasks, mallocs: mallocs()})
+		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: so.Trained, cpu: pair.CPUTime(), tasks: int(count.tasks.Load()), mallocs: mallocs()})
 	}})
 	if err != nil {
 		return nil, err
