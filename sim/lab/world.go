@@ -9,8 +9,8 @@ import (
 	"bellows"
 	"bellows/route"
 	"bellows/server"
+	"bellows/sim/internal/agenda"
 	"bellows/sim/internal/parcel"
-	"bellows/sim/lab/internal/agenda"
 	"bellows/train"
 	"bellows/wire"
 )

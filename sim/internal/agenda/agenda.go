@@ -31,6 +31,14 @@ func (a *Agenda[E]) Now() int64 { return a.now }
 // Len is the number of events to come.
 func (a *Agenda[E]) Len() int { return len(a.heap) }
 
+// Soonest is when the next event is due, if there is one.
+func (a *Agenda[E]) Soonest() (at int64, ok bool) {
+	if len(a.heap) == 0 {
+		return 0, false
+	}
+	return a.heap[0].at, true
+}
+
 // After asks for an event in so many units of time, at least 0.
 func (a *Agenda[E]) After(delay int64, e E) {
 	var place uint32
