@@ -141,7 +141,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 }
 
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
-	if _, end := e.Message.(*wire.End); l.broken && !end {
+	if _, end := e.Message.(*wire.End); l.broken && !end || l.closed { // what comes now has come before
 		return
 	}
 	switch m := e.Message.(type) {

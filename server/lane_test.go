@@ -291,6 +291,8 @@ func TestEndAccountsForEverything(t *testing.T) {
 	s.push(1, 2, 1, ref(1, 1), 1)
 	s.end(clients[0])
 	s.end(clients[1])
+	s.note("what comes again counts nothing")
+	s.push(1, 2, 1, ref(1, 1), 1)
 	for _, p := range []wire.Pair{ref(0, 0), ref(1, 0), ref(1, 1)} {
 		im, err := s.lane.Partition(p.Ref)
 		fmt.Fprintf(&s.text, "%v: %v %v\n", p.Ref, im.Values, err)
