@@ -98,6 +98,7 @@ type Controller struct {
 	endMillis  int64
 	nowMillis  int64
 	roll       roll
+	early      early
 	fx         *Effects
 }
 
@@ -173,10 +174,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	for _, e := range batch {
 		switch m := e.Message.(type) {
 		case *wire.Done:
-			if c.ending == nil || planted.On(planted.DoneAfterEnd) {
-				c.commit(e.From, m)
-			}
-			wire.Free(m)
+			c.takeDone(e.From, m)
 		case *wire.Failed:
 			c.fail(e.From, m)
 		case *wire.Beat:

@@ -1,0 +1,76 @@
+package coord
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// A split that waits for nobody runs ahead of its commits, and the words that its flushes are done come by way of different
+// lanes, or from the client itself: one may come before that of the split's clock before. It waits here.
+
+// early is dones that came too early.
+type early struct {
+	bySplit [][]sent // each with the first of its units' splits that is not there yet
+	count   int
+}
+
+// sent is a done and who sent it.
+type sent struct {
+	from wire.Address
+	done *wire.Done
+}
+
+// earlyMost bounds them: clients let a split be so far ahead that a job of a thousand splits stays below.
+const earlyMost = 1 << 16
+
+// ahead is the split of the first unit that was dispatched and is not its split's next; false: there is none.
+func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
+	for i := range m.Results {
+		u := &m.Results[i].Unit
+		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On(planted.OverlapAccepted) {
+			return u.Split, true
+		}
+	}
+	return 0, false
+}
+
+// takeDone numbers a flush when its turn has come, and then those that had to wait for it.
+func (c *Controller) takeDone(from wire.Address, m *wire.Done) {
+	if c.ending != nil && !planted.On(planted.DoneAfterEnd) {
+		wire.Free(m)
+		return
+	}
+	if s, ahead := c.ahead(m); ahead {
+		c.keepEarly(s, sent{from, m})
+		return
+	}
+	c.commit(from, m)
+	for i := range m.Results {
+		s := m.Results[i].Unit.Split
+		if int(s) >= len(c.early.bySplit) {
+			continue
+		}
+		list := c.early.bySplit[s]
+		c.early.bySplit[s] = nil
+		c.early.count -= len(list)
+		for _, d := range list {
+			c.takeDone(d.from, d.done)
+		}
+	}
+	wire.Free(m)
+}
+
+func (c *Controller) keepEarly(s bellows.SplitID, d sent) {
+	if c.early.count == earlyMost {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up", d.done.Flush, earlyMost)})
+		return
+	}
+	if c.early.bySplit == nil {
+		c.early.bySplit = make([][]sent, len(c.next))
+	}
+	c.early.bySplit[s] = append(c.early.bySplit[s], d)
+	c.early.count++
+}
