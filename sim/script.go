@@ -52,6 +52,9 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		{readState, pushState, readState},
 		{readWords, pushWords, readWords},
 	}
+	if w.Job.Loose {
+		groups = groups[2:]
+	}
 	for i := range groups {
 		if w.Chance(300) {
 			groups[i] = groups[i][:2]

@@ -79,6 +79,16 @@ func TestSchedules(t *testing.T) {
 	all.judge(t)
 }
 
+// TestSplitsRunAhead plays schedules in which no table makes a split wait for others: the words that its flushes are done, by
+// way of several lanes, of one or of none, overtake each other.
+func TestSplitsRunAhead(t *testing.T) {
+	for _, r := range play(schedule.LooseSeeds, max(100, schedules()/10)) {
+		if r.Violation != "" {
+			complain(t, r)
+		}
+	}
+}
+
 // TestSizes sees that no schedule is smaller than the promises say: 2 servers, 3 clients, 4 partitions, 20 clocks.
 func TestSizes(t *testing.T) {
 	for seed := uint64(1); seed <= 2000; seed++ {
