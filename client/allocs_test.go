@@ -22,7 +22,7 @@ func TestKeysThatComeAllocateNothing(t *testing.T) {
 		task, other := d.tasks[0], d.tasks[1]
 		list := []bellows.Key{10, 30}
 		read := func(by *client.Task, there bool) {
-			by.Group(watchB, list)
+			by.Group(againB, list)
 			if d.ReadKeys(by, &d.fx) != there {
 				t.Fatalf("%s: rows are there: %v", name, !there)
 			}
@@ -32,13 +32,13 @@ func TestKeysThatComeAllocateNothing(t *testing.T) {
 			clock++
 			d.dispatch(clock, 0, 0, 1)
 			read(task, false)
-			d.relay(watchB, 1, bellows.CommitNumber(2*clock), clock-1, list...)
+			d.relay(againB, 1, bellows.CommitNumber(2*clock), clock-1, list...)
 			read(task, true)
 			if looks {
 				read(other, true)
 			}
 			d.Finish(task, nil, nil, &d.fx)
-			d.relay(watchB, 2, bellows.CommitNumber(2*clock)+1, clock-1, list...)
+			d.relay(againB, 2, bellows.CommitNumber(2*clock)+1, clock-1, list...)
 			d.Finish(other, nil, nil, &d.fx)
 			for _, e := range d.fx.Envelopes {
 				wire.Free(e.Message)

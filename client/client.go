@@ -96,7 +96,7 @@ type part struct {
 	// read some.
 	subscribed bool
 	unread     int
-	watch      watch     // of a sparse table
+	interest   interest  // of a sparse table
 	buffers    sync.Pool // empty *delta.Buffer
 }
 
@@ -139,7 +139,7 @@ func New(cfg Config) *Client {
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive = r.Additive()
 			if s.Sparse {
-				p.watch.most = cut.SubscribedMost(s.Width)
+				p.interest.most = cut.SubscribedMost(s.Width)
 			}
 		}
 	}

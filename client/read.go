@@ -223,7 +223,7 @@ func (a *asking) want(n int, w want) {
 	b := p.block
 	cached := b != nil && w.in(b.rows, b.keys)
 	if cached && !a.ahead {
-		p.watch.read(len(w.keys))
+		p.interest.read(len(w.keys))
 	}
 	if cached && (gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
 		if !a.ahead {

@@ -16,7 +16,7 @@ import (
 // all. A read that needs what is sure to come waits for it and asks nothing.
 //
 // Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
-// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see watch.
+// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see interest.
 
 // unreadMost is how often a subscription's rows may come after the last read before it is given up.
 const unreadMost = 4
@@ -65,8 +65,8 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	}
 	c.wakeAwaiting(n, fx)
 	p.unread++
-	p.watch.came(len(r.Keys))
-	if (p.unread > unreadMost || p.watch.idle(len(p.block.keys))) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
+	p.interest.came(len(r.Keys))
+	if (p.unread > unreadMost || p.interest.idle(len(p.block.keys))) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
 		c.unsubscribe(p, fx)
 	}
 }
@@ -155,7 +155,7 @@ func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
 // them is not yet a second one.
 func (c *Client) unsubscribe(p *part, fx *Effects) {
 	p.subscribed = false
-	p.watch = watch{most: p.watch.most}
+	p.interest = interest{most: p.interest.most}
 	c.unpinBlock(p.block)
 	p.block = nil
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref})

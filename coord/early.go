@@ -23,9 +23,6 @@ type sent struct {
 	done *wire.Done
 }
 
-// earlyMost bounds them: clients let a split be so far ahead that a job of a thousand splits stays below.
-const earlyMost = 1 << 16
-
 // ahead is the split of the first unit that was dispatched and is not its split's next; false: there is none.
 func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
 	for i := range m.Results {
@@ -63,9 +60,10 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done) {
 	wire.Free(m)
 }
 
+// keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks are out: each has finished one.
 func (c *Controller) keepEarly(s bellows.SplitID, d sent) {
-	if c.early.count == earlyMost {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up", d.done.Flush, earlyMost)})
+	if c.early.count >= c.tasks {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)})
 		return
 	}
 	if c.early.bySplit == nil {

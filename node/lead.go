@@ -101,16 +101,11 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if !l.begun && l.controller.Begun() {
 		l.begun = true
-		if nodes := l.progress().Nodes; l.opt.OnStart != nil {
-			l.reporter.say(func() { l.opt.OnStart(nodes) })
-		}
+		l.reportStart()
 	}
 	l.account()
 	for _, e := range l.fx.Epochs {
-		if so := (Spent{l.trainedFor(), l.spent()}); l.opt.OnEpoch != nil {
-			e.Metrics = slices.Clone(e.Metrics)
-			l.reporter.say(func() { l.opt.OnEpoch(e, so) })
-		}
+		l.reportEpoch(e)
 	}
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)
@@ -124,6 +119,21 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	out.Envelopes = append(out.Envelopes, l.fx.Envelopes...)
 	l.fx.Reset()
+}
+
+func (l *lead) reportStart() {
+	if l.opt.OnStart != nil {
+		nodes := l.progress().Nodes
+		l.reporter.say(func() { l.opt.OnStart(nodes) })
+	}
+}
+
+func (l *lead) reportEpoch(e train.Epoch) {
+	if l.opt.OnEpoch != nil {
+		so := Spent{l.trainedFor(), l.spent()}
+		e.Metrics = slices.Clone(e.Metrics) // which may be the driver's
+		l.reporter.say(func() { l.opt.OnEpoch(e, so) })
+	}
 }
 
 // take handles what is for the shell itself.

@@ -17,25 +17,28 @@ func places(computing int) {
 	}
 }
 
-// inTurns takes the place beside those of the tasks away again, in a process that is this node's alone, if frames have nothing to do while
-// tasks compute: the node holds no partition, so that nobody asks it, and under BSP what comes to it waits for its own tasks. The
+// computeOnly takes the place beside those of the tasks away again, in a process that is this node's alone. The
 // scheduler then wakes no second thread for each clock, to find that the first has done the work.
-func (p *process) inTurns() {
-	slots := p.cluster.me().Slots
-	if slots == 0 {
-		return
+func (p *process) computeOnly() {
+	if p.inTurns() {
+		runtime.GOMAXPROCS(p.cluster.me().Slots)
 	}
+}
+
+// inTurns reports whether frames have nothing to do while tasks compute: the node holds no partition, so that nobody asks it, and
+// under BSP what comes to it waits for its own tasks.
+func (p *process) inTurns() bool {
 	for i := range p.job.Tables {
 		if p.job.Tables[i].Consistency != table.BSP {
-			return
+			return false
 		}
 	}
 	for ref := range p.partitions() {
 		if p.holds(ref) {
-			return
+			return false
 		}
 	}
-	runtime.GOMAXPROCS(slots)
+	return p.cluster.me().Slots > 0
 }
 
 // holds reports whether one of this node's lanes has a partition.

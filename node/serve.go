@@ -23,7 +23,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 		return err
 	}
 	if opt.alone {
-		p.inTurns()
+		p.computeOnly()
 	}
 	if opt.LeaseMillis == 0 {
 		opt.LeaseMillis = leaseDefault.Milliseconds()

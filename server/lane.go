@@ -120,7 +120,7 @@ func NewLane(cfg Config) (*Lane, error) {
 			}
 			r, _ := rule.For(s)
 			p := &part{ref: ref, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
-				watchMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
+				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p
 		}
@@ -410,7 +410,7 @@ func (l *Lane) closeFlush(f *flush) {
 	l.spare = append(l.spare, f)
 }
 
-// note notes that a flush counts, for its client.
+// note keeps for tell that a flush counts.
 func (l *Lane) note(f *flush, waiting bool) {
 	i := slices.IndexFunc(l.news, func(n news) bool { return n.to == f.from && len(n.committed.List) < wire.CommittedMost })
 	if i < 0 {
@@ -421,7 +421,7 @@ func (l *Lane) note(f *flush, waiting bool) {
 	c.List = append(c.List, wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting})
 }
 
-// tell sends what is noted, before rows that may show it.
+// tell sends clients what has been noted, before rows that may show it.
 func (l *Lane) tell(out *wire.Outbox) {
 	for _, n := range l.news {
 		out.Send(l.cfg.Self, n.to, n.committed)

@@ -34,11 +34,11 @@ type part struct {
 	shared    []wire.Address // holders of shared leases, once for each
 	queue     []request
 
-	subs      []subscription
-	watchMost int      // keys to which a client may be subscribed
-	writes    uint64   // how often something has changed since somebody subscribed
-	all       uint64   // at which of these every row did
-	changed   []uint64 // per row: at which it did last; nil: none has, on its own
+	subs         []subscription
+	interestMost int      // keys to which a client may be subscribed
+	writes       uint64   // how often something has changed since somebody subscribed
+	all          uint64   // at which of these every row did
+	changed      []uint64 // per row: at which it did last; nil: none has, on its own
 
 	image   store.Image
 	kept    bool

@@ -17,10 +17,10 @@ import (
 // task must see it. A client may rely on that and wait instead of asking. What leases keep out of the partition is
 // waited for.
 type subscription struct {
-	client int      // in Config.Clients
-	rows   []uint32 // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
-	keys   *watch   // of a sparse table, in place of rows
-	seen   uint64   // part.writes when the client was last sent what had changed
+	client int       // in Config.Clients
+	rows   []uint32  // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
+	keys   *interest // of a sparse table, in place of rows
+	seen   uint64    // part.writes when the client was last sent what had changed
 	owed   bool
 }
 
@@ -88,15 +88,15 @@ func (p *part) subscribeKeys(client int, list []bellows.Key) error {
 	i := p.subscriber(client)
 	if i < 0 {
 		i = len(p.subs)
-		p.subs = append(p.subs, subscription{client: client, keys: &watch{}, seen: p.writes})
+		p.subs = append(p.subs, subscription{client: client, keys: &interest{}, seen: p.writes})
 	} else if planted.On(planted.Relay.UnionForgotten) {
 		return nil
 	}
 	w := p.subs[i].keys
 	switch more := w.lacks(list); {
 	case more == 0:
-	case w.index.Len()+more > p.watchMost:
-		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.index.Len()+more, p.ref, p.watchMost)
+	case w.index.Len()+more > p.interestMost:
+		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.index.Len()+more, p.ref, p.interestMost)
 	default:
 		w.add(list)
 	}

@@ -9,26 +9,26 @@ import (
 	"bellows/wire"
 )
 
-// watch is what a client knows of its subscription to keys of a partition: how many, and whether it pays.
+// interest is what a client knows of its subscription to keys of a partition: how many, and whether it pays.
 //
 // It pays as long as keys are read about as often as they come. Each key that comes costs what two reads of a key earn: fewer bytes
 // travel for a key that comes and is read in each clock than for one that is asked for, and no task waits; but keys that nobody reads
 // any more come all the same. A debt of four times the keys of the subscription ends it, as five messages do that nobody
 // reads.
-type watch struct {
+type interest struct {
 	most  int // keys to which the lane lets a client be subscribed
 	asked int // with Subscribe: never fewer than the lane has
 	debt  int // keys that came and have not been earned
 }
 
 // came counts keys that came unasked.
-func (w *watch) came(n int) { w.debt += n }
+func (w *interest) came(n int) { w.debt += n }
 
 // read counts keys that a task reads and that are cached.
-func (w *watch) read(n int) { w.debt = max(0, w.debt-2*n) }
+func (w *interest) read(n int) { w.debt = max(0, w.debt-2*n) }
 
 // idle reports whether a subscription to so many keys does not pay.
-func (w *watch) idle(keys int) bool { return w.debt > unreadMost*keys }
+func (w *interest) idle(keys int) bool { return w.debt > unreadMost*keys }
 
 // question writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
 //
@@ -49,10 +49,10 @@ func (p *part) question(wanted []bellows.Key, need wire.Need, to []bellows.Key) 
 	default:
 		return append(to, wanted...), false
 	}
-	if p.watch.asked+more > p.watch.most {
+	if p.interest.asked+more > p.interest.most {
 		return append(to, wanted...), false
 	}
-	p.watch.asked += more
+	p.interest.asked += more
 	if fresh == 0 || !p.barrier && !gate.Admits(need, b.commit, b.complete) {
 		return merged(b.keys, wanted, to), true
 	}

@@ -8,13 +8,13 @@ import (
 	"bellows"
 )
 
-// TestWatchAgainstMap drives a watch at random and holds what it takes against a map of the keys that it watches.
-func TestWatchAgainstMap(t *testing.T) {
+// TestInterestAgainstMap drives an interest at random and holds what it takes against a map of the keys that it has.
+func TestInterestAgainstMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		var w watch
-		changed := map[bellows.Key]bool{} // of those that are watched
+		var w interest
+		changed := map[bellows.Key]bool{} // of those
 		for range 60 {
 			var list []bellows.Key
 			for range random.IntN(1 << random.IntN(9)) {
@@ -52,7 +52,7 @@ func TestWatchAgainstMap(t *testing.T) {
 				}
 			}
 			if !slices.IsSorted(w.index.Keys()) || w.index.Len() != len(changed) {
-				t.Fatalf("seed %d: watches %v", seed, w.index.Keys())
+				t.Fatalf("seed %d: has %v", seed, w.index.Keys())
 			}
 		}
 	}

@@ -8,19 +8,19 @@ import (
 	"bellows/planted"
 )
 
-// watch is the keys of a partition that a client is subscribed to, and which of them have changed since it was last sent any. A key
+// interest is the keys of a partition that a client is subscribed to, and which of them have changed since it was last sent any. A key
 // without a row changes when it gets one: by the first update of it that is applied.
 //
-// To note a change costs a look-up of its key; to name all that have changed, a bit for each key that is watched, and those. The
+// To note a change costs a look-up of its key; to name all that have changed, a bit for each key that is kept, and those. The
 // size of the partition plays no part.
-type watch struct {
+type interest struct {
 	index   keys.Index // numbered as they ascend
 	changed []uint64   // a bit for each number
 	some    bool       // of them is set
 }
 
-// lacks is how many keys of a list are not watched.
-func (w *watch) lacks(list []bellows.Key) (n int) {
+// lacks is how many keys of a list are not in it.
+func (w *interest) lacks(list []bellows.Key) (n int) {
 	for _, k := range list {
 		if w.index.Find(k) < 0 {
 			n++
@@ -29,8 +29,8 @@ func (w *watch) lacks(list []bellows.Key) (n int) {
 	return n
 }
 
-// add watches the keys of an ascending list, too.
-func (w *watch) add(list []bellows.Key) {
+// add takes in the keys of an ascending list.
+func (w *interest) add(list []bellows.Key) {
 	all, due := union(w.index.Keys(), list), w.take(nil)
 	w.index.Reset()
 	for _, k := range all {
@@ -46,7 +46,7 @@ func (w *watch) add(list []bellows.Key) {
 }
 
 // mark notes that the row of a key has changed.
-func (w *watch) mark(k bellows.Key) {
+func (w *interest) mark(k bellows.Key) {
 	if n := w.index.Find(k); n >= 0 {
 		w.changed[n>>6] |= 1 << (n & 63)
 		w.some = true
@@ -54,7 +54,7 @@ func (w *watch) mark(k bellows.Key) {
 }
 
 // take appends the keys that have changed, ascending, and forgets that they have.
-func (w *watch) take(to []bellows.Key) []bellows.Key {
+func (w *interest) take(to []bellows.Key) []bellows.Key {
 	if !w.some {
 		return to
 	}

@@ -18,8 +18,8 @@ func newWatchDesk(t *testing.T) *desk {
 	return newDesk(t, s, a)
 }
 
-// The sparse tables of a watch desk.
-const watchB, watchA = bellows.TableID(2), bellows.TableID(3)
+// The sparse tables of such a desk.
+const againB, againA = bellows.TableID(2), bellows.TableID(3)
 
 // asks has a split read keys, and gives the question that it asks; nil: it asks none, and reports whether the rows are there.
 func (d *desk) asks(s bellows.SplitID, tab bellows.TableID, list ...bellows.Key) (*wire.PullPart, bool) {
@@ -82,19 +82,19 @@ func (d *desk) sees(s bellows.SplitID, tab bellows.TableID, list ...bellows.Key)
 func subscribed(t *testing.T) *desk {
 	d := newWatchDesk(t)
 	d.dispatch(0, 0, 0, 1)
-	q, _ := d.asks(0, watchB, 20, 10)
+	q, _ := d.asks(0, againB, 20, 10)
 	d.expectQuestion(q, false, 10, 20)
 	d.answerAll(0, 0, bellows.NoClock)
-	q, _ = d.asks(1, watchB, 20, 30)
+	q, _ = d.asks(1, againB, 20, 30)
 	d.expectQuestion(q, false, 20, 30)
 	d.answerAll(0, 0, bellows.NoClock)
 	d.finish(0)
 	d.finish(1)
 	d.dispatch(1, 0, 0, 1)
-	q, _ = d.asks(1, watchB, 20, 30)
+	q, _ = d.asks(1, againB, 20, 30)
 	d.expectQuestion(q, true, 10, 20, 30)
 	d.answerAll(1, 2, 0)
-	if q, there := d.asks(0, watchB, 10, 20); q != nil || !there {
+	if q, there := d.asks(0, againB, 10, 20); q != nil || !there {
 		t.Fatalf("another split asks %+v", q)
 	}
 	d.finish(0)
@@ -107,28 +107,28 @@ func subscribed(t *testing.T) *desk {
 // came; what the cache does not hold is left out.
 func TestKeysThatAreReadAgainComeByThemselves(t *testing.T) {
 	d := subscribed(t)
-	if q, there := d.asks(0, watchB, 10, 30); q != nil || there {
+	if q, there := d.asks(0, againB, 10, 30); q != nil || there {
 		t.Fatalf("the third read asks %+v, there %v", q, there)
 	}
-	d.relay(watchB, 7, 4, 1, 5, 30, 40)
+	d.relay(againB, 7, 4, 1, 5, 30, 40)
 	d.expect("wake split 0 clock 2 items [0,1)")
-	if q, there := d.asks(0, watchB, 10, 30); q != nil || !there {
+	if q, there := d.asks(0, againB, 10, 30); q != nil || !there {
 		t.Fatalf("what came is not there: %+v", q)
 	}
-	if got := d.sees(0, watchB, 30, 10); !slices.Equal(got, []float32{7, 1}) {
+	if got := d.sees(0, againB, 30, 10); !slices.Equal(got, []float32{7, 1}) {
 		t.Errorf("sees %v", got)
 	}
-	d.relay(watchB, 8, 6, 2, 10, 20) // while the task looks
-	if got := d.sees(0, watchB, 10, 30); !slices.Equal(got, []float32{1, 7}) {
+	d.relay(againB, 8, 6, 2, 10, 20) // while the task looks
+	if got := d.sees(0, againB, 10, 30); !slices.Equal(got, []float32{1, 7}) {
 		t.Errorf("under its eyes the rows became %v", got)
 	}
 	d.finish(0)
 	d.finish(1)
 	d.dispatch(3, 0, 0)
-	if q, there := d.asks(0, watchB, 10, 20, 30); q != nil || !there {
+	if q, there := d.asks(0, againB, 10, 20, 30); q != nil || !there {
 		t.Fatalf("asks %+v", q)
 	}
-	if got := d.sees(0, watchB, 10, 20, 30); !slices.Equal(got, []float32{8, 8, 7}) {
+	if got := d.sees(0, againB, 10, 20, 30); !slices.Equal(got, []float32{8, 8, 7}) {
 		t.Errorf("sees %v", got)
 	}
 }
@@ -136,27 +136,27 @@ func TestKeysThatAreReadAgainComeByThemselves(t *testing.T) {
 // TestOtherKeysAreAddedToASubscription reads keys that are not subscribed to.
 func TestOtherKeysAreAddedToASubscription(t *testing.T) {
 	d := subscribed(t)
-	q, _ := d.asks(0, watchB, 20, 50)
+	q, _ := d.asks(0, againB, 20, 50)
 	d.expectQuestion(q, true, 20, 50)
-	d.relay(watchB, 2, 4, 1, 10, 20)
+	d.relay(againB, 2, 4, 1, 10, 20)
 	d.answerAll(2, 4, 1)
-	if got := d.sees(0, watchB, 20, 50); !slices.Equal(got, []float32{2, 2}) {
+	if got := d.sees(0, againB, 20, 50); !slices.Equal(got, []float32{2, 2}) {
 		t.Errorf("sees %v", got)
 	}
 	d.finish(0)
-	if q, there := d.asks(1, watchB, 10, 20, 30, 50); q != nil || !there {
+	if q, there := d.asks(1, againB, 10, 20, 30, 50); q != nil || !there {
 		t.Errorf("asks %+v: the answer was not joined with what had come", q)
 	}
-	if got := d.sees(1, watchB, 10, 20, 30, 50); !slices.Equal(got, []float32{2, 2, 1, 2}) {
+	if got := d.sees(1, againB, 10, 20, 30, 50); !slices.Equal(got, []float32{2, 2, 1, 2}) {
 		t.Errorf("sees %v", got)
 	}
 	d.finish(1)
 	d.dispatch(3, 0, 0)
-	if q, there := d.asks(0, watchB, 10, 50); q != nil || there {
+	if q, there := d.asks(0, againB, 10, 50); q != nil || there {
 		t.Errorf("asks %+v", q)
 	}
-	d.relay(watchB, 3, 6, 2, 50)
-	if got := d.sees(0, watchB, 10, 50); !slices.Equal(got, []float32{2, 3}) {
+	d.relay(againB, 3, 6, 2, 50)
+	if got := d.sees(0, againB, 10, 50); !slices.Equal(got, []float32{2, 3}) {
 		t.Errorf("sees %v", got)
 	}
 }
@@ -167,7 +167,7 @@ func TestKeysThatChangeWithEachClockAreNotSubscribedTo(t *testing.T) {
 	for c := range bellows.Clock(10) {
 		d.dispatch(c, 0, 0)
 		first := bellows.Key(c) * 100
-		q, _ := d.asks(0, watchB, first, first+100)
+		q, _ := d.asks(0, againB, first, first+100)
 		d.expectQuestion(q, false, first, first+100)
 		d.answerAll(1, bellows.CommitNumber(c), c-1)
 		d.finish(0)
@@ -184,14 +184,14 @@ func TestASubscriptionToKeysHasABound(t *testing.T) {
 		d := newWatchDesk(t)
 		for c := range bellows.Clock(2) {
 			d.dispatch(c, 0, 0)
-			q, _ := d.asks(0, watchB, list[:most]...)
+			q, _ := d.asks(0, againB, list[:most]...)
 			d.expectQuestion(q, c == 1 && most < 130, list[:most]...)
 			d.answerAll(1, 0, c-1)
 			d.finish(0)
 		}
 		d.dispatch(2, 0, 0, 1)
 		for s := range bellows.SplitID(2) { // nobody would lift what the answer brings: it is asked for each time
-			q, _ := d.asks(s, watchB, 129)
+			q, _ := d.asks(s, againB, 129)
 			d.expectQuestion(q, false, 129)
 			d.answerAll(1, 0, 1)
 			if most == 130 {
@@ -211,7 +211,7 @@ func TestASubscriptionThatDoesNotPayIsGivenUp(t *testing.T) {
 		at := bellows.Clock(-1)
 		for c := bellows.Clock(1); c < 40 && at < 0; c++ {
 			d.said()
-			d.relay(watchB, 1, bellows.CommitNumber(2*c), c, 10, 20, 30)
+			d.relay(againB, 1, bellows.CommitNumber(2*c), c, 10, 20, 30)
 			if d.said() == "lane 0 of node 0: *wire.Unsubscribe" {
 				at = c
 			}
@@ -219,7 +219,7 @@ func TestASubscriptionThatDoesNotPayIsGivenUp(t *testing.T) {
 				continue
 			}
 			d.dispatch(c+1, 0, 0)
-			if q, there := d.asks(0, watchB, []bellows.Key{10, 20, 30}[:reads]...); q != nil || !there {
+			if q, there := d.asks(0, againB, []bellows.Key{10, 20, 30}[:reads]...); q != nil || !there {
 				t.Fatalf("clock %d: asks %+v, there %v", c+1, q, there)
 			}
 			d.finish(0)
@@ -233,14 +233,14 @@ func TestASubscriptionThatDoesNotPayIsGivenUp(t *testing.T) {
 // TestNoSubscriptionIsGivenUpUnderAQuestion: the lane might hear of the end behind a question that begins it again.
 func TestNoSubscriptionIsGivenUpUnderAQuestion(t *testing.T) {
 	d := subscribed(t)
-	q, _ := d.asks(0, watchB, 50)
+	q, _ := d.asks(0, againB, 50)
 	d.expectQuestion(q, true, 50)
 	for c := range bellows.Clock(20) {
-		d.relay(watchB, 1, bellows.CommitNumber(c+4), c+1, 10, 20, 30)
+		d.relay(againB, 1, bellows.CommitNumber(c+4), c+1, 10, 20, 30)
 		d.expect("")
 	}
 	d.answerAll(1, 24, 20)
-	d.relay(watchB, 1, 25, 21, 10, 20, 30)
+	d.relay(againB, 1, 25, 21, 10, 20, 30)
 	d.expect("wake split 0 clock 2 items [0,1)", "lane 0 of node 0: *wire.Unsubscribe")
 }
 
@@ -251,7 +251,7 @@ func TestOwnDeltasOfSubscribedKeys(t *testing.T) {
 	id := bellows.FlushID{Client: 1}
 	for c := range bellows.Clock(8) {
 		d.dispatch(c, bellows.CommitNumber(c), 0)
-		q, there := d.asks(0, watchA, 4, 8)
+		q, there := d.asks(0, againA, 4, 8)
 		switch {
 		case c < 2:
 			d.expectQuestion(q, c == 1, 4, 8)
@@ -259,17 +259,17 @@ func TestOwnDeltasOfSubscribedKeys(t *testing.T) {
 		case q != nil || there != (c%2 == 0):
 			t.Fatalf("clock %d: asks %+v, there %v", c, q, there)
 		case !there:
-			d.relay(watchA, float32(c), bellows.CommitNumber(c), bellows.NoClock, 4, 8)
+			d.relay(againA, float32(c), bellows.CommitNumber(c), bellows.NoClock, 4, 8)
 		}
-		d.tasks[0].AddKeys(watchA, []bellows.Key{4}, []float32{1})
-		if got, want := d.sees(0, watchA, 4, 8), []float32{float32(c) + 1, float32(c)}; !slices.Equal(got, want) {
+		d.tasks[0].AddKeys(againA, []bellows.Key{4}, []float32{1})
+		if got, want := d.sees(0, againA, 4, 8), []float32{float32(c) + 1, float32(c)}; !slices.Equal(got, want) {
 			t.Fatalf("clock %d sees %v, not %v", c, got, want)
 		}
 		d.finish(0)
 		id.Seq++
 		d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: bellows.CommitNumber(c + 1)}))
 		if c%2 == 1 { // else it comes when the next task has asked
-			d.relay(watchA, float32(c+1), bellows.CommitNumber(c+1), bellows.NoClock, 4, 8)
+			d.relay(againA, float32(c+1), bellows.CommitNumber(c+1), bellows.NoClock, 4, 8)
 		}
 	}
 }
@@ -279,19 +279,19 @@ func TestAnOlderBlockIsAskedForAsAWhole(t *testing.T) {
 	d := newWatchDesk(t)
 	for c := range bellows.Clock(2) {
 		d.dispatch(c, bellows.CommitNumber(c), 0)
-		q, _ := d.asks(0, watchA, 4, 8)
+		q, _ := d.asks(0, againA, 4, 8)
 		d.expectQuestion(q, c == 1, 4, 8)
 		d.answerAll(1, bellows.CommitNumber(c), bellows.NoClock)
 		d.finish(0)
 	}
 	d.dispatch(2, 9, 0, 1) // after commits of other nodes
-	q, _ := d.asks(0, watchA, 6, 8)
+	q, _ := d.asks(0, againA, 6, 8)
 	d.expectQuestion(q, true, 4, 6, 8)
 	d.answerAll(5, 9, bellows.NoClock)
-	if q, there := d.asks(1, watchA, 4, 6, 8); q != nil || !there {
+	if q, there := d.asks(1, againA, 4, 6, 8); q != nil || !there {
 		t.Fatalf("asks %+v", q)
 	}
-	if got := d.sees(1, watchA, 4, 6, 8); !slices.Equal(got, []float32{5, 5, 5}) {
+	if got := d.sees(1, againA, 4, 6, 8); !slices.Equal(got, []float32{5, 5, 5}) {
 		t.Errorf("sees %v", got)
 	}
 }
