@@ -229,7 +229,7 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 // startQueued starts the next task of every split that is free, unless a lane has no room: then
 // nothing new is begun.
 func (c *Client) startQueued(fx *Effects) {
-	if c.full > 0 || (c.failed && !planted.On(planted.FailureIgnored)) || c.ended != nil {
+	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
 		return
 	}
 	for _, s := range c.splits {
@@ -253,7 +253,7 @@ func (c *Client) start(s *split, fx *Effects) {
 			keep = append(keep, b)
 			continue
 		}
-		if !planted.On(planted.OwnCommitForgotten) {
+		if !planted.On("own-commit-forgotten") {
 			s.minCommit = max(s.minCommit, b.commit)
 		}
 		b.drop(c)
@@ -300,7 +300,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 // Tick tells the client the time: it says that it lives, also while the job ends, and names waits that last.
 func (c *Client) Tick(nowMillis int64, fx *Effects) {
 	c.nowMillis = nowMillis
-	if c.ended == nil || !planted.On(planted.SilentAfterEnd) {
+	if c.ended == nil || !planted.On("silent-after-end") {
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
 	}
 	if c.ended == nil {
@@ -380,7 +380,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 		}
 	}
 	for _, l := range c.cfg.Route.Lanes() {
-		if planted.On(planted.EndNotPassedOn) {
+		if planted.On("end-not-passed-on") {
 			break
 		}
 		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})

@@ -155,7 +155,7 @@ func (g *gather) plant(s subtree, c *Client) {
 			continue
 		}
 		for i, o := range g.tree {
-			if o.at != delta.Sibling(s.at) && !(planted.On(planted.CousinsMerged) && o.at.Level == s.at.Level) {
+			if o.at != delta.Sibling(s.at) && !(planted.On("cousins-merged") && o.at.Level == s.at.Level) {
 				continue
 			}
 			left, right := s, o
@@ -346,7 +346,7 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 	if f.held++; f.held == len(f.pushes) {
 		c.settle(f)
 	}
-	if (f.held == len(f.pushes) || planted.On(planted.DoneAfterFirst)) && f.gather.done != nil {
+	if (f.held == len(f.pushes) || planted.On("done-after-first")) && f.gather.done != nil {
 		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 	}
 }

@@ -225,7 +225,7 @@ func (a *asking) want(n int, w want) {
 	if cached && !a.ahead {
 		p.interest.read(len(w.keys))
 	}
-	if cached && (gate.Admits(a.need, b.commit, b.complete) || planted.On(planted.StaleCache)) {
+	if cached && (gate.Admits(a.need, b.commit, b.complete) || planted.On("stale-cache")) {
 		if !a.ahead {
 			c.pin(t, n, b)
 		}
@@ -252,7 +252,7 @@ func (a *asking) want(n int, w want) {
 // answers reports whether the answer to a question that another task asked will do for a need, and
 // comes as soon.
 func (f *fetch) answers(n wire.Need) bool {
-	if planted.On(planted.LaterClockShared) {
+	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
 	}
 	return f.need.Commit >= n.Commit && f.need.Clock == n.Clock
@@ -364,7 +364,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
 	p.subscribed = p.subscribed || begins
-	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On(planted.Relay.SubscribedToLess)) &&
+	valid := old != nil && (sparse || r.Rows != nil) && (!begins || planted.On("subscribed-to-less")) &&
 		gate.Admits(f.need, old.commit, old.complete) && !c.changedBetween(p, old.commit, r.Commit)
 	if valid && !sparse && old.rows == nil {
 		return old
@@ -396,7 +396,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool {
 	n := c.cfg.Route.Number(p.ref)
 	for _, s := range c.splits {
-		if s == nil || planted.On(planted.JoinAcrossOwn) {
+		if s == nil || planted.On("join-across-own") {
 			continue
 		}
 		for _, b := range s.retained {
@@ -454,7 +454,7 @@ func (c *Client) pin(t *Task, n int, b *block) {
 		if d := own.update.buffers[n]; d == nil || d.Len() == 0 {
 			continue
 		}
-		if own.commit == 0 || own.commit > b.commit || planted.On(planted.OwnUpdatesTwice) {
+		if own.commit == 0 || own.commit > b.commit || planted.On("own-updates-twice") {
 			at.uncovered |= 1 << i
 		}
 	}
@@ -465,7 +465,7 @@ func (c *Client) pin(t *Task, n int, b *block) {
 // overlaid reports whether the task has deltas of its own to lay over a partition's rows.
 func (t *Task) overlaid(n int) bool {
 	p := &t.client.parts[n]
-	if !p.additive || planted.On(planted.OwnUpdatesForgotten) {
+	if !p.additive || planted.On("own-updates-forgotten") {
 		return false
 	}
 	if t.pins[n].uncovered != 0 {

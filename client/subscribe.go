@@ -66,7 +66,7 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	c.wakeAwaiting(n, fx)
 	p.unread++
 	p.interest.came(len(r.Keys))
-	if (p.unread > unreadMost || p.interest.idle(len(p.block.keys))) && (!c.waits(n) || planted.On(planted.Relay.GaveUpAsking)) {
+	if (p.unread > unreadMost || p.interest.idle(len(p.block.keys))) && (!c.waits(n) || planted.On("gave-up-asking")) {
 		c.unsubscribe(p, fx)
 	}
 }

@@ -133,7 +133,7 @@ func (c *Controller) Resume(s State) error {
 		return err
 	}
 	c.queue = s.Queue
-	if !planted.On(planted.StalenessForgotten) {
+	if !planted.On("staleness-forgotten") {
 		c.staleness = s.Staleness
 	}
 	return nil
@@ -160,7 +160,7 @@ func (c *Controller) begin() {
 		queue := c.queue
 		c.queue = nil
 		for _, t := range queue {
-			if planted.On(planted.QueueForgotten) {
+			if planted.On("queue-forgotten") {
 				break
 			}
 			c.dispatcher.DispatchTask(t.Unit.Split, t.Args...)
@@ -201,7 +201,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 func (c *Controller) commit(from wire.Address, m *wire.Done) {
 	complete := c.progress.Complete()
 	for _, p := range m.Pairs {
-		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On(planted.OldDoneAccepted) {
+		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On("old-done-accepted") {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
 			return
 		}
@@ -237,7 +237,7 @@ func (c *Controller) count(u bellows.Unit) error {
 	if err := c.progress.Check(u); err != nil {
 		return err
 	}
-	if u.Clock >= c.next[u.Split] && !planted.On(planted.OverlapAccepted) {
+	if u.Clock >= c.next[u.Split] && !planted.On("overlap-accepted") {
 		return fmt.Errorf("%v was not dispatched", u)
 	}
 	c.progress.Commit(u)
@@ -278,7 +278,7 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
 // sees whether the job is over.
 func (c *Controller) conclude() {
-	if c.keep && planted.On(planted.KeepBeforeRecords) {
+	if c.keep && planted.On("keep-before-records") {
 		c.sendKeep()
 	}
 	if c.pressing() {
@@ -290,7 +290,7 @@ func (c *Controller) conclude() {
 	c.announce()
 	for i, d := range c.dispatches {
 		if d != nil {
-			if d.Commit = c.number; planted.On(planted.DispatchBlind) {
+			if d.Commit = c.number; planted.On("dispatch-blind") {
 				d.Commit = 0
 			}
 			c.fx.Send(c.cfg.Self, c.cfg.Clients[i], d)
@@ -371,7 +371,7 @@ func (c *Controller) end(o *Outcome) {
 		for _, a := range list {
 			if !c.roll.isLost(a.Node) {
 				c.open = append(c.open, a)
-			} else if planted.On(planted.GoneNotTold) {
+			} else if planted.On("gone-not-told") {
 				continue
 			}
 			c.sendEnd(a)
@@ -382,7 +382,7 @@ func (c *Controller) end(o *Outcome) {
 
 func (c *Controller) sendEnd(to wire.Address) {
 	m := &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason}
-	if len(c.roll.lost) > 0 && !planted.On(planted.GoneAwaited) {
+	if len(c.roll.lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(c.roll.lost) // a message is its receiver's
 	}
 	c.fx.Send(c.cfg.Self, to, m)

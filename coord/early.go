@@ -27,7 +27,7 @@ type sent struct {
 func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
 	for i := range m.Results {
 		u := &m.Results[i].Unit
-		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On(planted.OverlapAccepted) {
+		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On("overlap-accepted") {
 			return u.Split, true
 		}
 	}
@@ -36,7 +36,7 @@ func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
 
 // takeDone numbers a flush when its turn has come, and then those that had to wait for it.
 func (c *Controller) takeDone(from wire.Address, m *wire.Done) {
-	if c.ending != nil && !planted.On(planted.DoneAfterEnd) {
+	if c.ending != nil && !planted.On("done-after-end") {
 		wire.Free(m)
 		return
 	}

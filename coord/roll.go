@@ -61,7 +61,7 @@ func (c *Controller) takeReady(n bellows.NodeID) {
 	}
 	c.leases.Add(n, c.nowMillis)
 	c.roll.awaited = slices.DeleteFunc(c.roll.awaited, func(m bellows.NodeID) bool { return m == n })
-	if c.roll.readied++; planted.On(planted.ReadyByCount) && c.roll.readied == len(c.roll.nodes) {
+	if c.roll.readied++; planted.On("ready-by-count") && c.roll.readied == len(c.roll.nodes) {
 		c.roll.awaited = nil
 	}
 	c.begin()
@@ -79,16 +79,16 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) { c.suspect(n, reas
 // believe acts on the rumours that are due, and on the leases that have run out.
 func (c *Controller) believe() {
 	for i := 0; i < len(c.roll.rumours); i++ {
-		if r := c.roll.rumours[i]; r.dueMillis <= c.nowMillis && !planted.On(planted.RumourIgnored) {
+		if r := c.roll.rumours[i]; r.dueMillis <= c.nowMillis && !planted.On("rumour-ignored") {
 			c.roll.rumours = slices.Delete(c.roll.rumours, i, i+1)
 			c.lose(r.node, r.reason)
 			i--
 		}
 	}
-	if c.ending != nil && planted.On(planted.EndingUnwatched) {
+	if c.ending != nil && planted.On("ending-unwatched") {
 		return
 	}
-	if n, silent, found := c.leases.Expired(c.nowMillis); found && !planted.On(planted.SilenceIgnored) {
+	if n, silent, found := c.leases.Expired(c.nowMillis); found && !planted.On("silence-ignored") {
 		c.lose(n, fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n, float64(silent)/1000))
 	}
 }

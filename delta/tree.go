@@ -36,7 +36,7 @@ func (o *Overlap) Error() string { return fmt.Sprintf("two sums contain split %d
 // order does not matter. take gives an empty buffer of the partition, give takes one back. The list
 // is sorted in place. It fails where two chunks contain the same split: a client merged what are no siblings.
 func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) (*Buffer, *Overlap) {
-	if !planted.On(planted.SumByArrival) {
+	if !planted.On("sum-by-arrival") {
 		slices.SortFunc(chunks, func(a, b wire.Chunk) int {
 			return int(int64(a.Subtree.Index)<<a.Subtree.Level - int64(b.Subtree.Index)<<b.Subtree.Level)
 		})

@@ -52,7 +52,7 @@ func (p *Progress) Check(u bellows.Unit) error {
 		return fmt.Errorf("%v: the job has %d splits", u, len(p.splits))
 	}
 	s := &p.splits[u.Split]
-	if planted.On(planted.OverlapAccepted) {
+	if planted.On("overlap-accepted") {
 		return nil
 	}
 	if u.Clock != s.complete+1 {
@@ -106,10 +106,10 @@ func (p *Progress) raiseFloor() {
 // Admits reports whether a state that contains the commits up to applied and the clocks up to
 // complete may answer a read.
 func Admits(n wire.Need, applied bellows.CommitNumber, complete bellows.Clock) bool {
-	if planted.On(planted.StalenessPlusOne) {
+	if planted.On("staleness-plus-one") {
 		n.Clock--
 	}
-	if planted.On(planted.VersionIgnored) {
+	if planted.On("version-ignored") {
 		n.Commit = 0
 	}
 	return applied >= n.Commit && complete >= n.Clock

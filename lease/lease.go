@@ -35,7 +35,7 @@ const sleepMillis = 1000
 func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 	gap := nowMillis - t.tickMillis
 	t.tickMillis = nowMillis
-	if gap <= sleepMillis || planted.On(planted.SleeperBlames) {
+	if gap <= sleepMillis || planted.On("sleeper-blames") {
 		return 0
 	}
 	for i := range t.last {

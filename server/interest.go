@@ -37,7 +37,7 @@ func (w *interest) add(list []bellows.Key) {
 		w.index.Add(k)
 	}
 	w.changed = append(w.changed, make([]uint64, (len(all)+63)/64-len(w.changed))...)
-	if planted.On(planted.Relay.DueForgotten) {
+	if planted.On("due-forgotten") {
 		return
 	}
 	for _, k := range due {

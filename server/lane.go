@@ -206,7 +206,7 @@ func (l *Lane) part(p wire.Pair) (*part, error) {
 	if t == nil {
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
 	}
-	if t.generation != p.Generation && !planted.On(planted.GenerationUnchecked) {
+	if t.generation != p.Generation && !planted.On("generation-unchecked") {
 		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, t.generation, p.Generation)
 	}
 	return t, nil
@@ -218,7 +218,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
-	if l.knows(m.Flush) && !planted.On(planted.PushTwice) {
+	if l.knows(m.Flush) && !planted.On("push-twice") {
 		return
 	}
 	if err := l.fits(from, m); err != nil {
@@ -229,7 +229,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	if !l.hasRoom(m.Flush, m.Clock, bytes) {
 		l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)})
 		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
-		if m.Done != nil && planted.On(planted.DonePassedUnheld) {
+		if m.Done != nil && planted.On("done-passed-unheld") {
 			l.passDone(m, out)
 		}
 		return
@@ -247,7 +247,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	for i := range m.Leases {
 		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
 	}
-	if planted.On(planted.AppliedWhenHeld) {
+	if planted.On("applied-when-held") {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
 			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
@@ -356,11 +356,11 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		for _, p := range l.owned {
 			p.reach(c, l, out)
 		}
-		if !planted.On(planted.Relay.Forgotten) {
+		if !planted.On("relay-forgotten") {
 			l.owe(-1, hasBarrier)
 		}
 	}
-	if f != nil && f.push != nil && l.mayShow(f) && !planted.On(planted.NumberWhenVisible) {
+	if f != nil && f.push != nil && l.mayShow(f) && !planted.On("number-when-visible") {
 		l.note(f, true)
 	}
 }
@@ -517,7 +517,7 @@ func (l *Lane) noteEnd(from wire.Address) {
 func (l *Lane) end(out *wire.Outbox) {
 	l.closed = true
 	for _, f := range l.held {
-		if planted.On(planted.HeldAppliedAtEnd) {
+		if planted.On("held-applied-at-end") {
 			l.applyFlush(f, out)
 			continue
 		}
@@ -525,7 +525,7 @@ func (l *Lane) end(out *wire.Outbox) {
 	}
 	l.held = nil
 	for _, w := range l.waiting {
-		if !planted.On(planted.FullUncounted) {
+		if !planted.On("full-uncounted") {
 			l.counts.Dropped += w.rows
 		}
 	}
@@ -584,7 +584,7 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // Resume continues after the clocks that a saved run had completed.
 func (l *Lane) Resume(complete []bellows.Clock) error {
-	if planted.On(planted.ResumedAtZero) {
+	if planted.On("resumed-at-zero") {
 		return nil
 	}
 	err := l.progress.Restore(complete)

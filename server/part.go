@@ -78,9 +78,9 @@ func (p *part) visible(l *Lane) wire.Need {
 // take accepts a chunk of a recorded flush.
 func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
 	switch {
-	case p.barrier && !planted.On(planted.VisibleWhenRecorded):
+	case p.barrier && !planted.On("visible-when-recorded"):
 		p.later = append(p.later, e)
-	case (p.holders > 0 || len(p.deferred) > 0) && !planted.On(planted.CommitUnderLease):
+	case (p.holders > 0 || len(p.deferred) > 0) && !planted.On("commit-under-lease"):
 		p.postpone(e, l)
 	default:
 		p.apply(e, l, out)
@@ -99,7 +99,7 @@ func (p *part) postpone(e entry, l *Lane) {
 // reach makes the clocks up to c visible.
 func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.barrier && (p.holders > 0 || len(p.deferred) > 0) {
-		if !planted.On(planted.ClockMarkLost) {
+		if !planted.On("clock-mark-lost") {
 			p.postpone(entry{chunk: clockMark, clock: c}, l)
 		}
 		p.reached = c
@@ -223,7 +223,7 @@ func (p *part) free(m wire.Mode) bool {
 	if len(p.deferred) > 0 {
 		return false
 	}
-	if planted.On(planted.LeaseShared) {
+	if planted.On("lease-shared") {
 		return true
 	}
 	return p.holders == 0 || (m == wire.Shared && !p.exclusive)
@@ -262,7 +262,7 @@ func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
 
 // endExclusive ends an exclusive lease with the commit of its flush.
 func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
-	if p.remote && !planted.On(planted.CopyForgotten) {
+	if p.remote && !planted.On("copy-forgotten") {
 		copy(p.store.Values(), f.push.Leases[lease].Values)
 	}
 	p.wrote(nil)
@@ -277,7 +277,7 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 // keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
 // way when the controller, which knows that no task is out, asks.
 func (p *part) keep() {
-	if len(p.deferred) > 0 && !planted.On(planted.KeepAtOnce) {
+	if len(p.deferred) > 0 && !planted.On("keep-at-once") {
 		p.deferred = append(p.deferred, entry{chunk: keepMark})
 		return
 	}
@@ -314,7 +314,7 @@ func (p *part) settle() (applied, dropped int64) {
 // settled applies what leases kept out of a job that is over. It is done when the state is asked for and
 // not at the job's end, when a task of this node may still look at the slab.
 func (p *part) settled(l *Lane) {
-	if planted.On(planted.LeasedOutDropped) {
+	if planted.On("leased-out-dropped") {
 		return
 	}
 	var nobody wire.Outbox

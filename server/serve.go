@@ -51,7 +51,7 @@ func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
 		p := l.byNumber[l.cfg.Route.Number(m.Parts[i].Ref)]
 		v := p.visible(l)
-		if (p.exclusive && !planted.On(planted.ReadUnderLease)) || !gate.Admits(m.Need, v.Commit, v.Clock) {
+		if (p.exclusive && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
 		}
 	}
@@ -66,7 +66,7 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		q := &r.pull.Parts[i]
 		p := l.byNumber[l.cfg.Route.Number(q.Ref)]
 		v := p.visible(l)
-		if planted.On(planted.CommitOverstated) {
+		if planted.On("commit-overstated") {
 			v.Commit++
 			v.Clock++
 		}
@@ -97,7 +97,7 @@ func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) bool {
 	if l.cfg.HeldBytesMax == 0 || len(l.held) == 0 || l.heldBytes+bytes <= l.cfg.HeldBytesMax {
 		return true
 	}
-	if planted.On(planted.CapWithoutFloor) {
+	if planted.On("cap-without-floor") {
 		return false
 	}
 	for _, h := range l.held {
@@ -145,7 +145,7 @@ func (l *Lane) admitWaiting(out *wire.Outbox) {
 		return
 	}
 	w.asked = true
-	if planted.On(planted.RoomForgotten) {
+	if planted.On("room-forgotten") {
 		return
 	}
 	out.Send(l.cfg.Self, w.from, &wire.Room{Flush: w.flush})

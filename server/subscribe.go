@@ -89,7 +89,7 @@ func (p *part) subscribeKeys(client int, list []bellows.Key) error {
 	if i < 0 {
 		i = len(p.subs)
 		p.subs = append(p.subs, subscription{client: client, keys: &interest{}, seen: p.writes})
-	} else if planted.On(planted.Relay.UnionForgotten) {
+	} else if planted.On("union-forgotten") {
 		return nil
 	}
 	w := p.subs[i].keys
@@ -195,7 +195,7 @@ func (p *part) fill(to *wire.RowsPart, s *subscription) {
 	switch {
 	case s.keys != nil:
 		to.OwnKeys(s.keys.take(to.ScratchKeys()))
-		if planted.On(planted.Relay.WithoutRows) {
+		if planted.On("relay-without-rows") {
 			to.OwnKeys(to.ScratchKeys())
 		}
 		to.Values = p.store.ReadKeys(to.Keys, to.Values)
@@ -205,7 +205,7 @@ func (p *part) fill(to *wire.RowsPart, s *subscription) {
 	default:
 		to.Own(p.changedSince(s, to.Scratch()))
 	}
-	if !planted.On(planted.Relay.WithoutRows) || to.Rows == nil {
+	if !planted.On("relay-without-rows") || to.Rows == nil {
 		to.Values = p.store.Read(to.Rows, to.Values)
 	} else {
 		to.Own(to.Scratch())

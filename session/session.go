@@ -53,12 +53,12 @@ func (e *End) Receive(p Packet, to []wire.Envelope) []wire.Envelope {
 	}
 	e.owesAck = true
 	if p.Sequence <= e.received {
-		if planted.On(planted.DuplicateDelivered) {
+		if planted.On("duplicate-delivered") {
 			to = append(to, p.Envelope)
 		}
 		return to
 	}
-	if planted.On(planted.GapSkipped) {
+	if planted.On("gap-skipped") {
 		e.received = p.Sequence
 		return append(to, p.Envelope)
 	}
@@ -81,7 +81,7 @@ func (e *End) Receive(p Packet, to []wire.Envelope) []wire.Envelope {
 // acknowledgement where one is owed and nothing carried it.
 func (e *End) Tick(to []Packet) []Packet {
 	if len(e.unacked) > 0 {
-		if e.waited++; e.waited >= resendTicks && !planted.On(planted.NoResend) {
+		if e.waited++; e.waited >= resendTicks && !planted.On("no-resend") {
 			e.waited, e.owesAck = 0, false
 			for i, env := range e.unacked {
 				to = append(to, Packet{e.acked + 1 + uint64(i), e.received, env})
@@ -91,7 +91,7 @@ func (e *End) Tick(to []Packet) []Packet {
 	if e.owesAck {
 		e.owesAck = false
 		to = append(to, Packet{Ack: e.received})
-		if planted.On(planted.AckEarly) && len(e.early) > 0 {
+		if planted.On("ack-early") && len(e.early) > 0 {
 			to[len(to)-1].Ack++
 		}
 	}

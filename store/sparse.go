@@ -95,7 +95,7 @@ func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
 		}
 		at := len(to)
 		to = slices.Grow(to, t.width)[:at+t.width]
-		if planted.On(planted.Store.UntouchedZero) {
+		if planted.On("untouched-zero") {
 			clear(to[at:])
 			continue
 		}
@@ -161,7 +161,7 @@ func (p *sparse) sorted() []uint32 {
 func (t *Partition) save(to *Image) {
 	p := t.sparse
 	numbers := p.sorted()
-	if planted.On(planted.Store.ReservedSaved) {
+	if planted.On("reserved-saved") {
 		numbers = numbers[:0:0]
 		for n := range p.index.Len() {
 			numbers = append(numbers, uint32(n))

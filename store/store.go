@@ -117,7 +117,7 @@ func (t *Partition) Save(to *Image) {
 	}
 	for i := range t.slots {
 		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
-		if planted.On(planted.Store.SlotsNotSaved) {
+		if planted.On("slots-not-saved") {
 			clear(to.Slots[i])
 		}
 	}

@@ -28,7 +28,7 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 	}
 	err := j.follows(h)
 	if err == nil && h.Part == partWhole {
-		if planted.On(planted.Wire.PartsForgotten) {
+		if planted.On("parts-forgotten") {
 			j.parts.Drop()
 		}
 		return Decode(h, payload)
