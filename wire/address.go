@@ -57,7 +57,7 @@ func (a Address) String() string {
 }
 
 // Message is what one actor tells another. The concrete types are the pointers declared here.
-type Message interface{ message() }
+type Message interface{ kind() uint8 }
 
 // Envelope is a message under way.
 type Envelope struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"bellows"
@@ -13,12 +14,30 @@ import (
 const (
 	commitmentSize = flushSize + 16
 	CommittedMost  = 1 << 11
+	committedMax   = 8 + CommittedMost*commitmentSize
 )
 
+const kindHeld uint8 = 7
+
+func (*Held) kind() uint8                   { return kindHeld }
+func (m *Held) encode(b *Batch)             { b.flush(m.Flush) }
 func (m *Held) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
 
+func (m *Held) recycle() *sync.Pool {
+	*m = Held{}
+	return &pools[kindHeld]
+}
+
+const kindFull uint8 = 8
+
+func (*Full) kind() uint8                   { return kindFull }
+func (m *Full) encode(b *Batch)             { b.flush(m.Flush) }
 func (m *Full) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
 
+const kindRoom uint8 = 9
+
+func (*Room) kind() uint8                   { return kindRoom }
+func (m *Room) encode(b *Batch)             { b.flush(m.Flush) }
 func (m *Room) decode(payload []byte) error { return decodeFlush(&m.Flush, payload) }
 
 func decodeFlush(f *bellows.FlushID, payload []byte) error {
@@ -27,7 +46,11 @@ func decodeFlush(f *bellows.FlushID, payload []byte) error {
 	return r.end()
 }
 
-func (b *Batch) committed(m *Committed) {
+const kindCommitted uint8 = 10
+
+func (*Committed) kind() uint8 { return kindCommitted }
+
+func (m *Committed) encode(b *Batch) {
 	b.count(len(m.List))
 	b.zeros(4)
 	for i := range m.List {
@@ -55,7 +78,16 @@ func (m *Committed) decode(payload []byte) error {
 	return cmp.Or(list.err, r.end())
 }
 
-func (b *Batch) refused(m *Refused) {
+func (m *Committed) recycle() *sync.Pool {
+	m.List = m.List[:0]
+	return &pools[kindCommitted]
+}
+
+const kindRefused uint8 = 11
+
+func (*Refused) kind() uint8 { return kindRefused }
+
+func (m *Refused) encode(b *Batch) {
 	b.flush(m.Flush)
 	b.u8(uint8(m.Kind))
 	b.zeros(3)

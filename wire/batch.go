@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 
 	"bellows"
 	"bellows/tally"
@@ -24,14 +25,14 @@ const scratchMax = 1 << 20
 // Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
 // well; until then what the messages hold must not change.
 type Batch struct {
-	scratch    []byte
-	pieces     gather.Pieces
-	start      int // of the payload being added, as Len counts
-	messages   []Message
-	formats    []vec.Format // by table
-	owned      [][]byte     // pieces that are the batch's own memory
-	overflowed error        // values that their format has not
-	traffic    tally.Traffic
+	scratch  []byte
+	pieces   gather.Pieces
+	start    int // of the payload being added, as Len counts
+	messages []Message
+	formats  []vec.Format // by table
+	owned    [][]byte     // pieces that are the batch's own memory
+	err      error        // the first thing that keeps the message being added from travelling
+	traffic  tally.Traffic
 
 	partMost, messageMost int // of what is cut, in bytes; 0: partMax, messageMax
 }
@@ -44,13 +45,16 @@ func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost = part, m
 // An error leaves the batch as it was and the message with the caller: the message is longer than its kind may be, of no
 // kind that travels, or has a value that its table's format has not.
 func (b *Batch) Add(e Envelope) error {
+	m, travels := e.Message.(codec)
+	if !travels {
+		return bellows.Errorf(bellows.Bug, "encode message", "", "%T does not travel", e.Message)
+	}
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)
 	b.start = b.Len()
-	kind, err := b.payload(e.Message)
-	if err == nil {
-		err, b.overflowed = b.overflowed, nil
-	}
+	m.encode(b)
+	kind, err := m.kind(), b.err
+	b.err = nil
 	length, limit, most := b.Len()-b.start, kindLimit(kind), frameLimit(kind)
 	if inParts(kind) {
 		limit, most = cmp.Or(b.messageMost, limit), cmp.Or(b.partMost, most)
@@ -76,11 +80,33 @@ func (b *Batch) Add(e Envelope) error {
 	return nil
 }
 
+// fail keeps the message that is being added from travelling.
+func (b *Batch) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// tooLong is why a message does not travel.
+type tooLong struct{ length, limit int }
+
+func (e tooLong) Error() string {
+	return fmt.Sprintf("%d bytes are over the limit of %d", e.length, e.limit)
+}
+
+// tooMany fails the batch for a list of the message that has more elements than the receiver takes.
+func (b *Batch) tooMany(m Message) {
+	b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(m.kind()), Err: errMany})
+}
+
+// Traffic is the frames that were added since the last Reset.
+func (b *Batch) Traffic() *tally.Traffic { return &b.traffic }
+
 // head writes the header of a frame.
 func (b *Batch) head(h Header, to []byte, length int, sum uint32) {
 	h.Length, h.Checksum = uint32(length), sum
 	h.put(to)
-	b.traffic.Count(purpose(h.Kind), HeaderSize+length)
+	b.traffic.Count(kinds[h.Kind].class, HeaderSize+length)
 }
 
 // cut divides the payload behind scratch[:at] into parts of most bytes, more of them than one.

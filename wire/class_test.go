@@ -9,9 +9,10 @@ import (
 // TestEveryKindHasAClass: raw frames are most of the bytes, and none of them is control.
 func TestEveryKindHasAClass(t *testing.T) {
 	t.Parallel()
-	for k := range uint8(len(kinds)) {
-		if kinds[k].name != "" && (purpose(k) == tally.Control) != (k >= firstControl) {
-			t.Errorf("frames of kind %s count as %v", kinds[k].name, purpose(k))
+	for k, kind := range kinds {
+		class := Header{Kind: uint8(k)}.Class()
+		if kind.name != "" && (class == tally.Control) != (uint8(k) >= firstControl) {
+			t.Errorf("frames of kind %s count as %v", kind.name, class)
 		}
 	}
 }

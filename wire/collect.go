@@ -7,7 +7,11 @@ import (
 	"bellows/wire/internal/fields"
 )
 
-func (b *Batch) slab(m *Slab) {
+const kindSlab uint8 = 12
+
+func (*Slab) kind() uint8 { return kindSlab }
+
+func (m *Slab) encode(b *Batch) {
 	b.ref(m.Ref)
 	b.flag(m.Kept)
 	b.zeros(1)
@@ -36,7 +40,11 @@ func (m *Slab) decode(payload []byte) error {
 	return r.end()
 }
 
-func (b *Batch) collect(m *Collect) {
+const kindCollect uint8 = 73
+
+func (*Collect) kind() uint8 { return kindCollect }
+
+func (m *Collect) encode(b *Batch) {
 	if m.Whole {
 		b.varint(1, 1)
 	}
@@ -63,13 +71,29 @@ func sentence(payload []byte, to *string) error {
 	return f.Err
 }
 
+const kindCollected uint8 = 74
+
+func (*Collected) kind() uint8                   { return kindCollected }
+func (m *Collected) encode(b *Batch)             { b.text(1, reason(m.Reason)) }
 func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.Reason) }
 
-func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
+const kindReady uint8 = 75
 
+func (*Ready) kind() uint8                   { return kindReady }
+func (*Ready) encode(*Batch)                 {}
 func (m *Ready) decode(payload []byte) error { return sentence(payload, new(string)) }
 
-func (b *Batch) severed(m *Severed) {
+const kindNotice uint8 = 76
+
+func (*Notice) kind() uint8                   { return kindNotice }
+func (m *Notice) encode(b *Batch)             { b.text(1, reason(m.Sentence)) }
+func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
+
+const kindSevered uint8 = 77
+
+func (*Severed) kind() uint8 { return kindSevered }
+
+func (m *Severed) encode(b *Batch) {
 	b.varint(1, uint64(m.Node))
 	b.text(2, reason(m.Reason))
 	if m.Breach {

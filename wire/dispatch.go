@@ -2,23 +2,28 @@ package wire
 
 import (
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/wire/internal/fields"
 )
 
-func (b *Batch) dispatch(m *Dispatch) error {
-	if len(m.Tasks) > listMax {
-		return tooMany(kindDispatch)
+const kindDispatch uint8 = 70
+
+func (*Dispatch) kind() uint8 { return kindDispatch }
+
+func (d *Dispatch) encode(b *Batch) {
+	if len(d.Tasks) > listMax {
+		b.tooMany(d)
+		return
 	}
-	b.varint(1, uint64(m.Commit))
-	for i := range m.Tasks {
+	b.varint(1, uint64(d.Commit))
+	for i := range d.Tasks {
 		at := b.open(2)
-		b.unit(1, m.Tasks[i].Unit)
-		b.doubles(2, m.Tasks[i].Args)
+		b.unit(1, d.Tasks[i].Unit)
+		b.doubles(2, d.Tasks[i].Args)
 		b.shut(at)
 	}
-	return nil
 }
 
 func (d *Dispatch) decode(payload []byte) error {
@@ -37,4 +42,9 @@ func (d *Dispatch) decode(payload []byte) error {
 		}
 	}
 	return f.Err
+}
+
+func (d *Dispatch) recycle() *sync.Pool {
+	*d = Dispatch{Tasks: d.Tasks[:0], args: d.args[:0]}
+	return &pools[kindDispatch]
 }

@@ -3,30 +3,35 @@ package wire
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/wire/internal/fields"
 )
 
-func (b *Batch) done(m *Done) error {
-	if max(len(m.Pairs), len(m.Results)) > listMax {
-		return tooMany(kindDone)
+const kindDone uint8 = 64
+
+func (*Done) kind() uint8 { return kindDone }
+
+func (d *Done) encode(b *Batch) {
+	if max(len(d.Pairs), len(d.Results)) > listMax {
+		b.tooMany(d)
+		return
 	}
-	b.protoFlush(1, m.Flush)
-	b.zigzag(2, int32(m.Clock))
-	for _, p := range m.Pairs {
+	b.protoFlush(1, d.Flush)
+	b.zigzag(2, int32(d.Clock))
+	for _, p := range d.Pairs {
 		b.protoPair(3, p)
 	}
-	for i := range m.Results {
+	for i := range d.Results {
 		at := b.open(4)
-		b.unit(1, m.Results[i].Unit)
-		b.doubles(2, m.Results[i].Values)
+		b.unit(1, d.Results[i].Unit)
+		b.doubles(2, d.Results[i].Values)
 		b.shut(at)
 	}
-	if m.Barred {
+	if d.Barred {
 		b.varint(5, 1)
 	}
-	return nil
 }
 
 func (d *Done) decode(payload []byte) error {
@@ -57,6 +62,11 @@ func (d *Done) decode(payload []byte) error {
 	return f.Err
 }
 
+func (d *Done) recycle() *sync.Pool {
+	*d = Done{Pairs: d.Pairs[:0], Results: d.Results[:0], numbers: d.numbers[:0]}
+	return &pools[kindDone]
+}
+
 // numbered reads a unit, field 1, with numbers, field 2, which it appends to a list of them: a Result or
 // a Task.
 func numbered(b []byte, list *[]float64) (u bellows.Unit, numbers []float64, err error) {
@@ -76,9 +86,4 @@ func numbered(b []byte, list *[]float64) (u bellows.Unit, numbers []float64, err
 		f.Fail(errNoUnit)
 	}
 	return u, (*list)[at:len(*list):len(*list)], cmp.Or(f.Err, whole(&u))
-}
-
-// tooMany is why a control message does not travel.
-func tooMany(kind uint8) error {
-	return &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(kind), Err: errMany}
 }

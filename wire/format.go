@@ -45,9 +45,9 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 	} else {
 		err = b.shortValues(f, v)
 	}
-	if err != nil && b.overflowed == nil {
-		b.overflowed = &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: "of values of " + ref.String(), Err: err,
-			Hint: "use a wider format: bf16 has the range of fp32"}
+	if err != nil {
+		b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: "of values of " + ref.String(), Err: err,
+			Hint: "use a wider format: bf16 has the range of fp32"})
 	}
 }
 

@@ -1,8 +1,19 @@
 package wire
 
+import (
+	"sync"
+
+	"bellows"
+	"bellows/wire/internal/memory"
+)
+
 const acquireSize = 8 + pairSize + 4 + needSize
 
-func (b *Batch) acquire(m *Acquire) {
+const kindAcquire uint8 = 3
+
+func (*Acquire) kind() uint8 { return kindAcquire }
+
+func (m *Acquire) encode(b *Batch) {
 	b.u64(m.Request)
 	b.pair(m.Pair)
 	b.mode(m.Mode)
@@ -15,7 +26,16 @@ func (m *Acquire) decode(payload []byte) error {
 	return r.end()
 }
 
-func (b *Batch) granted(m *Granted) {
+func (m *Acquire) recycle() *sync.Pool {
+	*m = Acquire{}
+	return &pools[kindAcquire]
+}
+
+const kindGranted uint8 = 4
+
+func (*Granted) kind() uint8 { return kindGranted }
+
+func (m *Granted) encode(b *Batch) {
 	b.u64(m.Request)
 	b.ref(m.Ref)
 	b.mode(m.Mode)
@@ -30,18 +50,31 @@ func (m *Granted) decode(payload []byte) error {
 	return r.end()
 }
 
-func (b *Batch) release(m *Release) {
-	b.ref(m.Ref)
+func (m *Granted) recycle() *sync.Pool {
+	memory.Put(m.payload)
+	*m = Granted{}
+	return &pools[kindGranted]
 }
 
-func (m *Unsubscribe) decode(payload []byte) error {
-	r := reader{b: payload}
-	m.Ref = r.ref()
-	return r.end()
+const kindRelease uint8 = 5
+
+func (*Release) kind() uint8                   { return kindRelease }
+func (m *Release) encode(b *Batch)             { b.ref(m.Ref) }
+func (m *Release) decode(payload []byte) error { return decodeRef(&m.Ref, payload) }
+
+func (m *Release) recycle() *sync.Pool {
+	*m = Release{}
+	return &pools[kindRelease]
 }
 
-func (m *Release) decode(payload []byte) error {
+const kindUnsubscribe uint8 = 13
+
+func (*Unsubscribe) kind() uint8                   { return kindUnsubscribe }
+func (m *Unsubscribe) encode(b *Batch)             { b.ref(m.Ref) }
+func (m *Unsubscribe) decode(payload []byte) error { return decodeRef(&m.Ref, payload) }
+
+func decodeRef(p *bellows.PartitionRef, payload []byte) error {
 	r := reader{b: payload}
-	m.Ref = r.ref()
+	*p = r.ref()
 	return r.end()
 }

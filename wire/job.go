@@ -9,7 +9,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-func (b *Batch) failed(m *Failed) {
+const kindFailed uint8 = 65
+
+func (*Failed) kind() uint8 { return kindFailed }
+
+func (m *Failed) encode(b *Batch) {
 	kind := m.Kind
 	if m.Err != nil {
 		kind = bellows.KindOf(m.Err)
@@ -38,6 +42,11 @@ func (m *Failed) decode(payload []byte) error {
 	return f.Err
 }
 
+const kindBeat uint8 = 66
+
+func (*Beat) kind() uint8   { return kindBeat }
+func (*Beat) encode(*Batch) {}
+
 func (m *Beat) decode(payload []byte) error {
 	f := fields.Of(payload)
 	for f.Next() {
@@ -46,7 +55,10 @@ func (m *Beat) decode(payload []byte) error {
 	return f.Err
 }
 
-func (b *Batch) keep(m *Keep) { b.varint(1, uint64(m.Commit)) }
+const kindKeep uint8 = 68
+
+func (*Keep) kind() uint8       { return kindKeep }
+func (m *Keep) encode(b *Batch) { b.varint(1, uint64(m.Commit)) }
 
 func (m *Keep) decode(payload []byte) error {
 	f := fields.Of(payload)
@@ -58,7 +70,11 @@ func (m *Keep) decode(payload []byte) error {
 	return f.Err
 }
 
-func (b *Batch) staleness(m *Staleness) {
+const kindStaleness uint8 = 69
+
+func (*Staleness) kind() uint8 { return kindStaleness }
+
+func (m *Staleness) encode(b *Batch) {
 	b.varint(1, uint64(m.Table))
 	b.zigzag(2, m.Clocks)
 }
@@ -76,9 +92,14 @@ func (m *Staleness) decode(payload []byte) error {
 	return f.Err
 }
 
-func (b *Batch) finish(m *End) error {
+const kindEnd uint8 = 71
+
+func (*End) kind() uint8 { return kindEnd }
+
+func (m *End) encode(b *Batch) {
 	if len(m.Gone) > listMax {
-		return tooMany(kindEnd)
+		b.tooMany(m)
+		return
 	}
 	b.varint(1, uint64(m.Commit))
 	b.text(2, reason(m.Reason))
@@ -89,7 +110,6 @@ func (b *Batch) finish(m *End) error {
 		}
 		b.shut(at)
 	}
-	return nil
 }
 
 func (m *End) decode(payload []byte) error {
@@ -113,7 +133,11 @@ func (m *End) decode(payload []byte) error {
 	return f.Err
 }
 
-func (b *Batch) closed(m *Closed) {
+const kindClosed uint8 = 72
+
+func (*Closed) kind() uint8 { return kindClosed }
+
+func (m *Closed) encode(b *Batch) {
 	c := &m.Counts
 	b.varint(1, uint64(c.Sent))
 	b.varint(2, uint64(c.Applied))

@@ -1,44 +1,13 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
 
-// The kinds of messages, as headers number them. A number is never used again for another message. Those
-// below firstControl have raw payloads, the others protobuf.
-const (
-	kindPull uint8 = 1 + iota
-	kindRows
-	kindAcquire
-	kindGranted
-	kindRelease
-	kindPush
-	kindHeld
-	kindFull
-	kindRoom
-	kindCommitted
-	kindRefused
-	kindSlab
-	kindUnsubscribe
-
-	firstControl uint8 = 64
+	"bellows/tally"
 )
 
-const (
-	kindDone uint8 = firstControl + iota
-	kindFailed
-	kindBeat
-	kindRecords
-	kindKeep
-	kindStaleness
-	kindDispatch
-	kindEnd
-	kindClosed
-	kindCollect
-	kindCollected
-	kindReady
-	kindNotice
-	kindSevered
-	kindReport
-)
+// firstControl is the least number of a kind whose payload is protobuf. Those of the kinds below it are raw.
+const firstControl uint8 = 64
 
 // Limits of payloads in bytes.
 const (
@@ -66,46 +35,71 @@ var (
 	controllerToLane   = way(Controller, Lane)
 )
 
-// kinds is every kind's name, the longest payload that it may have, and who may send it to whom: the table of
-// role and call. docs/5-wire.md shows it, and a test compares the two.
-var kinds = [...]struct {
-	name  string
-	limit int
-	ways  ways
-}{
-	kindPull:        {"pull", messageMax, clientToLane},
-	kindRows:        {"rows", messageMax, laneToClient},
-	kindAcquire:     {"acquire", acquireSize, clientToLane},
-	kindGranted:     {"granted", messageMax, laneToClient},
-	kindRelease:     {"release", refSize, clientToLane},
-	kindPush:        {"push", messageMax, clientToLane},
-	kindHeld:        {"held", flushSize, laneToClient},
-	kindFull:        {"full", flushSize, laneToClient},
-	kindRoom:        {"room", flushSize, laneToClient},
-	kindCommitted:   {"committed", 8 + CommittedMost*commitmentSize, laneToClient},
-	kindRefused:     {"refused", textMax, laneToClient},
-	kindSlab:        {"slab", slabMax, laneToController},
-	kindUnsubscribe: {"unsubscribe", refSize, clientToLane},
-	kindDone:        {"done", controlMax, clientToController | laneToController},
-	kindFailed:      {"failed", textMax, clientToController},
-	kindBeat:        {"beat", smallMax, clientToController | controllerToClient | controllerToLane},
-	kindRecords:     {"records", controlMax, controllerToLane},
-	kindKeep:        {"keep", smallMax, controllerToLane},
-	kindStaleness:   {"staleness", smallMax, controllerToClient | controllerToLane},
-	kindDispatch:    {"dispatch", controlMax, controllerToClient},
-	kindEnd:         {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane},
-	kindClosed:      {"closed", smallMax, clientToController | laneToController},
-	kindCollect:     {"collect", smallMax, controllerToLane},
-	kindCollected:   {"collected", textMax, laneToController},
-	kindReady:       {"ready", smallMax, clientToController},
-	kindNotice:      {"notice", textMax, clientToController},
-	kindSevered:     {"severed", textMax, clientToController | laneToController},
-	kindReport:      {"report", smallMax, clientToController | laneToController},
+// codec is a message that travels. Its methods stand with those that they are made of, in the file of its kind.
+type codec interface {
+	Message
+	// encode adds the payload, or fails the batch. It changes nothing in the message.
+	encode(b *Batch)
+	// decode reads a payload into an empty message.
+	decode(payload []byte) error
 }
+
+// kind describes the messages of one type. What their fields are is said by the type, and how these travel by its codec; what a
+// message may say in a job is for package guard.
+type kind struct {
+	name  string
+	limit int // the longest payload
+	ways  ways
+	class tally.Class  // what its frames are for
+	keeps bool         // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
+	make  func() codec // an empty message, to be decoded into
+}
+
+// kinds describes every kind, by the number that headers have for it: the table of role and call, too. A number is never used again
+// for another message; that no two kinds have the same is for the compiler to see. docs/5-wire.md shows the table, and a
+// test compares the two.
+//
+// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package guard. Turned
+// down: codecs as functions of the table, which would be initialised in a circle with it, and a type switch, which
+// compiles when a kind is forgotten.
+var kinds = [...]kind{
+	kindPull:        {"pull", messageMax, clientToLane, tally.Pulls, true, fromPool[Pull]},
+	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, true, newView},
+	kindAcquire:     {"acquire", acquireSize, clientToLane, tally.Leases, false, fromPool[Acquire]},
+	kindGranted:     {"granted", messageMax, laneToClient, tally.Leases, true, fromPool[Granted]},
+	kindRelease:     {"release", refSize, clientToLane, tally.Leases, false, fromPool[Release]},
+	kindPush:        {"push", messageMax, clientToLane, tally.Pushes, true, fromPool[Push]},
+	kindHeld:        {"held", flushSize, laneToClient, tally.Receipts, false, fromPool[Held]},
+	kindFull:        {"full", flushSize, laneToClient, tally.Receipts, false, made[Full]},
+	kindRoom:        {"room", flushSize, laneToClient, tally.Receipts, false, made[Room]},
+	kindCommitted:   {"committed", committedMax, laneToClient, tally.Receipts, false, fromPool[Committed]},
+	kindRefused:     {"refused", textMax, laneToClient, tally.Receipts, false, made[Refused]},
+	kindSlab:        {"slab", slabMax, laneToController, tally.Model, true, made[Slab]},
+	kindUnsubscribe: {"unsubscribe", refSize, clientToLane, tally.Pulls, false, made[Unsubscribe]},
+
+	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
+	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},
+	kindBeat:      {"beat", smallMax, clientToController | controllerToClient | controllerToLane, tally.Control, false, made[Beat]},
+	kindRecords:   {"records", controlMax, controllerToLane, tally.Control, false, fromPool[Records]},
+	kindKeep:      {"keep", smallMax, controllerToLane, tally.Control, false, made[Keep]},
+	kindStaleness: {"staleness", smallMax, controllerToClient | controllerToLane, tally.Control, false, made[Staleness]},
+	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
+	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
+	kindClosed:    {"closed", smallMax, clientToController | laneToController, tally.Control, false, made[Closed]},
+	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
+	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
+	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
+	kindNotice:    {"notice", textMax, clientToController, tally.Control, false, made[Notice]},
+	kindSevered:   {"severed", textMax, clientToController | laneToController, tally.Control, false, made[Severed]},
+	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
+}
+
+// known reports whether there is such a kind.
+func known(k uint8) bool { return int(k) < len(kinds) && kinds[k].name != "" }
 
 // kindLimit is the longest payload of a kind; negative: there is no such kind.
 func kindLimit(k uint8) int {
-	if int(k) >= len(kinds) || kinds[k].name == "" {
+	if !known(k) {
 		return -1
 	}
 	return kinds[k].limit
@@ -124,11 +118,27 @@ func frameLimit(k uint8) int {
 
 // Allowed reports whether the sender's role may send this kind to the receiver's.
 func (h Header) Allowed() bool {
-	return kindLimit(h.Kind) >= 0 && kinds[h.Kind].ways&way(h.From.Role, h.To.Role) != 0
+	return known(h.Kind) && kinds[h.Kind].ways&way(h.From.Role, h.To.Role) != 0
+}
+
+// Class is what the frame is for. One of no kind would be control.
+func (h Header) Class() tally.Class {
+	if !known(h.Kind) {
+		return tally.Control
+	}
+	return kinds[h.Kind].class
+}
+
+// Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
+func (e Envelope) Kind() uint8 {
+	if m, ok := e.Message.(codec); ok {
+		return m.kind()
+	}
+	return 0
 }
 
 func kindName(k uint8) string {
-	if kindLimit(k) < 0 {
+	if !known(k) {
 		return fmt.Sprintf("message kind %d", k)
 	}
 	return kinds[k].name

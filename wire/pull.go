@@ -3,9 +3,11 @@ package wire
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/vec"
+	"bellows/wire/internal/memory"
 )
 
 const (
@@ -13,7 +15,11 @@ const (
 	rowsPartSize = refSize + 20
 )
 
-func (b *Batch) pull(m *Pull) {
+const kindPull uint8 = 1
+
+func (*Pull) kind() uint8 { return kindPull }
+
+func (m *Pull) encode(b *Batch) {
 	b.u64(m.Request)
 	b.need(m.Need)
 	b.count(len(m.Parts))
@@ -52,7 +58,18 @@ func (m *Pull) decode(payload []byte) error {
 	return cmp.Or(heads.err, r.end())
 }
 
-func (b *Batch) rows(m *Rows) {
+func (m *Pull) recycle() *sync.Pool {
+	clear(m.Parts)
+	memory.Put(m.payload)
+	*m = Pull{Parts: m.Parts[:0]}
+	return &pools[kindPull]
+}
+
+const kindRows uint8 = 2
+
+func (*Rows) kind() uint8 { return kindRows }
+
+func (m *Rows) encode(b *Batch) {
 	b.u64(m.Request)
 	b.count(len(m.Parts))
 	b.zeros(4)
@@ -93,4 +110,16 @@ func (m *Rows) decode(payload []byte) error {
 		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
 	}
 	return cmp.Or(heads.err, r.end())
+}
+
+func (m *Rows) recycle() *sync.Pool {
+	memory.Put(m.lent)
+	if m.payload == nil {
+		*m = Rows{Parts: m.Parts[:0]}
+		return &pools[kindRows]
+	}
+	memory.Put(m.payload)
+	clear(m.Parts)
+	*m = Rows{Parts: m.Parts[:0], widened: m.widened.free()}
+	return &views
 }

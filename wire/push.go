@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/vec"
+	"bellows/wire/internal/memory"
 )
 
 const (
@@ -15,9 +17,14 @@ const (
 	leaseEndSize = pairSize + 4
 )
 
-func (b *Batch) push(m *Push) error {
+const kindPush uint8 = 6
+
+func (*Push) kind() uint8 { return kindPush }
+
+func (m *Push) encode(b *Batch) {
 	if m.Done != nil && len(m.Done.Results) > listMax {
-		return tooMany(kindPush)
+		b.tooMany(m)
+		return
 	}
 	b.flush(m.Flush)
 	b.u32(uint32(m.Clock))
@@ -47,7 +54,6 @@ func (b *Batch) push(m *Push) error {
 	for i := range m.Leases {
 		array(b, m.Leases[i].Values)
 	}
-	return nil
 }
 
 func (m *Push) decode(payload []byte) error {
@@ -78,6 +84,17 @@ func (m *Push) decode(payload []byte) error {
 		e.Values = words[float32](&r, heads.u32())
 	}
 	return cmp.Or(heads.err, r.end())
+}
+
+func (m *Push) recycle() *sync.Pool {
+	clear(m.Chunks)
+	clear(m.Leases)
+	memory.Put(m.payload)
+	if m.Done != nil {
+		Free(m.Done)
+	}
+	*m = Push{Pairs: m.Pairs[:0], Chunks: m.Chunks[:0], Leases: m.Leases[:0], widened: m.widened.free()}
+	return &pools[kindPush]
 }
 
 // resultSize is the bytes of a result's unit and of its number of values.

@@ -18,47 +18,53 @@ type encoded struct {
 	err   error
 }
 
-// records adds the payload of records: what has several receivers is encoded once, and borrowed by each.
-func (b *Batch) records(m *Records) error {
-	if !m.shared {
-		return b.list(m)
+const kindRecords uint8 = 67
+
+func (*Records) kind() uint8 { return kindRecords }
+
+// encode makes the payload of what has several receivers once, and lends it to each.
+func (r *Records) encode(b *Batch) {
+	if !r.shared {
+		r.encodeList(b)
+		return
 	}
-	e := &m.encoded
+	e := &r.encoded
 	e.mu.Lock()
 	if !e.made {
 		e.made = true
 		e.batch.scratch = e.batch.scratch[:0]
-		e.err = e.batch.list(m)
+		r.encodeList(&e.batch)
+		e.err, e.batch.err = e.batch.err, nil
 		e.sum = crc.Sum(e.batch.scratch)
 	}
 	e.mu.Unlock()
 	if e.err != nil {
-		return e.err
+		b.fail(e.err)
+		return
 	}
 	b.pieces.AddSummed(len(b.scratch), e.batch.scratch, e.sum)
-	return nil
 }
 
-// list adds the records one by one.
-func (b *Batch) list(m *Records) error {
+// encodeList adds the records one by one.
+func (r *Records) encodeList(b *Batch) {
 	units := 0
-	for i := range m.List {
-		units += len(m.List[i].Units)
+	for i := range r.List {
+		units += len(r.List[i].Units)
 	}
-	if max(units, len(m.List)) > listMax {
-		return tooMany(kindRecords)
+	if max(units, len(r.List)) > listMax {
+		b.tooMany(r)
+		return
 	}
-	for i := range m.List {
-		r := &m.List[i]
+	for i := range r.List {
+		one := &r.List[i]
 		at := b.open(1)
-		b.varint(1, uint64(r.Number))
-		b.protoFlush(2, r.Flush)
-		for _, u := range r.Units {
+		b.varint(1, uint64(one.Number))
+		b.protoFlush(2, one.Flush)
+		for _, u := range one.Units {
 			b.unit(3, u)
 		}
 		b.shut(at)
 	}
-	return nil
 }
 
 func (r *Records) decode(payload []byte) error {
@@ -112,4 +118,15 @@ func (r *Records) record(b []byte) error {
 	one.Units = r.units[at:len(r.units):len(r.units)]
 	r.List = append(r.List, one)
 	return f.Err
+}
+
+// recycle takes the message back from the last of its receivers.
+func (r *Records) recycle() *sync.Pool {
+	if r.more.Add(-1) >= 0 {
+		return nil
+	}
+	kept := r.encoded.batch
+	*r = Records{List: r.List[:0], units: r.units[:0]}
+	r.encoded.batch = kept
+	return &pools[kindRecords]
 }

@@ -18,9 +18,11 @@ type Report struct {
 	Tally   tally.Tally
 }
 
-func (*Report) message() {}
+const kindReport uint8 = 78
 
-func (b *Batch) report(m *Report) {
+func (*Report) kind() uint8 { return kindReport }
+
+func (m *Report) encode(b *Batch) {
 	b.varint(1, uint64(m.Process))
 	b.varint(2, uint64(m.Millis))
 	b.numbers(3, len(m.Tally.Spent), func(i int) int64 { return int64(m.Tally.Spent[i]) })

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestKindsMakeTheirOwn wants the table to make, for every number, messages that have it, anew and again.
+func TestKindsMakeTheirOwn(t *testing.T) {
+	t.Parallel()
+	for k, kind := range kinds {
+		if kind.name == "" {
+			continue
+		}
+		for range 3 {
+			m := kind.make()
+			if m.kind() != uint8(k) || (Envelope{Message: m}).Kind() != uint8(k) {
+				t.Errorf("kind %d, %s, makes %T of kind %d", k, kind.name, m, m.kind())
+			}
+			Free(m)
+		}
+	}
+	for _, m := range []Message{nil, stranger{}} {
+		if k := (Envelope{Message: m}).Kind(); k != 0 {
+			t.Errorf("%T is of kind %d", m, k)
+		}
+	}
+}
+
+// stays are fields that do not travel, with what does in their place.
+var stays = []struct{ field, instead string }{
+	{"Failed.Err", "its kind, as Failed.Kind"},
+	{"Push.Done.Flush", "the push's"},
+	{"Push.Done.Clock", "the push's"},
+	{"Push.Done.Pairs", "the push's"},
+}
+
+// staying reports whether a field is one of those, or in one.
+func staying(name string) bool {
+	name = strings.ReplaceAll(name, "[]", "")
+	for _, s := range stays {
+		if name == s.field || strings.HasPrefix(name, s.field+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEveryFieldTravels changes the golden messages one number, text or flag at a time. Every field of every kind must be in one
+// of them, change the frame when it is changed, and arrive as it was changed, or be named above.
+func TestEveryFieldTravels(t *testing.T) {
+	t.Parallel()
+	travels := map[string]bool{}
+	for _, m := range golden() {
+		before := frame(t, Envelope{Message: m})
+		v := reflect.ValueOf(m).Elem()
+		eachField(v.Type().Name(), v, func(name string) {
+			if after, ok := trip(t, m); ok && !bytes.Equal(after, before) && !staying(name) {
+				travels[name] = true
+			}
+		})
+	}
+	for _, kind := range kinds {
+		if kind.name == "" {
+			continue
+		}
+		of := reflect.TypeOf(kind.make()).Elem()
+		listFields(of.Name(), of, func(name string) {
+			if !travels[name] && !staying(name) {
+				t.Errorf("%s does not travel, or stands in no golden message", name)
+			}
+		})
+	}
+}
+
+// trip is a message's frame. Where it can be read, the message must arrive as it is.
+func trip(t *testing.T, m Message) (f []byte, ok bool) {
+	t.Helper()
+	var b Batch
+	if b.Add(Envelope{Message: m}) != nil {
+		return nil, false
+	}
+	f = joined(t, &b)
+	h, err := ParseHeader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Decode(h, alignedCopy(f[HeaderSize:]))
+	if err != nil {
+		return nil, false // it must not be so: the other change will be
+	}
+	failed, isFailed := m.(*Failed)
+	if d := differ(m, e.Message); d != "" && !staying(d) && !(isFailed && failed.Err != nil) {
+		t.Errorf("%s arrived as something else", d)
+	}
+	return f, true
+}
+
+// listFields names all fields of a type that hold something themselves.
+func listFields(name string, of reflect.Type, yield func(name string)) {
+	switch of.Kind() {
+	case reflect.Struct:
+		for i := range of.NumField() {
+			if f := of.Field(i); f.IsExported() {
+				listFields(name+"."+f.Name, f.Type, yield)
+			}
+		}
+	case reflect.Slice, reflect.Array, reflect.Pointer:
+		listFields(name, of.Elem(), yield)
+	default:
+		yield(name)
+	}
+}
+
+// eachField changes what a value holds, one thing at a time, asks what that does, and changes it back.
+func eachField(name string, v reflect.Value, ask func(name string)) {
+	try := func(to any) {
+		old := reflect.New(v.Type()).Elem()
+		old.Set(v)
+		v.Set(reflect.ValueOf(to).Convert(v.Type()))
+		ask(name)
+		v.Set(old)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				eachField(name+"."+f.Name, v.Field(i), ask)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			eachField(name, v.Index(i), ask)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachField(name, v.Elem(), ask)
+		}
+	case reflect.Bool:
+		try(!v.Bool())
+	case reflect.String:
+		try(v.String() + "x")
+	case reflect.Float32, reflect.Float64:
+		try(v.Float() + 1)
+	case reflect.Interface:
+		try(errors.New("it was changed"))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		try(v.Int() + 1)
+		try(v.Int() - 1)
+	default:
+		try(v.Uint() + 1)
+		try(v.Uint() - 1)
+	}
+}
