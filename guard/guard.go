@@ -133,76 +133,12 @@ func (g *Guard) Message(h wire.Header, e wire.Envelope) error {
 }
 
 func (g *Guard) message(e wire.Envelope) *breach {
-	switch e.Message.(type) {
-	case *wire.Beat, *wire.Ready, *wire.Notice, *wire.Severed, *wire.Failed, *wire.Report:
-	default:
-		if e.From.Role == wire.Client && !g.works[e.From.Node] {
-			return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
-		}
+	c := &checks[e.Kind()]
+	switch {
+	case c.judge == nil:
+		return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
+	case e.From.Role == wire.Client && !c.idle && !g.works[e.From.Node]:
+		return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
 	}
-	switch m := e.Message.(type) {
-	case *wire.Pull:
-		return g.pull(m)
-	case *wire.Rows:
-		if b := g.narrow(m.Narrowed()); b != nil {
-			return b
-		}
-		return g.rows(e.From, m)
-	case *wire.Acquire:
-		return g.leasable(m.Pair.Ref)
-	case *wire.Granted:
-		return g.slab(e.From, "the partition", -1, m.Ref, m.Values)
-	case *wire.Release:
-		return g.ref("the partition", -1, m.Ref)
-	case *wire.Unsubscribe:
-		return g.ref("the partition", -1, m.Ref)
-	case *wire.Push:
-		if b := g.narrow(m.Narrowed()); b != nil {
-			return b
-		}
-		return g.push(e.From, m)
-	case *wire.Held:
-		return flush(e.To, m.Flush)
-	case *wire.Full:
-		return flush(e.To, m.Flush)
-	case *wire.Room:
-		return flush(e.To, m.Flush)
-	case *wire.Committed:
-		return committed(e.To, m)
-	case *wire.Refused, *wire.Beat, *wire.Ready, *wire.Notice, *wire.Failed, *wire.Closed, *wire.Keep, *wire.Collect,
-		*wire.Collected, *wire.Report: // what they say can be about anything
-		return nil
-	}
-	return g.control(e)
-}
-
-func (g *Guard) control(e wire.Envelope) *breach {
-	switch m := e.Message.(type) {
-	case *wire.Slab:
-		if b := g.owned(e.From, "the partition", -1, m.Ref); b != nil {
-			return b
-		}
-		return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))
-	case *wire.Done:
-		return g.done(e.From, m)
-	case *wire.Records:
-		return g.records(m)
-	case *wire.Dispatch:
-		return g.dispatch(e.To, m)
-	case *wire.Staleness:
-		if b := within("the table", -1, int64(m.Table), 0, int64(len(g.cfg.Tables)-1)); b != nil {
-			return b
-		}
-		return within("the staleness", -1, int64(m.Clocks), 0, int64(table.Async))
-	case *wire.End:
-		for i, n := range m.Gone {
-			if b := g.node("the node gone", i, n); b != nil {
-				return b
-			}
-		}
-		return nil
-	case *wire.Severed:
-		return g.node("the node", -1, m.Node)
-	}
-	return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
+	return c.judge(g, e)
 }

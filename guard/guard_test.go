@@ -327,6 +327,31 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestEveryKindIsChecked wants a check for every kind that some role may send to another: one that lets all pass says so. A
+// message of a kind without one is refused, whatever it says.
+func TestEveryKindIsChecked(t *testing.T) {
+	t.Parallel()
+	kinds := 0
+	for k := range 1 << 8 {
+		exists := false
+		for from := range wire.Controller + 1 {
+			for to := range wire.Controller + 1 {
+				h := wire.Header{Kind: uint8(k), From: wire.Address{Role: from}, To: wire.Address{Role: to}}
+				exists = exists || h.Allowed()
+			}
+		}
+		if exists {
+			kinds++
+		}
+		if checked := guard.Checked(uint8(k)); checked != exists {
+			t.Errorf("%v: exists %v, is checked %v", wire.Header{Kind: uint8(k)}, exists, checked)
+		}
+	}
+	if kinds == 0 {
+		t.Error("no kind of message was found")
+	}
+}
+
 // TestANodeWithoutTasksSpeaksForItselfOnly lets a server tell that it lives, and ask for no rows.
 func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 	t.Parallel()

@@ -162,10 +162,10 @@ func flush(client wire.Address, f bellows.FlushID) *breach {
 }
 
 // committed is flushes of the client it is for, with their numbers.
-func committed(client wire.Address, m *wire.Committed) *breach {
+func committed(_ *Guard, e wire.Envelope, m *wire.Committed) *breach {
 	for i := range m.List {
 		c := &m.List[i]
-		if b := flush(client, c.Flush); b != nil {
+		if b := flush(e.To, c.Flush); b != nil {
 			b.at = i
 			return b
 		}
@@ -200,7 +200,7 @@ func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *bre
 
 // pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
 // it is not larger than a frame.
-func (g *Guard) pull(m *wire.Pull) *breach {
+func (g *Guard) pull(_ wire.Envelope, m *wire.Pull) *breach {
 	values := 0 // of keys
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -235,10 +235,13 @@ func (g *Guard) pull(m *wire.Pull) *breach {
 }
 
 // rows are answers, or come for a subscription: then those of a sparse table are named.
-func (g *Guard) rows(lane wire.Address, m *wire.Rows) *breach {
+func (g *Guard) rows(e wire.Envelope, m *wire.Rows) *breach {
+	if b := g.narrow(m.Narrowed()); b != nil {
+		return b
+	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if b := g.owned(lane, "the partition", i, p.Ref); b != nil {
+		if b := g.owned(e.From, "the partition", i, p.Ref); b != nil {
 			return b
 		}
 		var b *breach
@@ -290,8 +293,11 @@ func ownKeys(cut table.Cut, at int, p bellows.PartitionRef, list []bellows.Key) 
 	return nil
 }
 
-func (g *Guard) push(client wire.Address, m *wire.Push) *breach {
-	if b := g.whole(client, m.Flush, m.Clock, m.Pairs); b != nil {
+func (g *Guard) push(e wire.Envelope, m *wire.Push) *breach {
+	if b := g.narrow(m.Narrowed()); b != nil {
+		return b
+	}
+	if b := g.whole(e.From, m.Flush, m.Clock, m.Pairs); b != nil {
 		return b
 	}
 	for i := range m.Chunks {
@@ -307,7 +313,7 @@ func (g *Guard) push(client wire.Address, m *wire.Push) *breach {
 		}
 	}
 	if m.Done != nil {
-		if b := g.done(client, m.Done); b != nil {
+		if b := g.done(e.From, m.Done); b != nil {
 			return b
 		}
 	}
@@ -369,7 +375,7 @@ func (g *Guard) done(from wire.Address, m *wire.Done) *breach {
 	return nil
 }
 
-func (g *Guard) records(m *wire.Records) *breach {
+func (g *Guard) records(_ wire.Envelope, m *wire.Records) *breach {
 	for i := range m.List {
 		r := &m.List[i]
 		if b := g.node("the flush's client", i, r.Flush.Client); b != nil {
@@ -387,10 +393,10 @@ func (g *Guard) records(m *wire.Records) *breach {
 	return nil
 }
 
-func (g *Guard) dispatch(client wire.Address, m *wire.Dispatch) *breach {
+func (g *Guard) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
 	for i := range m.Tasks {
 		u := m.Tasks[i].Unit
-		if b := g.unit(i, u, true, client.Node); b != nil {
+		if b := g.unit(i, u, true, e.To.Node); b != nil {
 			return b
 		}
 		all := g.cfg.Items(u.Split, u.Clock)

@@ -185,7 +185,7 @@ func (l *link) receive(p session.Packet) {
 		if l.w.Codec {
 			l.deliver(e, l.w.recode(e))
 		} else {
-			l.deliver(e, parcel.Copy(e))
+			l.deliver(e, l.w.copied(e))
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (l *link) encode(e wire.Envelope) {
 // take delivers the message of a frame that has arrived at this end, if it ends with it.
 func (l *link) take(f frame) {
 	if f.bytes == nil {
-		l.deliver(f.envelope, parcel.Copy(f.envelope))
+		l.deliver(f.envelope, l.w.copied(f.envelope))
 	} else if e := l.w.receive(&l.joiner, f); !f.more {
 		l.deliver(f.envelope, e)
 	}

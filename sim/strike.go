@@ -227,6 +227,15 @@ func (w *world) answerForged(e wire.Envelope) {
 	}
 }
 
+// copied is a message as another node gets it.
+func (w *world) copied(e wire.Envelope) wire.Envelope {
+	got, err := parcel.Copy(e)
+	if err != nil {
+		w.violated("P10: a sound %T is refused: %v", e.Message, err)
+	}
+	return got
+}
+
 // recode is a message as the codec brings it to another node.
 func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 	var j wire.Joiner

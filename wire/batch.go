@@ -34,7 +34,8 @@ type Batch struct {
 	err      error        // the first thing that keeps the message being added from travelling
 	traffic  tally.Traffic
 
-	partMost, messageMost int // of what is cut, in bytes; 0: partMax, messageMax
+	alone                 bool // payloads only: nothing that was encoded before is used
+	partMost, messageMost int  // of what is cut, in bytes; 0: partMax, messageMax
 }
 
 // Shorten makes parts, and messages in parts, at most so many bytes long from now on; 0: as long as the format lets them
@@ -47,7 +48,7 @@ func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost = part, m
 func (b *Batch) Add(e Envelope) error {
 	m, travels := e.Message.(codec)
 	if !travels {
-		return bellows.Errorf(bellows.Bug, "encode message", "", "%T does not travel", e.Message)
+		return doesNotTravel(e.Message)
 	}
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)
@@ -101,6 +102,28 @@ func (b *Batch) tooMany(m Message) {
 
 // Traffic is the frames that were added since the last Reset.
 func (b *Batch) Traffic() *tally.Traffic { return &b.traffic }
+
+// Payload is a message's payload in pieces, which are good until the batch is used again. The message stays its sender's. It is for
+// those who compare messages or copy them, and have batches for nothing else: no length is refused, and what is shared is encoded
+// each time.
+func (b *Batch) Payload(m Message) ([][]byte, error) {
+	c, travels := m.(codec)
+	if !travels {
+		return nil, doesNotTravel(m)
+	}
+	b.alone, b.start = true, 0
+	b.pieces.Reset()
+	b.disown(0)
+	b.scratch = b.scratch[:0]
+	c.encode(b)
+	err := b.err
+	b.err = nil
+	return b.Buffers(), err
+}
+
+func doesNotTravel(m Message) error {
+	return bellows.Errorf(bellows.Bug, "encode message", "", "%T does not travel", m)
+}
 
 // head writes the header of a frame.
 func (b *Batch) head(h Header, to []byte, length int, sum uint32) {

@@ -24,7 +24,7 @@ func (*Records) kind() uint8 { return kindRecords }
 
 // encode makes the payload of what has several receivers once, and lends it to each.
 func (r *Records) encode(b *Batch) {
-	if !r.shared {
+	if !r.shared || b.alone {
 		r.encodeList(b)
 		return
 	}

@@ -6,12 +6,6 @@ import (
 	"bellows/wire"
 )
 
-// Copy is Clone for a message under way.
-func Copy(e wire.Envelope) wire.Envelope {
-	e.Message = Clone(e.Message)
-	return e
-}
-
 // Encode is a message as frames: several where it is longer than a part may be, whose length its content decides. The
 // message stays its sender's.
 func Encode(e wire.Envelope) (frames [][]byte) {

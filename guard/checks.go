@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"bellows/table"
+	"bellows/wire"
+)
+
+// check is what is asked of the messages of one kind.
+type check struct {
+	kind  uint8
+	idle  bool // a node that runs no tasks may say it as a client
+	judge func(g *Guard, e wire.Envelope) *breach
+}
+
+// of checks messages of one kind. A client that says them runs tasks.
+func of[M wire.Message](judge func(g *Guard, e wire.Envelope, m M) *breach) check {
+	var none M
+	return check{wire.Envelope{Message: none}.Kind(), false, func(g *Guard, e wire.Envelope) *breach {
+		return judge(g, e, e.Message.(M))
+	}}
+}
+
+// anything passes messages of one kind: what they say can be about anything.
+func anything[M wire.Message]() check {
+	return of(func(*Guard, wire.Envelope, M) *breach { return nil })
+}
+
+// evenIdle lets nodes that run no tasks say it, too.
+func (c check) evenIdle() check {
+	c.idle = true
+	return c
+}
+
+// checks has one for every kind, by number. A message whose kind has none is refused, and so is a test of this package.
+var checks = byKind(
+	of((*Guard).pull),
+	of((*Guard).rows),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Acquire) *breach { return g.leasable(m.Pair.Ref) }),
+	of(func(g *Guard, e wire.Envelope, m *wire.Granted) *breach {
+		return g.slab(e.From, "the partition", -1, m.Ref, m.Values)
+	}),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Release) *breach { return g.ref("the partition", -1, m.Ref) }),
+	of((*Guard).push),
+	of(func(_ *Guard, e wire.Envelope, m *wire.Held) *breach { return flush(e.To, m.Flush) }),
+	of(func(_ *Guard, e wire.Envelope, m *wire.Full) *breach { return flush(e.To, m.Flush) }),
+	of(func(_ *Guard, e wire.Envelope, m *wire.Room) *breach { return flush(e.To, m.Flush) }),
+	of(committed),
+	anything[*wire.Refused](),
+	of((*Guard).image),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Unsubscribe) *breach { return g.ref("the partition", -1, m.Ref) }),
+	of(func(g *Guard, e wire.Envelope, m *wire.Done) *breach { return g.done(e.From, m) }),
+	anything[*wire.Failed]().evenIdle(),
+	anything[*wire.Beat]().evenIdle(),
+	of((*Guard).records),
+	anything[*wire.Keep](),
+	of((*Guard).staleness),
+	of((*Guard).dispatch),
+	of((*Guard).end),
+	anything[*wire.Closed](),
+	anything[*wire.Collect](),
+	anything[*wire.Collected](),
+	anything[*wire.Ready]().evenIdle(),
+	anything[*wire.Notice]().evenIdle(),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Severed) *breach { return g.node("the node", -1, m.Node) }).evenIdle(),
+	anything[*wire.Report]().evenIdle(),
+)
+
+// byKind puts checks where their kinds' numbers say.
+func byKind(list ...check) (to [1 << 8]check) {
+	for _, c := range list {
+		to[c.kind] = c
+	}
+	return to
+}
+
+// image is a part of a slab that the lane holds, or of what its rule keeps beside it.
+func (g *Guard) image(e wire.Envelope, m *wire.Slab) *breach {
+	if b := g.owned(e.From, "the partition", -1, m.Ref); b != nil {
+		return b
+	}
+	return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))
+}
+
+func (g *Guard) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
+	if b := within("the table", -1, int64(m.Table), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+		return b
+	}
+	return within("the staleness", -1, int64(m.Clocks), 0, int64(table.Async))
+}
+
+func (g *Guard) end(_ wire.Envelope, m *wire.End) *breach {
+	for i, n := range m.Gone {
+		if b := g.node("the node gone", i, n); b != nil {
+			return b
+		}
+	}
+	return nil
+}
