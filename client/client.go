@@ -297,12 +297,9 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// Tick tells the client the time: it says that it lives, also while the job ends, and names waits that last.
+// Tick tells the client the time: it names waits that last.
 func (c *Client) Tick(nowMillis int64, fx *Effects) {
 	c.nowMillis = nowMillis
-	if c.ended == nil || !planted.On("silent-after-end") {
-		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Beat{})
-	}
 	if c.ended == nil {
 		c.nameReads(fx)
 		c.nameFlushes(fx)
@@ -390,6 +387,9 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 
 // Ended is the controller's last word, or nil.
 func (c *Client) Ended() *wire.End { return c.ended }
+
+// Unit is what the task of a split that is active here runs, or ran last.
+func (c *Client) Unit(s bellows.SplitID) bellows.Unit { return c.splits[s].task.Unit }
 
 // Counts are the client's counts so far.
 func (c *Client) Counts() wire.Counts { return c.counts }

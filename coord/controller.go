@@ -4,8 +4,9 @@
 // A Controller is a state machine. Its shell calls Start once, Step with the messages that arrive,
 // Tick a few times a second, Broken and Lost when it hears that a node cannot be reached, and Interrupt
 // when the user wants out; it carries out what Effects hold. The first tasks leave when all nodes of the
-// job are ready. A flush counts when, and only when, the controller has given it a number. Whatever goes
-// wrong ends the job with a sentence: the controller never waits for something that cannot come.
+// job are ready. A flush counts when, and only when, the controller has given it a number. When the job has finished or was
+// interrupted, the controller collects the state of the tables (package core/collect). Whatever goes
+// wrong ends the job with a sentence: the controller never waits for something that cannot come, and nowhere without end.
 package coord
 
 import (
@@ -14,6 +15,8 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/collect"
+	"bellows/core/members"
 	"bellows/gate"
 	"bellows/lease"
 	"bellows/planted"
@@ -30,9 +33,11 @@ type Config struct {
 	Route   *route.Route
 	Items   gate.Items
 	Driver  Driver
-	// LeaseMillis is how long another node of Lanes or Clients may be silent before it is declared gone,
-	// once it has said that it is ready; 0 in one process, where there is none.
-	LeaseMillis int64
+	// Times are how long the controller waits for what. Without a lease it waits for no node to be ready and finds none
+	// silent: in one process, where there is no other.
+	Times lease.Times
+	// Collector is given the state of the tables when the job has finished or was interrupted; nil: nobody wants it.
+	Collector *collect.Collector
 }
 
 // Effects are what a step wants done.
@@ -41,7 +46,7 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
-	Outcome *Outcome // set once, when the job is over and everybody has closed
+	Outcome *Outcome // set once, when the job is over, everybody has closed, and the state has been collected
 }
 
 // Reset empties the effects and keeps their memory.
@@ -60,6 +65,8 @@ type Outcome struct {
 	Commits     bellows.CommitNumber
 	Counts      wire.Counts
 	State       State
+	// Uncollected is why Config.Collector has no state though the job has finished, or was interrupted; nil: it has.
+	Uncollected error
 }
 
 // State is what a controller must know to continue a job elsewhere, besides the tables.
@@ -76,7 +83,6 @@ type Controller struct {
 	cfg        Config
 	dispatcher Dispatcher
 	progress   *gate.Progress
-	leases     *lease.Table
 	number     bellows.CommitNumber
 	next       []bellows.Clock  // per split: the clock that its next task gets
 	records    *wire.Records    // that have not left; nil: none
@@ -94,10 +100,13 @@ type Controller struct {
 	announced  int              // of these, told to everybody
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
+	collecting bool           // everybody has closed, and the state is on its way
 	over       bool           // the outcome is out
-	endMillis  int64
 	nowMillis  int64
-	roll       roll
+	roll       *members.Roll
+	opened     bool // Start was called
+	begun      bool // the first tasks have left
+	waits      waits
 	early      early
 	fx         *Effects
 }
@@ -106,17 +115,15 @@ type Controller struct {
 func New(cfg Config) *Controller {
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
-		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock}
+		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock,
+		roll: members.NewRoll(cfg.Self.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
+	c.cfg.Times = cfg.Times.Or()
 	c.dispatcher.c = c
 	for i, a := range cfg.Clients {
 		for len(c.clientOf) <= int(a.Node) {
 			c.clientOf = append(c.clientOf, -1)
 		}
 		c.clientOf[a.Node] = i
-	}
-	if cfg.LeaseMillis > 0 {
-		c.leases = lease.NewTable(cfg.LeaseMillis)
-		c.roll.enter(&cfg)
 	}
 	return c
 }
@@ -143,17 +150,17 @@ func (c *Controller) Resume(s State) error {
 // nodes are ready.
 func (c *Controller) Start(fx *Effects) {
 	c.fx = fx
-	c.roll.opened = true
+	c.opened = true
 	c.begin()
 	c.conclude()
 }
 
 // begin dispatches the first tasks, if nobody is waited for and it has not been done.
 func (c *Controller) begin() {
-	if c.roll.begun || !c.roll.opened || len(c.roll.awaited) > 0 || c.ending != nil {
+	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
 		return
 	}
-	c.roll.begun = true
+	c.begun = true
 	if c.queue == nil {
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
@@ -172,25 +179,27 @@ func (c *Controller) begin() {
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	c.fx = fx
 	for _, e := range batch {
+		c.roll.Heard(e.From.Node)
 		switch m := e.Message.(type) {
 		case *wire.Done:
 			c.takeDone(e.From, m)
 		case *wire.Failed:
 			c.fail(e.From, m)
-		case *wire.Beat:
-			if c.leases != nil {
-				c.leases.Beat(e.From.Node, c.nowMillis)
-			}
 		case *wire.Ready:
-			c.takeReady(e.From.Node)
+			c.roll.Ready(e.From.Node)
+			c.begin()
 		case *wire.Severed:
 			if m.Breach { // no reason is better
 				c.lose(m.Node, m.Reason)
 			} else {
-				c.suspect(m.Node, m.Reason, severedMillis)
+				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Severed)
 			}
 		case *wire.Closed:
 			c.takeClosed(e.From, m)
+		case *wire.Slab:
+			c.takeSlab(e.From, m)
+		case *wire.Collected:
+			c.takeCollected(e.From, m)
 		}
 	}
 	c.conclude()
@@ -213,6 +222,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 		}
 	}
 	c.number++
+	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
 	if c.records == nil {
 		c.records = wire.New[wire.Records]()
@@ -297,7 +307,7 @@ func (c *Controller) conclude() {
 			c.dispatches[i] = nil
 		}
 	}
-	if c.ending == nil && c.tasks == 0 && c.roll.begun {
+	if c.ending == nil && c.tasks == 0 && c.begun {
 		c.rest()
 	}
 }
@@ -356,82 +366,6 @@ func (c *Controller) rest() {
 	}
 }
 
-// end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
-// who are lost are told too, for when they come back, but not waited for.
-func (c *Controller) end(o *Outcome) {
-	o.Commits = c.number
-	o.State.Driver = c.cfg.Driver.Save()
-	o.State.Queue, o.State.Staleness = c.queue, c.staleness
-	for s := range c.next {
-		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
-	}
-	c.ending, c.endMillis = o, c.nowMillis
-	c.sendRecords()
-	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
-		for _, a := range list {
-			if !c.roll.isLost(a.Node) {
-				c.open = append(c.open, a)
-			} else if planted.On("gone-not-told") {
-				continue
-			}
-			c.sendEnd(a)
-		}
-	}
-	c.closeWhenAll()
-}
-
-func (c *Controller) sendEnd(to wire.Address) {
-	m := &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason}
-	if len(c.roll.lost) > 0 && !planted.On("gone-awaited") {
-		m.Gone = slices.Clone(c.roll.lost) // a message is its receiver's
-	}
-	c.fx.Send(c.cfg.Self, to, m)
-}
-
-func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
-	i := slices.Index(c.open, from)
-	if c.ending == nil || i < 0 {
-		return
-	}
-	c.ending.Counts.Add(&m.Counts)
-	c.open = slices.Delete(c.open, i, i+1)
-	c.closeWhenAll()
-}
-
-// closeWhenAll ends the controller's work when nobody's last word is waited for any more.
-func (c *Controller) closeWhenAll() {
-	if len(c.open) == 0 && !c.over {
-		c.over = true
-		c.fx.Outcome = c.ending
-	}
-}
-
-// Tick tells the controller the time, which it passes on as a sign of life: a node silent for a lease ends
-// the job, and who does not answer the end within two is not waited for. Tick goes on while the state
-// is collected.
-func (c *Controller) Tick(nowMillis int64, fx *Effects) {
-	c.fx, c.nowMillis = fx, nowMillis
-	c.sendRecords()
-	if c.leases == nil {
-		return
-	}
-	slept := c.leases.Tick(nowMillis)
-	c.endMillis += slept
-	c.roll.namedMillis += slept
-	c.beat()
-	c.believe()
-	switch {
-	case c.over:
-	case c.ending != nil:
-		c.awaitEnd()
-	default:
-		if !c.roll.begun {
-			c.awaitReady()
-		}
-		c.nameSilence()
-	}
-}
-
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
 // finished, later tasks are left in the queue.
 func (c *Controller) Interrupt(fx *Effects) {
@@ -454,6 +388,9 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.draining && u.Clock > c.horizon {
 		c.queue = append(c.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
 		return
+	}
+	if c.tasks == 0 {
+		c.waits.began(c.nowMillis)
 	}
 	c.next[executor]++
 	c.horizon = max(c.horizon, u.Clock)

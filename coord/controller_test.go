@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/lease"
 	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
@@ -52,7 +53,7 @@ type desk struct {
 
 func newDesk(d coord.Driver, leaseMillis int64) *desk {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Driver: d, LeaseMillis: leaseMillis,
+	return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Driver: d, Times: lease.Times{Lease: leaseMillis},
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})}
 }
@@ -73,7 +74,7 @@ func (d *desk) beat(list ...wire.Address) {
 // ticks tells the time every half second up to a moment, while some nodes beat.
 func (d *desk) ticks(from, to int64, beating ...wire.Address) {
 	for now := from; now <= to; now += 500 {
-		d.Tick(now, &d.fx)
+		d.Tick(now, nil, &d.fx)
 		d.beat(beating...)
 	}
 }
@@ -181,9 +182,9 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
-	d.Tick(900, &d.fx)
+	d.Tick(900, nil, &d.fx)
 	d.beat(clients[0])
-	d.Tick(1500, &d.fx)
+	d.Tick(1500, nil, &d.fx)
 	d.beat(clients[0])
 	expect(t, d.said(),
 		`lane 0 of node 0: end after commit 0: "node 2 has been silent for 1.5 s and is declared gone; nothing of its unfinished clock counts" gone [2]`,
@@ -194,7 +195,7 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 	if d.fx.Outcome != nil {
 		t.Fatal("node 1 has not closed yet, and may")
 	}
-	d.Tick(3600, &d.fx)
+	d.Tick(3600, nil, &d.fx)
 	if d.fx.Outcome == nil {
 		t.Error("the end waits for ever for a node that lives and says nothing")
 	}
@@ -208,12 +209,13 @@ func TestTheFirstTasksWaitForAllNodes(t *testing.T) {
 	if got := d.said(); len(got) != 0 || d.fx.Outcome != nil {
 		t.Fatalf("before all are ready, said %q", got)
 	}
-	expect(t, d.fx.Notices, "the job waits for node 2 to be ready since 2.0 s", "the job waits for node 2 to be ready since 4.0 s")
+	expect(t, d.fx.Notices, "the job has waited 2.0 s for node 2 to be ready, and gives up after 600.0 s",
+		"the job has waited 4.0 s for node 2 to be ready, and gives up after 600.0 s")
 	d.ready(clients[1])
 	if got := d.said(); len(got) != 2 || !strings.HasPrefix(got[0], "node 1: run split 0 clock 0") {
 		t.Errorf("when all are ready, said %q", got)
 	}
-	d.Tick(4900, &d.fx)
+	d.Tick(4900, nil, &d.fx)
 	d.ready(clients[1]) // again: nothing follows
 	d.beat(clients...)
 	if got := d.said(); len(got) != 0 {
@@ -224,7 +226,7 @@ func TestTheFirstTasksWaitForAllNodes(t *testing.T) {
 func TestSignsOfLifeGoToEveryOtherNode(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 1000)
 	d.ready(clients...)
-	d.Tick(500, &d.fx)
+	d.Tick(500, nil, &d.fx)
 	var to []string
 	for _, e := range d.fx.Envelopes {
 		if _, ok := e.Message.(*wire.Beat); ok {
@@ -305,7 +307,7 @@ func TestWhoKeepsTheJobFromEndingIsNamed(t *testing.T) {
 	d.done(2, 0)
 	d.closed(clients[0], 0, 0)
 	d.ticks(500, 4000, clients...)
-	expect(t, d.fx.Notices, "the end of the job waits for the last word of lane 0 of node 0, node 2 since 2.5 s")
+	expect(t, d.fx.Notices, "the end of the job has waited 2.5 s for the last word of lane 0 of node 0, node 2, and goes on without after 10.0 s")
 }
 
 func TestAControllerThatSleptBlamesNobody(t *testing.T) {
@@ -314,7 +316,7 @@ func TestAControllerThatSleptBlamesNobody(t *testing.T) {
 	d.Start(&d.fx)
 	d.ticks(500, 1000, clients...)
 	d.said()
-	d.Tick(60_000, &d.fx) // what came meanwhile is still queued
+	d.Tick(60_000, nil, &d.fx) // what came meanwhile is still queued
 	d.beat(clients...)
 	d.ticks(60_500, 62_000, clients...)
 	if got := d.said(); len(got) != 0 {
@@ -404,7 +406,8 @@ func TestASilenceIsNamedWhileOthersAreAwaited(t *testing.T) {
 	d.Start(&d.fx)
 	d.ready(clients[0])
 	d.ticks(500, 3000)
-	expect(t, d.fx.Notices, "the job waits for node 2 to be ready since 2.0 s", "node 1 has been silent for 2.5 s; after 10.0 s it is declared gone")
+	expect(t, d.fx.Notices, "the job has waited 2.0 s for node 2 to be ready, and gives up after 600.0 s",
+		"node 1 has been silent for 2.5 s; after 10.0 s it is declared gone")
 }
 
 func TestSilenceIsNamedOnce(t *testing.T) {
@@ -415,5 +418,6 @@ func TestSilenceIsNamedOnce(t *testing.T) {
 	d.beat(clients[1])
 	d.ticks(6500, 8500, clients[0])
 	expect(t, d.fx.Notices, "node 2 has been silent for 2.5 s; after 10.0 s it is declared gone",
+		"the job has waited 2.5 s for split 0 clock 0 on node 1 and 1 more, and gives up after 3600.0 s",
 		"node 2 has been silent for 2.5 s; after 10.0 s it is declared gone")
 }

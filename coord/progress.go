@@ -1,10 +1,6 @@
 package coord
 
-import (
-	"slices"
-
-	"bellows"
-)
+import "bellows"
 
 // Progress is how far the job is: the last clock that every split has completed, the last that has been
 // dispatched to any, and the number of the last commit.
@@ -17,10 +13,13 @@ func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellow
 }
 
 // Begun reports whether the first tasks have left: all nodes were ready.
-func (c *Controller) Begun() bool { return c.roll.begun }
+func (c *Controller) Begun() bool { return c.begun }
+
+// Collecting reports whether everybody has closed and the state is on its way.
+func (c *Controller) Collecting() bool { return c.collecting && !c.over }
 
 // Awaits reports whether a node has not said yet that it is ready.
-func (c *Controller) Awaits(n bellows.NodeID) bool { return slices.Contains(c.roll.awaited, n) }
+func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roll.Awaits(n) }
 
 // Gone reports whether a node is lost.
-func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.isLost(n) }
+func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.Lost(n) }

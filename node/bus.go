@@ -11,6 +11,9 @@ import (
 // actor has a lock and a queue: whoever drains the bus runs the actors that have mail, so that no message
 // waits for a scheduler. Messages from one sender to one receiver arrive in order if the sender enqueues
 // them in order.
+//
+// Nobody drains for others without end: after drainSteps steps the rest is the drainer's, a goroutine of the bus that sleeps
+// while there is none (TestWhoSendsIsNotKept). Who keeps the time does not drain at all, but leaves what it has enqueued to the drainer.
 type bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
@@ -20,6 +23,9 @@ type bus struct {
 	ready  []*actor // have mail and are run by nobody, in order
 	head   int
 	outs   sync.Pool
+	wake   chan struct{} // has room for one: the drainer is to look
+	quit   chan struct{}
+	ended  sync.WaitGroup
 }
 
 // actor is one state machine's mailbox.
@@ -31,10 +37,32 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
+// newBus starts a bus, which close ends.
 func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *bus {
-	b := &bus{self: self, post: post, ship: ship}
+	b := &bus{self: self, post: post, ship: ship, wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	b.outs.New = func() any { return new(wire.Outbox) }
+	b.ended.Go(b.drainer)
 	return b
+}
+
+// close ends the drainer.
+func (b *bus) close() {
+	close(b.quit)
+	b.ended.Wait()
+}
+
+// drainer runs actors that nobody else has the time for.
+func (b *bus) drainer() {
+	for {
+		select {
+		case <-b.wake:
+			for more := true; more; {
+				more = b.drain(drainSteps)
+			}
+		case <-b.quit:
+			return
+		}
+	}
 }
 
 // add makes an actor known: of each role, index 0 first. All actors are added before the first message.
@@ -72,22 +100,52 @@ func (b *bus) send(from, to wire.Address, m wire.Message) {
 	b.Drain()
 }
 
-// shipAfter is after how many steps what was posted leaves, even if there are more.
-const shipAfter = 16
+// How many actors whoever drains runs: until what was posted leaves though there are more, and until the drainer goes on.
+const (
+	shipSteps  = 16
+	drainSteps = 64
+)
 
-// Drain runs actors that have mail until nobody does. A sender calls it without any lock. What they send to
+// Drain runs actors that have mail until nobody does, or somebody else goes on. A sender calls it without any lock. What they send to
 // another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
 func (b *bus) Drain() {
+	if b.drain(drainSteps) {
+		b.rouse()
+	}
+}
+
+// Leave sends what was posted, and has the actors that have mail run by the drainer.
+func (b *bus) Leave() {
+	b.ship()
+	b.rouse()
+}
+
+func (b *bus) rouse() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // it will look anyhow
+	}
+}
+
+// drain runs at most so many actors, and reports whether there may be more.
+func (b *bus) drain(steps int) (more bool) {
 	out := b.outs.Get().(*wire.Outbox)
-	steps := 0
-	for a := b.next(); a != nil; a = b.next() {
+	for n := 1; ; n++ {
+		a := b.next()
+		if a == nil {
+			break
+		}
 		b.run(a, out)
-		if steps++; steps%shipAfter == 0 {
+		if more = n == steps; more {
+			break
+		}
+		if n%shipSteps == 0 {
 			b.ship()
 		}
 	}
 	b.outs.Put(out)
 	b.ship()
+	return more
 }
 
 func (b *bus) next() *actor {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -86,7 +87,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
 					g.cluster(bellows.NodeID(n)), conns,
-					node.Options{Resume: g.resume, LeaseMillis: g.lead.LeaseMillis, Wire: g.lead.Wire}.Shorten(g.part, g.message))
+					node.Options{Resume: g.resume, Times: g.lead.Times, Wire: g.lead.Wire}.Shorten(g.part, g.message))
 			}
 			errs[n] = err
 		})
@@ -298,7 +299,7 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 		silent := bellows.NodeID(len(members) - 1)
 		deaf := make(chan struct{})
 		var once sync.Once
-		_, _, err := gang{members: members, lead: node.Options{LeaseMillis: 700}, job: func(bellows.NodeID) train.Job {
+		_, _, err := gang{members: members, lead: node.Options{Times: lease.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
 			return job(1<<20, func(t *train.Task) error {
 				if t.Clock() == 3 {
 					once.Do(func() { close(deaf) })
@@ -323,7 +324,7 @@ func TestWithoutNodeZeroTheOthersEndByName(t *testing.T) {
 	t.Parallel()
 	mute := make(chan struct{})
 	var once sync.Once
-	_, errs, err := gang{members: shapes["server apart"], lead: node.Options{LeaseMillis: 700}, job: func(bellows.NodeID) train.Job {
+	_, errs, err := gang{members: shapes["server apart"], lead: node.Options{Times: lease.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
 		return job(1<<20, func(t *train.Task) error {
 			if t.Clock() == 3 {
 				once.Do(func() { close(mute) })

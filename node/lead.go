@@ -9,6 +9,8 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core/collect"
+	"bellows/core/members"
 	"bellows/train"
 	"bellows/transport"
 	"bellows/wire"
@@ -20,24 +22,19 @@ func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer p.close()
 	return p.lead.run(ctx)
 }
-
-// leaseDefault is how long a node may be silent, where Options do not say.
-const leaseDefault = 10 * time.Second
 
 // Lead runs a job as node 0 of a cluster that Connect has joined, and returns like Train. The others
 // are let go when it returns.
 func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn, opt Options) (*Result, error) {
-	if opt.LeaseMillis == 0 {
-		opt.LeaseMillis = leaseDefault.Milliseconds()
-	}
 	m := newMesh(conns)
-	defer m.close()
 	p, err := assemble(&job, c, m, opt)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.hangUp())
 	}
+	defer p.close()
 	m.start(p.bus, p.newGuard(), p.formats(), p.lead.disconnected)
 	return p.lead.run(ctx)
 }
@@ -49,11 +46,13 @@ type lead struct {
 	fx         coord.Effects
 	interrupt  interrupted
 	outcome    chan *coord.Outcome
-	gathering  *gathering
+	model      *collect.Collector
+	closing    members.Closing
+	kept       chan struct{} // tasks of this node keep it from ending, and are given up; has room
 	reporter   *reporter
 	books      []book // by node; not of this one
 	begun      bool   // the first tasks have left
-	over       bool   // the outcome is out
+	finished   bool   // the outcome is out
 
 	busy    time.Time     // when training last began; zero while no training task is out
 	trained time.Duration // before busy
@@ -61,11 +60,14 @@ type lead struct {
 
 // What the shell tells the controller's actor, in the queue with what others send it.
 type (
-	start struct{ wire.Message }
-	tick  struct{ wire.Message }
+	start struct{ wire.Local }
+	tick  struct {
+		wire.Local
+		heard []uint64 // by node: bytes that have come
+	}
 	// loss says that a node cannot be reached any more: its process has died, or its connection has ended.
 	loss struct {
-		wire.Message
+		wire.Local
 		node   bellows.NodeID
 		reason string
 		known  bool // why, for sure: by the end of its process, or by what it sent
@@ -78,10 +80,10 @@ func (l *lead) tell(m wire.Message) { l.bus.send(controllerAddress, controllerAd
 // disconnected is told by the mesh that a node's connection has ended. No reason is better than a breach.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
 	if b := (*breach)(nil); errors.As(err, &b) { // no reason is better
-		l.tell(loss{node: n, reason: fmt.Sprintf("node %d is not heard any more: %v", n, err), known: true})
+		l.tell(&loss{node: n, reason: fmt.Sprintf("node %d is not heard any more: %v", n, err), known: true})
 		return
 	}
-	l.tell(loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err)})
+	l.tell(&loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err)})
 }
 
 // step is the controller's step, and carries out its effects. It is an actor's step: never two at a
@@ -110,11 +112,8 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)
 	}
-	for _, reason := range l.fx.Losses {
-		l.gathering.fail(reason)
-	}
 	if l.fx.Outcome != nil {
-		l.over = true
+		l.finished = true
 		l.outcome <- l.fx.Outcome
 	}
 	out.Envelopes = append(out.Envelopes, l.fx.Envelopes...)
@@ -141,39 +140,45 @@ func (l *lead) take(e wire.Envelope) bool {
 	switch m := e.Message.(type) {
 	case *wire.Notice:
 		l.notice(m.Sentence)
-	case *wire.Slab:
-		l.refuse(e.From, l.gathering.take(e.From, m))
-	case asking:
-		l.gathering.begin(m.whole)
-		for _, a := range l.cluster.lanes() {
-			l.fx.Send(controllerAddress, a, &wire.Collect{Whole: m.whole})
-		}
-	case *wire.Collected:
-		l.refuse(e.From, l.gathering.end(e.From, m))
 	case *wire.Report:
 		l.enter(e.From.Node, m)
-	case look:
+	case *look:
 		m.answer <- l.progress()
-	case loss:
+	case *loss:
 		if m.known {
 			l.controller.Lost(m.node, m.reason, &l.fx)
 		} else {
 			l.controller.Broken(m.node, m.reason)
 		}
-	case start:
+	case *start:
 		l.controller.Start(&l.fx)
-	case tick:
-		l.controller.Tick(l.millis(), &l.fx)
+	case *tick:
+		l.controller.Tick(l.millis(), m.heard, &l.fx)
+		l.watchTasks()
 	default:
 		return false
 	}
 	return true
 }
 
-// refuse ends the job if an actor sent what cannot be.
-func (l *lead) refuse(from wire.Address, breach error) {
-	if breach != nil {
-		l.controller.Lost(from.Node, breach.Error(), &l.fx)
+// watchTasks names tasks of this node that keep it from ending.
+func (l *lead) watchTasks() {
+	now := l.millis()
+	if l.process.over() {
+		l.closing.Over(now)
+	}
+	if l.idle.Load() {
+		l.closing.TasksEnded()
+	}
+	sentence, giveUp := l.closing.Tick(now, l.unfinished())
+	if sentence != "" {
+		l.notice("node 0 " + sentence)
+	}
+	if giveUp {
+		select {
+		case l.kept <- struct{}{}:
+		default: // it is known
+		}
 	}
 }
 
@@ -202,37 +207,48 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 	if l.opt.Watch != nil {
 		l.opt.Watch.lead.Store(l)
 	}
-	l.tell(start{})
+	go l.closeTasks()
+	l.tell(&start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	done, deaths := ctx.Done(), l.opt.Deaths
-	for {
+	var outcome *coord.Outcome
+	closed := false
+	for outcome == nil || !closed {
 		select {
-		case o := <-l.outcome:
-			if l.runner != nil {
-				if err := l.runner.Close(); err != nil {
-					return nil, err
-				}
+		case outcome = <-l.outcome:
+		case err := <-l.closed:
+			if err != nil {
+				return nil, err
 			}
-			return l.result(o)
+			closed = true
+		case <-l.kept:
+			return nil, bellows.Errorf(bellows.Lost, "end the job", "", "%v has not returned %v after the job's end", l.unfinished(), time.Duration(l.opt.Times.Or().Tasks)*time.Millisecond)
 		case <-done:
 			l.interrupt.Store(true)
 			done = nil
 		case d := <-deaths:
-			l.tell(loss{node: d.Node, reason: d.Reason, known: true})
+			l.tell(&loss{node: d.Node, reason: d.Reason, known: true})
 		case <-ticker.C:
 			l.tick()
 		}
 	}
+	return l.result(outcome)
 }
 
+// tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.
 func (l *lead) tick() {
 	if l.runner != nil {
 		l.runner.Tick(l.millis())
 	}
+	m := &tick{}
 	if l.mesh != nil {
-		l.tell(tick{})
+		m.heard = l.mesh.heard()
 	}
+	var out wire.Outbox
+	out.Send(controllerAddress, controllerAddress, m)
+	l.bus.Enqueue(&out)
+	l.bus.Leave()
 }
 
 // result is what the lanes hold when the job is over.
@@ -248,12 +264,13 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		}
 		return r, &bellows.Error{Kind: o.Kind, Op: "train", Err: cause}
 	}
-	if err := l.gather(o.Interrupted); err != nil {
-		return r, err
+	if o.Uncollected != nil {
+		return r, o.Uncollected
 	}
 	if o.Interrupted {
-		r.Image = l.gathering.image(o.State)
+		live, kept := l.model.Images()
+		r.Image = &train.Image{Tables: live, Kept: kept, State: o.State}
 	}
-	r.Tables, r.Keys = l.gathering.tables()
+	r.Tables, r.Keys = l.model.Tables()
 	return r, nil
 }

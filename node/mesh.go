@@ -41,6 +41,7 @@ type peer struct {
 	node   bellows.NodeID
 	conn   transport.Conn
 	prompt transport.Prompt // conn, where it is one
+	meter  transport.Meter  // likewise
 	heard  atomic.Uint64    // frames that have come
 	left   *traffic         // the mesh's
 
@@ -76,6 +77,7 @@ func newMesh(conns []transport.Conn) *mesh {
 		}
 		p := &peer{node: conn.Peer().Node, conn: conn, left: &m.left, wake: make(chan struct{}, 1)}
 		p.prompt, _ = conn.(transport.Prompt)
+		p.meter, _ = conn.(transport.Meter)
 		for len(m.pairs) <= int(p.node) {
 			m.pairs = append(m.pairs, pair{})
 		}
@@ -135,12 +137,32 @@ func (m *mesh) shorten(part, message int) {
 	}
 }
 
-// heard is how many frames of a node have come.
-func (m *mesh) heard(n bellows.NodeID) (frames uint64) {
+// heardOf is how much has come of a node: bytes, where its connections count them, and frames.
+func (m *mesh) heardOf(n bellows.NodeID) (much uint64) {
 	for _, p := range m.pairs[n].peers {
-		frames += p.heard.Load()
+		much += p.heard.Load()
+		if p.meter != nil {
+			much += p.meter.Arrived()
+		}
 	}
-	return frames
+	return much
+}
+
+// heard is heardOf by node.
+func (m *mesh) heard() []uint64 {
+	list := make([]uint64, len(m.pairs))
+	for n := range list {
+		list[n] = m.heardOf(bellows.NodeID(n))
+	}
+	return list
+}
+
+// hangUp ends the connections of a mesh that was not started.
+func (m *mesh) hangUp() (err error) {
+	for p := range m.all() {
+		err = errors.Join(err, p.conn.Close())
+	}
+	return err
 }
 
 // post queues a message for another node, until it is shipped. One for a node that is not there any more is
@@ -150,7 +172,9 @@ func (m *mesh) post(e wire.Envelope) {
 	p.mu.Lock()
 	if p.shut {
 		p.mu.Unlock()
-		wire.Free(e.Message)
+		if _, kept := e.Message.(*wire.Push); !kept { // which its client keeps, to send it again
+			wire.Free(e.Message)
+		}
 		return
 	}
 	if ofController(e) {

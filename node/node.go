@@ -17,10 +17,13 @@ import (
 	"bellows/api"
 	"bellows/client"
 	"bellows/coord"
+	"bellows/core/collect"
+	"bellows/core/members"
 	"bellows/guard"
+	"bellows/lease"
 	"bellows/route"
-	"bellows/rule"
 	"bellows/server"
+	"bellows/store"
 	"bellows/table"
 	"bellows/tally"
 	"bellows/train"
@@ -42,8 +45,8 @@ type Options struct {
 	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is then not that
 	// of one process, nor of another number of them, but still repeats. All nodes of a job should have the same.
 	Wire vec.Format
-	// LeaseMillis is how long a node of several may be silent before it is declared gone; 0: 10 s.
-	LeaseMillis int64
+	// Times are how long a node waits for what, all nodes of a job the same; zeros: the defaults.
+	Times lease.Times
 
 	alone bool // of Serve: nobody else has this process
 
@@ -92,12 +95,12 @@ type process struct {
 	mesh    *mesh // nil: alone
 	bus     *bus
 	route   *route.Route
-	slots   [][]int // by table: the widths of its rule's slots
 	lanes   []*server.Lane
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
-	asked   chan wire.Envelope
-	ended   atomic.Bool // a lane has been told that the job is over
+	ended   atomic.Bool   // a lane has been told that the job is over
+	closed  chan error    // no task runs any more, and why an executor did not close; has room
+	idle    atomic.Bool   // likewise
 	began   time.Time
 }
 
@@ -124,39 +127,52 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	p := &process{job: job, opt: opt, cluster: c, mesh: m, asked: make(chan wire.Envelope, c.me().Lanes), began: time.Now()}
+	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now()}
 	var err error
 	if p.route, err = c.route(job); err != nil {
 		return nil, err
 	}
-	for i := range job.Tables {
-		r, err := rule.For(&job.Tables[i])
-		if err != nil {
-			return nil, err
-		}
-		p.slots = append(p.slots, r.Slots())
-	}
-	p.bus = newBus(c.Self, nil, func() {})
+	post, ship := func(wire.Envelope) {}, func() {}
 	if m != nil {
-		p.bus.post, p.bus.ship = m.post, m.ship
+		post, ship = m.post, m.ship
 		m.shorten(opt.partMost, opt.messageMost)
 		places(c.me().Slots)
 	}
-	if err := p.addLanes(); err != nil {
+	p.bus = newBus(c.Self, post, ship)
+	if err := p.addRoles(); err != nil {
+		p.bus.close()
 		return nil, err
 	}
-	if c.Self == 0 {
-		p.addController()
+	return p, nil
+}
+
+// addRoles makes the actors of this process, with what they go on from.
+func (p *process) addRoles() error {
+	if err := p.addLanes(); err != nil {
+		return err
 	}
-	if c.me().Slots > 0 {
-		if err := p.addRunner(); err != nil {
-			return nil, err
+	if p.cluster.Self == 0 {
+		if err := p.addController(); err != nil {
+			return err
 		}
 	}
-	if opt.Resume != nil {
-		return p, p.resume(opt.Resume)
+	if p.cluster.me().Slots > 0 {
+		if err := p.addRunner(); err != nil {
+			return err
+		}
 	}
-	return p, nil
+	if p.opt.Resume == nil {
+		return nil
+	}
+	return p.resume(p.opt.Resume)
+}
+
+// close ends what the process has started, behind all that it has sent.
+func (p *process) close() {
+	if p.mesh != nil {
+		p.mesh.close()
+	}
+	p.bus.close()
 }
 
 // heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender.
@@ -176,16 +192,51 @@ func (p *process) addLanes() error {
 	return nil
 }
 
-func (p *process) addController() {
-	leaseMillis := p.opt.LeaseMillis
-	if p.mesh == nil {
-		leaseMillis = 0 // where nobody can be silent
+// stepLane is the step of a lane. A node without a client learns from its lanes that the job is over.
+func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
+	return func(batch []wire.Envelope, out *wire.Outbox) {
+		for _, e := range batch {
+			if _, end := e.Message.(*wire.End); end {
+				p.ended.Store(true)
+			}
+		}
+		l.Step(batch, out)
+		p.reportLast(out)
 	}
-	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1),
+}
+
+// reportLast puts a report ahead of a lane's last word.
+func (p *process) reportLast(out *wire.Outbox) {
+	last := len(out.Envelopes) - 1
+	if p.lead != nil || last < 0 || !p.ended.Load() {
+		return
+	}
+	e := out.Envelopes[last]
+	switch e.Message.(type) {
+	case *wire.Closed, *wire.Collected:
+		out.Envelopes = out.Envelopes[:last]
+		out.Send(e.From, e.To, p.report())
+		out.Envelopes = append(out.Envelopes, e)
+	}
+}
+
+func (p *process) addController() error {
+	state, err := collect.New(p.job.Tables, p.route)
+	if err != nil {
+		return err
+	}
+	times := p.opt.Times
+	if p.mesh != nil {
+		times = times.Or()
+	} else {
+		times.Lease = 0 // where nobody can be silent
+	}
+	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(times),
 		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, LeaseMillis: leaseMillis}),
-		gathering: newGathering(p), books: make([]book, len(p.cluster.Members))}
+			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, Times: times, Collector: state}),
+		books: make([]book, len(p.cluster.Members))}
 	p.bus.add(controllerAddress, p.lead.step)
+	return nil
 }
 
 // newGuard makes the guard of this node.
@@ -238,20 +289,17 @@ func (p *process) notice(sentence string) {
 
 // resume gives the lanes of this process what a saved run had, and the controller, if it is here.
 func (p *process) resume(im *train.Image) error {
-	if len(im.Tables) != len(p.job.Tables) {
-		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(im.Tables), len(p.job.Tables))
+	if err := p.fits(im); err != nil {
+		return err
 	}
-	for ref := range p.partitions() {
+	for ref := range p.route.All() {
 		t, i := ref.Table, int(ref.Partition)
-		if i >= len(im.Tables[t]) {
-			return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one more", len(im.Tables[t]))
-		}
 		owner := p.route.Owner(ref).Lane
 		if owner.Node != p.cluster.Self {
 			continue
 		}
 		l := p.lanes[owner.Index]
-		if im.Kept != nil && i < len(im.Kept[t]) {
+		if im.Kept != nil {
 			l.LoadKept(ref, &im.Kept[t][i])
 		}
 		if err := l.Load(ref, &im.Tables[t][i]); err != nil {
@@ -269,17 +317,61 @@ func (p *process) resume(im *train.Image) error {
 	return p.lead.controller.Resume(im.State)
 }
 
-// partitions are all partitions of the job, in order.
-func (p *process) partitions() func(yield func(bellows.PartitionRef) bool) {
-	return func(yield func(bellows.PartitionRef) bool) {
-		for t := range p.job.Tables {
-			for i := range p.route.Cut(bellows.TableID(t)).Len() {
-				if !yield(bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(i)}) {
-					return
-				}
+// fits refuses a saved run of other tables or partitions.
+func (p *process) fits(im *train.Image) error {
+	for _, saved := range [][][]store.Image{im.Tables, im.Kept} {
+		if saved == nil {
+			continue // nothing was kept
+		}
+		if len(saved) != len(p.job.Tables) {
+			return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(saved), len(p.job.Tables))
+		}
+		for t := range saved {
+			if want := p.route.Cut(bellows.TableID(t)).Len(); len(saved[t]) != want {
+				return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one %d", len(saved[t]), want)
 			}
 		}
 	}
+	if im.Tables == nil {
+		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has no tables")
+	}
+	return nil
+}
+
+// closeTasks waits until no task of this process runs any more, closes its executors, and lets the lanes look at what tasks
+// may have worked on in place. It takes as long as an application's code does.
+func (p *process) closeTasks() {
+	var err error
+	if p.runner != nil {
+		err = p.runner.Close()
+	}
+	p.idle.Store(true)
+	for i := range p.lanes {
+		a := laneAddress(p.cluster.Self, i)
+		p.bus.send(a, a, &server.TasksEnded{})
+	}
+	p.closed <- err
+}
+
+// over reports whether this node has been told that the job is over.
+func (p *process) over() bool {
+	if p.runner == nil {
+		return p.ended.Load()
+	}
+	select {
+	case <-p.runner.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// unfinished are the tasks that run in this process.
+func (p *process) unfinished() []bellows.Unit {
+	if p.runner == nil {
+		return nil
+	}
+	return p.runner.Unfinished()
 }
 
 // millis is the time that actors are told.

@@ -33,7 +33,7 @@ func (p *process) inTurns() bool {
 			return false
 		}
 	}
-	for ref := range p.partitions() {
+	for ref := range p.route.All() {
 		if p.holds(ref) {
 			return false
 		}

@@ -24,7 +24,7 @@ func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
 		return api.Progress{Clock: none, Furthest: none, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}}, nil
 	}
 	answer := make(chan api.Progress, 1)
-	l.tell(look{answer: answer})
+	l.tell(&look{answer: answer})
 	select {
 	case p := <-answer:
 		return p, nil
@@ -35,7 +35,7 @@ func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
 
 // look asks the controller's shell how far the job is.
 type look struct {
-	wire.Message
+	wire.Local
 	answer chan<- api.Progress // has room
 }
 
@@ -144,7 +144,7 @@ func (l *lead) owned() (splits, partitions []int) {
 	for s := range bellows.SplitID(l.job.Splits) {
 		splits[l.route.Node(s)]++
 	}
-	for ref := range l.partitions() {
+	for ref := range l.route.All() {
 		partitions[l.route.Owner(ref).Lane.Node]++
 	}
 	return splits, partitions
@@ -167,7 +167,7 @@ func (l *lead) state(n bellows.NodeID) api.State {
 	switch {
 	case l.controller.Gone(n):
 		return api.Gone
-	case l.over:
+	case l.finished:
 		return api.Ended
 	case l.controller.Awaits(n):
 		return api.Joining

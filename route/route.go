@@ -5,6 +5,8 @@
 package route
 
 import (
+	"iter"
+
 	"bellows"
 	"bellows/table"
 	"bellows/wire"
@@ -73,6 +75,19 @@ func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }
 
 // Partitions is the number of partitions of all tables.
 func (r *Route) Partitions() int { return len(r.owners) }
+
+// All are all partitions of the job, in order.
+func (r *Route) All() iter.Seq[bellows.PartitionRef] {
+	return func(yield func(bellows.PartitionRef) bool) {
+		for t := range r.cuts {
+			for p := range r.cuts[t].Len() {
+				if !yield(bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Number is a partition's place among the partitions of all tables.
 func (r *Route) Number(p bellows.PartitionRef) int { return r.first[p.Table] + int(p.Partition) }

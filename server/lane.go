@@ -2,8 +2,8 @@
 // flushes unseen until the controller records them, and answer reads that the gate admits.
 //
 // A Lane is a state machine. Its shell calls Step with whatever has arrived and carries out what the
-// outbox then holds; links from one sender are in order and lose nothing while both ends live. When
-// the job has ended, Partition gives the state. A lane starts no goroutine, reads no clock, and
+// outbox then holds; links from one sender are in order and lose nothing while both ends live. When the job
+// has ended and the shell has said TasksEnded, it sends the state to who asks for it (package core/collect). A lane starts no goroutine, reads no clock, and
 // never decides what counts: only a record does. What comes from other nodes has passed package guard; what
 // cannot be in the state that the lane is in ends the job by a wire.Severed that names the sender.
 package server
@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/collect"
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
@@ -62,6 +63,10 @@ type Lane struct {
 	broken    bool   // somebody sent what cannot be: only the end counts any more
 	ended     []bool // per client: it has said or will not say that the job is over
 	open      int    // clients that may still say so
+
+	tasksEnded bool // at this node
+	collector  wire.Address
+	state      collect.Sender
 }
 
 // recorded is which flushes of one client have a number: all up to upTo, and those above.
@@ -138,9 +143,18 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 		l.relay(out)
 		l.serve(out)
 	}
+	l.surrender(out)
 }
 
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
+	switch m := e.Message.(type) { // what comes in any state
+	case *wire.Collect:
+		l.takeCollect(e.From, m)
+		return
+	case *TasksEnded:
+		l.tasksEnded = true
+		return
+	}
 	if _, end := e.Message.(*wire.End); l.broken && !end || l.closed { // what comes now has come before
 		return
 	}

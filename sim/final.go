@@ -55,7 +55,7 @@ func (w *world) checkEnd() {
 		}
 		w.checkLane(l)
 	}
-	if !whole || !w.collecting.whole {
+	if !whole || !w.whole {
 		w.bits = 0
 	}
 }
@@ -101,12 +101,12 @@ func (w *world) checkReason() {
 		}
 		return
 	}
-	for _, r := range []string{w.outcome.Reason, w.collecting.lost} {
+	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
 		if r != "" && !w.allowed(r) {
 			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
 		}
 	}
-	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.collecting.whole && w.collecting.lost == "" && !leader.crashed {
+	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.whole && w.uncollected() == "" && !leader.crashed {
 		w.violated("P8: node 0 left while the state was on its way")
 	}
 }

@@ -193,9 +193,7 @@ func (l *link) receive(p session.Packet) {
 // deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent.
 func (l *link) deliver(e, received wire.Envelope) {
 	w := l.w
-	if l.to.id == 0 {
-		l.from.heard++
-	}
+	l.from.heard[l.to.id]++
 	sum := w.verifySent(e)
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/core/members"
 	"bellows/guard"
 	leases "bellows/lease"
+	"bellows/server"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -30,14 +32,16 @@ type node struct {
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
 
-	ready bool          // has said so
-	watch *leases.Table // over node 0
-	heard int           // messages from node 0
-	known int           // of these, at the last tick
+	ready    bool              // has said so
+	follower *members.Follower // nil: node 0
+	fx       members.Effects
+	closed   bool     // no task of the node runs any more, and its lanes know it
+	heard    []uint64 // by node: frames that have come
+	lastSaid string   // why its connection to node 0 ended
 }
 
-// leaderPatience is how long node 0 may be silent until the others give it up, as in production.
-const leaderPatience = 3 * schedule.LeaseMillis
+// times are those of production, but for a shorter lease and task.
+var times = leases.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis}.Or()
 
 // done reports whether nothing happens at a node any more.
 func (n *node) done() bool { return n.crashed || n.left }
@@ -66,8 +70,7 @@ func (n *node) begin() {
 	case n.id == 0:
 		w.After(0, n, w.lead)
 	default:
-		n.watch = leases.NewTable(leaderPatience)
-		n.watch.Add(0, 0)
+		n.follower = members.NewFollower(n.id, controllerAddress, times)
 		w.After(w.ReadyAt[n.id], n, n.sayReady)
 		w.After(w.Rng.Int64N(beatEvery), n, n.tick)
 	}
@@ -79,37 +82,62 @@ func (n *node) sayReady() {
 		return
 	}
 	n.ready = true
-	n.say(&wire.Ready{})
+	n.follower.Start(&wire.Ready{}, &n.fx)
+	n.obey()
 	if n.w.Rng.IntN(3) == 0 {
 		n.w.After(1+n.w.Rng.Int64N(20), n, n.sayReady)
 	}
 }
 
-// say sends a word of the shell to the controller.
-func (n *node) say(m wire.Message) {
-	var out wire.Outbox
-	out.Send(n.address(), controllerAddress, m)
-	n.w.post(n, &out)
+// obey carries out what the node's follower wants.
+func (n *node) obey() {
+	n.w.post(n, &n.fx.Outbox)
+	if l := n.fx.Leave; l != nil {
+		n.fx.Leave = nil
+		n.checkLeave(l.Reason)
+		n.leave(l.Reason)
+	}
 }
 
-// tick says that the node lives, and watches over node 0.
+// tick tells the actors of a node that does not lead the time.
 func (n *node) tick() {
 	now := n.local()
+	n.close()
 	if n.worker != nil {
 		n.worker.tick(now)
-	} else {
-		n.say(&wire.Beat{})
 	}
-	n.watch.Tick(now)
-	if n.heard != n.known {
-		n.known = n.heard
-		n.watch.Beat(0, now)
+	n.follower.Tick(now, n.heard[0], n.unfinished(), &n.fx)
+	n.obey()
+	n.w.After(n.period(beatEvery), n, n.tick)
+}
+
+// unfinished are the tasks that run at a node.
+func (n *node) unfinished() (list []bellows.Unit) {
+	if n.worker != nil {
+		for _, s := range n.worker.scripts {
+			if s != nil && !s.waiting {
+				list = append(list, s.unit)
+			}
+		}
 	}
-	if _, silent, found := n.watch.Expired(now); found {
-		n.bereaved(fmt.Sprintf("node 0 has been silent for %.1f s", float64(silent)/1000))
+	return list
+}
+
+// close tells the lanes of a node that no task runs any more, once that is so.
+func (n *node) close() {
+	if n.closed || n.worker != nil && n.worker.client.Ended() == nil {
 		return
 	}
-	n.w.After(n.period(beatEvery), n, n.tick)
+	n.closed = true
+	if n.follower != nil && n.told() {
+		n.follower.Over()
+		n.follower.TasksEnded()
+	}
+	var out wire.Outbox
+	for _, l := range n.lanes {
+		out.Send(l.address, l.address, &server.TasksEnded{})
+	}
+	n.w.post(n, &out)
 }
 
 // disconnected tells the shell that a connection has ended.
@@ -119,10 +147,15 @@ func (n *node) disconnected(peer *node, reason string) {
 	case n.done(), w.released && n.id == 0:
 	case n.id == 0:
 		w.controller.Broken(peer.id, fmt.Sprintf("node %d is gone: %s", peer.id, reason))
-	case peer.id == 0:
-		n.bereaved("node 0 is gone: " + reason)
 	default:
-		n.say(&wire.Severed{Node: peer.id, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", n.id, peer.id, reason)})
+		if n.told() {
+			n.follower.Over()
+		}
+		if peer.id == 0 {
+			n.lastSaid = reason
+		}
+		n.follower.Disconnected(peer.id, reason, false, &n.fx)
+		n.obey()
 	}
 }
 
@@ -139,18 +172,14 @@ func (n *node) told() bool {
 	return false
 }
 
-// bereaved ends a node that has no node 0 any more: in peace if the job is over, else by name.
-func (n *node) bereaved(reason string) {
+// checkLeave sees that a node gives up on node 0 only when something has parted them, and is let go only when it knows why.
+func (n *node) checkLeave(reason string) {
 	if !n.severed && !n.gone && !(n.told() && n.w.released) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
-	if n.w.released && !n.told() && !n.w.nodes[0].links[n.id].refused && strings.HasSuffix(reason, "EOF") {
+	if n.w.released && !n.told() && !n.w.nodes[0].links[n.id].refused && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
-	if n.told() {
-		reason = ""
-	}
-	n.leave(reason)
 }
 
 // leave ends the process of a node that is not node 0. The one that started it may be told.
@@ -198,10 +227,11 @@ func (w *world) tickController() {
 	if w.released {
 		return
 	}
+	n.close()
 	if n.worker != nil {
 		n.worker.tick(n.local())
 	}
-	w.controller.Tick(n.local(), &w.fx)
+	w.controller.Tick(n.local(), n.heard, &w.fx)
 	w.obey()
 	w.After(n.period(beatEvery), n, w.tickController)
 }
@@ -213,29 +243,18 @@ func (w *world) obey() {
 		w.named = append(w.named, n)
 		w.note("notice: %s", n)
 	}
-	for _, reason := range w.fx.Losses {
-		w.losses++
-		w.collecting.fail(reason)
-	}
+	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
-		w.note("outcome %q after %d commits", o.Reason, o.Commits)
+		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()
 		w.checkClosed()
 		w.checkSilenceNamed()
-		w.conclude()
+		w.checkCollected()
+		w.After(w.Linger, w.nodes[0], w.letGo)
 	}
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.fx.Reset()
-}
-
-// conclude does what node 0 does when the job is over: it collects the state if there is any, and lets the others go.
-func (w *world) conclude() {
-	if r := w.outcome.Reason; r == "" || w.outcome.Interrupted {
-		w.collect()
-		return
-	}
-	w.After(w.Linger, w.nodes[0], w.letGo)
 }
 
 // letGo ends all connections of node 0, behind all that it has sent.

@@ -19,7 +19,7 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 	case schedule.TheEnd:
 		return w.ending && w.outcome == nil
 	case schedule.Collecting:
-		return w.collecting.open > 0
+		return w.controller.Collecting()
 	case schedule.Joining:
 		return !w.begun && !w.ending
 	}

@@ -58,8 +58,8 @@ func (w *world) report(seed uint64) Report {
 	switch {
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"
-	case w.outcome.Reason == "" && w.collecting.lost != "":
-		r.Reason = w.collecting.lost
+	case w.outcome.Reason == "" && w.outcome.Uncollected != nil:
+		r.Reason = w.uncollected()
 	default:
 		r.Reason = w.outcome.Reason
 	}

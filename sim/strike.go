@@ -79,12 +79,12 @@ func (w *world) halt(f schedule.Fault, n *node) {
 	w.note("%v of node %d", f, n.id)
 	switch {
 	case f == schedule.Pause && n.id == 0:
-		w.sleep(n, 20+w.Rng.Int64N(leaderPatience-800)) // the others wait for node 0 longer than it for them
+		w.sleep(n, 20+w.Rng.Int64N(times.Leader-800)) // the others wait for node 0 longer than it for them
 	case f == schedule.Pause:
 		w.sleep(n, 20+w.Rng.Int64N(schedule.LeaseMillis-600))
 	case f == schedule.Stop && n.id == 0:
 		w.mayLose(n)
-		w.sleep(n, leaderPatience+2*beatEvery+w.Rng.Int64N(4000))
+		w.sleep(n, times.Leader+2*beatEvery+w.Rng.Int64N(4000))
 	case f == schedule.Stop:
 		w.mayLose(n)
 		w.sleep(n, schedule.LeaseMillis+2*beatEvery+w.Rng.Int64N(3000))
@@ -128,7 +128,7 @@ func (w *world) judge(n *node, until int64) {
 	}
 	w.After(by-w.Now, w.nodes[0], func() {
 		awake := w.nodes[0].pausedUntil < by-silenceMax
-		if c := &w.collecting; awake && !w.released && !c.whole && c.lost == "" && !(w.ending && w.outcome == nil) {
+		if awake && w.outcome == nil && (!w.ending || w.controller.Collecting() && w.state.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core/collect"
 	"bellows/guard"
 	"bellows/route"
 	"bellows/server"
@@ -42,9 +43,10 @@ type world struct {
 	released   bool     // node 0 has let the others go
 	named      []string // the controller's notices
 	losses     int      // nodes that it knows to be lost
-	collecting collection
-	life       int         // how often the job has gone on after an interruption
-	before     *collection // what the life before has left; nil: none
+	state      *collect.Collector
+	whole      bool   // the state has come together
+	life       int    // how often the job has gone on after an interruption
+	before     *image // what the life before has left; nil: none
 	over       int64       // when everybody had left; 0: not yet
 	movedAt    int64       // when something last came about
 
@@ -106,7 +108,7 @@ func newWorld(seed uint64, log io.Writer) *world {
 func (w *world) build() {
 	w.actors, w.sent = map[wire.Address]*actor{}, map[wire.Message]uint64{}
 	for i := range w.NodeCount {
-		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i]})
+		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
 	w.phases = make([][schedule.Phases]int, len(w.nodes))
 	w.connect()
@@ -147,7 +149,7 @@ func (w *world) addLanes() {
 		var out wire.Outbox
 		w.addActor(a, func(batch []wire.Envelope) {
 			w.beforeLane(i, batch)
-			l.Step(w.surrenders(at, batch), &out)
+			l.Step(batch, &out)
 			w.afterLane(i, out.Envelopes)
 			w.post(at.node, &out)
 		})
@@ -155,11 +157,15 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addController() {
+	var err error
+	if w.state, err = collect.New(w.Job.Schemas, w.route); err != nil {
+		panic(err)
+	}
 	w.driver.oracle, w.driver.violated, w.driver.happened = w.oracle, w.violated, &w.happened
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
-		Route: w.route, Items: w.Job.Items, Driver: w.driver, LeaseMillis: schedule.LeaseMillis})
+		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
-		w.controller.Step(w.collected(batch), &w.fx)
+		w.controller.Step(batch, &w.fx)
 		w.obey()
 	})
 }

@@ -38,10 +38,12 @@ type Runner struct {
 }
 
 // Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps, only
-// queues them; Drain, called without it, may run whoever they are for.
+// queues them; Drain, called without it, may run whoever they are for. Leave has them run by somebody else: for who keeps the
+// time.
 type Bus interface {
 	Enqueue(out *wire.Outbox)
 	Drain()
+	Leave()
 }
 
 // NewRunner makes the runner of a client and the executors of the splits that are active on its node.
@@ -88,7 +90,7 @@ func (r *Runner) Tick(nowMillis int64) {
 	fx := r.lock()
 	r.client.Tick(nowMillis, fx)
 	r.unlock(fx)
-	r.bus.Drain()
+	r.bus.Leave()
 }
 
 func (r *Runner) lock() *client.Effects {
@@ -228,7 +230,9 @@ func (r *Runner) run(t *Task) {
 	default:
 	}
 	r.phases.compute(1)
+	t.active.Store(true)
 	err := r.call(t)
+	t.active.Store(false)
 	r.phases.compute(-1)
 	if err == errUnwound {
 		return
@@ -257,6 +261,18 @@ func (r *Runner) call(t *Task) (err error) {
 		}
 	}()
 	return r.executors[t.Split()].RunTask(t)
+}
+
+// Unfinished are the tasks that executors have and have not returned.
+func (r *Runner) Unfinished() (list []bellows.Unit) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s, t := range r.tasks {
+		if t != nil && t.active.Load() {
+			list = append(list, r.client.Unit(bellows.SplitID(s)))
+		}
+	}
+	return list
 }
 
 // Ended is closed when the client has been told that the job is over.

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"bellows"
 	"bellows/client"
@@ -25,6 +26,7 @@ type Task struct {
 	core   *client.Task
 	result []float64
 	ready  chan struct{} // one token: try again
+	active atomic.Bool   // its executor has it
 	order  []bellows.RowID
 	one    [1]bellows.Key
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"io"
+	"sync/atomic"
 
 	"bellows/wire"
 )
@@ -16,11 +17,29 @@ type Reader struct {
 	begin, end int  // what of the buffer is read and not yet taken
 	large      bool // whether the last payload was
 	err        error
+	arrived    atomic.Uint64
 }
 
 // NewReader is a Reader at the beginning of a frame.
 func NewReader(stream io.Reader) *Reader {
-	return &Reader{stream: stream, buffer: make([]byte, readerSize)}
+	r := &Reader{buffer: make([]byte, readerSize)}
+	r.stream = counted{stream, &r.arrived}
+	return r
+}
+
+// Arrived is how many bytes of the stream have been read, from any goroutine.
+func (r *Reader) Arrived() uint64 { return r.arrived.Load() }
+
+// counted is a stream whose bytes are counted.
+type counted struct {
+	io.Reader
+	bytes *atomic.Uint64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.bytes.Add(uint64(n))
+	return n, err
 }
 
 // Frame is ReadFrame of Conn: the header is checked before memory is taken for the payload. The end of the stream is

@@ -92,6 +92,15 @@ type Prompt interface {
 	TryFrames(buffers [][]byte) (rest [][]byte)
 }
 
+// Meter is a Conn that counts bytes as they arrive: a long frame on a slow link shows that its peer lives before all of it
+// is there.
+type Meter interface {
+	Conn
+
+	// Arrived is how many bytes have come so far, from any goroutine.
+	Arrived() uint64
+}
+
 // Name is how every implementation calls a peer in Remote and in errors.
 func Name(peer Hello, place string) string {
 	return fmt.Sprintf("node %d at %s, connection %d", peer.Node, place, peer.Number)

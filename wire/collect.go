@@ -48,13 +48,17 @@ func (m *Collect) encode(b *Batch) {
 	if m.Whole {
 		b.varint(1, 1)
 	}
+	b.varint(2, uint64(m.Slabs))
 }
 
 func (m *Collect) decode(payload []byte) error {
 	f := fields.Of(payload)
 	for f.Next() {
-		if f.Key == 1<<3|varint {
+		switch f.Key {
+		case 1<<3 | varint:
 			m.Whole = f.Num != 0
+		case 2<<3 | varint:
+			m.Slabs = uint32(min(f.Num, math.MaxUint32))
 		}
 	}
 	return f.Err

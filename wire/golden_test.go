@@ -61,7 +61,7 @@ func golden() map[string]Message {
 		"end":       &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
-		"collect":   &Collect{true}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"collect":   &Collect{true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
 		"report": &Report{41, 42000, reported()},
 		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}}},
 	}

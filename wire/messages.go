@@ -335,8 +335,12 @@ func (c *Counts) Add(o *Counts) {
 	}
 }
 
-// Collect asks a lane for the state of its partitions, when the job is over.
-type Collect struct{ Whole bool } // with slots, and as it is beside as it was kept; else what the job returns
+// Collect asks a lane for the state of its partitions, when the job is over: for so many slabs of it, and again for more
+// when some have been taken.
+type Collect struct {
+	Whole bool   // with slots, and as it is beside as it was kept; else what the job returns
+	Slabs uint32 // how many may be sent for this question
+}
 
 // Slab is one array of a partition's state, or a part of it, an answer to Collect. Those of one array come
 // in order.

@@ -104,6 +104,9 @@ func (b bus) Enqueue(out *wire.Outbox) {
 // Drain implements train.Bus: messages are handled in their own time.
 func (bus) Drain() {}
 
+// Leave implements train.Bus.
+func (bus) Leave() {}
+
 // actor is the receiver of a message.
 func (n *node) actor(a wire.Address) *actor {
 	switch {

@@ -171,6 +171,9 @@ func (c *conn) WriteFrames(buffers [][]byte) error {
 	return nil
 }
 
+// Arrived is as transport.Meter says.
+func (c *conn) Arrived() uint64 { return c.reader.Arrived() }
+
 func (c *conn) ReadFrame() (wire.Header, []byte, error) {
 	h, payload, err := c.reader.Frame()
 	if err != nil {

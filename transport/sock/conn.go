@@ -93,6 +93,9 @@ func (c *conn) tryWrite(fd uintptr) (done bool) {
 	return true
 }
 
+// Arrived is as transport.Meter says.
+func (c *conn) Arrived() uint64 { return c.reader.Arrived() }
+
 func (c *conn) Remote() string        { return c.remote }
 func (c *conn) Peer() transport.Hello { return c.peer }
 

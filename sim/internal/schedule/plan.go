@@ -155,5 +155,9 @@ const (
 	Strata                       // all splits a clock, then the next
 )
 
-// leaseMillis is how long a node may be silent: longer than the 2 s after which a wait must be named.
-const LeaseMillis = 2600
+// How long a job waits, in milliseconds.
+const (
+	LeaseMillis = 2600  // for a node that is silent: longer than the 2 s after which a wait must be named
+	TaskMillis  = 20000 // for a commit while tasks are out, and for the state
+	ReadyMillis = 20000 // for a node to be ready
+)

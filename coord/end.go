@@ -1,0 +1,285 @@
+package coord
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/core/collect"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// The end of a job has three parts: everybody is told the last commit that counts; everybody answers with the last word; and, if the job
+// has finished or was interrupted, the state is collected. A node that is lost on the way is waited for no more. Only one that still owes
+// a part of the state takes the state with it.
+
+// end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
+// who are lost are told too, for when they come back, but not waited for.
+func (c *Controller) end(o *Outcome) {
+	o.Commits = c.number
+	o.State.Driver = c.cfg.Driver.Save()
+	o.State.Queue, o.State.Staleness = c.queue, c.staleness
+	for s := range c.next {
+		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
+	}
+	c.ending = o
+	c.waits.end(c.nowMillis)
+	c.sendRecords()
+	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
+		for _, a := range list {
+			if !c.roll.Lost(a.Node) {
+				c.open = append(c.open, a)
+			} else if planted.On("gone-not-told") {
+				continue
+			}
+			c.sendEnd(a)
+		}
+	}
+	c.closeWhenAll()
+}
+
+func (c *Controller) sendEnd(to wire.Address) {
+	m := &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason}
+	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
+		m.Gone = slices.Clone(lost) // a message is its receiver's
+	}
+	c.fx.Send(c.cfg.Self, to, m)
+}
+
+func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
+	i := slices.Index(c.open, from)
+	if c.ending == nil || i < 0 {
+		return
+	}
+	c.ending.Counts.Add(&m.Counts)
+	c.open = slices.Delete(c.open, i, i+1)
+	c.closeWhenAll()
+}
+
+// closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is one to collect.
+func (c *Controller) closeWhenAll() {
+	if len(c.open) > 0 || c.over || c.collecting {
+		return
+	}
+	if c.cfg.Collector == nil || c.ending.Reason != "" && !c.ending.Interrupted {
+		c.conclusion()
+		return
+	}
+	c.collecting = true
+	c.waits.end(c.nowMillis)
+	c.cfg.Collector.Begin(c.ending.Interrupted)
+	for _, a := range c.cfg.Collector.Open() {
+		if c.roll.Lost(a.Node) {
+			c.uncollected(errors.New(c.roll.Why(a.Node)))
+			return
+		}
+	}
+	for _, a := range c.cfg.Collector.Open() {
+		c.fx.Send(c.cfg.Self, a, c.cfg.Collector.Ask())
+	}
+	c.collected()
+}
+
+// collector is who takes the state: one that has asked for nothing, if nobody wants it.
+func (c *Controller) collector() *collect.Collector {
+	if c.cfg.Collector == nil {
+		return &collect.Collector{}
+	}
+	return c.cfg.Collector
+}
+
+// takeSlab takes a piece of the state, and asks for another.
+func (c *Controller) takeSlab(from wire.Address, m *wire.Slab) {
+	if c.over {
+		return
+	}
+	if err := c.collector().Take(from, m); err != nil {
+		c.lose(from.Node, err.Error())
+		return
+	}
+	c.waits.moved(c.nowMillis)
+	c.fx.Send(c.cfg.Self, from, c.cfg.Collector.More())
+}
+
+func (c *Controller) takeCollected(from wire.Address, m *wire.Collected) {
+	if c.over {
+		return
+	}
+	if err := c.collector().End(from, m); err != nil {
+		c.lose(from.Node, err.Error())
+		return
+	}
+	c.waits.moved(c.nowMillis)
+	c.collected()
+}
+
+// uncollected ends the job without its state.
+func (c *Controller) uncollected(err error) {
+	c.cfg.Collector.Fail(err)
+	c.collected()
+}
+
+// collected ends the controller's work when the state is there, or cannot come.
+func (c *Controller) collected() {
+	if !c.cfg.Collector.Over() {
+		return
+	}
+	if err := c.cfg.Collector.Err(); err != nil {
+		c.ending.Uncollected = &bellows.Error{Kind: bellows.Lost, Op: "collect the model", Err: err}
+	}
+	c.conclusion()
+}
+
+func (c *Controller) conclusion() {
+	if !c.over {
+		c.over = true
+		c.fx.Outcome = c.ending
+	}
+}
+
+// Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
+// no better reason comes.
+func (c *Controller) Broken(n bellows.NodeID, reason string) {
+	c.roll.Suspect(n, reason, c.cfg.Times.Broken)
+}
+
+// Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
+// node any more.
+func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
+	c.fx = fx
+	c.lose(n, reason)
+}
+
+func (c *Controller) lose(n bellows.NodeID, reason string) {
+	if !c.roll.Lose(n, reason) {
+		return
+	}
+	c.fx.Losses = append(c.fx.Losses, reason)
+	switch {
+	case c.ending == nil:
+		c.end(&Outcome{Kind: bellows.Lost, Reason: reason})
+		return
+	case c.over:
+		return
+	case c.collecting:
+		if c.cfg.Collector.Owes(n) {
+			c.uncollected(errors.New(reason))
+		}
+		return
+	}
+	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
+	for _, a := range c.open {
+		if a.Role == wire.Lane { // one that was told of the end may wait for the lost node to pass it on
+			c.sendEnd(a)
+		}
+	}
+	c.closeWhenAll()
+}
+
+// Tick tells the controller the time, which it passes on as a sign of life, and by node how many bytes have come from it so far
+// (nil: nobody counts): a node silent for a lease ends the job, and who does not answer the end in time is not waited for. Tick goes on until
+// the outcome is there.
+func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
+	c.fx, c.nowMillis = fx, nowMillis
+	c.sendRecords()
+	c.waits.slept(c.roll.Tick(nowMillis, heard))
+	c.roll.Beat(c.cfg.Self, &c.fx.Outbox)
+	for c.ending == nil || !planted.On("ending-unwatched") {
+		loss, found := c.roll.Verdict()
+		if !found {
+			break
+		}
+		c.lose(loss.Node, loss.Reason)
+	}
+	if c.over {
+		return
+	}
+	for s := c.roll.NameSilent(); s != ""; s = c.roll.NameSilent() {
+		c.fx.Notices = append(c.fx.Notices, s)
+	}
+	switch {
+	case c.collecting:
+		c.awaitState()
+	case c.ending != nil:
+		c.awaitEnd()
+	case !c.begun:
+		c.awaitReady()
+	case c.tasks > 0:
+		c.awaitTasks()
+	}
+}
+
+// awaitReady names the nodes that keep the job from starting, and gives up in the end.
+func (c *Controller) awaitReady() {
+	sentence, late, isLate := c.roll.NameAwaited()
+	if sentence != "" {
+		c.fx.Notices = append(c.fx.Notices, sentence)
+	}
+	if isLate {
+		c.lose(late.Node, late.Reason)
+	}
+}
+
+// awaitTasks names the task that is furthest behind when nothing has been committed for long, and ends the job in the end.
+func (c *Controller) awaitTasks() {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	late := waited > c.cfg.Times.Task && !planted.On("task-without-end")
+	if !name && !late {
+		return
+	}
+	behind, clock, out := bellows.SplitID(0), bellows.Clock(0), 0
+	for s := range c.next {
+		at := c.progress.Split(bellows.SplitID(s)) + 1
+		if at >= c.next[s] {
+			continue
+		}
+		if out++; out == 1 || at < clock {
+			behind, clock = bellows.SplitID(s), at
+		}
+	}
+	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.cfg.Route.Node(behind))
+	if late {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)})
+		return
+	}
+	if out > 1 {
+		who += fmt.Sprintf(" and %d more", out-1)
+	}
+	c.fx.Notices = append(c.fx.Notices, fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
+		float64(c.cfg.Times.Task)/1000))
+}
+
+// awaitEnd names those who keep the job from ending, and in the end waits for them no longer.
+func (c *Controller) awaitEnd() {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	if waited > c.cfg.Times.End {
+		c.open = nil
+		c.closeWhenAll()
+		return
+	}
+	if name {
+		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.open, c.cfg.Times.End)
+	}
+}
+
+// awaitState names the lanes that keep the state from being complete when nothing has come of it for long, and in the end gives
+// it up.
+func (c *Controller) awaitState() {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {
+		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000))
+	} else if name {
+		c.nameOpen("collecting the model has waited %.1f s for %s, and gives up after %.1f s", waited, open, c.cfg.Times.Collect)
+	}
+}
+
+func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64) {
+	var names []string
+	for _, a := range list {
+		names = append(names, a.String())
+	}
+	c.fx.Notices = append(c.fx.Notices, fmt.Sprintf(format, float64(waitedMillis)/1000, strings.Join(names, ", "), float64(lateMillis)/1000))
+}

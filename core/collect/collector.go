@@ -1,0 +1,268 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/planted"
+	"bellows/route"
+	"bellows/rule"
+	"bellows/store"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Collector is node 0's end: the state of all partitions, as far as it has come.
+//
+// It is idle until Begin, open while a lane owes something, and over when none does or Fail was called. Invariants: nothing is taken
+// from a lane that is not open; what has come of an array is never longer than the array; an image counts as there because a
+// slab of it has come, not because it has values, since a partition may have no rows (TestAnEmptyPartitionIsCollected).
+type Collector struct {
+	tables []table.Schema
+	route  *route.Route
+	slots  [][]int // by table: the widths of its rule's slots
+	live   []image // by route.Number
+	kept   []image
+	open   []wire.Address // lanes that have not sent all
+	whole  bool
+	begun  bool
+	over   bool
+	err    error
+	came   int64 // slabs and ends so far
+}
+
+// image is what has come of a partition's state.
+type image struct {
+	store.Image
+	came bool // a slab of it has
+}
+
+// New makes a collector that has not begun.
+func New(tables []table.Schema, r *route.Route) (*Collector, error) {
+	c := &Collector{tables: tables, route: r}
+	for i := range tables {
+		made, err := rule.For(&tables[i])
+		if err != nil {
+			return nil, err
+		}
+		c.slots = append(c.slots, made.Slots())
+	}
+	return c, nil
+}
+
+// Begin waits for every lane of the route to send its partitions: their whole state with the slots of their rules, or
+// what the job returns. Asks is what to send.
+func (c *Collector) Begin(whole bool) {
+	n := c.route.Partitions()
+	c.live, c.kept = make([]image, n), make([]image, n)
+	c.whole, c.open, c.begun = whole, slices.Clone(c.route.Lanes()), true
+	c.finishWhenAll()
+}
+
+// Window is how many slabs of a lane may be under way: enough that a link is busy while the answer to one travels.
+const Window = 4
+
+// Ask is the question for a lane's first slabs.
+func (c *Collector) Ask() *wire.Collect { return &wire.Collect{Whole: c.whole, Slabs: Window} }
+
+// More is the question for a lane's next slab, when one has been taken.
+func (c *Collector) More() *wire.Collect { return &wire.Collect{Whole: c.whole, Slabs: 1} }
+
+// Open are the lanes that have not sent all.
+func (c *Collector) Open() []wire.Address { return c.open }
+
+// Came counts what has come, so that its caller sees whether anything still does.
+func (c *Collector) Came() int64 { return c.came }
+
+// Owes reports whether a node has a lane that has not sent all.
+func (c *Collector) Owes(n bellows.NodeID) bool {
+	return slices.ContainsFunc(c.open, func(a wire.Address) bool { return a.Node == n }) || planted.On("all-owe")
+}
+
+// Over reports whether nothing more is waited for.
+func (c *Collector) Over() bool { return c.over }
+
+// Err is why there is no state, nil if it is there; when Over.
+func (c *Collector) Err() error { return c.err }
+
+// Fail ends the collecting without the state.
+func (c *Collector) Fail(err error) {
+	if !c.over {
+		c.over, c.err, c.open = true, err, nil
+	}
+}
+
+func (c *Collector) finishWhenAll() {
+	if len(c.open) == 0 {
+		c.over = true
+	}
+}
+
+// Take adds an array, or the next piece of one, to the state of its partition. An error is a breach: nothing of the
+// slab was taken.
+func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
+	if !slices.Contains(c.open, from) || c.route.Owner(m.Ref).Lane != from {
+		return fmt.Errorf("%v sent values of %v, for which it was not asked", from, m.Ref)
+	}
+	im := &c.live[c.route.Number(m.Ref)]
+	if m.Kept {
+		im = &c.kept[c.route.Number(m.Ref)]
+	}
+	c.came++
+	if m.Keys != nil {
+		return c.takeKeys(from, m, im)
+	}
+	array := &im.Values
+	if m.Slot > 0 {
+		for len(im.Slots) < int(m.Slot) {
+			im.Slots = append(im.Slots, nil)
+		}
+		array = &im.Slots[m.Slot-1]
+	}
+	all := c.size(m.Ref, im, int(m.Slot))
+	if have := len(*array) + len(m.Values); have > all {
+		return fmt.Errorf("%v sent %d values of %v, slot %d, which has %d", from, have, m.Ref, m.Slot, all)
+	}
+	if im.came = true; *array == nil {
+		*array = make([]float32, 0, all)
+	}
+	*array = append(*array, m.Values...)
+	return nil
+}
+
+// takeKeys adds keys to the state of a partition: of a sparse table, ascending, before their rows.
+func (c *Collector) takeKeys(from wire.Address, m *wire.Slab, im *image) error {
+	cut, n := c.route.Cut(m.Ref.Table), len(im.Keys)
+	switch {
+	case !c.tables[m.Ref.Table].Sparse || len(im.Values) > 0:
+		return fmt.Errorf("%v sent keys of %v, which has none, or after its rows", from, m.Ref)
+	case n+len(m.Keys) > cut.Most():
+		return fmt.Errorf("%v sent %d keys of %v, which has at most %d", from, n+len(m.Keys), m.Ref, cut.Most())
+	}
+	for i, k := range m.Keys {
+		if n+i > 0 && k <= before(im.Keys, m.Keys, n+i) || cut.FindKey(k) != m.Ref.Partition {
+			return fmt.Errorf("%v sent the key %d of %v, which is not behind the one before or not of that partition", from, k, m.Ref)
+		}
+	}
+	im.came = true
+	im.Keys = append(slices.Grow(im.Keys, 1), m.Keys...) // not nil, though there be none
+	return nil
+}
+
+// before is the key before the ith of two lists, one behind the other.
+func before(list, more []bellows.Key, i int) bellows.Key {
+	if i--; i < len(list) {
+		return list[i]
+	}
+	return more[i-len(list)]
+}
+
+// size is how many values a partition has: in its rows, or in a slot from 1 of its table's rule. The rows of a sparse
+// table are those whose keys have come.
+func (c *Collector) size(ref bellows.PartitionRef, im *image, slot int) int {
+	first, end := c.route.Cut(ref.Table).Rows(ref.Partition)
+	width := c.tables[ref.Table].Width
+	if slot > 0 {
+		width = c.slots[ref.Table][slot-1]
+	}
+	return (int(end-first) + len(im.Keys)) * width
+}
+
+// End takes a lane's word that it has sent all, and looks whether it has. An error is a breach.
+func (c *Collector) End(from wire.Address, m *wire.Collected) error {
+	i := slices.Index(c.open, from)
+	if i < 0 {
+		return fmt.Errorf("%v sent the end of its values, for which it was not asked", from)
+	}
+	c.came++
+	if m.Reason != "" {
+		c.Fail(errors.New(m.Reason))
+		return nil
+	}
+	for ref := range c.route.All() {
+		if c.route.Owner(ref).Lane == from && !c.has(ref) {
+			return fmt.Errorf("%v ended before it had sent all of %v", from, ref)
+		}
+	}
+	c.open = slices.Delete(c.open, i, i+1)
+	c.finishWhenAll()
+	return nil
+}
+
+// has reports whether all of a partition has come that the job returns or goes on from.
+func (c *Collector) has(ref bellows.PartitionRef) bool {
+	n := c.route.Number(ref)
+	kept, live := &c.kept[n], &c.live[n]
+	return (!kept.came || c.fits(ref, kept)) && (kept.came && !c.whole || c.fits(ref, live))
+}
+
+// fits reports whether an image has all values of a partition, and of its slots where it is the whole state.
+func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
+	if !im.came || c.tables[ref.Table].Sparse && im.Keys == nil || len(im.Values) != c.size(ref, im, 0) {
+		return false
+	}
+	if c.whole && len(im.Slots) != len(c.slots[ref.Table]) {
+		return false
+	}
+	for i := range im.Slots {
+		if len(im.Slots[i]) != c.size(ref, im, i+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending.
+func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
+	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
+	for ref := range c.route.All() {
+		n := c.route.Number(ref)
+		im := &c.kept[n]
+		if !im.came {
+			im = &c.live[n]
+		}
+		tables[ref.Table] = append(tables[ref.Table], im.Values...)
+		list[ref.Table] = append(list[ref.Table], im.Keys...)
+	}
+	for t := range tables {
+		if s := &c.tables[t]; s.Sparse {
+			list[t], tables[t] = byKey(list[t], tables[t], s.Width)
+		}
+	}
+	return tables, list
+}
+
+// byKey sorts rows by their keys, which differ.
+func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []float32) {
+	order := make([]uint32, len(list))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(list[a], list[b]) })
+	sorted, rows := make([]bellows.Key, 0, len(list)), make([]float32, 0, len(values))
+	for _, i := range order {
+		sorted, rows = append(sorted, list[i]), append(rows, values[int(i)*width:(int(i)+1)*width]...)
+	}
+	return sorted, rows
+}
+
+// Images are the state of all partitions, by table and partition, and as the driver last kept them: nil if it never did.
+// A driver keeps all of them or none, so that each is at its partition's place (TestAnEmptyPartitionIsCollected).
+func (c *Collector) Images() (live, kept [][]store.Image) {
+	live = make([][]store.Image, len(c.tables))
+	for ref := range c.route.All() {
+		n := c.route.Number(ref)
+		live[ref.Table] = append(live[ref.Table], c.live[n].Image)
+		if !c.kept[n].came {
+			continue
+		}
+		if kept == nil {
+			kept = make([][]store.Image, len(c.tables))
+		}
+		kept[ref.Table] = append(kept[ref.Table], c.kept[n].Image)
+	}
+	return live, kept
+}

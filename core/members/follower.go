@@ -1,0 +1,110 @@
+package members
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/lease"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// Effects are what a Follower wants done.
+type Effects struct {
+	wire.Outbox
+	// Leave, once set, ends the node's part of the job, for a reason; an empty one: the job is over, and it was let go.
+	Leave *Leave
+}
+
+// Leave is why a node leaves a job.
+type Leave struct{ Reason string }
+
+// Follower is the membership of a node that does not lead: it says that it lives, tells of the loss of others, and watches over
+// node 0.
+//
+// It is joining until Start, then working; once it is told that the job is Over nothing is lost with node 0, and the end of that connection lets
+// it go in peace. It leaves once (TestAFollowerLeavesOnce).
+type Follower struct {
+	self    wire.Address // the node's client, or who would be
+	leader  wire.Address
+	times   lease.Times
+	watch   *lease.Table
+	heard   uint64 // bytes from node 0 at the last tick
+	now     int64
+	closing Closing
+	left    bool
+}
+
+// NewFollower makes the membership of a node.
+func NewFollower(self bellows.NodeID, leader wire.Address, times lease.Times) *Follower {
+	f := &Follower{self: wire.Address{Node: self, Role: wire.Client}, leader: leader, times: times.Or()}
+	f.watch = lease.NewTable(f.times.Leader)
+	f.watch.Add(leader.Node, 0)
+	f.closing.times = f.times
+	return f
+}
+
+// Start says that the node has assembled its roles and is joined to every other.
+func (f *Follower) Start(ready *wire.Ready, fx *Effects) { fx.Send(f.self, f.leader, ready) }
+
+// Tick says that the node lives and watches over node 0. heard is how many bytes have come from there so far; unfinished are
+// the tasks that run here.
+func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit, fx *Effects) {
+	f.now = nowMillis
+	if !f.closing.over || !planted.On("silent-after-end") {
+		fx.Send(f.self, f.leader, &wire.Beat{})
+	}
+	sentence, giveUp := f.closing.Tick(nowMillis, unfinished)
+	if sentence != "" {
+		fx.Send(f.self, f.leader, &wire.Notice{Sentence: fmt.Sprintf("node %d %s", f.self.Node, sentence)})
+	}
+	if giveUp {
+		f.leave(fmt.Sprintf("its tasks have not returned %.1f s after the job's end", float64(f.times.Tasks)/1000), fx)
+		return
+	}
+	f.watch.Tick(nowMillis)
+	if heard != f.heard {
+		f.heard = heard
+		f.watch.Beat(f.leader.Node, nowMillis)
+	}
+	if n, silent, found := f.watch.Expired(nowMillis); found {
+		f.watch.Remove(n)
+		f.bereaved(fmt.Sprintf("it has been silent for %.1f s", float64(silent)/1000), fx)
+	}
+}
+
+// Disconnected tells that a connection has ended for good, and why; or, where it is a breach, that this node hears no more of the
+// other, since what that sent cannot be. Node 0 decides what follows from the loss of others.
+func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx *Effects) {
+	switch {
+	case n == f.leader.Node:
+		f.bereaved(reason, fx)
+	case breach:
+		fx.Send(f.self, f.leader, &wire.Severed{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)})
+	default:
+		fx.Send(f.self, f.leader, &wire.Severed{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", f.self.Node, n, reason)})
+	}
+}
+
+// Over tells that an actor of this node knows that the job is over.
+func (f *Follower) Over() { f.closing.Over(f.now) }
+
+// TasksEnded tells that no task of this node runs any more, after Over.
+func (f *Follower) TasksEnded() { f.closing.TasksEnded() }
+
+// bereaved ends a node that has no node 0 any more: in peace if the job is over, else by name.
+func (f *Follower) bereaved(reason string, fx *Effects) {
+	if f.closing.over {
+		reason = ""
+	} else {
+		reason = fmt.Sprintf("node %d is gone: %s", f.leader.Node, reason)
+	}
+	f.leave(reason, fx)
+}
+
+func (f *Follower) leave(reason string, fx *Effects) {
+	if !f.left {
+		f.left = true
+		fx.Leave = &Leave{reason}
+	}
+}

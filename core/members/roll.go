@@ -1,0 +1,197 @@
+package members
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/lease"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// Roll is the other nodes of a job as node 0 knows them.
+//
+// Each is first awaited, until it says that it is ready; then alive, as long as it is heard once in a lease; perhaps suspected, while a better
+// reason for a connection that ended may still come; and lost, for good: nothing that it says later makes it alive again
+// (TestTheLostStayLost). A roll without leases, in one process, awaits nobody and loses only who is named to it.
+type Roll struct {
+	times    lease.Times
+	leases   *lease.Table
+	nodes    []bellows.NodeID
+	contact  []wire.Address // of each, an actor to speak to
+	awaited  []bellows.NodeID
+	suspects []suspect
+	lost     []bellows.NodeID
+	reasons  []string // why each of them is
+	heard    []uint64 // by node: bytes that had come at the last tick
+	now      int64
+	readied  int // how often somebody has said that he is ready
+
+	beganMillis int64 // when the first were awaited
+	namedMillis int64 // when those who are not ready were last named
+}
+
+// suspect is a node that perhaps cannot be reached any more: a better reason may come until it is due.
+type suspect struct {
+	node      bellows.NodeID
+	reason    string
+	dueMillis int64
+}
+
+// Loss is a node that is lost from now on, and why.
+type Loss struct {
+	Node   bellows.NodeID
+	Reason string
+}
+
+// NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease are those of one process.
+func NewRoll(self bellows.NodeID, actors []wire.Address, times lease.Times) *Roll {
+	r := &Roll{times: times.Or()}
+	r.leases = lease.NewTable(r.times.Lease)
+	for _, a := range actors {
+		if times.Lease > 0 && a.Node != self && !slices.Contains(r.nodes, a.Node) {
+			r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)
+		}
+	}
+	r.awaited = slices.Sorted(slices.Values(r.nodes))
+	return r
+}
+
+// AllReady reports whether nobody is awaited.
+func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
+
+// Awaits reports whether a node has not said yet that it is ready.
+func (r *Roll) Awaits(n bellows.NodeID) bool { return slices.Contains(r.awaited, n) }
+
+// Lost reports whether a node is lost.
+func (r *Roll) Lost(n bellows.NodeID) bool { return slices.Contains(r.lost, n) }
+
+// AllLost are the nodes that are lost, in the order of their loss. The list is the roll's.
+func (r *Roll) AllLost() []bellows.NodeID { return r.lost }
+
+// Ready takes a node's word that it is ready.
+func (r *Roll) Ready(n bellows.NodeID) {
+	if !slices.Contains(r.nodes, n) || r.Lost(n) {
+		return
+	}
+	r.leases.Add(n, r.now)
+	r.awaited = slices.DeleteFunc(r.awaited, func(m bellows.NodeID) bool { return m == n })
+	if r.readied++; planted.On("ready-by-count") && r.readied == len(r.nodes) {
+		r.awaited = nil
+	}
+}
+
+// Heard renews a node's lease: it has said something.
+func (r *Roll) Heard(n bellows.NodeID) {
+	if !planted.On("beats-only") {
+		r.leases.Beat(n, r.now)
+	}
+}
+
+// Suspect notes that a node perhaps cannot be reached. Who suspects a node again keeps the first reason, so that what others
+// say takes no more memory than there are nodes.
+func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
+	due := r.now + patienceMillis
+	for i := range r.suspects {
+		if s := &r.suspects[i]; s.node == n {
+			s.dueMillis = min(s.dueMillis, due)
+			return
+		}
+	}
+	r.suspects = append(r.suspects, suspect{n, reason, due})
+}
+
+// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody counts. It returns how long the
+// caller has slept since the last tick, of which nobody is blamed.
+func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
+	r.now = nowMillis
+	slept := r.leases.Tick(nowMillis)
+	r.namedMillis += slept
+	for n, bytes := range heard {
+		for len(r.heard) <= n {
+			r.heard = append(r.heard, 0)
+		}
+		if bytes != r.heard[n] {
+			r.heard[n] = bytes
+			r.leases.Beat(bellows.NodeID(n), nowMillis)
+		}
+	}
+	return slept
+}
+
+// Verdict is the next node that is lost by now: a suspect whose time has come, or one whose lease has run out. Its caller takes it
+// by Lose, and asks again.
+func (r *Roll) Verdict() (Loss, bool) {
+	for i, s := range r.suspects {
+		if s.dueMillis <= r.now && !planted.On("rumour-ignored") {
+			r.suspects = slices.Delete(r.suspects, i, i+1)
+			if r.Lost(s.node) {
+				return r.Verdict()
+			}
+			return Loss{s.node, s.reason}, true
+		}
+	}
+	if planted.On("silence-ignored") {
+		return Loss{}, false
+	}
+	n, silent, found := r.leases.Expired(r.now)
+	return Loss{n, fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n,
+		float64(silent)/1000)}, found
+}
+
+// Why is the reason for which a node is lost.
+func (r *Roll) Why(n bellows.NodeID) string { return r.reasons[slices.Index(r.lost, n)] }
+
+// Lose notes that a node is lost, and why, and reports whether it was not before.
+func (r *Roll) Lose(n bellows.NodeID, reason string) bool {
+	if r.Lost(n) {
+		return false
+	}
+	r.lost, r.reasons = append(r.lost, n), append(r.reasons, reason)
+	r.leases.Remove(n)
+	return true
+}
+
+// Beat tells the others that node 0 lives.
+func (r *Roll) Beat(self wire.Address, out *wire.Outbox) {
+	for i, a := range r.contact {
+		if !r.Lost(r.nodes[i]) {
+			out.Send(self, a, &wire.Beat{})
+		}
+	}
+}
+
+// NameAwaited is a sentence about the nodes that keep the job from starting, every time that its patience has passed; or the first of
+// them is lost, when it has been waited for too long.
+func (r *Roll) NameAwaited() (sentence string, late Loss, isLate bool) {
+	waited := r.now - r.beganMillis
+	if len(r.awaited) == 0 {
+		return "", Loss{}, false
+	}
+	if waited > r.times.Ready {
+		n := r.awaited[0]
+		return "", Loss{n, fmt.Sprintf("node %d has not been ready after %.1f s", n, float64(waited)/1000)}, true
+	}
+	if r.now < r.namedMillis+r.times.Notice {
+		return "", Loss{}, false
+	}
+	r.namedMillis = r.now
+	var names []string
+	for _, n := range r.awaited {
+		names = append(names, fmt.Sprintf("node %d", n))
+	}
+	return fmt.Sprintf("the job has waited %.1f s for %s to be ready, and gives up after %.1f s", float64(waited)/1000,
+		strings.Join(names, ", "), float64(r.times.Ready)/1000), Loss{}, false
+}
+
+// NameSilent is a sentence about a node that is silent for long, once each time; empty: there is none more.
+func (r *Roll) NameSilent() string {
+	n, silent, found := r.leases.Suspect(r.now, r.times.Notice)
+	if !found {
+		return ""
+	}
+	return fmt.Sprintf("node %d has been silent for %.1f s; after %.1f s it is declared gone", n, float64(silent)/1000,
+		float64(r.times.Lease)/1000)
+}

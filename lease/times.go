@@ -1,0 +1,49 @@
+package lease
+
+import "cmp"
+
+// Times are how long a job waits for what, in milliseconds: the one table of them, which everything reads that waits. Every wait that
+// lasts longer than Notice is named with whom it is for and until when, and at its end the job ends with a
+// sentence; none is without end.
+//
+// A zero means the default.
+type Times struct {
+	// Lease is how long a node of several may be silent before it is declared gone. Shorter finds the dead sooner; a machine
+	// that stops for as long, under load or in a debugger, is taken for dead.
+	Lease int64
+	// Broken is how long the end of a connection waits for a better reason: that its process died.
+	Broken int64
+	// Severed is how long two nodes that have lost each other wait to learn that one of them is lost to node 0, too.
+	Severed int64
+	// Leader is how long the others wait for node 0: longer than a lease, since without it none of them can go on, so
+	// that nothing is gained by haste.
+	Leader int64
+	// Notice is how long a wait may last before it is named.
+	Notice int64
+	// Ready is how long a node may prepare its part of the job once it has joined.
+	Ready int64
+	// Task is how long nothing may be committed while tasks are out: far longer than any clock takes, since it ends the job.
+	Task int64
+	// End is how long the last word of an actor is waited for when the job is over: two leases, since one may pass until a silent
+	// node is lost, and those who waited for it then have their last word.
+	End int64
+	// Collect is how long nothing may come of the state that is collected.
+	Collect int64
+	// Tasks is how long a node's tasks may go on when the job is over: an application's code cannot be stopped, only left.
+	Tasks int64
+}
+
+// Or fills in the defaults: 10 s for a lease, and the others as they follow from it or from what people wait for.
+func (t Times) Or() Times {
+	t.Lease = cmp.Or(t.Lease, 10_000)
+	t.Broken = cmp.Or(t.Broken, 1000)
+	t.Severed = cmp.Or(t.Severed, 3000)
+	t.Leader = cmp.Or(t.Leader, 3*t.Lease)
+	t.Notice = cmp.Or(t.Notice, 2000)
+	t.Ready = cmp.Or(t.Ready, 10*60_000)
+	t.Task = cmp.Or(t.Task, 60*60_000)
+	t.End = cmp.Or(t.End, 2*t.Lease)
+	t.Collect = cmp.Or(t.Collect, 5*60_000)
+	t.Tasks = cmp.Or(t.Tasks, 60_000)
+	return t
+}

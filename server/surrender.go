@@ -1,0 +1,27 @@
+package server
+
+import (
+	"bellows"
+	"bellows/wire"
+)
+
+// TasksEnded is the shell's word to a lane that no task of its node runs any more: from then on nobody works in place on what it
+// leased, so that the state may be looked at.
+type TasksEnded struct{ wire.Local }
+
+// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more.
+func (l *Lane) takeCollect(from wire.Address, m *wire.Collect) {
+	refs := make([]bellows.PartitionRef, len(l.owned))
+	for i, p := range l.owned {
+		refs[i] = p.ref
+	}
+	l.collector = from
+	l.state.Ask(m, refs)
+}
+
+// surrender sends what has been asked for of the state, when it may be looked at.
+func (l *Lane) surrender(out *wire.Outbox) {
+	if l.closed && l.tasksEnded && l.state.Asked() {
+		l.state.Send(l, l.cfg.Self, l.collector, out)
+	}
+}
