@@ -207,7 +207,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 	if l.opt.Watch != nil {
 		l.opt.Watch.lead.Store(l)
 	}
-	go l.closeTasks()
+	l.awaitTasks()
 	l.tell(&start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()

@@ -338,8 +338,10 @@ func (p *process) fits(im *train.Image) error {
 	return nil
 }
 
-// closeTasks waits until no task of this process runs any more, closes its executors, and lets the lanes look at what tasks
-// may have worked on in place. It takes as long as an application's code does.
+// awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does.
+func (p *process) awaitTasks() { go p.closeTasks() }
+
+// closeTasks closes the executors when no task runs any more, and lets the lanes look at what tasks may have worked on in place.
 func (p *process) closeTasks() {
 	var err error
 	if p.runner != nil {

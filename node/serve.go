@@ -48,7 +48,7 @@ type lost struct {
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(clientAddress(s.cluster.Self), controllerAddress, s.report()) // who it is
 	s.follower.Start(&wire.Ready{}, &s.fx)
-	go s.closeTasks()
+	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {
