@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// verdict is what became of a mutant.
+type verdict string
+
+const (
+	killed     verdict = "killed"
+	survived   verdict = "survived"
+	notGo      verdict = "does not compile"
+	unclear    verdict = "unclear"    // the machine was too busy to tell
+	equivalent verdict = "equivalent" // by the accepted file, not by running
+)
+
+// suite is one program of tests that judges mutants.
+type suite struct {
+	dir     string // of the package, from the root; the folder that it runs in
+	name    string // for people
+	args    []string
+	sound   string // its program without a mutant, to be timed again where a mutant ran out of time
+	usually time.Duration
+}
+
+// judge runs mutants in a folder of its own. The tree is read, never written: the compiler gets the changed file by an
+// overlay.
+type judge struct {
+	root      string
+	scratch   string
+	megabytes int // of address space for a program of tests; a mutant may ask for all there is
+	shortest  time.Duration
+}
+
+// limitTimes is what a mutant's tests get as a multiple of the sound run's time, shortest what they get at least. One that
+// runs out of it counts as killed only where the sound run takes under a fifth.
+const limitTimes = 6
+
+// prepare builds a suite without a mutant and times it; it must pass.
+func (j *judge) prepare(ctx context.Context, s *suite) error {
+	s.sound = filepath.Join(j.scratch, strings.ReplaceAll(s.dir, "/", "-")+".sound")
+	if out, err := j.build(ctx, s, s.sound, ""); err != nil {
+		return fmt.Errorf("%s without a mutant: %w\n%s", s.name, err, out)
+	}
+	return j.time(ctx, s)
+}
+
+// time runs a suite without a mutant, and notes how long it takes now.
+func (j *judge) time(ctx context.Context, s *suite) error {
+	began := time.Now()
+	if out, err := j.run(ctx, s, s.sound, 30*time.Minute); err != nil {
+		return fmt.Errorf("%s fails without a mutant: %w\n%s", s.name, err, out)
+	}
+	s.usually = time.Since(began)
+	return nil
+}
+
+// build compiles a suite's program of tests, with what overlay puts in place of files.
+func (j *judge) build(ctx context.Context, s *suite, to, overlay string) ([]byte, error) {
+	args := []string{"test", "-c", "-vet=off", "-o", to}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	c := exec.CommandContext(ctx, "go", append(args, "./"+s.dir)...)
+	c.Dir = j.root
+	return c.CombinedOutput()
+}
+
+// errLate is the end of a run that took longer than it may.
+var errLate = errors.New("ran out of time")
+
+// run runs a program of tests in its package's folder, and ends it with all that it started when limit is over.
+func (j *judge) run(ctx context.Context, s *suite, program string, limit time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLate)
+	defer cancel()
+	words := append([]string{"-c", "ulimit -v " + strconv.Itoa(j.megabytes<<10) + `; exec "$0" "$@"`, program,
+		"-test.short", "-test.failfast", "-test.timeout", "0"}, s.args...)
+	c := exec.CommandContext(ctx, "sh", words...)
+	c.Dir = filepath.Join(j.root, s.dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = time.Second
+	var out tail
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if c.Process != nil {
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // what its tests have left behind; mostly nothing
+	}
+	return out.text, err
+}
+
+// tail keeps the beginning of what a program prints: the first failure is what matters.
+type tail struct{ text []byte }
+
+const tailMost = 1 << 16
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p[:min(len(p), tailMost-len(t.text))]...)
+	return len(p), nil
+}
+
+// judge says what becomes of a mutant under the suites in turn, and why.
+func (j *judge) judge(ctx context.Context, m *mutant, source []byte, suites []*suite) (verdict, string, error) {
+	folder, err := os.MkdirTemp(j.scratch, "mutant")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(folder)
+	overlay, err := j.overlay(folder, m, source)
+	if err != nil {
+		return "", "", err
+	}
+	for _, s := range suites {
+		v, why, err := j.under(ctx, s, filepath.Join(folder, "tests"), overlay)
+		if err != nil || v != survived {
+			return v, why, err
+		}
+	}
+	return survived, "", nil
+}
+
+// overlay writes the changed file and says to the compiler whose place it takes.
+func (j *judge) overlay(folder string, m *mutant, source []byte) (string, error) {
+	changed, name := filepath.Join(folder, "changed.go"), filepath.Join(folder, "overlay.json")
+	original := filepath.Join(j.root, filepath.FromSlash(m.file))
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		return "", err
+	}
+	return name, errors.Join(os.WriteFile(changed, m.apply(source), 0o600), os.WriteFile(name, text, 0o600))
+}
+
+// under judges by one suite.
+func (j *judge) under(ctx context.Context, s *suite, program, overlay string) (verdict, string, error) {
+	out, err := j.build(ctx, s, program, overlay)
+	switch {
+	case ctx.Err() != nil:
+		return "", "", ctx.Err()
+	case err != nil && compilers(out):
+		return notGo, first(compileError, out), nil
+	case err != nil:
+		return "", "", fmt.Errorf("go test -c ./%s: %w\n%s", s.dir, err, out)
+	}
+	for range 3 {
+		limit := max(j.shortest, limitTimes*s.usually)
+		out, err = j.run(ctx, s, program, limit)
+		switch {
+		case ctx.Err() != nil:
+			return "", "", ctx.Err()
+		case err == nil:
+			return survived, "", nil
+		case !errors.Is(err, errLate):
+			return killed, s.name + ": " + reason(out, err), nil
+		}
+		now := *s // several mutants are judged at once: the suite is not changed
+		if err := j.time(ctx, &now); err != nil {
+			return "", "", err
+		}
+		if 5*now.usually < limit {
+			return killed, fmt.Sprintf("%s: not over after %s; without it after %s", s.name, limit.Round(time.Second), now.usually.Round(time.Second/10)), nil
+		}
+		s = &now
+	}
+	return unclear, s.name + ": not over, but the machine is busy", nil
+}
+
+var (
+	compileError = regexp.MustCompile(`(?m)^[^ #\n]+\.go:\d+:\d+: (.*)$`)
+	failedTest   = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
+	ended        = regexp.MustCompile(`(?m)^((?:panic|fatal error): .*)$`)
+	violation    = regexp.MustCompile(`(?m)^ +\S+\.go:\d+: (.*)$`)
+)
+
+// compilers says whether it was the compiler that refused, and not a full disk.
+func compilers(out []byte) bool { return compileError.Match(out) }
+
+func first(of *regexp.Regexp, out []byte) string {
+	m := of.FindSubmatch(out)
+	if m == nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(m[1]))
+}
+
+// reason is the first test that failed with its sentence, or how the program ended.
+func reason(out []byte, err error) string {
+	name, says := first(failedTest, out), first(violation, out)
+	if p := first(ended, out); p != "" {
+		says = p
+	}
+	switch {
+	case name == "" && says == "":
+		return err.Error()
+	case name == "":
+		return says
+	case says == "":
+		return name
+	}
+	return name + ": " + says
+}
+
+// exists says whether the tree has a folder.
+func exists(root, dir string) bool {
+	_, err := fs.Stat(os.DirFS(root), dir)
+	return err == nil
+}
