@@ -35,6 +35,26 @@ type Config struct {
 	Controller wire.Address
 	Tables     []table.Schema
 	Route      *route.Route
+	Limits     Limits
+}
+
+// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and changes
+// no result: tests make them small, to reach them.
+type Limits struct {
+	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits then. By default 64, since a pin has a
+	// bit for each.
+	Retained int
+}
+
+// retainedMax is the default of Limits.Retained.
+const retainedMax = 64
+
+// orDefault is the limits as they apply.
+func (l Limits) orDefault() Limits {
+	if l.Retained <= 0 || l.Retained > retainedMax {
+		l.Retained = retainedMax
+	}
+	return l
 }
 
 // Effects are what a step wants done.
@@ -118,6 +138,7 @@ type queued struct {
 // New makes the client of a node.
 func New(cfg Config) *Client {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
+	cfg.Limits = cfg.Limits.orDefault()
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
@@ -192,6 +213,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		for _, f := range m.List {
 			c.takeCommitted(f, e.From, fx)
 		}
+		c.startQueued(fx)
 		wire.Free(m)
 	case *wire.Staleness:
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
@@ -233,20 +255,18 @@ func (c *Client) startQueued(fx *Effects) {
 		return
 	}
 	for _, s := range c.splits {
-		if s != nil && !s.running && len(s.queue) > 0 && len(s.retained) < retainedMax {
+		if s == nil || s.running || len(s.queue) == 0 {
+			continue
+		}
+		s.settleOwn(c)
+		if len(s.retained) < c.cfg.Limits.Retained {
 			c.start(s, fx)
 		}
 	}
 }
 
-// retainedMax bounds how many flushes a split may be ahead of what its reads see: a pin has a bit for each.
-const retainedMax = 64
-
-func (c *Client) start(s *split, fx *Effects) {
-	q := s.queue[0]
-	copy(s.queue, s.queue[1:])
-	s.queue[len(s.queue)-1] = queued{args: q.args}
-	s.queue = s.queue[:len(s.queue)-1]
+// settleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
+func (s *split) settleOwn(c *Client) {
 	keep := s.retained[:0]
 	for _, b := range s.retained {
 		if b.commit == 0 {
@@ -259,6 +279,13 @@ func (c *Client) start(s *split, fx *Effects) {
 		b.drop(c)
 	}
 	s.retained = keep
+}
+
+func (c *Client) start(s *split, fx *Effects) {
+	q := s.queue[0]
+	copy(s.queue, s.queue[1:])
+	s.queue[len(s.queue)-1] = queued{args: q.args}
+	s.queue = s.queue[:len(s.queue)-1]
 	t := s.task
 	t.own = s.retained
 	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)

@@ -29,14 +29,17 @@ type desk struct {
 	sent  []*wire.Push
 }
 
-func newDesk(t *testing.T, more ...table.Schema) *desk {
+func newDesk(t *testing.T, more ...table.Schema) *desk { return newDeskWithin(t, client.Limits{}, more...) }
+
+// newDeskWithin is newDesk for a client with limits of the test's.
+func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *desk {
 	tables := []table.Schema{
 		{Name: "w", Rows: 8, Width: 1, Partitions: 2},
 		{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async},
 	}
 	tables = append(tables, more...)
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	return &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r}), t: t,
+	return &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r, Limits: limits}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
 }
 

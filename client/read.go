@@ -114,6 +114,9 @@ func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowI
 	asked.need = asked.t.need(&c.cfg.Tables[tab])
 	for p := cut.Find(first); first < end; p++ {
 		lo, hi := cut.Rows(p)
+		if lo == hi {
+			continue // no rows to wait for, as behind a lease
+		}
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 		asked.want(n, want{first: int(first - lo), end: int(min(end, hi) - lo)})
 		first = hi

@@ -76,6 +76,9 @@ func (t *Task) waiting() string {
 // View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes).
 // Read must have said that they are there. The slice is read-only and valid until the task ends.
 func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
+	if first == end {
+		return nil // of no partition, behind the last row
+	}
 	c := t.client
 	cut := c.cfg.Route.Cut(tab)
 	p := cut.Find(first)
@@ -96,6 +99,9 @@ func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []flo
 	cut := c.cfg.Route.Cut(tab)
 	for p := cut.Find(first); first < end; p++ {
 		lo, hi := cut.Rows(p)
+		if lo == hi {
+			continue // which read has not asked for
+		}
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 		a, b := int(first-lo), int(min(end, hi)-lo)
 		to := dst[:(b-a)*w]
@@ -131,6 +137,9 @@ func (t *Task) AddRange(tab bellows.TableID, first bellows.RowID, deltas []float
 	cut := c.cfg.Route.Cut(tab)
 	for p := cut.Find(first); len(deltas) > 0; p++ {
 		lo, hi := cut.Rows(p)
+		if lo == hi {
+			continue
+		}
 		n := min(len(deltas), int(hi-first)*w)
 		t.buffer(c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})).AddRange(int(first-lo), deltas[:n])
 		deltas, first = deltas[n:], hi
@@ -154,13 +163,20 @@ func (t *Task) buffer(number int) *delta.Buffer {
 	return u.buffer(number, t.client)
 }
 
-// Leased is the slab of a partition that the task holds a lease on, or nil.
+// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.
 func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
-	n := t.client.cfg.Route.Number(ref)
+	if l := t.leaseOn(t.client.cfg.Route.Number(ref)); l != nil {
+		return l.grant.Values
+	}
+	return nil
+}
+
+// leaseOn is the task's lease on a partition, or nil.
+func (t *Task) leaseOn(n int) *held {
 	for _, list := range [][]held{t.leases, t.shared} {
-		for _, l := range list {
-			if l.number == n {
-				return l.grant.Values
+		for i := range list {
+			if list[i].number == n {
+				return &list[i]
 			}
 		}
 	}
@@ -179,7 +195,7 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 		return false, bellows.Errorf(bellows.Config, "lease", ref.String(),
 			"table %s is sparse: rows that come and go have no slab to hand over; read and update them by their keys", s.Name)
 	}
-	if t.Leased(ref) != nil {
+	if t.leaseOn(n) != nil {
 		return true, nil
 	}
 	for _, list := range [][]held{t.leases, t.shared} {
