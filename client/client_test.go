@@ -29,7 +29,9 @@ type desk struct {
 	sent  []*wire.Push
 }
 
-func newDesk(t *testing.T, more ...table.Schema) *desk { return newDeskWithin(t, client.Limits{}, more...) }
+func newDesk(t *testing.T, more ...table.Schema) *desk {
+	return newDeskWithin(t, client.Limits{}, more...)
+}
 
 // newDeskWithin is newDesk for a client with limits of the test's.
 func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *desk {
