@@ -37,3 +37,63 @@ func TestASplitFarAheadWaitsAndGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestALeaseWaitsForTheSplitsOwnUpdates asks for leases on two partitions, one of which the split has changed in flushes that are not committed: it
+// asks for that when both are, and wants to see the later. Of a table with a barrier nothing is waited for, nor of another partition.
+func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
+	d := newDesk(t)
+	for c := range bellows.Clock(3) {
+		d.dispatch(c, 0, 0)
+		if d.said(); c == 2 {
+			break
+		}
+		for _, tab := range []bellows.TableID{0, 1} {
+			d.tasks[0].AddRow(tab, 0, []float32{1})
+		}
+		d.finish(0)
+	}
+	lease := func(tab bellows.TableID, p bellows.PartitionID) *wire.Acquire {
+		t.Helper()
+		if has, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: tab, Partition: p}, wire.Exclusive, &d.fx); has || err != nil {
+			t.Fatalf("has it: %v, %v", has, err)
+		}
+		for _, e := range d.fx.Envelopes {
+			if a, ok := e.Message.(*wire.Acquire); ok {
+				d.deliver(e.To, &wire.Granted{Request: a.Request, Ref: a.Pair.Ref, Mode: a.Mode, Values: make([]float32, 4)})
+				d.said()
+				return a
+			}
+		}
+		return nil
+	}
+	if a := lease(0, 0); a == nil || a.Need != (wire.Need{Clock: 1}) {
+		t.Fatalf("of the BSP table it asks %+v", a)
+	}
+	if a := lease(1, 0); a != nil {
+		t.Fatalf("before its own updates are committed it asks %+v", a)
+	}
+	d.Tick(1000, &d.fx)
+	d.Tick(4000, &d.fx)
+	want := "split 0 clock 2 items [0,1) waits for table f, t1/p0 at lane 0 of node 0, until its split's own updates of it are committed since 3.0 s"
+	if n := d.fx.Notices; len(n) != 1 || n[0] != want {
+		t.Errorf("notices %q", n)
+	}
+	d.fx.Reset()
+	own := func(seq uint64, n bellows.CommitNumber) {
+		d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: seq}, Commit: n, Waiting: true}))
+	}
+	own(1, 3)
+	d.expect("")
+	own(2, 5)
+	if e := d.fx.Envelopes; len(e) != 1 {
+		t.Fatalf("says %d things", len(e))
+	} else if a := e[0].Message.(*wire.Acquire); a.Need != (wire.Need{Commit: 5, Clock: bellows.NoClock}) || a.Mode != wire.Exclusive {
+		t.Fatalf("asks %+v", a)
+	}
+	d.fx.Reset()
+	d.deliver(lanes[0], &wire.Granted{Request: 2, Ref: bellows.PartitionRef{Table: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)})
+	d.expect("wake split 0 clock 2 items [0,1)")
+	if a := lease(1, 1); a == nil || a.Need.Commit != 0 {
+		t.Errorf("of the other partition it asks %+v", a)
+	}
+}

@@ -213,6 +213,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		for _, f := range m.List {
 			c.takeCommitted(f, e.From, fx)
 		}
+		c.acquireDelayed(fx)
 		c.startQueued(fx)
 		wire.Free(m)
 	case *wire.Staleness:

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/delta"
+	"bellows/planted"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -29,8 +30,10 @@ type Task struct {
 	list    []uint32 // scratch
 	groups  groups   // of keys, as Group left them
 
-	waits    int // answers that it waits for
-	waitsFor int // the partition it waits for, by route.Number
+	waits    int       // answers that it waits for
+	waitsFor int       // the partition it waits for, by route.Number
+	delayed  bool      // it waits for its split's own commits before it asks for a lease on that
+	mode     wire.Mode // of the lease
 	patience patience
 }
 
@@ -67,6 +70,9 @@ func (t *Task) waiting() string {
 	p := &t.client.parts[t.waitsFor]
 	n := t.need(p.schema)
 	s := fmt.Sprintf("%v at %v", p.ref, t.client.lanes[p.lane])
+	if t.delayed {
+		return fmt.Sprintf("table %s, %s, until its split's own updates of it are committed", p.schema.Name, s)
+	}
 	if n.Clock > bellows.NoClock {
 		s += fmt.Sprintf(", after clock %d of every split", n.Clock)
 	}
@@ -205,15 +211,46 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 			}
 		}
 	}
+	t.mode = mode
+	c.block(t, 1, n, fx)
+	c.acquire(t, fx)
+	return false, nil
+}
+
+// acquire asks for the lease that a task waits for, once its split's own updates of the partition are committed: a lease shows the
+// partition as the lane has it, and nothing can be laid over that (read-my-writes). The commits do not depend on the task: a flush leaves as
+// soon as nothing else can run, a lease keeps no flush from being held or recorded, and one that has such updates does not wait for its
+// clock. Under BSP all clocks before the task's are visible anyway; other rules than additive ones promise nothing before the commit.
+func (c *Client) acquire(t *Task, fx *Effects) {
+	n := t.waitsFor
 	p := &c.parts[n]
+	need := t.need(p.schema)
+	t.delayed = false
+	for _, own := range t.own {
+		if d := own.update.buffers[n]; p.barrier || !p.additive || d == nil || d.Len() == 0 || planted.On("lease-before-own") {
+			continue
+		}
+		t.delayed = t.delayed || own.commit == 0
+		need.Commit = max(need.Commit, own.commit)
+	}
+	if t.delayed {
+		return
+	}
 	a := wire.New[wire.Acquire]()
 	c.request++
-	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: mode, Need: t.need(p.schema)}
+	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
-	f.request, f.lease, f.mode, f.waiters = c.request, true, mode, append(f.waiters, t)
-	c.block(t, 1, n, fx)
-	return false, nil
+	f.request, f.lease, f.mode, f.waiters = c.request, true, t.mode, append(f.waiters, t)
+}
+
+// acquireDelayed asks for the leases that have waited for commits.
+func (c *Client) acquireDelayed(fx *Effects) {
+	for _, s := range c.splits {
+		if s != nil && s.running && s.task.delayed {
+			c.acquire(s.task, fx)
+		}
+	}
 }
 
 func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
