@@ -17,6 +17,7 @@ package client
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -44,6 +45,9 @@ type Limits struct {
 	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits then. By default 64, since a pin has a
 	// bit for each.
 	Retained int
+	// Subscribed is how many keys of a partition a client subscribes to; what it reads beyond, it asks for each time. By default as many as
+	// lanes let it.
+	Subscribed int
 }
 
 // retainedMax is the default of Limits.Retained.
@@ -53,6 +57,9 @@ const retainedMax = 64
 func (l Limits) orDefault() Limits {
 	if l.Retained <= 0 || l.Retained > retainedMax {
 		l.Retained = retainedMax
+	}
+	if l.Subscribed <= 0 {
+		l.Subscribed = math.MaxInt
 	}
 	return l
 }
@@ -160,7 +167,7 @@ func New(cfg Config) *Client {
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive = r.Additive()
 			if s.Sparse {
-				p.interest.most = cut.SubscribedMost(s.Width)
+				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
 			}
 		}
 	}

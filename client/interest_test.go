@@ -295,3 +295,40 @@ func TestAnOlderBlockIsAskedForAsAWhole(t *testing.T) {
 		t.Errorf("sees %v", got)
 	}
 }
+
+// TestAKeyDoesNotGoBack has a split see a key in an answer that the cache does not keep, because so many keys as may be are subscribed to; its next
+// tasks need no newer version than the cache has. They must not see the key as it was before; all that is cached is asked for again.
+func TestAKeyDoesNotGoBack(t *testing.T) {
+	d := newWatchDesk(t)
+	var list []bellows.Key
+	for k := range bellows.Key(129) {
+		list = append(list, k)
+	}
+	for c := range bellows.Clock(2) {
+		d.dispatch(c, bellows.CommitNumber(c), 0)
+		q, _ := d.asks(0, againA, list...)
+		d.expectQuestion(q, c == 1, list...)
+		d.answerAll(float32(c), bellows.CommitNumber(c), bellows.NoClock)
+		d.finish(0)
+	}
+	d.dispatch(2, 1, 0)
+	q, _ := d.asks(0, againA, 0, 129)
+	d.expectQuestion(q, false, 0, 129)
+	d.answerAll(9, 5, bellows.NoClock)
+	d.finish(0)
+	d.dispatch(3, 1, 0, 1)
+	if q, there := d.asks(1, againA, 0); q != nil || !there {
+		t.Fatalf("a split that has not seen it asks %+v", q)
+	}
+	q, _ = d.asks(0, againA, 0)
+	d.expectQuestion(q, true, list...)
+	d.answerAll(10, 6, bellows.NoClock)
+	if v := d.sees(0, againA, 0); v[0] != 10 {
+		t.Fatalf("sees %v", v)
+	}
+	d.finish(0)
+	d.dispatch(4, 1, 0)
+	if q, there := d.asks(0, againA, 0); q != nil || !there || d.sees(0, againA, 0)[0] != 10 {
+		t.Errorf("when the cache has caught up it asks %+v", q)
+	}
+}

@@ -228,7 +228,8 @@ func (a *asking) want(n int, w want) {
 	if cached && !a.ahead {
 		p.interest.read(len(w.keys))
 	}
-	if cached && (gate.Admits(a.need, b.commit, b.complete) || planted.On("stale-cache")) {
+	need := t.pins[n].notBefore(a.need)
+	if cached && (gate.Admits(need, b.commit, b.complete) || planted.On("stale-cache")) {
 		if !a.ahead {
 			c.pin(t, n, b)
 		}
@@ -239,17 +240,23 @@ func (a *asking) want(n int, w want) {
 		a.last = n
 	}
 	if p.subscribed && cached && c.relayComes(p) {
-		a.await(n)
+		a.await(n, need)
 		return
 	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows, f.keys) && f.answers(a.need) {
+		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows, f.keys) && f.answers(need) {
 			a.wait(f)
 			return
 		}
 	}
-	a.ask(n, w, cached)
+	a.ask(n, w, cached, need)
+}
+
+// notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was before. What a lane is
+// asked for it sends as it is, never older than what it has sent before.
+func (p *pin) notBefore(n wire.Need) wire.Need {
+	return wire.Need{Commit: max(n.Commit, p.seen.Commit), Clock: max(n.Clock, p.seen.Clock)}
 }
 
 // answers reports whether the answer to a question that another task asked will do for a need, and
@@ -270,8 +277,9 @@ func (a *asking) wait(f *fetch) {
 
 // ask adds a question about a partition to the pull for its lane. Where much of the partition is
 // wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
-// asked for again with all that it holds, so that what is subscribed to is what is cached.
-func (a *asking) ask(n int, w want, cached bool) {
+// asked for again with all that it holds, so that what is subscribed to is what is cached. The answer is joined with what is cached if that meets
+// a need, which may be more than the lane is told.
+func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.parts[n]
 	if a.pulls == nil {
 		a.pulls = c.pulls
@@ -284,10 +292,10 @@ func (a *asking) ask(n int, w want, cached bool) {
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
-	f.request, f.need = m.Request, a.need
+	f.request, f.need = m.Request, need
 	a.wait(f)
 	if w.keys != nil {
-		f.keys, f.subscribe = p.question(w.keys, a.need, f.keys)
+		f.keys, f.subscribe = p.question(w.keys, need, f.keys)
 		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: f.subscribe})
 		return
 	}
@@ -338,6 +346,9 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 			b := c.cache(&c.parts[n], r, f, a)
 			for _, t := range f.waiters {
 				c.pin(t, n, b)
+				if b != c.parts[n].block {
+					t.pins[n].seen = wire.Need{Commit: r.Commit, Clock: r.Complete} // which some of its rows have, if not all
+				}
 			}
 			c.unblock(f, fx)
 			if b != c.parts[n].block {
@@ -452,7 +463,7 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	}
 	b.readers++
 	t.blocks = append(t.blocks, b)
-	*at = pin{block: b}
+	*at = pin{block: b, seen: at.seen}
 	for i, own := range t.own {
 		if d := own.update.buffers[n]; d == nil || d.Len() == 0 {
 			continue

@@ -28,19 +28,19 @@ func (c *Client) relayComes(p *part) bool {
 	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
 }
 
-// await makes the task wait for rows that come unasked.
-func (a *asking) await(n int) {
+// await makes the task wait for rows that come unasked, in a version that meets a need.
+func (a *asking) await(n int, need wire.Need) {
 	if a.ahead {
 		return
 	}
 	for _, f := range a.c.fetches {
-		if f.number == n && f.request == 0 && f.answers(a.need) {
+		if f.number == n && f.request == 0 && f.answers(need) {
 			a.wait(f)
 			return
 		}
 	}
 	f := a.c.newFetch(n)
-	f.need = a.need
+	f.need = need
 	a.wait(f)
 }
 

@@ -42,6 +42,9 @@ type pin struct {
 	block     *block
 	uncovered uint64 // retained deltas of the split that the block lacks, by their place
 	near      int    // behind the last row that was found by its key
+	// seen is the newest version at which the split has seen rows that the cache did not keep: what is cached may be older. It outlives
+	// the task (P3).
+	seen wire.Need
 }
 
 // held is a lease that the task has.
@@ -52,8 +55,12 @@ type held struct {
 
 func newTask(c *Client) *Task {
 	n := c.cfg.Route.Partitions()
-	return &Task{client: c, pins: make([]pin, n), barrier: update{buffers: make([]*delta.Buffer, n)},
+	t := &Task{client: c, pins: make([]pin, n), barrier: update{buffers: make([]*delta.Buffer, n)},
 		bounded: update{buffers: make([]*delta.Buffer, n)}}
+	for i := range t.pins {
+		t.pins[i].seen.Clock = bellows.NoClock
+	}
+	return t
 }
 
 // need is what the task's reads of a table must see.
@@ -297,7 +304,7 @@ func (c *Client) unblock(f *fetch, fx *Effects) {
 // unpin gives back what a finished task holds, except its exclusive leases: those end with its flush.
 func (c *Client) unpin(t *Task, fx *Effects) {
 	for _, n := range t.pinned {
-		t.pins[n] = pin{}
+		t.pins[n] = pin{seen: t.pins[n].seen}
 	}
 	t.pinned = t.pinned[:0]
 	for _, b := range t.blocks {
