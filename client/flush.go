@@ -111,14 +111,17 @@ func (c *Client) newGather(clock bellows.Clock) *gather {
 	return g
 }
 
+// gatherOf is the gather of a clock. They stand in the order of clocks, in which they leave where they leave together: a lane above its cap
+// relies on that (server, hasRoom).
 func (c *Client) gatherOf(clock bellows.Clock) *gather {
-	for _, g := range c.gathers {
-		if g.clock == clock {
-			return g
+	at := len(c.gathers)
+	for at > 0 && c.gathers[at-1].clock >= clock {
+		if at--; c.gathers[at].clock == clock {
+			return c.gathers[at]
 		}
 	}
 	g := c.newGather(clock)
-	c.gathers = append(c.gathers, g)
+	c.gathers = slices.Insert(c.gathers, at, g)
 	return g
 }
 

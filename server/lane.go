@@ -35,7 +35,7 @@ type Config struct {
 	Route      *route.Route
 	Items      gate.Items
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
-	// below all held ones, by (clock, node), is taken. 0: no cap.
+	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
 	HeldBytesMax int
 }
 
@@ -81,6 +81,7 @@ type flush struct {
 	push   *wire.Push
 	from   wire.Address
 	bytes  int
+	above  bool                 // it was taken above the cap
 	number bellows.CommitNumber // 0: not recorded
 	open   int                  // chunks and lease ends not applied yet
 	rows   []uint32             // memory for the numbers of the rows that its keys name
@@ -232,7 +233,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
-	if l.knows(m.Flush) && !planted.On("push-twice") {
+	if l.knows(m.Flush, m.Clock) && !planted.On("push-twice") {
 		return
 	}
 	if err := l.fits(from, m); err != nil {
@@ -240,8 +241,12 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		return
 	}
 	bytes := pushBytes(m)
-	if !l.hasRoom(m.Flush, m.Clock, bytes) {
-		l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)})
+	room, above := l.hasRoom(m.Flush, m.Clock, bytes)
+	if !room {
+		if !l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)}) {
+			l.breach(from, out, "%d flushes wait for room already", parkedMax)
+			return
+		}
 		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
 		if m.Done != nil && planted.On("done-passed-unheld") {
 			l.passDone(m, out)
@@ -250,7 +255,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	l.arrived(m.Flush)
 	f := l.newFlush()
-	*f = flush{push: m, from: from, bytes: bytes, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
+	*f = flush{push: m, from: from, bytes: bytes, above: above, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
 		l.counts.Dropped += pushRows(m, l)
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
@@ -466,11 +471,9 @@ func (l *Lane) unhold(id bellows.FlushID) *flush {
 
 // knows reports whether a flush waits for room, is held or was recorded: a part of it that comes then
 // has come before.
-func (l *Lane) knows(id bellows.FlushID) bool {
-	for _, w := range l.waiting {
-		if w.flush == id && !w.asked {
-			return true
-		}
+func (l *Lane) knows(id bellows.FlushID, clock bellows.Clock) bool {
+	if i, waits := slices.BinarySearchFunc(l.waiting, waiter{flush: id, clock: clock}, rank); waits && !l.waiting[i].asked {
+		return true
 	}
 	for _, f := range l.held {
 		if f.push.Flush == id {
@@ -482,10 +485,11 @@ func (l *Lane) knows(id bellows.FlushID) bool {
 }
 
 // remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.
-func (l *Lane) remember(id bellows.FlushID) {
-	r := l.recordedOf(id.Client)
-	if id.Seq != r.upTo+1 {
-		r.above = append(r.above, id.Seq)
+func (l *Lane) remember(id bellows.FlushID) { l.recordedOf(id.Client).add(id.Seq) }
+
+func (r *recorded) add(seq uint64) {
+	if seq != r.upTo+1 {
+		r.above = append(r.above, seq)
 		return
 	}
 	r.upTo++

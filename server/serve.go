@@ -24,8 +24,8 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 	l.pulls = append(l.pulls, parkedPull{from, m})
 }
 
-// parkedMax bounds the reads that wait at a lane, and the requests for leases on a partition: far more than
-// the tasks of a job ask at once.
+// parkedMax bounds the reads that wait at a lane, the flushes that wait for room there, and the requests for leases on a partition: far
+// more than the tasks of a job ask at once.
 const parkedMax = 1 << 16
 
 // serve answers every parked read and grants every lease whose time has come.
@@ -91,21 +91,44 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	wire.Free(r.pull)
 }
 
-// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"). The lowest flush by (clock,
+// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"), and reports whether a flush is above it. The lowest flush by (clock,
 // node) is always taken, everywhere, so that no two flushes can wait for each other.
-func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) bool {
+//
+// What is taken above the cap has a bound, too: of a client that runs S splits, 2S + 1 flushes at a time. One that keeps to the protocol
+// never has more. Each is below all that are held, so that its clocks descend; and none passes another that waits, so that they come as they were
+// sent. Some bring work that was finished since the one before: by S splits at most, since the clocks of a split ascend. The others left because nothing
+// could run, and took along all that had gathered, in the order of clocks; so no two of them are neighbours.
+func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) (room, above bool) {
 	if l.cfg.HeldBytesMax == 0 || len(l.held) == 0 || l.heldBytes+bytes <= l.cfg.HeldBytesMax {
-		return true
+		return true, false
 	}
 	if planted.On("cap-without-floor") {
-		return false
+		return false, true
 	}
+	this, aboves := waiter{flush: f, clock: c}, 0
 	for _, h := range l.held {
-		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, waiter{flush: f, clock: c}) < 0 {
-			return false
+		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, this) < 0 {
+			return false, true
+		}
+		if h.above && h.push.Flush.Client == f.Client {
+			aboves++
 		}
 	}
-	return true
+	lower, _ := slices.BinarySearchFunc(l.waiting, this, rank)
+	if slices.ContainsFunc(l.waiting[:lower], func(w waiter) bool { return w.flush.Client == f.Client }) {
+		return false, true
+	}
+	return aboves < 2*l.splitsOf(f.Client)+1, true
+}
+
+// splitsOf is how many splits a client runs.
+func (l *Lane) splitsOf(client bellows.NodeID) (n int) {
+	for s := range l.cfg.Route.Splits() {
+		if l.cfg.Route.Node(bellows.SplitID(s)) == client {
+			n++
+		}
+	}
+	return n
 }
 
 func rank(a, b waiter) int {
@@ -118,14 +141,18 @@ func rank(a, b waiter) int {
 	return int(int64(a.flush.Seq) - int64(b.flush.Seq))
 }
 
-// wait notes a flush that must come again. It may have been asked to, and found no room.
-func (l *Lane) wait(w waiter) {
+// wait notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
+func (l *Lane) wait(w waiter) bool {
 	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
 	if again {
 		l.waiting[i] = w
-		return
+		return true
+	}
+	if len(l.waiting) == parkedMax {
+		return false
 	}
 	l.waiting = slices.Insert(l.waiting, i, w)
+	return true
 }
 
 // arrived forgets that a flush waits.
@@ -141,7 +168,7 @@ func (l *Lane) admitWaiting(out *wire.Outbox) {
 		return
 	}
 	w := &l.waiting[i]
-	if !l.hasRoom(w.flush, w.clock, 0) {
+	if room, _ := l.hasRoom(w.flush, w.clock, 0); !room {
 		return
 	}
 	w.asked = true
