@@ -153,6 +153,63 @@ func TestAFirstDeltaKeepsItsSign(t *testing.T) {
 	}
 }
 
+// TestCountsAreAddedAsIntegers adds counts whose bits, taken for floats and added, would give others, in every way in which a buffer adds.
+func TestCountsAreAddedAsIntegers(t *testing.T) {
+	s := &table.Schema{Name: "c", Rows: 2, Width: 1, DType: table.Int32}
+	counts := func(n ...int32) []float32 {
+		v := make([]float32, len(n))
+		copy(table.Counts(v), n)
+		return v
+	}
+	x, y := counts(1<<30, -3), counts(1<<29, -4)
+	if sum := []float32{x[0] + y[0]}; table.Counts(sum)[0] == 1<<30+1<<29 {
+		t.Fatal("the floats give the same bits: they test nothing")
+	}
+	for name, add := range map[string]func() []float32{
+		"row to row": func() []float32 {
+			b := delta.NewBuffer(s, 2)
+			for r := range 2 {
+				b.AddRow(r, x[r:r+1])
+				b.AddRow(r, y[r:r+1])
+			}
+			return slices.Concat(b.Find(0), b.Find(1))
+		},
+		"all to all": func() []float32 {
+			b := delta.NewBuffer(s, 2)
+			b.AddRange(0, x)
+			b.AddRange(0, y)
+			_, v := b.Chunk()
+			return v
+		},
+		"all to rows": func() []float32 {
+			b := delta.NewBuffer(s, 2)
+			b.AddRow(1, x[1:])
+			b.AddRow(0, x[:1])
+			b.AddRange(0, y)
+			_, v := b.Chunk()
+			return v
+		},
+		"laid over": func() []float32 {
+			b, v := delta.NewBuffer(s, 2), slices.Clone(x)
+			b.AddRange(0, y)
+			b.Overlay(0, 2, v)
+			return v
+		},
+		"keys": func() []float32 {
+			b, v := delta.NewKeyed(s), slices.Clone(x[1:])
+			b.AddKey(7, x[:1])
+			b.AddKey(7, y[:1])
+			b.AddKey(8, y[1:])
+			b.OverlayKey(8, v)
+			return slices.Concat(b.FindKey(7), v)
+		},
+	} {
+		if got := table.Counts(add()); !slices.Equal(got, []int32{1<<30 + 1<<29, -7}) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // leaves makes one chunk per split with values whose sum depends on the order of addition, some rows
 // missing.
 func leaves(random *rand.Rand, splits int) []wire.Chunk {

@@ -301,17 +301,22 @@ func TestMomentumIsFasterThanPlainSteps(t *testing.T) {
 	}
 }
 
+// TestCountsAreAddedAsIntegers adds counts whose bits, taken for floats and added, would give others.
 func TestCountsAreAddedAsIntegers(t *testing.T) {
 	u, err := rule.For(schema(table.Rule{}, table.Int32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, d := make([]float32, 2), make([]float32, 2)
-	table.Counts(w)[0], table.Counts(d)[0] = 1<<24+1, 1 // beyond what a float32 can count
-	table.Counts(d)[1] = -3
-	u.Apply(w, nil, d)
-	if c := table.Counts(w); c[0] != 1<<24+2 || c[1] != -3 {
-		t.Errorf("counts %v", c)
+	for _, c := range [][2]int32{{1<<24 + 1, 1}, {1 << 24, 1 << 24}, {1 << 30, 1 << 29}, {-3, 0}, {-3, -4}, {math.MaxInt32, 1}} {
+		w, d := make([]float32, 1), make([]float32, 1)
+		table.Counts(w)[0], table.Counts(d)[0] = c[0], c[1]
+		floats := w[0] + d[0]
+		u.Apply(w, nil, d)
+		if got, want := table.Counts(w)[0], c[0]+c[1]; got != want {
+			t.Errorf("%d and %d are %d", c[0], c[1], got)
+		} else if c[0] > 1<<24+1 && math.Float32bits(floats) == uint32(want) {
+			t.Errorf("the floats of %d and %d give the same bits: they test nothing", c[0], c[1])
+		}
 	}
 }
 
