@@ -37,6 +37,9 @@ type Config struct {
 	Tables     []table.Schema
 	Route      *route.Route
 	Limits     Limits
+	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
+	// It changes nothing that is seen. 0: everybody knows it.
+	KeySeed uint64
 }
 
 // Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and changes
@@ -118,6 +121,7 @@ type part struct {
 	lane     int // index in Client.lanes
 	barrier  bool
 	additive bool
+	keySeed  uint64
 	block    *block
 	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
 	// read some.
@@ -165,7 +169,7 @@ func New(cfg Config) *Client {
 			p := &c.parts[cfg.Route.Number(ref)]
 			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
 			p.first, p.rows, p.lane = first, int(end-first), lane
-			p.additive = r.Additive()
+			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
 			if s.Sparse {
 				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
 			}
@@ -435,7 +439,7 @@ func (p *part) buffer() *delta.Buffer {
 		return b
 	}
 	if p.schema.Sparse {
-		return delta.NewKeyed(p.schema)
+		return delta.NewKeyed(p.schema, p.keySeed)
 	}
 	return delta.NewBuffer(p.schema, p.rows)
 }

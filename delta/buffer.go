@@ -35,9 +35,11 @@ func NewBuffer(s *table.Schema, rows int) *Buffer {
 }
 
 // NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and found
-// with FindKey.
-func NewKeyed(s *table.Schema) *Buffer {
-	return &Buffer{width: s.Width, counts: s.DType == table.Int32, keys: &keys.Index{}}
+// with FindKey. The seed is that of its keys.Index.
+func NewKeyed(s *table.Schema, seed uint64) *Buffer {
+	b := &Buffer{width: s.Width, counts: s.DType == table.Int32, keys: &keys.Index{}}
+	b.keys.Seed(seed)
+	return b
 }
 
 // Len is the number of rows present.

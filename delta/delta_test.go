@@ -76,7 +76,7 @@ func TestKeyedBuffersAgainstMap(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		s := &table.Schema{Name: "k", Sparse: true, Rows: 100, Width: 2}
-		pair := [2]*delta.Buffer{delta.NewKeyed(s), delta.NewKeyed(s)}
+		pair := [2]*delta.Buffer{delta.NewKeyed(s, 0), delta.NewKeyed(s, 0)}
 		for range 3 { // used again after a reset
 			var models [2]map[bellows.Key][2]float32
 			for i, b := range pair {
@@ -196,7 +196,7 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 			return v
 		},
 		"keys": func() []float32 {
-			b, v := delta.NewKeyed(s), slices.Clone(x[1:])
+			b, v := delta.NewKeyed(s, 0), slices.Clone(x[1:])
 			b.AddKey(7, x[:1])
 			b.AddKey(7, y[:1])
 			b.AddKey(8, y[1:])
@@ -315,7 +315,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		b.AddRow(2, row)
 		b.Reset()
 	}
-	k := delta.NewKeyed(schema)
+	k := delta.NewKeyed(schema, 0)
 	keyed := func() {
 		for i := range bellows.Key(40) {
 			k.AddKey(i*i%23, row)

@@ -17,7 +17,7 @@ import (
 )
 
 // Hash spreads keys over 64 bits: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection in
-// which every bit of the key moves half of the bits. Keys made to collide make an index slow, not wrong.
+// which every bit of the key moves half of the bits.
 func Hash(k bellows.Key) uint64 {
 	z := uint64(k) + 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -37,13 +37,23 @@ func Partition(k bellows.Key, n int) bellows.PartitionID {
 // and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at a key that is
 // not the one it seeks. Rejected: a map, whose order does not repeat, so that a list of the keys would have
 // to stand beside it too.
+//
+// The hash is invertible, so that keys can be made to fall on one place, and then each costs a walk over all before. A seed that those who
+// choose the keys do not know makes such keys like any others. It moves places and nothing that is seen.
 type Index struct {
+	seed   uint64
 	list   []bellows.Key // by number
 	places []uint64      // hash's upper half << 32 | number+1; 0: free; as many as a power of two
 }
 
 // placesMin is the smallest table that is not empty.
 const placesMin = 16
+
+// Seed gives an empty index its seed, which stays through Reset. By default it is 0, which everybody knows.
+func (x *Index) Seed(seed uint64) { x.seed = seed }
+
+// hash is where a key belongs, and its upper half what stands there.
+func (x *Index) hash(k bellows.Key) uint64 { return Hash(k ^ bellows.Key(x.seed)) }
 
 // Len is how many keys have a number.
 func (x *Index) Len() int { return len(x.list) }
@@ -56,7 +66,7 @@ func (x *Index) Find(k bellows.Key) int {
 	if len(x.places) == 0 {
 		return -1
 	}
-	n, _ := x.find(k, Hash(k))
+	n, _ := x.find(k, x.hash(k))
 	return n
 }
 
@@ -79,7 +89,7 @@ func (x *Index) Add(k bellows.Key) (number int, added bool) {
 	if 3*(len(x.list)+1) > 2*len(x.places) {
 		x.grow()
 	}
-	hash := Hash(k)
+	hash := x.hash(k)
 	n, at := x.find(k, hash)
 	if n >= 0 {
 		return n, false
@@ -94,7 +104,7 @@ func (x *Index) grow() {
 	x.places = make([]uint64, max(placesMin, 2*len(x.places)))
 	mask := uint64(len(x.places) - 1)
 	for n, k := range x.list {
-		hash := Hash(k)
+		hash := x.hash(k)
 		at := hash & mask
 		for x.places[at] != 0 {
 			at = (at + 1) & mask
@@ -111,7 +121,7 @@ func (x *Index) Reset() {
 	} else {
 		mask := uint64(len(x.places) - 1)
 		for n, k := range x.list {
-			at := Hash(k) & mask
+			at := x.hash(k) & mask
 			for uint32(x.places[at]) != uint32(n+1) { // over places that are free by now
 				at = (at + 1) & mask
 			}

@@ -107,6 +107,56 @@ func TestHashGolden(t *testing.T) {
 	}
 }
 
+// TestPartitionGolden pins the partitions of keys, for the same reason.
+func TestPartitionGolden(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][8]bellows.PartitionID{
+		1:    {},
+		3:    {2, 1, 1, 0, 0, 0, 0, 2},
+		64:   {56, 36, 37, 7, 12, 7, 18, 57},
+		1000: {883, 566, 591, 113, 200, 124, 281, 893},
+	} {
+		for i, k := range [8]bellows.Key{0, 1, 2, 3, 1 << 20, 1 << 40, 1 << 63, 1<<64 - 1} {
+			if got := keys.Partition(k, n); got != want[i] {
+				t.Errorf("key %d is in partition %d of %d, not %d", k, got, n, want[i])
+			}
+		}
+	}
+}
+
+// unshift undoes z ^ z>>s.
+func unshift(z uint64, s uint) uint64 {
+	x := z
+	for i := s; i < 64; i += s {
+		x = z ^ x>>s
+	}
+	return x
+}
+
+// inverse is the key of a hash.
+func inverse(z uint64) bellows.Key {
+	z = unshift(z, 31) * 0x319642b2d24d8ec3
+	z = unshift(z, 27) * 0x96de1b173f119089
+	return bellows.Key(unshift(z, 30) - 0x9e3779b97f4a7c15)
+}
+
+// TestKeysWithHashesAlikeAreTwo adds keys whose hashes differ in one bit each: those that decide on the place, those that stand there, and neither.
+func TestKeysWithHashesAlikeAreTwo(t *testing.T) {
+	t.Parallel()
+	const hash = 0x123456789abcdef0
+	for bit := range 64 {
+		var x keys.Index
+		a, b := inverse(hash), inverse(hash^1<<bit)
+		x.Add(a)
+		if x.Find(b) != -1 {
+			t.Errorf("bit %d: a key is found that was not added", bit)
+		}
+		if n, added := x.Add(b); n != 1 || !added || x.Find(a) != 0 || x.Find(b) != 1 {
+			t.Errorf("bit %d: two keys are one", bit)
+		}
+	}
+}
+
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	var x keys.Index
 	fill := func() {

@@ -19,6 +19,13 @@ type interest struct {
 	some    bool       // of them is set
 }
 
+// newInterest is an interest in no key yet; the seed is that of its index.
+func newInterest(seed uint64) *interest {
+	w := &interest{}
+	w.index.Seed(seed)
+	return w
+}
+
 // lacks is how many keys of a list are not in it.
 func (w *interest) lacks(list []bellows.Key) (n int) {
 	for _, k := range list {

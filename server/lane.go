@@ -37,6 +37,9 @@ type Config struct {
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
 	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
 	HeldBytesMax int
+	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place of an index (keys.Index). It changes
+	// nothing that is seen. 0: everybody knows it.
+	KeySeed uint64
 }
 
 // Lane holds the partitions that the route gives to its address.
@@ -124,8 +127,9 @@ func NewLane(cfg Config) (*Lane, error) {
 			if err != nil {
 				return nil, err
 			}
+			st.SeedKeys(cfg.KeySeed)
 			r, _ := rule.For(s)
-			p := &part{ref: ref, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
+			p := &part{ref: ref, keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
 				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p

@@ -18,6 +18,7 @@ type part struct {
 	generation bellows.Generation
 	schema     *table.Schema
 	store      *store.Partition
+	keySeed    uint64
 	additive   bool
 	barrier    bool // BSP: the deltas of a clock become visible together
 

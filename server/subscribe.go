@@ -88,7 +88,7 @@ func (p *part) subscribeKeys(client int, list []bellows.Key) error {
 	i := p.subscriber(client)
 	if i < 0 {
 		i = len(p.subs)
-		p.subs = append(p.subs, subscription{client: client, keys: &interest{}, seen: p.writes})
+		p.subs = append(p.subs, subscription{client: client, keys: newInterest(p.keySeed), seen: p.writes})
 	} else if planted.On("union-forgotten") {
 		return nil
 	}

@@ -19,8 +19,10 @@ import (
 // Rows lie by their numbers in slabs of equal size, made as they are needed and never moved.
 type sparse struct {
 	schema *table.Schema
-	most   int // rows
+	cut    table.Cut
+	of     bellows.PartitionID
 	index  keys.Index
+	seed   uint64 // of the index
 	shift  uint // a slab has 1<<shift rows
 	slabs  []slab
 	live   []uint64 // a bit for each number: the row counts
@@ -37,9 +39,19 @@ type slab struct {
 // slabValues is about how many values a slab has: 16 KiB of them.
 const slabValues = 4 << 10
 
-func newSparse(s *table.Schema, cut table.Cut) *sparse {
+func newSparse(s *table.Schema, cut table.Cut, p bellows.PartitionID, seed uint64) *sparse {
 	rows := max(1, slabValues/s.Width)
-	return &sparse{schema: s, most: cut.Most(), shift: uint(bits.Len(uint(rows))) - 1}
+	t := &sparse{schema: s, cut: cut, of: p, seed: seed, shift: uint(bits.Len(uint(rows))) - 1}
+	t.index.Seed(seed)
+	return t
+}
+
+// SeedKeys gives the partition, before it has any keys, a seed that those who choose keys do not know, so that they cannot choose
+// slow ones (keys.Index). A dense partition needs none.
+func (t *Partition) SeedKeys(seed uint64) {
+	if p := t.sparse; p != nil {
+		t.sparse = newSparse(p.schema, p.cut, p.of, seed)
+	}
 }
 
 // Reserve appends the numbers of the rows of keys, as Apply takes them, and gives a row to those that have
@@ -47,10 +59,11 @@ func newSparse(s *table.Schema, cut table.Cut) *sparse {
 // has reserved until then stays, within the bound.
 func (t *Partition) Reserve(list []bellows.Key, to []uint32) ([]uint32, error) {
 	p := t.sparse
+	most := p.cut.Most()
 	for _, k := range list {
-		if p.index.Len() >= p.most && p.index.Find(k) < 0 {
+		if p.index.Len() >= most && p.index.Find(k) < 0 {
 			return to, &bellows.Error{Kind: bellows.Refused, Op: "add rows to table", Subject: p.schema.Name,
-				Err:  fmt.Errorf("one of its partitions has %d rows, the most for a table declared with %d", p.most, p.schema.Rows),
+				Err:  fmt.Errorf("one of its partitions has %d rows, the most for a table declared with %d", most, p.schema.Rows),
 				Hint: "declare it with more rows, or use fewer keys"}
 		}
 		n, added := p.index.Add(k)
@@ -203,7 +216,12 @@ func (t *Partition) load(from *Image) error {
 			return misfit("its keys do not ascend at key %d", i)
 		}
 	}
-	t.sparse = &sparse{schema: t.sparse.schema, most: t.sparse.most, shift: t.sparse.shift}
+	for _, k := range from.Keys {
+		if p := t.sparse.cut.FindKey(k); p != t.sparse.of {
+			return misfit("key %d belongs to partition %d, not %d", k, p, t.sparse.of)
+		}
+	}
+	t.sparse = newSparse(t.sparse.schema, t.sparse.cut, t.sparse.of, t.sparse.seed)
 	rows, err := t.Reserve(from.Keys, make([]uint32, 0, n))
 	if err != nil {
 		return err

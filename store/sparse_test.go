@@ -224,3 +224,36 @@ func TestSparseHotPathsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfAnotherPartitionAreRefused loads an image into each partition of a table: only that from which it was saved takes it.
+func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
+	s := &table.Schema{Name: "words", Sparse: true, Rows: 100, Width: 1, Partitions: 3}
+	for n := range bellows.PartitionID(3) {
+		from, err := store.New(s, s.Cut(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from.SeedKeys(7)
+		k := bellows.Key(0)
+		for s.Cut().FindKey(k) != n {
+			k++
+		}
+		update(t, from, []bellows.Key{k}, []float32{5})
+		var im store.Image
+		from.Save(&im)
+		for at := range bellows.PartitionID(3) {
+			p, err := store.New(s, s.Cut(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch err := p.Load(&im); {
+			case at == n && (err != nil || p.ReadKeys([]bellows.Key{k}, nil)[0] != 5):
+				t.Errorf("partition %d does not take its own image: %v", n, err)
+			case at != n && (bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "belongs to partition")):
+				t.Errorf("partition %d takes the image of %d: %v", at, n, err)
+			case p.Rows() != len(im.Keys) && at == n, p.Rows() != 0 && at != n:
+				t.Errorf("partition %d has %d rows", at, p.Rows())
+			}
+		}
+	}
+}

@@ -44,7 +44,7 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	t.widths = r.Slots()
 	t.row = make([][]float32, len(t.widths))
 	if s.Sparse {
-		t.sparse = newSparse(s, cut)
+		t.sparse = newSparse(s, cut, p, 0)
 		return t, nil
 	}
 	for _, width := range t.widths {

@@ -1,0 +1,54 @@
+package keys
+
+import (
+	"testing"
+
+	"bellows"
+)
+
+// steps is how many places finding every key of an index looks at.
+func (x *Index) steps() (n int) {
+	mask := uint64(len(x.places) - 1)
+	for number, k := range x.list {
+		n++
+		for at := x.hash(k) & mask; uint32(x.places[at]) != uint32(number+1); at = (at + 1) & mask {
+			n++
+		}
+	}
+	return n
+}
+
+// TestASeedSpreadsKeysThatWereMadeToCollide takes keys that lie on one place of an index with the default seed: with another they cost what keys
+// that nobody chose do.
+func TestASeedSpreadsKeysThatWereMadeToCollide(t *testing.T) {
+	const count = 4000
+	var made []bellows.Key
+	for k := bellows.Key(0); len(made) < count; k++ {
+		if Hash(k)&0x7ff == 0 {
+			made = append(made, k)
+		}
+	}
+	fill := func(seed uint64, list func(i int) bellows.Key) int {
+		var x Index
+		x.Seed(seed)
+		for i := range count {
+			x.Add(list(i))
+		}
+		steps := x.steps()
+		x.Reset()
+		if x.Add(list(0)); x.seed != seed || x.Find(list(0)) != 0 || x.Find(list(1)) != -1 {
+			t.Errorf("seed %d: after a reset the index is another", seed)
+		}
+		return steps
+	}
+	any := fill(0, func(i int) bellows.Key { return bellows.Key(i) })
+	collide := func(i int) bellows.Key { return made[i] }
+	if n := fill(0, collide); n < 100*any {
+		t.Errorf("the keys look at %d places, any keys at %d: they do not collide", n, any)
+	}
+	for _, seed := range []uint64{1, 0x9e3779b97f4a7c15, 1 << 63} {
+		if n := fill(seed, collide); n > 2*any {
+			t.Errorf("seed %#x: the keys look at %d places, any keys at %d", seed, n, any)
+		}
+	}
+}
