@@ -2,8 +2,9 @@
 //
 // Add every node that must beat, report each beat with its time, call Tick a few times a second, and ask
 // Expired. Times are milliseconds of a clock that the caller reads; the package reads none. A caller that
-// slept blames nobody: what came meanwhile is still in its queues. A lease only decides whom to suspect;
-// what a suspect may still do is decided by generations.
+// slept blames nobody: what came meanwhile is still in its queues. A caller that is always slow finds the dead all the
+// same: a silent node is found within the lease + 2 s + twice the longest time between two ticks, whatever their rhythm.
+// A lease only decides whom to suspect; what a suspect may still do is decided by generations.
 package lease
 
 import (
@@ -20,7 +21,8 @@ type Table struct {
 	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
 	places     []int            // by node: 1 + its place in nodes; 0: it has no lease
 	last       []int64
-	named      []bool // the silence since last has been
+	excused    []int64 // by how much last was moved on since the last beat, because the caller slept
+	named      []bool  // the silence since last has been
 }
 
 // NewTable makes an empty table of leases that last ttlMillis after each beat.
@@ -30,8 +32,14 @@ func NewTable(ttlMillis int64) *Table { return &Table{ttlMillis: ttlMillis} }
 // interval of ticks, and short beside a lease.
 const sleepMillis = 1000
 
-// Tick tells the time, and returns how long the caller has slept since the last Tick: every lease is longer
-// by that, since beats that came meanwhile may not have been reported yet.
+// excusedMillis is how much of one silence may be excused before a further gap excuses no more: who slept takes the beats
+// that have come before it ticks again, so that a second gap without one is the node's. It is not the first gap that
+// counts alone, since a caller that was a little late may sleep next.
+const excusedMillis = 2000
+
+// Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
+// by that, since beats that came meanwhile may not have been reported yet. A silence that has been excused for
+// excusedMillis already is not excused again until a beat ends it.
 func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 	gap := nowMillis - t.tickMillis
 	t.tickMillis = nowMillis
@@ -39,7 +47,10 @@ func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 		return 0
 	}
 	for i := range t.last {
-		t.last[i] = min(t.last[i]+gap, nowMillis)
+		if t.excused[i] < excusedMillis {
+			by := min(gap, nowMillis-t.last[i])
+			t.last[i], t.excused[i] = t.last[i]+by, t.excused[i]+by
+		}
 	}
 	return gap
 }
@@ -49,7 +60,8 @@ func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
 	if t.place(n) >= 0 {
 		return
 	}
-	t.nodes, t.last, t.named = append(t.nodes, n), append(t.last, nowMillis), append(t.named, false)
+	t.nodes, t.last = append(t.nodes, n), append(t.last, nowMillis)
+	t.excused, t.named = append(t.excused, 0), append(t.named, false)
 	for len(t.places) <= int(n) {
 		t.places = append(t.places, 0)
 	}
@@ -62,7 +74,8 @@ func (t *Table) Remove(n bellows.NodeID) {
 	if i < 0 {
 		return
 	}
-	t.nodes, t.last, t.named = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1), slices.Delete(t.named, i, i+1)
+	t.nodes, t.last = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1)
+	t.excused, t.named = slices.Delete(t.excused, i, i+1), slices.Delete(t.named, i, i+1)
 	t.places[n] = 0
 	for ; i < len(t.nodes); i++ {
 		t.places[t.nodes[i]] = i + 1
@@ -80,7 +93,7 @@ func (t *Table) place(n bellows.NodeID) int {
 // Beat renews a node's lease.
 func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
 	if i := t.place(n); i >= 0 {
-		t.last[i], t.named[i] = max(t.last[i], nowMillis), false
+		t.last[i], t.excused[i], t.named[i] = max(t.last[i], nowMillis), 0, false
 	}
 }
 

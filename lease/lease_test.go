@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -78,5 +79,63 @@ func TestEverySilenceIsNamedOnce(t *testing.T) {
 	l.Beat(0, 2700)
 	if got := suspects(4800); !slices.Equal(got, []bellows.NodeID{0}) {
 		t.Errorf("after a beat, suspects %v", got)
+	}
+}
+
+// TestASilentNodeIsFoundWhateverTheRhythm ticks as callers do that are quick, slow, unsteady, or sleep again and again, and
+// wants the node that fell silent found within the bound of the package's comment, and the one that beats never blamed.
+// Beats that come between two ticks are reported before the second or after it, as they lie in the queue.
+func TestASilentNodeIsFoundWhateverTheRhythm(t *testing.T) {
+	const rounds = 2000
+	for seed := range uint64(rounds) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		ttl := 1000 + rng.Int64N(12_000)
+		quick, slow := 1+rng.Int64N(1500), 1+rng.Int64N(3*ttl)
+		often := rng.Float64() // how often the caller is slow
+		const alive, dead = 1, 2
+		l := lease.NewTable(ttl)
+		l.Add(alive, 0)
+		l.Add(dead, 0)
+		now, longest := int64(0), int64(0)
+		silentFrom := rng.Int64N(5 * ttl)
+		lastBeat := int64(0)
+		for found := false; !found; {
+			gap := 1 + rng.Int64N(quick)
+			if rng.Float64() < often {
+				gap = 1 + rng.Int64N(slow)
+			}
+			longest = max(longest, gap)
+			now += gap
+			beat := func() {
+				l.Beat(alive, now)
+				if now <= silentFrom {
+					l.Beat(dead, now)
+					lastBeat = now
+				}
+			}
+			early := rng.IntN(2) == 0
+			if early {
+				beat()
+			}
+			l.Tick(now)
+			for {
+				n, _, expired := l.Expired(now)
+				if !expired {
+					break
+				}
+				if n == alive || now <= silentFrom {
+					t.Fatalf("seed %d: at %d ms node %d is blamed, which was heard in every turn (lease %d ms)", seed, now, n, ttl)
+				}
+				l.Remove(n)
+				found = true
+			}
+			if !early {
+				beat()
+			}
+			if bound := ttl + 2000 + 2*longest; !found && now-lastBeat > bound {
+				t.Fatalf("seed %d: %d ms after its last word the node is not found (lease %d ms, at most %d ms between ticks)",
+					seed, now-lastBeat, ttl, longest)
+			}
+		}
 	}
 }
