@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/client"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -14,6 +15,11 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 	flush := bellows.FlushID{Client: 1, Seq: 1}
 	answer := func(request uint64, rows []uint32, n int) *wire.Rows {
 		return &wire.Rows{Request: request, Parts: []wire.RowsPart{{Ref: bellows.PartitionRef{}, Rows: rows, Values: make([]float32, n)}}}
+	}
+	answerOf := func(tab bellows.TableID, rows []uint32) *wire.Rows {
+		m := answer(1, rows, len(rows))
+		m.Parts[0].Ref.Table = tab
+		return m
 	}
 	pushed := func(d *desk) { // flush 1 is on its way to lane 0
 		d.dispatch(0, 0, 0)
@@ -25,6 +31,18 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		d.dispatch(0, 0, 0)
 		d.said()
 		d.read(0, 0, 0, 4)
+	}
+	both := func(d *desk) { // flush 1 is on its way to both lanes
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.tasks[0].AddRow(0, 0, []float32{1})
+		d.tasks[0].AddRow(0, 4, []float32{1})
+		d.finish(0)
+	}
+	some := func(d *desk) { // request 1: row 5 of t2/p0
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.read(0, 2, 5, 6)
 	}
 	leased := func(d *desk) { // request 1: an exclusive lease on t0/p0
 		d.dispatch(0, 0, 0)
@@ -47,6 +65,12 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},
 		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},
 		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: bellows.FlushID{Client: 1, Seq: 2}}}, "found no room, which it did not ask for"},
+		{both, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
+			"is committed, of which it held nothing more"},
+		{both, lanes[0], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
+		{some, lanes[0], []wire.Message{answerOf(2, []uint32{6})}, "other rows of t2/p0 than were asked for"},
+		{some, lanes[0], []wire.Message{answerOf(2, nil)}, "other rows of t2/p0 than were asked for"},
+		{some, lanes[0], []wire.Message{answerOf(2, []uint32{5, 6})}, "other rows of t2/p0 than were asked for"},
 		{asked, lanes[0], []wire.Message{answer(1, []uint32{0, 1}, 2)}, "other rows of t0/p0 than were asked for"},
 		{asked, lanes[0], []wire.Message{answer(1, []uint32{}, 0)}, "other rows of t0/p0 than were asked for"},
 		{asked, lanes[0], []wire.Message{&wire.Granted{Request: 1, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
@@ -54,7 +78,7 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 1, Mode: wire.Shared, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
 		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 2, Mode: wire.Exclusive, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
 	} {
-		d := newDesk(t)
+		d := newDesk(t, table.Schema{Name: "long", Rows: 64, Width: 1, Partitions: 1})
 		c.before(d)
 		d.said()
 		for _, m := range c.says {

@@ -185,6 +185,56 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	}
 }
 
+// TestWhatLeavesTogetherLeavesInTheOrderOfClocks blocks two splits, each in its second task of a clock, that of the first being the later clock: what their
+// first tasks have left leaves, since nothing else can run.
+func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
+	d := newDesk(t)
+	for s, clock := range []bellows.Clock{5, 3} {
+		d.dispatch(clock, 0, bellows.SplitID(s))
+		d.dispatch(clock, 0, bellows.SplitID(s))
+	}
+	d.said()
+	for s := range bellows.SplitID(2) {
+		d.tasks[s].AddRow(1, 0, []float32{1})
+		d.finish(s)
+	}
+	d.said()
+	d.read(0, 1, 0, 4)
+	d.read(1, 1, 0, 4)
+	d.said()
+	if len(d.sent) != 2 || d.sent[0].Clock != 3 || d.sent[1].Clock != 5 {
+		t.Errorf("%d flushes leave, the first of clock %d", len(d.sent), d.sent[0].Clock)
+	}
+}
+
+// TestOnlyBarrierDeltasAreBarred wants the record of a flush to be waited for by nobody where all of its deltas are of BSP tables: not of others, and not
+// where it ends a lease.
+func TestOnlyBarrierDeltasAreBarred(t *testing.T) {
+	for _, c := range []struct {
+		leased bool
+		tables []bellows.TableID
+		barred bool
+	}{{false, []bellows.TableID{0}, true}, {false, []bellows.TableID{0, 1}, false}, {true, []bellows.TableID{0}, false}, {true, nil, false}} {
+		d := newDesk(t)
+		d.dispatch(0, 0, 0)
+		d.said()
+		for _, tab := range c.tables {
+			d.tasks[0].AddRow(tab, 0, []float32{1})
+		}
+		if ref := (bellows.PartitionRef{}); c.leased {
+			if _, err := d.Lease(d.tasks[0], ref, wire.Exclusive, &d.fx); err != nil {
+				t.Fatal(err)
+			}
+			d.deliver(lanes[0], &wire.Granted{Request: 1, Ref: ref, Mode: wire.Exclusive, Values: make([]float32, 4)})
+		}
+		d.finish(0)
+		d.said()
+		if got := d.sent[0].Done.Barred; got != c.barred {
+			t.Errorf("leased %v, deltas for tables %v: barred %v", c.leased, c.tables, got)
+		}
+	}
+}
+
 func TestAFullLaneStopsNewTasks(t *testing.T) {
 	d := newDesk(t)
 	d.dispatch(0, 0, 0)

@@ -67,3 +67,31 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 		t.Errorf("the read after the end of a subscription asks %+v", p)
 	}
 }
+
+// TestWhoWaitsForAFlushWithoutRoomAsks has a task wait for what the record of its node's flush will bring. When the flush finds no room, the record may
+// wait for that very task: it asks.
+func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
+	d := newDesk(t)
+	for c := range bellows.Clock(2) {
+		d.dispatch(c, bellows.CommitNumber(c), 0)
+		d.said()
+		if d.read(0, 1, 0, 4) {
+			t.Fatalf("clock %d is served from the cache", c)
+		}
+		d.said()
+		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
+		if c == 1 {
+			d.tasks[0].AddRow(1, 0, []float32{1})
+		}
+		d.finish(0)
+		d.said()
+	}
+	d.dispatch(2, 2, 0)
+	d.said()
+	if d.read(0, 1, 0, 4) {
+		t.Fatal("a block of commit 1 is served after commit 2 was known")
+	}
+	d.expect("")
+	d.deliver(lanes[0], &wire.Full{Flush: bellows.FlushID{Client: 1, Seq: 2}})
+	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 2 clock -1")
+}
