@@ -75,3 +75,24 @@ func BenchmarkSparse(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSparseImage saves a million keys that no image has had.
+func BenchmarkSparseImage(b *testing.B) {
+	const all = 1 << 20
+	s := &table.Schema{Name: "w", Sparse: true, Rows: all, Width: 1, Partitions: 1}
+	list, deltas := make([]bellows.Key, all), make([]float32, all)
+	for i := range list {
+		list[i] = bellows.Key(keys.Hash(bellows.Key(i)))
+	}
+	var im store.Image
+	for b.Loop() {
+		b.StopTimer()
+		p, err := store.New(s, s.Cut(), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		update(b, p, list, deltas)
+		b.StartTimer()
+		p.Save(&im)
+	}
+}

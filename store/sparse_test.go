@@ -257,3 +257,35 @@ func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestImagesAscendHoweverManyKeysAreNew saves keys in batches of all sizes around that from which they are sorted otherwise, in descending order, with bytes
+// that all have in common, all but one, and half of them.
+func TestImagesAscendHoweverManyKeysAreNew(t *testing.T) {
+	for name, key := range map[string]func(i int) bellows.Key{
+		"low bytes":   func(i int) bellows.Key { return bellows.Key(i) },
+		"high bytes":  func(i int) bellows.Key { return bellows.Key(i) << 48 },
+		"but for one": func(i int) bellows.Key {
+			if i == 255 {
+				return 1<<40 | 255
+			}
+			return bellows.Key(i)
+		},
+		"half":        func(i int) bellows.Key { return bellows.Key(i) | bellows.Key(i%2)<<56 },
+	} {
+		for _, n := range []int{0, 1, 255, 256, 257, 901} {
+			p := sparse(t, table.Rule{}, 2000)
+			var im store.Image
+			for round := range 2 {
+				var list []bellows.Key
+				for i := range n {
+					list = append(list, key(n-1-i)<<1|bellows.Key(round))
+				}
+				update(t, p, list, make([]float32, 3*n))
+				p.Save(&im)
+				if !slices.IsSorted(im.Keys) || len(im.Keys) != n*(round+1) || im.Keys == nil {
+					t.Errorf("%s, %d new keys, round %d: an image of %d keys does not ascend", name, n, round, len(im.Keys))
+				}
+			}
+		}
+	}
+}
