@@ -262,15 +262,15 @@ func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 // that all have in common, all but one, and half of them.
 func TestImagesAscendHoweverManyKeysAreNew(t *testing.T) {
 	for name, key := range map[string]func(i int) bellows.Key{
-		"low bytes":   func(i int) bellows.Key { return bellows.Key(i) },
-		"high bytes":  func(i int) bellows.Key { return bellows.Key(i) << 48 },
+		"low bytes":  func(i int) bellows.Key { return bellows.Key(i) },
+		"high bytes": func(i int) bellows.Key { return bellows.Key(i) << 48 },
 		"but for one": func(i int) bellows.Key {
 			if i == 255 {
 				return 1<<40 | 255
 			}
 			return bellows.Key(i)
 		},
-		"half":        func(i int) bellows.Key { return bellows.Key(i) | bellows.Key(i%2)<<56 },
+		"half": func(i int) bellows.Key { return bellows.Key(i) | bellows.Key(i%2)<<56 },
 	} {
 		for _, n := range []int{0, 1, 255, 256, 257, 901} {
 			p := sparse(t, table.Rule{}, 2000)
