@@ -34,6 +34,13 @@ func (s *Spent) Total() (total time.Duration) {
 	return total
 }
 
+// Add adds what other slots spent.
+func (s *Spent) Add(o *Spent) {
+	for p, d := range o {
+		s[p] += d
+	}
+}
+
 // Since is what was spent after an earlier moment.
 func (s *Spent) Since(before *Spent) (d Spent) {
 	for p := range s {

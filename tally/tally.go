@@ -24,9 +24,7 @@ type Tally struct {
 
 // Add adds the counts of another node.
 func (t *Tally) Add(o *Tally) {
-	for p := range t.Spent {
-		t.Spent[p] += o.Spent[p]
-	}
+	t.Spent.Add(&o.Spent)
 	t.Sent.Add(&o.Sent)
 	t.Received.Add(&o.Received)
 	for i, n := range o.Staleness {

@@ -25,6 +25,15 @@ func (c Class) String() string {
 // Flow is a number of frames and their bytes, headers included.
 type Flow struct{ Frames, Bytes int64 }
 
+// Add adds another flow.
+func (f *Flow) Add(o Flow) {
+	f.Frames += o.Frames
+	f.Bytes += o.Bytes
+}
+
+// Since is what flowed after an earlier moment.
+func (f Flow) Since(before Flow) Flow { return Flow{f.Frames - before.Frames, f.Bytes - before.Bytes} }
+
 // Traffic is flows by class.
 type Traffic [Classes]Flow
 
@@ -37,16 +46,14 @@ func (t *Traffic) Count(c Class, bytes int) {
 // Add adds another node's flows, or another time's.
 func (t *Traffic) Add(o *Traffic) {
 	for c := range t {
-		t[c].Frames += o[c].Frames
-		t[c].Bytes += o[c].Bytes
+		t[c].Add(o[c])
 	}
 }
 
 // Total is the flow of all classes.
 func (t *Traffic) Total() (total Flow) {
 	for _, f := range t {
-		total.Frames += f.Frames
-		total.Bytes += f.Bytes
+		total.Add(f)
 	}
 	return total
 }

@@ -46,6 +46,13 @@ func (p *phases) spent() tally.Spent {
 	return p.meter.Spent(time.Since(p.base))
 }
 
+// Waits is what the runner's node waits for.
+func (r *Runner) Waits() tally.Waits {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.client.Waits()
+}
+
 // Spent is what became of the time of the runner's slots since its first task.
 func (r *Runner) Spent() tally.Spent { return r.phases.spent() }
 

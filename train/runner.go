@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/client"
+	"bellows/core/slots"
 	"bellows/table"
 	"bellows/tally"
 	"bellows/wire"
@@ -26,7 +27,7 @@ type Runner struct {
 	notice    func(string)
 	tasks     []*Task // per split
 	executors []Executor
-	slots     slots
+	pool      pool
 	turns     Turns // nil: the slots run tasks
 	effects   sync.Pool
 	phases    phases
@@ -53,9 +54,8 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 	r := &Runner{client: c, tables: job.Tables, bus: bus, notice: notice, tasks: make([]*Task, job.Splits),
 		executors: make([]Executor, job.Splits), ended: make(chan struct{})}
 	r.effects.New = func() any { return new(client.Effects) }
-	r.slots.free = slotCount
+	r.pool.scheduler, r.pool.tasks, r.pool.run = slots.New(slotCount, job.Splits), r.tasks, r.run
 	r.phases.meter, r.phases.base = tally.NewMeter(slotCount), time.Now()
-	r.slots.run = r.run
 	if job.Prepare != nil {
 		if err := job.Prepare(active); err != nil {
 			return nil, err
@@ -67,14 +67,14 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 			return nil, err
 		}
 		r.executors[s] = e
-		r.tasks[s] = &Task{runner: r, ready: make(chan struct{}, 1)}
+		r.tasks[s] = &Task{runner: r, split: s, ready: make(chan struct{}, 1)}
 	}
 	return r, nil
 }
 
 // Share makes the runner give processors away as soon as it has no work. It is called before the first task,
 // where other processes of the job compute on the same machine.
-func (r *Runner) Share() { r.slots.shared = true }
+func (r *Runner) Share() { r.pool.shared = true }
 
 // Step takes messages for the client. What it sends is enqueued.
 func (r *Runner) Step(batch []wire.Envelope) {
@@ -112,10 +112,10 @@ func (r *Runner) unlock(fx *client.Effects) {
 	for _, t := range fx.Run {
 		task := r.tasks[t.Unit.Split]
 		task.core = t
-		r.ready(task, false)
+		r.begin(task)
 	}
 	for _, t := range fx.Wake {
-		r.ready(r.tasks[t.Unit.Split], true)
+		r.wake(r.tasks[t.Unit.Split])
 	}
 	for _, n := range fx.Notices {
 		r.notice(n)
@@ -211,14 +211,7 @@ func (r *Runner) wait(t *Task) {
 		r.turns.Wait(t)
 		return
 	}
-	select {
-	case <-t.ready: // the answer came while the question was sent; the slot was never given up
-		r.slots.keep()
-		return
-	default:
-	}
-	r.slots.park()
-	<-t.ready
+	r.pool.park(t)
 }
 
 // run runs one task to its end.
@@ -282,7 +275,7 @@ func (r *Runner) Ended() <-chan struct{} { return r.ended }
 // have ended.
 func (r *Runner) Close() error {
 	<-r.ended
-	r.slots.close()
+	r.pool.close()
 	var err error
 	for _, e := range r.executors {
 		if c, ok := e.(io.Closer); ok {

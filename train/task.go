@@ -23,6 +23,7 @@ const (
 // on, and only until RunTask returns.
 type Task struct {
 	runner *Runner
+	split  bellows.SplitID
 	core   *client.Task
 	result []float64
 	ready  chan struct{} // one token: try again
@@ -35,7 +36,7 @@ type Task struct {
 type unwound struct{}
 
 // Split is the split that the task works on.
-func (t *Task) Split() bellows.SplitID { return t.core.Unit.Split }
+func (t *Task) Split() bellows.SplitID { return t.split }
 
 // Clock is the split's clock.
 func (t *Task) Clock() bellows.Clock { return t.core.Unit.Clock }

@@ -13,6 +13,7 @@ import (
 	"bellows/node"
 	"bellows/sim/lab"
 	"bellows/table"
+	"bellows/tally"
 )
 
 // megabit is bytes a second.
@@ -84,32 +85,55 @@ type epochRow struct {
 	Metrics map[string]float64 `json:"metrics"`
 	Seconds float64            `json:"virtual_seconds"`
 	Trained float64            `json:"virtual_trained_seconds"`
-	Phases  lab.Phases         `json:"slot_nanoseconds"`
-	Traffic lab.Traffic        `json:"traffic"`
+	Phases  map[string]int64   `json:"slot_nanoseconds"`
+	Traffic flow               `json:"traffic"`
 }
 
 // resultRow is the end of an experiment as --json prints it.
 type resultRow struct {
-	Seconds   float64     `json:"virtual_seconds"`
-	Trained   float64     `json:"virtual_trained_seconds"`
-	Wall      float64     `json:"wall_seconds"`
-	Hash      string      `json:"hash"`
-	Kernels   string      `json:"kernels"`
-	Events    int64       `json:"events"`
-	Commits   uint64      `json:"commits"`
-	Sent      int64       `json:"sent"`
-	Applied   int64       `json:"applied"`
-	Dropped   int64       `json:"dropped"`
-	Staleness []int64     `json:"staleness"`
-	Phases    lab.Phases  `json:"slot_nanoseconds"`
-	Links     []linkBytes `json:"links"`
+	Seconds   float64          `json:"virtual_seconds"`
+	Trained   float64          `json:"virtual_trained_seconds"`
+	Wall      float64          `json:"wall_seconds"`
+	Hash      string           `json:"hash"`
+	Kernels   string           `json:"kernels"`
+	Events    int64            `json:"events"`
+	Commits   uint64           `json:"commits"`
+	Sent      int64            `json:"sent"`
+	Applied   int64            `json:"applied"`
+	Dropped   int64            `json:"dropped"`
+	Staleness []int64          `json:"staleness"`
+	Phases    map[string]int64 `json:"slot_nanoseconds"`
+	Links     []linkBytes      `json:"links"`
 }
 
 // linkBytes is what passed a node's link.
 type linkBytes struct {
-	Node     int         `json:"node"`
-	Sent     lab.Traffic `json:"sent"`
-	Received lab.Traffic `json:"received"`
+	Node     int  `json:"node"`
+	Sent     flow `json:"sent"`
+	Received flow `json:"received"`
+}
+
+// flow is messages between nodes and their bytes, as --json prints them.
+type flow struct {
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+}
+
+// flowOf is a flow as --json prints it.
+func flowOf(f tally.Flow) flow { return flow{f.Frames, f.Bytes} }
+
+// linkOf is what passed the link of a node.
+func linkOf(i int, n *lab.Report) linkBytes {
+	return linkBytes{i, flowOf(n.Sent.Total()), flowOf(n.Received.Total())}
+}
+
+// phases is slot time by the names of its phases.
+func phases(s *tally.Spent) map[string]int64 {
+	m := map[string]int64{}
+	for p, d := range s {
+		m[tally.Phase(p).String()] = d.Nanoseconds()
+	}
+	return m
 }
 
 func (b *bench) show(r *lab.Result, wall time.Duration) error {
@@ -123,12 +147,12 @@ func (b *bench) show(r *lab.Result, wall time.Duration) error {
 			metrics = append(metrics, fmt.Sprintf("%s %.4f", m.Name, m.Value))
 		}
 		fmt.Fprintf(b.out, "%5d %-44s %9.4fs %9.4fs  %s  %9d %9.2f\n", e.Number, strings.Join(metrics[:min(2, len(metrics))], " "),
-			e.Time.Seconds(), e.Trained.Seconds(), shares(e.Phases), e.Traffic.Messages, float64(e.Traffic.Bytes)/1e6)
+			e.Time.Seconds(), e.Trained.Seconds(), shares(&e.Phases), e.Traffic.Frames, float64(e.Traffic.Bytes)/1e6)
 	}
 	var most linkBytes
-	for i, n := range r.Nodes {
-		if n.Sent.Bytes+n.Received.Bytes > most.Sent.Bytes+most.Received.Bytes {
-			most = linkBytes{i, n.Sent, n.Received}
+	for i := range r.Nodes {
+		if l := linkOf(i, &r.Nodes[i]); l.Sent.Bytes+l.Received.Bytes > most.Sent.Bytes+most.Received.Bytes {
+			most = l
 		}
 	}
 	fmt.Fprintf(b.out, "\nbusiest link: node %d, %.2f MB up and %.2f MB down\n", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
@@ -140,16 +164,17 @@ func (b *bench) show(r *lab.Result, wall time.Duration) error {
 }
 
 // shares are the phases in percent of slot-time.
-func shares(p lab.Phases) string {
-	percent := func(d time.Duration) float64 { return 100 * d.Seconds() / max(1e-9, p.Total().Seconds()) }
-	return fmt.Sprintf("%6.1f%% %4.1f%% %4.1f%% %5.1f%% %4.1f%%", percent(p.Compute), percent(p.PullWait), percent(p.PushWait), percent(p.CommitWait), percent(p.Idle))
+func shares(s *tally.Spent) string {
+	percent := func(p tally.Phase) float64 { return 100 * s[p].Seconds() / max(1e-9, s.Total().Seconds()) }
+	return fmt.Sprintf("%6.1f%% %4.1f%% %4.1f%% %5.1f%% %4.1f%%", percent(tally.Compute), percent(tally.PullWait), percent(tally.PushWait),
+		percent(tally.CommitWait), percent(tally.Idle))
 }
 
 func (b *bench) showJSON(r *lab.Result, wall time.Duration) error {
 	out := json.NewEncoder(b.out)
 	for _, e := range r.Epochs {
 		row := epochRow{Epoch: e.Number, Items: e.Items, Metrics: map[string]float64{}, Seconds: e.Time.Seconds(), Trained: e.Trained.Seconds(),
-			Phases: e.Phases, Traffic: e.Traffic}
+			Phases: phases(&e.Phases), Traffic: flowOf(e.Traffic)}
 		for _, m := range e.Metrics {
 			row.Metrics[m.Name] = m.Value
 		}
@@ -159,9 +184,9 @@ func (b *bench) showJSON(r *lab.Result, wall time.Duration) error {
 	}
 	row := resultRow{Seconds: r.Time.Seconds(), Trained: r.Trained.Seconds(), Wall: wall.Seconds(), Hash: strconv.FormatUint(r.Hash, 16),
 		Kernels: r.Kernels, Events: r.Events, Commits: uint64(r.Commits), Sent: r.Sent, Applied: r.Applied, Dropped: r.Dropped,
-		Staleness: r.Staleness, Phases: r.Phases}
-	for i, n := range r.Nodes {
-		row.Links = append(row.Links, linkBytes{i, n.Sent, n.Received})
+		Staleness: r.Staleness, Phases: phases(&r.Phases)}
+	for i := range r.Nodes {
+		row.Links = append(row.Links, linkOf(i, &r.Nodes[i]))
 	}
 	return out.Encode(row)
 }

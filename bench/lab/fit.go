@@ -80,7 +80,7 @@ func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts, error)
 		c = counts{float64(m.Items), float64(m.Clocks-1) * float64(m.Splits), float64(m.Splits)}
 	}
 	for _, e := range r.Epochs[jobs.Warm:] {
-		for i, x := range []int64{e.Traffic.Messages, e.Traffic.Bytes, e.Wakes, e.Local.Messages, e.Local.Bytes} {
+		for i, x := range []int64{e.Traffic.Frames, e.Traffic.Bytes, e.Wakes, e.Local.Frames, e.Local.Bytes} {
 			c[3+i] += float64(x) / n
 		}
 	}

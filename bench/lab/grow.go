@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"bellows/sim/lab"
+	"bellows/tally"
 )
 
 func writeJSON(out io.Writer, o map[string]any) error { return json.NewEncoder(out).Encode(o) }
@@ -41,18 +42,17 @@ func (b *bench) growTo(nodes int, f fitted) error {
 		return err
 	}
 	passed := len(r.Epochs) * (clocks + 1)
-	var sent lab.Traffic
+	var sent tally.Flow
 	for _, n := range r.Nodes {
-		sent.Messages += n.Sent.Messages
-		sent.Bytes += n.Sent.Bytes
+		sent.Add(n.Sent.Total())
 	}
 	if b.options.JSON {
 		return b.object(map[string]any{"nodes": nodes, "servers": s.servers, "clocks": passed, "virtual_seconds": r.Time.Seconds(),
-			"wall_seconds": wall.Seconds(), "events": r.Events, "messages": sent.Messages, "bytes": sent.Bytes, "resident_bytes": resident(),
+			"wall_seconds": wall.Seconds(), "events": r.Events, "messages": sent.Frames, "bytes": sent.Bytes, "resident_bytes": resident(),
 			"hash": fmt.Sprintf("%016x", r.Hash)})
 	}
 	b.say("%6d %8d %8d %9.3fs %9.3fs %10d %12d %10.3f %8d  %016x", nodes, s.servers, passed, r.Time.Seconds(), wall.Seconds(), r.Events,
-		sent.Messages, float64(sent.Bytes)/1e9, resident()>>20, r.Hash)
+		sent.Frames, float64(sent.Bytes)/1e9, resident()>>20, r.Hash)
 	return nil
 }
 

@@ -55,17 +55,14 @@ const (
 // turns is how a node's runner leaves its tasks to the world.
 type turns struct{ node *node }
 
-// Ready implements train.Turns. It is called when the runner is stepped, or by a task in its turn.
-func (s turns) Ready(t *train.Task, resume bool) {
-	h := s.node.w.hands[t.Split()]
-	if resume {
-		s.node.woken = append(s.node.woken, h)
-		s.node.account.waiting--
-		return
-	}
-	h.task = t
-	s.node.queue = append(s.node.queue, h)
+// Begin implements train.Turns. It is called when the runner is stepped, or by a task in its turn.
+func (s turns) Begin(t *train.Task) {
+	s.node.w.hands[t.Split()].task = t
+	s.node.give(s.node.slots.Begin(t.Split()))
 }
+
+// Wake implements train.Turns, and is called as Begin is.
+func (s turns) Wake(t *train.Task) { s.node.give(s.node.slots.Wake(t.Split())) }
 
 // Enter implements train.Turns, on the goroutine of the task.
 func (s turns) Enter(t *train.Task, ask train.Ask) {
@@ -150,12 +147,11 @@ func (h *hand) follow(now word) {
 			}
 		case waits:
 			h.asleep = true
-			h.node.free++
-			h.node.account.waiting++
+			h.node.give(h.node.slots.Park(h.task.Split()))
 			return
 		case ended:
 			h.alive = false
-			h.node.free++
+			h.node.give(h.node.slots.End())
 			h.node.w.traceUnit(2, h.task)
 			return
 		}
@@ -199,13 +195,13 @@ func (h *hand) compute() {
 		h.follow(h.listen())
 		return
 	}
-	h.node.account.computing++
+	h.node.meter.Compute(h.node.w.now(), 1)
 	h.node.machine.begin(&h.job)
 }
 
 // computed goes on with a task whose cost is paid.
 func (n *node) computed(h *hand) {
-	n.account.computing--
+	n.meter.Compute(n.w.now(), -1)
 	h.follow(h.listen())
 	n.settle()
 }

@@ -19,6 +19,7 @@ import (
 	"bellows/node"
 	"bellows/sim/lab"
 	"bellows/table"
+	"bellows/tally"
 	"bellows/train"
 )
 
@@ -156,26 +157,24 @@ func TestPhasesAreAllOfTheTime(t *testing.T) {
 	r := run(t, lab.Config{Job: made(t, mlr.New(), 3, &bsp, nil).Job, Site: lab.Cluster(3, 3, lab.Machine{Cores: 2, Up: 1e7, Down: 1e7}), Costs: costs,
 		OnEpoch: func(e lab.Epoch) { told = append(told, e) }})
 	before := time.Duration(0)
-	var sum lab.Traffic
+	var sum tally.Flow
 	for i, e := range r.Epochs {
 		if told[i].Time != e.Time || e.Phases.Total() != 6*(e.Time-before) {
 			t.Errorf("epoch %d: phases %+v are not those of 6 slots for %v", e.Number, e.Phases, e.Time-before)
 		}
-		if p := e.Phases; p.Compute == 0 || p.PullWait == 0 || p.PushWait+p.CommitWait == 0 || p.Idle == 0 {
+		if p := e.Phases; p[tally.Compute] == 0 || p[tally.PullWait] == 0 || p[tally.PushWait]+p[tally.CommitWait] == 0 || p[tally.Idle] == 0 {
 			t.Errorf("epoch %d: %+v: a slow link makes tasks wait", e.Number, p)
 		}
 		before = e.Time
-		sum.Messages += e.Traffic.Messages
-		sum.Bytes += e.Traffic.Bytes
+		sum.Add(e.Traffic)
 	}
 	if r.Phases.Total() != 6*r.Time {
 		t.Errorf("phases %+v are not those of 6 slots for %v", r.Phases, r.Time)
 	}
 	for _, n := range r.Nodes {
-		sum.Messages -= n.Sent.Messages
-		sum.Bytes -= n.Sent.Bytes
+		sum = sum.Since(n.Sent.Total())
 	}
-	if sum.Messages > 0 || sum.Bytes > 0 {
+	if sum.Frames > 0 || sum.Bytes > 0 {
 		t.Errorf("epochs count %+v more than passed", sum)
 	}
 }

@@ -62,7 +62,7 @@ func (f *frame) unpack(j *wire.Joiner) (wire.Envelope, error) {
 // transmit sends a frame off.
 func (w *world) transmit(f *frame) {
 	now, bytes := w.agenda.Now(), f.len()
-	f.from.sent.add(bytes)
+	f.from.sent.Count(f.header.Class(), bytes)
 	if f.from.machine == f.to.machine {
 		w.agenda.After(int64(w.cfg.Site.LocalLatency), event{what: frameIn, frame: f})
 		return

@@ -3,7 +3,9 @@ package lab
 import (
 	"bellows"
 	"bellows/client"
+	"bellows/core/slots"
 	"bellows/server"
+	"bellows/tally"
 	"bellows/train"
 	"bellows/wire"
 )
@@ -27,12 +29,12 @@ type node struct {
 	wakes           int64
 	stepped         []*actor // have mail of taking, in order
 
-	free    int     // slots
-	queue   []*hand // want one to begin, in order
-	woken   []*hand // want one to go on
-	account account
+	slots slots.Scheduler
+	turns []slots.Turn // given, and not carried out
+	meter tally.Meter
 
-	sent, received, local Traffic
+	sent, received tally.Traffic
+	local          tally.Flow // messages, and the bytes of deltas in them
 }
 
 // actor is a state machine of a node.
@@ -65,7 +67,7 @@ func (n *node) addLanes(count int) error {
 }
 
 // addClient makes the client of a node and what runs its tasks.
-func (n *node) addClient(slots int) error {
+func (n *node) addClient(places int) error {
 	job := &n.w.cfg.Job
 	c := client.New(client.Config{Self: clientAddress(n.id), Controller: controllerAddress, Tables: job.Tables, Route: n.w.route})
 	var active []bellows.SplitID
@@ -75,18 +77,13 @@ func (n *node) addClient(slots int) error {
 			n.w.hands[s] = &hand{node: n}
 		}
 	}
-	r, err := train.NewRunner(c, job, active, slots, bus{n}, n.w.notice)
+	r, err := train.NewRunner(c, job, active, places, bus{n}, n.w.notice)
 	if err != nil {
 		return err
 	}
 	r.GiveTurns(turns{n})
-	n.runner, n.free, n.account.slots = r, slots, slots
-	n.client = &actor{step: func(batch []wire.Envelope) {
-		for _, e := range batch {
-			n.account.hears(e.Message)
-		}
-		r.Step(batch)
-	}}
+	n.runner, n.slots, n.meter = r, slots.New(places, job.Splits), tally.NewMeter(places)
+	n.client = &actor{step: r.Step}
 	return nil
 }
 
@@ -94,12 +91,7 @@ func (n *node) addClient(slots int) error {
 type bus struct{ node *node }
 
 // Enqueue implements train.Bus.
-func (b bus) Enqueue(out *wire.Outbox) {
-	for _, e := range out.Envelopes {
-		b.node.account.says(e)
-	}
-	b.node.post(out)
-}
+func (b bus) Enqueue(out *wire.Outbox) { b.node.post(out) }
 
 // Drain implements train.Bus: messages are handled in their own time.
 func (bus) Drain() {}
@@ -140,7 +132,7 @@ func (n *node) post(out *wire.Outbox) {
 
 // arrives takes a frame off the link.
 func (n *node) arrives(f *frame) {
-	n.received.add(f.len())
+	n.received.Count(f.header.Class(), f.len())
 	n.inbox = append(n.inbox, mail{frame: f, bytes: f.len()})
 	n.settle()
 }
@@ -152,11 +144,13 @@ func (n *node) served() {
 	n.settle()
 }
 
-// settle does what takes no time: it begins to send and to handle what is there, and gives slots to tasks.
+// settle does what takes no time: it begins to send and to handle what is there, and lets tasks go on that have a slot.
 func (n *node) settle() {
-	for n.serveNext() || n.beginNext() {
+	for n.serveNext() || n.takeTurn() {
 	}
-	n.account.look()
+	if n.runner != nil {
+		n.meter.Wait(n.w.now(), n.runner.Waits())
+	}
 }
 
 // serveNext begins the node's next piece of service: sending comes first. It reports whether it is done already.
@@ -253,7 +247,7 @@ func (n *node) open(m *mail) {
 		}
 	} else {
 		n.w.trace(uint64(n.id), uint64(m.bytes))
-		n.local.add(m.bytes)
+		n.local.Add(tally.Flow{Frames: 1, Bytes: int64(m.bytes)})
 	}
 	a := n.actor(e.To)
 	if a == nil {
@@ -266,24 +260,24 @@ func (n *node) open(m *mail) {
 	a.batch = append(a.batch, e)
 }
 
-// beginNext gives a free slot to the next task that wants one, and reports whether there was one.
-func (n *node) beginNext() bool {
-	if n.free == 0 {
+// give takes note of a slot that a task has got, for when the node settles.
+func (n *node) give(t slots.Turn) {
+	if t.Do != slots.Nothing {
+		n.turns = append(n.turns, t)
+	}
+}
+
+// takeTurn lets the next task that has got a slot begin or go on, and reports whether there was one.
+func (n *node) takeTurn() bool {
+	if len(n.turns) == 0 {
 		return false
 	}
-	switch {
-	case len(n.woken) > 0:
-		h := n.woken[0]
-		n.woken = append(n.woken[:0], n.woken[1:]...)
-		n.free--
+	t := n.turns[0]
+	n.turns = append(n.turns[:0], n.turns[1:]...)
+	if h := n.w.hands[t.Split]; t.Do == slots.Resume {
 		h.resume()
-	case len(n.queue) > 0:
-		h := n.queue[0]
-		n.queue = append(n.queue[:0], n.queue[1:]...)
-		n.free--
+	} else {
 		h.start()
-	default:
-		return false
 	}
 	return true
 }

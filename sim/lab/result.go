@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/store"
+	"bellows/tally"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -17,7 +18,7 @@ type Result struct {
 	Epochs    []Epoch
 	Time      time.Duration // virtual, until everybody had heard of the end
 	Trained   time.Duration // virtual, while a task that visits items was out
-	Phases    Phases        // of all nodes
+	Phases    tally.Spent   // of the compute slots of all nodes
 	Nodes     []Report      // by node
 	Cores     time.Duration // virtual time of cores, in all
 	Hash      uint64        // of everything that happened, in order
@@ -35,33 +36,18 @@ type Epoch struct {
 	train.Epoch
 	Time    time.Duration // virtual, since the job began
 	Trained time.Duration // of it, while a task that visits items was out
-	Phases  Phases        // since the epoch before
-	Traffic Traffic       // between nodes, since the epoch before
-	Local   Traffic       // within nodes, since the epoch before
+	Phases  tally.Spent   // of the compute slots of all nodes, since the epoch before
+	Traffic tally.Flow    // between nodes, since the epoch before
+	Local   tally.Flow    // messages within nodes and the bytes of deltas in them, since the epoch before
 	Wakes   int64         // how often messages found a node handling none, since the epoch before
 	Cores   time.Duration // virtual time of cores, in all, since the job began
 }
 
-// Traffic is messages and their bytes.
-type Traffic struct {
-	Messages int64 `json:"messages"`
-	Bytes    int64 `json:"bytes"` // of frames, headers and all; within a node, of deltas
-}
-
-func (t *Traffic) add(bytes int) {
-	t.Messages++
-	t.Bytes += int64(bytes)
-}
-
-func (t Traffic) plus(o Traffic) Traffic { return Traffic{t.Messages + o.Messages, t.Bytes + o.Bytes} }
-
-func (t Traffic) minus(o Traffic) Traffic { return Traffic{t.Messages - o.Messages, t.Bytes - o.Bytes} }
-
 // Report is what a node did.
 type Report struct {
-	Phases         Phases
-	Sent, Received Traffic // to and from other nodes: the bytes of its link
-	Local          Traffic // within the node
+	Phases         tally.Spent
+	Sent, Received tally.Traffic // to and from other nodes: the bytes of its link; a message in parts counts once
+	Local          tally.Flow    // messages within the node and the bytes of deltas in them
 }
 
 // endEpoch closes an epoch that the driver reports.
@@ -69,16 +55,16 @@ func (w *world) endEpoch(e train.Epoch) {
 	total := Epoch{Epoch: e, Time: w.now(), Trained: time.Duration(w.nodes[0].lead.trainedFor()),
 		Cores: time.Duration(w.work)}
 	for _, n := range w.nodes {
-		n.account.pass()
-		total.Phases.add(n.account.past)
-		total.Traffic = total.Traffic.plus(n.sent)
-		total.Local = total.Local.plus(n.local)
+		spent := n.meter.Spent(w.now())
+		total.Phases.Add(&spent)
+		total.Traffic.Add(n.sent.Total())
+		total.Local.Add(n.local)
 		total.Wakes += n.wakes
 	}
 	epoch := total
-	epoch.Phases = total.Phases.minus(w.before.Phases)
-	epoch.Traffic = total.Traffic.minus(w.before.Traffic)
-	epoch.Local = total.Local.minus(w.before.Local)
+	epoch.Phases = total.Phases.Since(&w.before.Phases)
+	epoch.Traffic = total.Traffic.Since(w.before.Traffic)
+	epoch.Local = total.Local.Since(w.before.Local)
 	epoch.Wakes = total.Wakes - w.before.Wakes
 	w.before = total
 	w.epochs = append(w.epochs, epoch)
@@ -105,9 +91,9 @@ func (w *world) result() (*Result, error) {
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
 		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}
 	for _, n := range w.nodes {
-		n.account.pass()
-		r.Phases.add(n.account.past)
-		r.Nodes = append(r.Nodes, Report{n.account.past, n.sent, n.received, n.local})
+		spent := n.meter.Spent(w.now())
+		r.Phases.Add(&spent)
+		r.Nodes = append(r.Nodes, Report{spent, n.sent, n.received, n.local})
 	}
 	if err := w.tables(r); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"bellows"
 	"bellows/sim/lab"
 	"bellows/table"
+	"bellows/tally"
 	"bellows/train"
 )
 
@@ -115,9 +116,10 @@ func TestALinkTakesAsLongAsItsBytes(t *testing.T) {
 	}
 	passed := func(r *lab.Result) (bytes int64) {
 		for i, n := range r.Nodes {
-			bytes += n.Received.Bytes
-			if o := r.Nodes[1-i].Sent; n.Received.Messages == 0 || n.Received.Messages > o.Messages || n.Received.Bytes > o.Bytes {
-				t.Errorf("node %d received %+v of %+v", i, n.Received, o)
+			came, left := n.Received.Total(), r.Nodes[1-i].Sent.Total()
+			bytes += came.Bytes
+			if came.Frames == 0 || came.Frames > left.Frames || came.Bytes > left.Bytes {
+				t.Errorf("node %d received %+v of %+v", i, came, left)
 			}
 		}
 		return bytes
@@ -146,7 +148,7 @@ func TestNodesOfAMachineShareItsCores(t *testing.T) {
 		if d := r.Cores - 60*time.Millisecond; d.Abs() > time.Microsecond {
 			t.Errorf("60 ms of work are %v of cores", r.Cores)
 		}
-		if p := r.Phases; p.Compute != p.Total() || p.Total() != 3*r.Time {
+		if p := r.Phases; p[tally.Compute] != p.Total() || p.Total() != 3*r.Time {
 			t.Errorf("on %d cores, 3 slots compute for all of %v: %+v", cores, r.Time, p)
 		}
 	}
@@ -159,9 +161,10 @@ func TestMessagesCostTheirNode(t *testing.T) {
 	r := run(t, lab.Config{Job: s.job(), Site: site, Costs: lab.Costs{Send: 1000, Receive: 2000, SendByte: 1, ReceiveByte: 2, Local: 5000}})
 	want := time.Duration(0)
 	for _, n := range r.Nodes {
-		want += time.Duration(1000*n.Sent.Messages + n.Sent.Bytes + 2000*n.Received.Messages + 2*n.Received.Bytes + 5000*n.Local.Messages)
+		sent, received := n.Sent.Total(), n.Received.Total()
+		want += time.Duration(1000*sent.Frames + sent.Bytes + 2000*received.Frames + 2*received.Bytes + 5000*n.Local.Frames)
 	}
-	if d := r.Cores - want; d.Abs() > time.Microsecond || r.Nodes[0].Local.Messages == 0 {
+	if d := r.Cores - want; d.Abs() > time.Microsecond || r.Nodes[0].Local.Frames == 0 {
 		t.Errorf("messages cost %v of cores; want %v", r.Cores, want)
 	}
 	// One node naps longer than the other: waking it is paid for, and waited for.

@@ -77,7 +77,7 @@ func Run(cfg Config) (*Result, error) {
 		return nil, err
 	}
 	for _, n := range w.nodes {
-		n.account.look()
+		n.meter.Compute(0, 0) // slots are idle from the beginning on
 	}
 	w.nodes[0].lead.start()
 	w.run()
@@ -95,7 +95,7 @@ func newWorld(cfg *Config) (*world, error) {
 	var workers []bellows.NodeID
 	for i, n := range cfg.Site.Nodes {
 		at := &node{w: w, id: bellows.NodeID(i), machine: w.machines[n.Machine]}
-		at.service.node, at.account.w = at, w
+		at.service.node = at
 		w.nodes = append(w.nodes, at)
 		if n.Slots > 0 {
 			workers = append(workers, at.id)
