@@ -18,7 +18,8 @@ type script struct {
 	unit    bellows.Unit
 	steps   []step
 	at      int
-	waiting bool
+	place   place
+	waiting bool  // for an answer
 	since   int64 // when the wait began
 	named   bool  // the wait was named
 	drawn   bool  // what the step is about has been drawn: first and end, or list
@@ -76,16 +77,6 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	return s
 }
 
-// resume goes on after a wait.
-func (s *script) resume() {
-	if s.k.scripts[s.unit.Split] != s {
-		return
-	}
-	s.checkNamed()
-	s.waiting = false
-	s.run()
-}
-
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
 const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 1000
 
@@ -110,6 +101,7 @@ func (s *script) run() {
 		if !s.steps[s.at](s) {
 			s.waiting, s.since, s.named = true, s.w.Now, false
 			s.k.obey()
+			s.k.ask(s)
 			return
 		}
 		s.at, s.drawn = s.at+1, false
@@ -118,6 +110,10 @@ func (s *script) run() {
 			s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.run)
 			return
 		}
+	}
+	if s.k.client.Ended() != nil { // unwound
+		s.k.scripts[s.unit.Split] = nil
+		s.k.end()
 	}
 }
 

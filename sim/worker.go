@@ -20,6 +20,7 @@ type worker struct {
 	client  *client.Client
 	fx      client.Effects
 	scripts []*script                   // per split; nil: not here, or nothing runs
+	slots   places
 	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
 	seen    [model.SplitsMax]watermarks // what each split's tasks have read
 
@@ -33,8 +34,8 @@ type unheld struct {
 	named bool
 }
 
-func (w *world) addWorker(a wire.Address) {
-	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits)}
+func (w *world) addWorker(a wire.Address, slots int) {
+	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), slots: newPlaces(slots, w.Job.Splits)}
 	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
@@ -88,8 +89,10 @@ func (k *worker) obey() {
 		k.start(t)
 	}
 	for _, t := range k.fx.Wake {
-		s := k.scripts[t.Unit.Split]
-		k.w.After(int64(k.w.Rng.IntN(3)), k.node, s.resume)
+		k.wake(k.scripts[t.Unit.Split])
+	}
+	if k.fx.Ended != nil {
+		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.slots.scheduler.Close)
 	}
 	for _, n := range k.fx.Notices {
 		k.notice(n)
@@ -129,7 +132,7 @@ func (k *worker) start(t *client.Task) {
 	}
 	s := k.w.newScript(k, t)
 	k.scripts[t.Unit.Split] = s
-	k.w.After(int64(k.w.Rng.IntN(3)), k.node, s.run)
+	k.begin(s)
 }
 
 var errKilled = errors.New("killed by the schedule")
@@ -144,6 +147,7 @@ func (k *worker) finish(s *script, err error) {
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()
+	k.end()
 }
 
 // victim is a task that runs and could fail, or nil.
@@ -152,7 +156,7 @@ func (k *worker) victim() *script {
 		return nil
 	}
 	for _, s := range k.scripts {
-		if s != nil && !s.waiting {
+		if s != nil && s.place == computes {
 			return s
 		}
 	}

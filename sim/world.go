@@ -124,8 +124,8 @@ func (w *world) build() {
 	w.ledger = account.NewLedger(w.route)
 	w.addLanes()
 	w.addController()
-	for _, a := range w.ClientAt {
-		w.addWorker(a)
+	for i, a := range w.ClientAt {
+		w.addWorker(a, w.Slots[i])
 	}
 	w.faults.plans = w.Schedule.Plans
 }

@@ -20,6 +20,7 @@ type Schedule struct {
 	NodeCount int // node 0 hosts the controller
 	LaneAt    []wire.Address
 	ClientAt  []wire.Address
+	Slots     []int   // per client, the tasks that compute at once
 	ReadyAt   []int64 // per node, when it says that it is ready
 	Drift     []int64 // per node, of its clock, in thousandths
 	Drive     dispatching
@@ -109,7 +110,7 @@ const DriftMax = 50
 // drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
 func (s *Schedule) drawTopology() {
 	s.NodeCount = 4 + s.Rng.IntN(3)
-	s.LaneAt, s.ClientAt, s.ReadyAt, s.Drift = nil, nil, nil, nil
+	s.LaneAt, s.ClientAt, s.Slots, s.ReadyAt, s.Drift = nil, nil, nil, nil, nil
 	for range s.NodeCount {
 		at := s.Rng.Int64N(30)
 		if s.Rng.IntN(40) == 0 {
@@ -125,6 +126,7 @@ func (s *Schedule) drawTopology() {
 	}
 	for _, n := range s.Rng.Perm(s.NodeCount)[:3+s.Rng.IntN(2)] {
 		s.ClientAt = append(s.ClientAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
+		s.Slots = append(s.Slots, 1+s.Rng.IntN(3))
 	}
 }
 
