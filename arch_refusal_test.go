@@ -127,6 +127,8 @@ var refusals = []struct {
 	{"pure", "a test may open files", "table/f_test.go", "package table\n\nimport _ \"os\"\n", ""},
 	{"tests", "a test that sleeps", "server/s_test.go", "package server\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "server/s_test.go:5: a test sleeps"},
 	{"tests", "a test that skips", "server/s_test.go", "package server\n\nimport \"testing\"\n\nfunc TestS(t *testing.T) { t.Skip() }\n", "server/s_test.go:5: a test skips itself"},
+	{"drivers", "a driver that nobody saves", "app/mf/driver.go", "package mf\n\ntype driver int\n\nfunc (driver) DispatchInitialTasks() {}\n", "app/mf/driver.go:5: package app/mf has a driver"},
+	{"drivers", "a driver of tests", "app/mf/driver_test.go", "package mf\n\ntype driver int\n\nfunc (driver) DispatchInitialTasks() {}\n", ""},
 	{"names", "a drawer", "app/util/u.go", "// Package util is anything.\npackage util\n", "package app/util is called util"},
 	{"names", "a drawer under another folder name", "table/rows/r.go", "// Package helpers is anything.\npackage helpers\n", "package table/rows is called helpers"},
 	{"names", "a twin", "table/table_v2.go", "package table\n", "table/table_v2.go is a twin"},

@@ -60,6 +60,7 @@ var rules = []struct {
 	{"docs", missingDocs},
 	{"pure", impureRooms},
 	{"tests", badTests},
+	{"drivers", unsavedDrivers},
 	{"names", badNames},
 	{"assembly", func(t *tree) []string { return t.asm }},
 }
@@ -541,6 +542,32 @@ func skips(n ast.Node) bool {
 	id, ok := sel.X.(*ast.Ident)
 	return ok && slices.Contains([]string{"t", "b", "f", "tb"}, id.Name) &&
 		slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name)
+}
+
+// unsavedDrivers refuses a driver that no test of its package saves and restores after every record: a controller that takes
+// over could not go on with it.
+func unsavedDrivers(tr *tree) (out []string) {
+	for _, p := range tr.packs {
+		var driver ast.Node
+		tried := p.room.fake
+		for _, f := range p.files {
+			ast.Inspect(f.syntax, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					if !f.test && n.Recv != nil && n.Name.Name == "DispatchInitialTasks" {
+						driver = n
+					}
+				case *ast.SelectorExpr:
+					tried = tried || f.test && n.Sel.Name == "CanBeSaved"
+				}
+				return true
+			})
+		}
+		if driver != nil && !tried {
+			out = append(out, fmt.Sprintf("%s: package %s has a driver, and no test of it calls traintest.CanBeSaved.", tr.at(driver), p.dir))
+		}
+	}
+	return out
 }
 
 var (

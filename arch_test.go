@@ -96,6 +96,7 @@ var rooms = []room{
 	// Floor 4, training.
 	{path: "data", floor: 4, sees: 3},
 	{path: "train", floor: 4, sees: 3},
+	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},
 	{path: "model", floor: 4, sees: 3},
 	{path: "run", floor: 4, sees: 3},
 	{path: "demo", floor: 4, sees: 3},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/store"
 )
@@ -22,14 +23,14 @@ func (w *world) checkCollected() {
 	live, kept := w.state.Images()
 	for ref := range w.route.All() {
 		if kept != nil {
-			w.checkImage(ref, &kept[ref.Table][ref.Partition], w.driver.kept)
+			w.checkImage(ref, &kept[ref.Table][ref.Partition], w.driver.Kept)
 		}
 		if kept == nil || o.Interrupted {
 			w.checkImage(ref, &live[ref.Table][ref.Partition], o.Commits)
 		}
 	}
-	if w.driver.kept > 0 && kept == nil {
-		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.kept)
+	if w.driver.Kept > 0 && kept == nil {
+		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
 	}
 }
 
@@ -66,7 +67,7 @@ func (w *world) again() *world {
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
 	n.happened[resumed] = true
 	n.oracle = w.oracle.Again()
-	n.driver = &driver{Schedule: w.Schedule}
+	n.driver = &driver.Driver{Schedule: w.Schedule}
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)

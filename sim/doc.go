@@ -15,14 +15,15 @@
 //
 //	internal/model, what the job computes, and what the recorded commits make of that
 //	internal/schedule, what a seed decides before the first event
+//	internal/driver, three ways to dispatch the job's clocks
 //	internal/virtual, time
 //	world.go      actors, and the mail between them
 //	node.go       the shell around the actors of a process, as package node is in production
 //	link.go       the connections between two nodes
 //	internal/parcel, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
+//	internal/places, their compute slots, given by the scheduler that ships
 //	words.go      the steps of tasks on the sparse table, and its checks
-//	driver.go     three ways to dispatch a job's clocks
 //	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone

@@ -135,8 +135,8 @@ func (w *world) checkAudit() {
 // that was sent applied, and a plausible account of staleness.
 func (w *world) checkFinished() {
 	o := w.outcome
-	if !w.driver.finish || int(w.oracle.Complete(o.Commits)) != w.Job.Clocks {
-		w.violated("P1: the job finished after %d of %d tasks", w.driver.finished, w.Job.Splits*w.Job.Clocks)
+	if !w.driver.Finished || int(w.oracle.Complete(o.Commits)) != w.Job.Clocks {
+		w.violated("P1: the job finished after %d of %d tasks", w.driver.Tasks, w.Job.Splits*w.Job.Clocks)
 	}
 	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
 		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
@@ -154,7 +154,7 @@ func (w *world) checkFinished() {
 			w.violated("staleness: %d reads were %d clocks behind in a job of %d", n, clocks, w.Job.Clocks)
 		}
 	}
-	if tasks := w.driver.finished - w.driver.before; reads < int64(tasks) {
+	if tasks := w.driver.Tasks - w.driver.Before; reads < int64(tasks) {
 		w.violated("staleness: %d reads were counted in %d tasks of at least one", reads, tasks)
 	}
 }
@@ -168,8 +168,8 @@ func (w *world) checkLane(l *lane) {
 		return
 	}
 	w.checkStillKept(l)
-	if l.kept != w.driver.kept {
-		w.violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.kept)
+	if l.kept != w.driver.Kept {
+		w.violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.Kept)
 	}
 	w.checkKept(l)
 }

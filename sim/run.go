@@ -90,8 +90,7 @@ const (
 	keysSubscribed                  // a client subscribed to keys
 	keysRelayed                     // and was sent some that had changed
 	keysGivenUp                     // and wanted no more of them
-	askedSlowly                     // a task had asked, and kept its slot for a while before it waited
-	answeredEarly                   // and was answered meanwhile
+	answeredEarly                   // a task was answered before it had given its slot away
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -100,7 +99,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "asked slowly", "answered early", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -18,8 +18,7 @@ type script struct {
 	unit    bellows.Unit
 	steps   []step
 	at      int
-	place   place
-	waiting bool  // for an answer
+	waiting bool
 	since   int64 // when the wait began
 	named   bool  // the wait was named
 	drawn   bool  // what the step is about has been drawn: first and end, or list
@@ -77,6 +76,26 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	return s
 }
 
+// ask waits for an answer. The question has left, and sometimes time passes before the script gives its slot away.
+func (s *script) ask() {
+	s.k.places.Ask(s.unit.Split)
+	if s.w.Rng.IntN(3) == 0 {
+		s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.park)
+		return
+	}
+	s.park()
+}
+
+// park gives the script's slot away until it has been answered.
+func (s *script) park() { s.k.give(s.k.places.Park(s.unit.Split)) }
+
+// answered ends the wait for an answer. What follows is the wait for a slot.
+func (s *script) answered() {
+	s.checkNamed()
+	s.waiting = false
+	s.w.happened[answeredEarly] = s.w.happened[answeredEarly] || s.k.places.Early
+}
+
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
 const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 1000
 
@@ -101,7 +120,7 @@ func (s *script) run() {
 		if !s.steps[s.at](s) {
 			s.waiting, s.since, s.named = true, s.w.Now, false
 			s.k.obey()
-			s.k.ask(s)
+			s.ask()
 			return
 		}
 		s.at, s.drawn = s.at+1, false
@@ -112,8 +131,8 @@ func (s *script) run() {
 		}
 	}
 	if s.k.client.Ended() != nil { // unwound
-		s.k.scripts[s.unit.Split] = nil
-		s.k.end()
+		s.k.drop(s)
+		s.k.give(s.k.places.End())
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"bellows/client"
+	"bellows/core/slots"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -20,7 +22,7 @@ type worker struct {
 	client  *client.Client
 	fx      client.Effects
 	scripts []*script                   // per split; nil: not here, or nothing runs
-	slots   places
+	places  places.Places               // where tasks compute
 	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
 	seen    [model.SplitsMax]watermarks // what each split's tasks have read
 
@@ -35,7 +37,7 @@ type unheld struct {
 }
 
 func (w *world) addWorker(a wire.Address, slots int) {
-	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), slots: newPlaces(slots, w.Job.Splits)}
+	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
 	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
@@ -89,10 +91,11 @@ func (k *worker) obey() {
 		k.start(t)
 	}
 	for _, t := range k.fx.Wake {
-		k.wake(k.scripts[t.Unit.Split])
+		k.scripts[t.Unit.Split].answered()
+		k.give(k.places.Wake(t.Unit.Split))
 	}
 	if k.fx.Ended != nil {
-		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.slots.scheduler.Close)
+		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.places.Close)
 	}
 	for _, n := range k.fx.Notices {
 		k.notice(n)
@@ -132,14 +135,30 @@ func (k *worker) start(t *client.Task) {
 	}
 	s := k.w.newScript(k, t)
 	k.scripts[t.Unit.Split] = s
-	k.begin(s)
+	k.give(k.places.Begin(t.Unit.Split))
+}
+
+// give lets a task compute that has got a slot.
+func (k *worker) give(turn slots.Turn, err error) {
+	switch {
+	case err != nil:
+		k.w.violated("compute slots of node %d: %v", k.node.id, err)
+	case turn.Do != slots.Nothing:
+		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.scripts[turn.Split].run)
+	}
+}
+
+// drop forgets a script that is over.
+func (k *worker) drop(s *script) {
+	k.scripts[s.unit.Split] = nil
+	k.places.Over(s.unit.Split)
 }
 
 var errKilled = errors.New("killed by the schedule")
 
 // finish ends a task, with its result or with an error.
 func (k *worker) finish(s *script, err error) {
-	k.scripts[s.unit.Split] = nil
+	k.drop(s)
 	for range s.slabs {
 		k.w.leave(k.node.id, schedule.LeaseHeld)
 	}
@@ -147,7 +166,7 @@ func (k *worker) finish(s *script, err error) {
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()
-	k.end()
+	k.give(k.places.End())
 }
 
 // victim is a task that runs and could fail, or nil.
@@ -156,7 +175,7 @@ func (k *worker) victim() *script {
 		return nil
 	}
 	for _, s := range k.scripts {
-		if s != nil && s.place == computes {
+		if s != nil && k.places.Computes(s.unit.Split) {
 			return s
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
@@ -38,7 +39,7 @@ type world struct {
 	workers    []*worker
 	controller *coord.Controller
 	fx         coord.Effects
-	driver     *driver
+	driver     *driver.Driver
 	outcome    *coord.Outcome
 	released   bool     // node 0 has let the others go
 	named      []string // the controller's notices
@@ -99,7 +100,7 @@ type letter struct {
 func newWorld(seed uint64, log io.Writer) *world {
 	w := &world{Schedule: schedule.New(seed), log: log}
 	w.oracle = model.NewOracle(w.Job)
-	w.driver = &driver{Schedule: w.Schedule}
+	w.driver = &driver.Driver{Schedule: w.Schedule}
 	w.build()
 	return w
 }
@@ -161,7 +162,8 @@ func (w *world) addController() {
 	if w.state, err = collect.New(w.Job.Schemas, w.route); err != nil {
 		panic(err)
 	}
-	w.driver.oracle, w.driver.violated, w.driver.happened = w.oracle, w.violated, &w.happened
+	w.driver.Oracle, w.driver.Violated = w.oracle, w.violated
+	w.driver.Turned = func() { w.happened[stalenessTurned] = true }
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
 		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {

@@ -2,6 +2,8 @@ package train
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"bellows"
 )
@@ -37,11 +39,22 @@ func (d *Clocks) Save() []float64 { return []float64{float64(d.done)} }
 // Restore is Save's way back.
 func (d *Clocks) Restore(state []float64) error {
 	if len(state) != 1 {
-		return fmt.Errorf("train: %d numbers of state, not 1", len(state))
+		return otherRun("clocks", "%d numbers", len(state))
+	}
+	if !isCount(state[0]) || state[0] > float64(d.Splits) {
+		return otherRun("clocks", "%v of %d splits are done", state[0], d.Splits)
 	}
 	d.done = int(state[0])
 	return nil
 }
+
+// otherRun is the error of a driver that is given numbers which it has not saved.
+func otherRun(driver, format string, args ...any) error {
+	return bellows.Errorf(bellows.BadData, "restore driver", driver, "%s: the state is of another run", fmt.Sprintf(format, args...))
+}
+
+// isCount reports whether a saved number counts something.
+func isCount(x float64) bool { return x >= 0 && x <= 1<<53 && x == math.Trunc(x) }
 
 // Rounds is a driver that runs all splits a clock at a time: the next round begins when every split
 // has finished the one before.
@@ -51,14 +64,19 @@ type Rounds struct {
 	// says whether there is another round. The results are valid during the call.
 	Each    func(round int, results [][]float64, to *Dispatcher) bool
 	results [][]float64
+	came    []bool // of this round
 	round   int
 	done    int
 }
 
 // DispatchInitialTasks dispatches the first round.
 func (d *Rounds) DispatchInitialTasks(to *Dispatcher) {
-	d.results = make([][]float64, d.Splits)
+	d.begin()
 	d.dispatch(to)
+}
+
+func (d *Rounds) begin() {
+	d.results, d.came, d.done = make([][]float64, d.Splits), make([]bool, d.Splits), 0
 }
 
 func (d *Rounds) dispatch(to *Dispatcher) {
@@ -70,10 +88,12 @@ func (d *Rounds) dispatch(to *Dispatcher) {
 // HandleTaskCompletion waits for a round's last result.
 func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	d.results[c.Split] = append(d.results[c.Split][:0], c.Result...)
+	d.came[c.Split] = true
 	if d.done++; d.done < d.Splits {
 		return
 	}
 	d.done = 0
+	clear(d.came)
 	d.round++
 	if d.Each(d.round-1, d.results, to) {
 		d.dispatch(to)
@@ -82,14 +102,52 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	to.Finish()
 }
 
-// Save is the number of rounds done. A run is saved between rounds.
-func (d *Rounds) Save() []float64 { return []float64{float64(d.round)} }
+// Save is the number of rounds done and, in the middle of one, what has come of it: split after split the length of its
+// result and the result, or -1. What Each remembers of its own is not in it.
+func (d *Rounds) Save() []float64 {
+	state := []float64{float64(d.round)}
+	if d.done == 0 {
+		return state
+	}
+	for s, r := range d.results {
+		if !d.came[s] {
+			state = append(state, -1)
+			continue
+		}
+		state = append(append(state, float64(len(r))), r...)
+	}
+	return state
+}
 
 // Restore is Save's way back.
 func (d *Rounds) Restore(state []float64) error {
-	if len(state) != 1 {
-		return fmt.Errorf("train: %d numbers of state, not 1", len(state))
+	if len(state) == 0 || !isCount(state[0]) {
+		return otherRun("rounds", "%v are no rounds", state)
 	}
-	d.round, d.results = int(state[0]), make([][]float64, d.Splits)
+	d.begin()
+	d.round = int(state[0])
+	state = state[1:]
+	if len(state) == 0 { // between two rounds
+		return nil
+	}
+	for s := range d.results {
+		if len(state) == 0 {
+			return otherRun("rounds", "no result for split %d of %d", s, d.Splits)
+		}
+		n := state[0]
+		state = state[1:]
+		if n == -1 {
+			continue
+		}
+		if !isCount(n) || n > float64(len(state)) {
+			return otherRun("rounds", "a result of %v numbers for split %d", n, s)
+		}
+		d.results[s], d.came[s] = slices.Clone(state[:int(n)]), true
+		d.done++
+		state = state[int(n):]
+	}
+	if len(state) > 0 || d.done == 0 || d.done == d.Splits {
+		return otherRun("rounds", "results of %d of %d splits, and %d numbers more", d.done, d.Splits, len(state))
+	}
 	return nil
 }

@@ -20,6 +20,10 @@ type Worker struct {
 // Loop makes the driver and executors of a job whose splits each run work for that many clocks. The
 // functions run freely within the staleness of the tables that they read; work returns an error to end
 // the job, and must call Clock once per clock.
+//
+// The stack of a function cannot move. Where a split goes on elsewhere, on another node or from a saved run, work is
+// called again there, with Now() its next clock: it runs the clocks that are left, and its locals do not travel. What must
+// last is in tables.
 func Loop(job *Job, clocks int, work func(w *Worker) error) {
 	job.Driver = &Clocks{Splits: job.Splits, Count: clocks}
 	job.NewExecutor = func(bellows.SplitID) (Executor, error) {

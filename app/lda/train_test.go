@@ -15,6 +15,7 @@ import (
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
+	"bellows/train/traintest"
 )
 
 // planted is documents of a few topics with words of their own: topic k has the words 8k to 8k+7.
@@ -374,5 +375,30 @@ func TestDriverRestores(t *testing.T) {
 		if err := e.Restore(bad); err == nil || !strings.Contains(err.Error(), "restore driver") {
 			t.Errorf("restored from %v: %v", bad, err)
 		}
+	}
+}
+
+// TestDriverCanBeSaved plays runs of all clocks at once and of one after the other, that learn α and keep their best epoch.
+func TestDriverCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, staleness := range []int{0, 2} {
+		p := problemOf(t, app.Input{Data: planted(60, 3, 1), Seed: 1, Epochs: 4, Staleness: &staleness,
+			Settings: map[string]string{"topics": "4", "splits": "3", "clocks": "4"}})
+		p.epochs, p.earlyStop, p.patience = alphaWarm+4, true, alphaWarm+1
+		traintest.CanBeSaved(t, traintest.Job{
+			Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
+			Fresh: func() train.Driver { return newDriver(p) },
+			Result: func(u bellows.Unit) []float64 {
+				r := make([]float64, p.topics+1)
+				if p.phase(u.Clock) == p.clocks {
+					r = make([]float64, gotScore)
+				}
+				rng := newStream(1, int(u.Split), int(u.Clock), 0)
+				for i := range r {
+					r[i] = float64(1 + rng.below(100))
+				}
+				return r
+			},
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/train"
+	"bellows/train/traintest"
 )
 
 // board is a controller in miniature: it holds what was dispatched and not yet completed.
@@ -285,5 +286,29 @@ func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
 	}
 	if err := newDriver(p).Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
 		t.Errorf("a state of another run is taken: %v", err)
+	}
+}
+
+// TestDriverCanBeSaved plays both schedules, one that starts again, and one that stops early.
+func TestDriverCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config{
+		{schedule: strata, splits: 4, clocks: 3, rank: 2, step: 0.5, epochs: 3},
+		{schedule: ssp, splits: 3, clocks: 2, rank: 2, step: 0.5, epochs: 12, earlyStop: true, patience: 2},
+	} {
+		p := planFor(t, small, c)
+		for _, diverges := range []bool{false, true} {
+			traintest.CanBeSaved(t, traintest.Job{
+				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.itemsOf},
+				Fresh: func() train.Driver { return newDriver(p) },
+				Result: func(u bellows.Unit) []float64 {
+					by := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock))).Float64()
+					if diverges && u.Clock < 2 {
+						by = math.NaN()
+					}
+					return []float64{by, 2 * by}
+				},
+			})
+		}
 	}
 }

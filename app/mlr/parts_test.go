@@ -2,6 +2,7 @@ package mlr
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/data"
+	"bellows/train"
+	"bellows/train/traintest"
 )
 
 func TestEveryRowIsVisitedOnceAnEpoch(t *testing.T) {
@@ -302,5 +305,32 @@ func TestSettings(t *testing.T) {
 	}
 	if want := "2 classes · dense, batch 8 · 10 % held out (seed 2)"; run.Headline != want {
 		t.Errorf("headline %q", run.Headline)
+	}
+}
+
+// TestDriverCanBeSaved plays runs of all clocks at once and of one after the other, with and without early stop.
+func TestDriverCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, staleness := range []int{0, 2} {
+		for _, stop := range []bool{false, true} {
+			p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Epochs: 4, Staleness: &staleness,
+				Settings: map[string]string{"splits": "3", "clocks": "4"}})
+			p.earlyStop = stop
+			traintest.CanBeSaved(t, traintest.Job{
+				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
+				Fresh: func() train.Driver { return newDriver(p) },
+				Result: func(u bellows.Unit) []float64 {
+					r := make([]float64, gotSpread+p.width)
+					if int(u.Clock)%(p.clocks+1) == p.clocks {
+						r = make([]float64, gotScore)
+					}
+					rng := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock)))
+					for i := range r {
+						r[i] = 100 * rng.Float64()
+					}
+					return r
+				},
+			})
+		}
 	}
 }

@@ -1,0 +1,37 @@
+package driver_test
+
+import (
+	"fmt"
+	"testing"
+
+	"bellows"
+	"bellows/sim/internal/driver"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
+	"bellows/train"
+	"bellows/train/traintest"
+)
+
+// TestItCanBeSaved plays jobs of each way to dispatch.
+func TestItCanBeSaved(t *testing.T) {
+	t.Parallel()
+	ways := map[string]bool{}
+	for seed := uint64(1); len(ways) < 6 && seed < 1000; seed++ {
+		s := schedule.New(seed)
+		way := fmt.Sprint(s.Drive, s.KeepFrom < schedule.Never, s.TurnAt < schedule.Never)
+		if ways[way] {
+			continue
+		}
+		ways[way] = true
+		traintest.CanBeSaved(t, traintest.Job{
+			Job: train.Job{Tables: s.Job.Schemas, Splits: s.Job.Splits, Items: s.Job.Items},
+			Fresh: func() train.Driver {
+				return &driver.Driver{Schedule: s, Oracle: model.NewOracle(s.Job), Violated: t.Errorf, Turned: func() {}}
+			},
+			Result: func(u bellows.Unit) []float64 { r := s.Job.Result(u.Split, u.Clock); return r[:] },
+		})
+	}
+	if len(ways) != 6 {
+		t.Errorf("%d ways to dispatch were played: %v", len(ways), ways)
+	}
+}

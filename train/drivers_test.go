@@ -1,0 +1,101 @@
+package train_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/table"
+	"bellows/train"
+	"bellows/train/traintest"
+)
+
+func oneItem(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
+
+// told is what the executors of these tests signal: as many numbers as the split's, in some clocks none.
+func told(u bellows.Unit) []float64 {
+	r := make([]float64, (int(u.Split)+int(u.Clock))%3)
+	for i := range r {
+		r[i] = float64(u.Split) + float64(u.Clock)/100 + float64(i)/10
+	}
+	return r
+}
+
+// withSplits is a job of a number of splits.
+func withSplits(splits int, fresh func() train.Driver) traintest.Job {
+	return traintest.Job{Job: train.Job{Tables: []table.Schema{{Name: "t", Rows: 4, Width: 1}}, Splits: splits, Items: oneItem}, Fresh: fresh, Result: told}
+}
+
+func TestClocksCanBeSaved(t *testing.T) {
+	t.Parallel()
+	traintest.CanBeSaved(t, withSplits(3, func() train.Driver { return &train.Clocks{Splits: 3, Count: 4} }))
+}
+
+// reporting is rounds that report and keep what they have, and hold every result against what its task signalled: they are
+// told in the order of splits whatever came first, so that a driver that adds them up has one sum (P7).
+func reporting(t *testing.T, splits, rounds int) *train.Rounds {
+	return &train.Rounds{Splits: splits, Each: func(round int, results [][]float64, to *train.Dispatcher) bool {
+		if len(results) != splits {
+			t.Errorf("round %d has %d results, not %d", round, len(results), splits)
+		}
+		for s, r := range results {
+			if want := told(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round)}); !slices.Equal(r, want) {
+				t.Errorf("round %d: split %d has signalled %v, and %v is told", round, s, want, r)
+			}
+		}
+		to.Report(train.Epoch{Number: round + 1})
+		if round%2 == 1 {
+			to.Keep()
+			to.SetStaleness(0, table.SSP(round))
+		}
+		return round+1 < rounds
+	}}
+}
+
+func TestRoundsCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, splits := range []int{1, 4} {
+		traintest.CanBeSaved(t, withSplits(splits, func() train.Driver { return reporting(t, splits, 4) }))
+	}
+}
+
+// TestRoundsSavedBetweenTwoLoad restores the one number that runs were saved with before rounds could be saved in the middle.
+func TestRoundsSavedBetweenTwoLoad(t *testing.T) {
+	t.Parallel()
+	d := &train.Rounds{Splits: 2}
+	if err := d.Restore([]float64{7}); err != nil || !slices.Equal(d.Save(), []float64{7}) {
+		t.Errorf("7 rounds are restored as %v: %v", d.Save(), err)
+	}
+}
+
+// TestStatesOfOtherRunsAreRefused restores what Save never gives.
+func TestStatesOfOtherRunsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		driver train.Driver
+		state  []float64
+	}{
+		{&train.Clocks{Splits: 2, Count: 3}, nil},
+		{&train.Clocks{Splits: 2, Count: 3}, []float64{1, 2}},
+		{&train.Clocks{Splits: 2, Count: 3}, []float64{3}},
+		{&train.Clocks{Splits: 2, Count: 3}, []float64{-1}},
+		{&train.Clocks{Splits: 2, Count: 3}, []float64{0.5}},
+		{&train.Rounds{Splits: 2}, nil},
+		{&train.Rounds{Splits: 2}, []float64{-1}},
+		{&train.Rounds{Splits: 2}, []float64{math.NaN()}},
+		{&train.Rounds{Splits: 2}, []float64{1, -1}},             // a split is missing
+		{&train.Rounds{Splits: 2}, []float64{1, -1, -1}},         // nothing has come
+		{&train.Rounds{Splits: 2}, []float64{1, 0, 0}},           // all has
+		{&train.Rounds{Splits: 2}, []float64{1, -1, 2, 5}},       // a number is missing
+		{&train.Rounds{Splits: 2}, []float64{1, -1, 1, 5, 6}},    // one too many
+		{&train.Rounds{Splits: 2}, []float64{1, -1, 0.5}},        // half a number
+		{&train.Rounds{Splits: 2}, []float64{1, -2, 0}},          // less than none
+		{&train.Rounds{Splits: 2}, []float64{1, math.NaN(), -1}}, // no number of numbers
+	} {
+		if err := c.driver.Restore(c.state); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another run") {
+			t.Errorf("%T takes %v: %v", c.driver, c.state, err)
+		}
+	}
+}

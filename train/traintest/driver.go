@@ -1,0 +1,209 @@
+// Package traintest is what the tests of drivers share: CanBeSaved holds a driver to the promise that another
+// controller may go on with it after any record.
+//
+// It plays a job with the controller that ships, without clients and lanes: tasks are completed in an order by chance,
+// each with the result that the caller makes up. The package refuses to run executors.
+package traintest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/route"
+	"bellows/train"
+	"bellows/wire"
+)
+
+// Job is a job whose driver is tested. Its tables, splits and items are used; its driver and executors are not.
+type Job struct {
+	train.Job
+	// Fresh makes the driver as it is before anything has run.
+	Fresh func() train.Driver
+	// Result is what the executor of a unit signals. It is a function of the unit alone.
+	Result func(u bellows.Unit) []float64
+}
+
+// seeds is how many orders of completion are tried, singles about how many single moments of each.
+const (
+	seeds   = 3
+	singles = 40
+)
+
+// CanBeSaved plays a job to its end in a few orders of completion, and again with the driver replaced, after its first
+// dispatches or after a completion, by one that was made from its numbers: at every such moment in one play, and at a single
+// one in others, every one of a job that has few. The controller must be told the same in every play: the same tasks with the same
+// arguments after the same commits, the same epochs, Keep, SetStaleness and Finish.
+func CanBeSaved(t *testing.T, job Job) {
+	t.Helper()
+	for seed := range uint64(seeds) {
+		straight := job.play(t, seed, never)
+		if straight.moments < 3 {
+			t.Fatalf("seed %d: the driver has %d moments; a job of no tasks says nothing", seed, straight.moments)
+		}
+		stride := max(1, straight.moments/singles)
+		moments := []int{always}
+		for at := int(seed) % stride; at < straight.moments; at += stride {
+			moments = append(moments, at)
+		}
+		for _, at := range moments {
+			again := job.play(t, seed, at)
+			if again.failed != "" {
+				t.Fatalf("seed %d, %v: %s", seed, moment(at), again.failed)
+			}
+			for i := range max(len(straight.log), len(again.log)) {
+				if want, got := straight.line(i), again.line(i); got != want {
+					t.Fatalf("seed %d, %v: what the controller is told differs in line %d\n  %s\n  %s, without", seed, moment(at), i+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Moments at which drivers are replaced: after so many completions, or one of these.
+const (
+	never  = -2
+	always = -1
+)
+
+// moment is a moment in words.
+type moment int
+
+func (m moment) String() string {
+	if m == always {
+		return "saved and restored after every record"
+	}
+	return fmt.Sprintf("saved and restored after record %d", int(m))
+}
+
+// play is one play of a job.
+type play struct {
+	job        *Job
+	random     *rand.Rand
+	driver     train.Driver
+	at         int // when the driver is replaced
+	moments    int // completions so far, and one before the first
+	controller *coord.Controller
+	fx         coord.Effects
+	flush      uint64
+	out        [][]bellows.Unit // by split: dispatched and not completed
+	log        []string
+	failed     string
+	over       bool
+}
+
+var (
+	leader = wire.Address{Role: wire.Controller}
+	lane   = wire.Address{Role: wire.Lane}
+	worker = wire.Address{Role: wire.Client}
+)
+
+// play plays the job to its end.
+func (j *Job) play(t *testing.T, seed uint64, at int) *play {
+	t.Helper()
+	p := &play{job: j, random: rand.New(rand.NewPCG(seed, 0)), driver: j.Fresh(), at: at, out: make([][]bellows.Unit, j.Splits)}
+	p.controller = coord.New(coord.Config{Self: leader, Lanes: []wire.Address{lane}, Clients: []wire.Address{worker}, Driver: p,
+		Route: route.Spread(j.Tables, j.Splits, []wire.Address{lane}, []bellows.NodeID{0}), Items: j.Items})
+	p.controller.Start(&p.fx)
+	for p.obey(); !p.over && p.failed == ""; p.obey() {
+		p.complete()
+	}
+	return p
+}
+
+// DispatchInitialTasks implements train.Driver, for the driver under test.
+func (p *play) DispatchInitialTasks(d *train.Dispatcher) {
+	p.driver.DispatchInitialTasks(d)
+	p.recorded()
+}
+
+// HandleTaskCompletion implements train.Driver.
+func (p *play) HandleTaskCompletion(c train.Completion, d *train.Dispatcher) {
+	p.driver.HandleTaskCompletion(c, d)
+	p.recorded()
+}
+
+// Save implements train.Driver.
+func (p *play) Save() []float64 { return p.driver.Save() }
+
+// Restore implements train.Driver. A play begins at the beginning.
+func (p *play) Restore([]float64) error { return nil }
+
+// recorded replaces the driver, if the moment has come. The one before and the numbers are spoilt: neither may be needed.
+func (p *play) recorded() {
+	p.moments++
+	if p.at != always && p.at != p.moments-1 || p.failed != "" {
+		return
+	}
+	saved := p.driver.Save()
+	want := slices.Clone(saved)
+	fresh := p.job.Fresh()
+	if err := fresh.Restore(saved); err != nil {
+		p.failed = fmt.Sprintf("its own numbers are refused: %v", err)
+		return
+	}
+	for i := range saved {
+		saved[i] = math.NaN()
+	}
+	sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	if got := fresh.Save(); !slices.EqualFunc(got, want, sameBits) {
+		p.failed = fmt.Sprintf("the restored driver saves %v, not %v", got, want)
+	}
+	p.driver = fresh
+}
+
+// complete tells the controller of one flush, of one to three tasks of different splits that were dispatched.
+func (p *play) complete() {
+	done := wire.New[wire.Done]()
+	p.flush++
+	done.Flush = bellows.FlushID{Client: worker.Node, Seq: p.flush}
+	wanted := 1 + p.random.IntN(3)
+	for _, s := range p.random.Perm(len(p.out)) {
+		if len(p.out[s]) > 0 && len(done.Results) < wanted {
+			u := p.out[s][0]
+			p.out[s] = p.out[s][1:]
+			done.Append(u, p.job.Result(u))
+		}
+	}
+	p.controller.Step([]wire.Envelope{{From: worker, To: leader, Message: done}}, &p.fx)
+}
+
+// obey takes note of what the controller wants.
+func (p *play) obey() {
+	for _, e := range p.fx.Epochs {
+		p.note("epoch %+v", e)
+	}
+	for _, e := range p.fx.Envelopes {
+		switch m := e.Message.(type) {
+		case *wire.Dispatch:
+			for _, t := range m.Tasks {
+				p.out[t.Unit.Split] = append(p.out[t.Unit.Split], t.Unit)
+				p.note("%v with %v after commit %d", t.Unit, t.Args, m.Commit)
+			}
+		case *wire.Keep:
+			p.note("keep commit %d", m.Commit)
+		case *wire.Staleness:
+			if e.To == worker {
+				p.note("staleness %+v", *m)
+			}
+		case *wire.End:
+			p.over = true
+			p.note("end after commit %d %q", m.Commit, m.Reason)
+		}
+	}
+	p.fx.Reset()
+}
+
+func (p *play) note(format string, args ...any) { p.log = append(p.log, fmt.Sprintf(format, args...)) }
+
+// line is a line of the log.
+func (p *play) line(i int) string {
+	if i < len(p.log) {
+		return p.log[i]
+	}
+	return "nothing"
+}
