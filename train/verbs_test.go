@@ -213,6 +213,22 @@ func TestAWorkerLoopsOverItsClocks(t *testing.T) {
 	s.finish()
 }
 
+// TestAWorkerMayReturnWithoutItsLastClock changes one column after the other.
+func TestAWorkerMayReturnWithoutItsLastClock(t *testing.T) {
+	t.Parallel()
+	job := Job{Splits: 1, Tables: []table.Schema{{Name: "rows", Rows: 1, Width: 2}}}
+	Loop(&job, 2, func(w *Worker) error {
+		w.Inc(0, 0, 0, 1)
+		w.Inc(0, 0, 1, 2)
+		w.Clock()
+		if got := w.GetRow(0, 0); !slices.Equal(got, []float32{1, 2}) {
+			t.Errorf("the row is %v", got)
+		}
+		return nil
+	})
+	newStage(t, job, 1).finish()
+}
+
 // TestAWorkerThatFailsEndsTheJob returns an error, and too early.
 func TestAWorkerThatFailsEndsTheJob(t *testing.T) {
 	t.Parallel()

@@ -93,26 +93,29 @@ func TestNoSlotIsLost(t *testing.T) {
 	})
 }
 
-// TestGoroutinesAreUsedAgain runs tasks one after the other, of which none waits.
+// TestGoroutinesAreUsedAgain runs tasks one after the other, each of which begins when the goroutine of the last is idle.
 func TestGoroutinesAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const clocks = 20
-		resume := make(chan struct{})
-		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks}, NewExecutor: executors(func(t *Task) error {
-			if t.Clock() == clocks-1 {
-				<-resume
-			}
-			return nil
-		})}, 1)
+		const clocks = 5
+		ran := 0
+		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks}, NewExecutor: executors(func(*Task) error { ran++; return nil })}, 1)
+		isDispatch := func(m wire.Message) bool { _, dispatch := m.(*wire.Dispatch); return dispatch }
+		s.holds = isDispatch
 		s.start()
-		synctest.Wait()
-		s.runner.pool.mu.Lock()
-		if n := len(s.runner.pool.idle); n > 1 {
-			t.Errorf("%d goroutines are idle after %d tasks, one at a time", n, clocks-1)
+		for clock := range clocks {
+			s.hold(nil)
+			s.mu.Lock()
+			s.holds = isDispatch
+			s.mu.Unlock()
+			synctest.Wait()
+			s.runner.pool.mu.Lock()
+			if n := len(s.runner.pool.idle); n > 1 || ran != clock+1 {
+				t.Errorf("%d goroutines are idle after %d tasks, one at a time; %d have run", n, clock+1, ran)
+			}
+			s.runner.pool.mu.Unlock()
 		}
-		s.runner.pool.mu.Unlock()
-		close(resume)
+		s.hold(nil)
 		s.end()
 	})
 }
@@ -224,6 +227,56 @@ func TestTimeOfSlotsIsThatOfTasks(t *testing.T) {
 		if count.Spent != s.runner.Spent() || count.Staleness[0] == 0 {
 			t.Errorf("counted %+v", count)
 		}
+	})
+}
+
+// TestTheTimeThatALeaseIsWaitedForIsNoComputing has a task hold a partition for 3 s, and another that wants it.
+func TestTheTimeThatALeaseIsWaitedForIsNoComputing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		leased := make(chan struct{})
+		s := newStage(t, Job{Splits: 2, NewExecutor: executors(func(task *Task) error {
+			if task.Split() == 1 {
+				<-leased
+				task.Lease(0, 0, Exclusive)
+				return nil
+			}
+			task.Lease(0, 0, Exclusive)
+			close(leased)
+			<-time.After(3 * time.Second)
+			return nil
+		})}, 2)
+		s.finish()
+		if got, want := s.runner.Spent(), (tally.Spent{tally.Compute: 3 * time.Second, tally.PullWait: 3 * time.Second}); got != want {
+			t.Errorf("spent %v, want %v", got, want)
+		}
+	})
+}
+
+// TestNothingSentIsLeftLying looks at what has not left after calls that do not wait.
+func TestNothingSentIsLeftLying(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s *stage
+		asked := func(what string, before int) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if len(s.queue) > 0 || len(s.passed) == before {
+				t.Errorf("after %s %d messages were sent, and %d have not left", what, len(s.passed)-before, len(s.queue))
+			}
+		}
+		s = newStage(t, Job{Splits: 1, Tables: denseAndSparse(), NewExecutor: executors(func(task *Task) error {
+			before := len(s.passed)
+			task.Prefetch(0, 0, 1)
+			asked("Prefetch", before)
+			before = len(s.passed)
+			task.PrefetchKeys(1, []bellows.Key{1})
+			asked("PrefetchKeys", before)
+			return nil
+		})}, 1)
+		s.runner.Tick(0)
+		asked("Tick", 0)
+		s.finish()
 	})
 }
 
