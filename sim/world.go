@@ -48,8 +48,8 @@ type world struct {
 	whole      bool   // the state has come together
 	life       int    // how often the job has gone on after an interruption
 	before     *image // what the life before has left; nil: none
-	over       int64       // when everybody had left; 0: not yet
-	movedAt    int64       // when something last came about
+	over       int64  // when everybody had left; 0: not yet
+	movedAt    int64  // when something last came about
 
 	oracle *model.Oracle
 	ledger account.Ledger

@@ -38,6 +38,7 @@ type stage struct {
 	held    []wire.Envelope
 	passed  []wire.Message // the runner's, in order
 	notices []string
+	left    int // calls of Leave
 }
 
 // newStage makes a job of one node ready to start. Driver and Items have defaults: each split runs one clock of one item.
@@ -149,6 +150,14 @@ func (s *stage) Drain() {
 			s.obey()
 		}
 	}
+}
+
+// Leave implements Bus.
+func (s *stage) Leave() {
+	s.mu.Lock()
+	s.left++
+	s.mu.Unlock()
+	go s.Drain()
 }
 
 func (s *stage) obey() {

@@ -275,8 +275,41 @@ func TestNothingSentIsLeftLying(t *testing.T) {
 			return nil
 		})}, 1)
 		s.runner.Tick(0)
-		asked("Tick", 0)
+		synctest.Wait()
+		if s.left != 1 {
+			t.Error("what a tick sends is left to nobody")
+		}
 		s.finish()
+	})
+}
+
+// TestWhatExecutorsHaveIsUnfinished looks while one task computes, one waits, one has ended and one has not begun.
+func TestWhatExecutorsHaveIsUnfinished(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		resume := make(chan struct{})
+		s := newStage(t, Job{Splits: 4, NewExecutor: executors(func(t *Task) error {
+			switch t.Split() {
+			case 1:
+				t.PullRange(0, 0, 1)
+			case 2:
+				<-resume
+			}
+			return nil
+		})}, 1)
+		s.holds = isRows
+		s.start()
+		synctest.Wait()
+		whole := bellows.Range{End: 1}
+		if got, want := s.runner.Unfinished(), []bellows.Unit{{Split: 1, Items: whole}, {Split: 2, Items: whole}}; !slices.Equal(got, want) {
+			t.Errorf("unfinished are %v, want %v", got, want)
+		}
+		close(resume)
+		s.hold(nil)
+		s.end()
+		if got := s.runner.Unfinished(); len(got) > 0 {
+			t.Errorf("after the end %v are unfinished", got)
+		}
 	})
 }
 
