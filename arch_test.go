@@ -124,6 +124,7 @@ var rooms = []room{
 	// Aside: seen by nobody. (vec/gen is a module of its own and outside this tree.)
 	{path: "bench/...", floor: aside, sees: 8},
 	{path: "examples/...", floor: aside, sees: 8},
+	{path: "sim/cover", floor: aside, sees: 8},
 	{path: "sim/mutate", floor: aside, sees: 8},
 }
 

@@ -57,6 +57,7 @@ func TestOperators(t *testing.T) {
 		{"const c = 1", nil},
 		{"var v [1]int", nil},
 		{"if planted.On(\"x\") { a++ }", nil},
+		{"if p && planted.On(\"x\") { a++ } else { b++ }", []string{"step skipped: if p && planted.On(\"x\") { a++ } else { if false { b++ } }"}},
 		{"if p && !planted.On(\"x\") { }", []string{"condition negated: if !(p && !planted.On(\"x\")) { }", "&& to ||: if p || !planted.On(\"x\") { }"}},
 	} {
 		got := offered(t, "package x\n\nfunc f() {\n\t"+c.body+"\n}\n")

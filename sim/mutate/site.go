@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bellows/sim/internal/planting"
 )
 
 // mutant is one small change of one file, made in its text: lines keep their numbers.
@@ -162,7 +164,7 @@ func (f *finder) node(n ast.Node) bool {
 		f.statements(x.Body)
 	case *ast.IfStmt:
 		f.condition(x.Cond)
-		if isPlanted(x.Cond) { // what only a planted bug does is not there in an ordinary build
+		if planting.Needed(x.Cond) { // what only a planted bug does is not there in an ordinary build
 			if x.Else != nil {
 				ast.Inspect(x.Else, f.node)
 			}
@@ -183,7 +185,7 @@ func (f *finder) node(n ast.Node) bool {
 			f.change(x.Name+" to "+other, x.Pos(), x.End(), other)
 		}
 	case *ast.CallExpr:
-		return !isPlanted(x) && !isBuiltin(x, "panic") && !isBuiltin(x, "make")
+		return !planting.Needed(x) && !isBuiltin(x, "panic") && !isBuiltin(x, "make")
 	case *ast.GenDecl:
 		return x.Tok != token.CONST
 	case *ast.ArrayType:
@@ -197,24 +199,6 @@ func (f *finder) node(n ast.Node) bool {
 
 // swapped are names that are as good as their opposites to the compiler.
 var swapped = map[string]string{"true": "false", "false": "true", "min": "max", "max": "min"}
-
-// isPlanted says whether an expression asks for a planted bug first.
-func isPlanted(x ast.Expr) bool {
-	switch x := x.(type) {
-	case *ast.BinaryExpr:
-		return isPlanted(x.X) && x.Op == token.LAND
-	case *ast.ParenExpr:
-		return isPlanted(x.X)
-	case *ast.CallExpr:
-		s, ok := x.Fun.(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		of, ok := s.X.(*ast.Ident)
-		return ok && of.Name == "planted"
-	}
-	return false
-}
 
 func isBuiltin(c *ast.CallExpr, name string) bool {
 	id, ok := c.Fun.(*ast.Ident)
@@ -263,7 +247,7 @@ func (f *finder) condition(x ast.Expr) {
 	if b, ok := x.(*ast.BinaryExpr); ok && len(turned[b.Op]) > 0 && b.Op != token.LAND && b.Op != token.LOR {
 		return
 	}
-	if isPlanted(x) {
+	if planting.Needed(x) {
 		return
 	}
 	f.change("condition negated", x.Pos(), x.End(), "!("+f.text(x)+")")

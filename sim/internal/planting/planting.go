@@ -1,0 +1,26 @@
+// Package planting finds in the source what only planted bugs do: an ordinary build does not contain it, so neither coverage
+// nor mutants count it.
+package planting
+
+import (
+	"go/ast"
+	"go/token"
+)
+
+// Needed says whether a condition cannot be true unless a bug is planted: planted.On("name"), alone or joined to others by &&.
+func Needed(condition ast.Expr) bool {
+	switch x := condition.(type) {
+	case *ast.BinaryExpr:
+		return x.Op == token.LAND && (Needed(x.X) || Needed(x.Y))
+	case *ast.ParenExpr:
+		return Needed(x.X)
+	case *ast.CallExpr:
+		s, ok := x.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		of, ok := s.X.(*ast.Ident)
+		return ok && of.Name == "planted"
+	}
+	return false
+}
