@@ -149,7 +149,7 @@ func (f *finder) early(fn *ast.FuncDecl) {
 	}
 	if len(fn.Body.List) > 0 {
 		at := fn.Body.List[0].Pos()
-		f.change("return at once", at, at, "if true { return "+strings.Join(zeros, ", ")+" }; ")
+		f.change("return at once", at, at, strings.TrimSpace("if true { return "+strings.Join(zeros, ", "))+" }; ")
 	}
 }
 
