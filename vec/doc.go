@@ -40,4 +40,5 @@ package vec
 //go:generate go run -C gen . -part sixteen -pkg vec -out ../sixteen_amd64.s -stubs ../sixteen_stubs_amd64.go
 //go:generate go run -C gen . -part factor -pkg vec -out ../factor_amd64.s -stubs ../factor_stubs_amd64.go
 //go:generate go run -C gen . -part gemm -pkg vec -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go
+//go:generate go run -C gen . -part checksum -pkg vec -out ../checksum_amd64.s -stubs ../checksum_stubs_amd64.go
 //go:generate go run -C gen . -part limit -pkg limit -out ../limit/limit_amd64.s -stubs ../limit/limit_stubs_amd64.go

@@ -111,3 +111,11 @@ func softmax(rows, cols int, x []float32) {
 		softmaxAVX2(rows, cols, &x[0])
 	}
 }
+
+// checksum leaves a few elements to plain Go, which has them before assembly would begin.
+func checksum(at uint32, x []float32) uint64 {
+	if len(x) < 8 || active() == levelGo {
+		return goChecksum(at, x)
+	}
+	return checksumAVX2(len(x), at, &x[0])
+}

@@ -17,6 +17,8 @@ func log(x, y []float32)                  { goLog(x, y) }
 func sigmoid(x, y []float32)              { goSigmoid(x, y) }
 func softmax(rows, cols int, x []float32) { goSoftmax(rows, cols, x) }
 
+func checksum(at uint32, x []float32) uint64 { return goChecksum(at, x) }
+
 func adaGrad(step, epsilon float32, g, s, w []float32) { goAdaGrad(step, epsilon, g, s, w) }
 func momentum(decay, step float32, g, v, w []float32)  { goMomentum(decay, step, g, v, w) }
 func nesterov(decay, step float32, g, v, w []float32)  { goNesterov(decay, step, g, v, w) }

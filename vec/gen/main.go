@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, limit or crc")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, limit or crc")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
@@ -25,6 +25,8 @@ func main() {
 		factorKernels()
 	case "gemm":
 		gemmKernels()
+	case "checksum":
+		checksumKernels()
 	case "crc":
 		crcKernels()
 	case "limit":
