@@ -44,6 +44,7 @@ var rooms = []room{
 	{path: "vec/limit", floor: 0, sees: -1},
 	{path: "planted", floor: 0, sees: -1},
 	{path: "tally", floor: 0, sees: -1},
+	{path: "audit", floor: 0, sees: -1, also: []string{".", "vec"}},
 
 	// Floor 1, ports: an interface, its fake, its conformance suite.
 	{path: "wire", floor: 1, sees: 0},

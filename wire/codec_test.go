@@ -187,6 +187,8 @@ func TestRefusals(t *testing.T) {
 		{"a cut double", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 5, 0x0a, 0, 0x12, 1, 9} }, errProto},
 		{"no protobuf", &Beat{}, func([]byte) []byte { return []byte{0xff} }, errProto},
 		{"a failure's text", &Failed{}, func([]byte) []byte { return []byte{0x12, 1, 0xff} }, errText},
+		{"sums of less than a table", &Closed{}, func([]byte) []byte { return append([]byte{0x2a, 32}, make([]byte, 32)...) }, errNumber},
+		{"a cut sum", &Closed{}, func([]byte) []byte { return append([]byte{0x2a, 41}, make([]byte, 41)...) }, errProto},
 		{"more bins than there are", &Closed{}, func([]byte) []byte { return append([]byte{0x22, 17}, make([]byte, 17)...) }, errNumber},
 	} {
 		f := frame(t, Envelope{Message: c.m})

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -147,12 +148,32 @@ func (m *Closed) encode(b *Batch) {
 		b.scratch = protowire.AppendVarint(b.scratch, uint64(n))
 	}
 	b.shut(at)
+	b.ledgers(5, c.Ledgers)
+}
+
+// ledgers adds the sums of one table after the other.
+func (b *Batch) ledgers(number protowire.Number, list []audit.Ledger) {
+	if len(list) == 0 {
+		return
+	}
+	at := b.open(number)
+	for i := range list {
+		for _, s := range sums(&list[i]) {
+			b.scratch = protowire.AppendFixed64(b.scratch, uint64(*s))
+		}
+	}
+	b.shut(at)
+}
+
+// sums are a ledger's, in the order in which they travel.
+func sums(l *audit.Ledger) [5]*audit.Sum {
+	return [...]*audit.Sum{&l.Sent, &l.Taken, &l.Dropped, &l.Yielded, &l.Written}
 }
 
 func (m *Closed) decode(payload []byte) error {
 	f := fields.Of(payload)
 	c := &m.Counts
-	bins := 0
+	bins, some := 0, 0
 	for f.Next() {
 		switch f.Key {
 		case 1<<3 | varint:
@@ -170,7 +191,19 @@ func (m *Closed) decode(payload []byte) error {
 				c.Staleness[bins] = int64(x)
 				bins++
 			})
+		case 5<<3 | sized, 5<<3 | fixed64:
+			f.Fixed64s(func(x uint64) {
+				if some == 0 {
+					c.Ledgers = append(c.Ledgers, audit.Ledger{})
+				}
+				to := sums(&c.Ledgers[len(c.Ledgers)-1])
+				*to[some] = audit.Sum(x)
+				some = (some + 1) % len(to)
+			})
 		}
+	}
+	if some != 0 {
+		f.Fail(errNumber)
 	}
 	return f.Err
 }

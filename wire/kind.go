@@ -85,7 +85,7 @@ var kinds = [...]kind{
 	kindStaleness: {"staleness", smallMax, controllerToClient | controllerToLane, tally.Control, false, made[Staleness]},
 	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
 	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
-	kindClosed:    {"closed", smallMax, clientToController | laneToController, tally.Control, false, made[Closed]},
+	kindClosed:    {"closed", controlMax, clientToController | laneToController, tally.Control, false, made[Closed]},
 	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
 	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
 	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/tally"
 	"bellows/wire/internal/memory"
 )
@@ -320,9 +321,10 @@ type Closed struct{ Counts Counts }
 // Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
 type Counts struct {
 	Sent      int64                      // by a client, once per row and flush
-	Applied   int64                      // by a lane, when they became part of the state
-	Dropped   int64                      // by a lane, held but never recorded
+	Applied   int64                      // by a lane's stores, as they wrote them, and by its sums, where they became part of others
+	Dropped   int64                      // by a lane: what never counted
 	Staleness [tally.StalenessBins]int64 // reads, by the clocks that they were behind
+	Ledgers   []audit.Ledger             // by table: sums over the bits of what passed
 }
 
 // Add adds other counts to these.
@@ -333,6 +335,7 @@ func (c *Counts) Add(o *Counts) {
 	for i, n := range o.Staleness {
 		c.Staleness[i] += n
 	}
+	c.Ledgers = audit.Add(c.Ledgers, o.Ledgers)
 }
 
 // Collect asks a lane for the state of its partitions, when the job is over: for so many slabs of it, and again for more

@@ -2,13 +2,16 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/tally"
 
 	"google.golang.org/protobuf/proto"
@@ -151,11 +154,16 @@ func TestProtoForms(t *testing.T) {
 	task := append([]byte{0x0a, 2, 8, 5, 0x11}, one...)
 	task = append(task, 0x0a, 2, 0x20, 9, 0x11)
 	task = append(task, one...)
+	var numbers []byte
+	for x := range uint64(5) {
+		numbers = binary.LittleEndian.AppendUint64(numbers, x+1)
+	}
 	for _, c := range []struct {
 		payload []byte
 		want    Message
 	}{
 		{[]byte{0x18, 2, 0x18, 3, 0x1a, 2, 4, 5}, &End{Gone: []bellows.NodeID{2, 3, 4, 5}}},
+		{slices.Concat([]byte{0x2a, 16}, numbers[:16], []byte{0x29}, numbers[16:24], []byte{0x2a, 16}, numbers[24:]), &Closed{Counts{Ledgers: []audit.Ledger{{Sent: 1, Taken: 2, Dropped: 3, Yielded: 4, Written: 5}}}}},
 		{[]byte{0x20, 7, 0x22, 1, 8}, &Closed{Counts{Staleness: [tally.StalenessBins]int64{7, 8}}}},
 		{append([]byte{0x12, byte(len(task))}, task...), func() Message {
 			d := &Dispatch{}

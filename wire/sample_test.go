@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/tally"
 )
 
@@ -109,6 +110,8 @@ func (s sampler) values(rows []uint32, list []bellows.Key) []float32 {
 
 func (s sampler) number() float64 { return math.Float64frombits(s.Uint64()) }
 
+func (s sampler) sum() audit.Sum { return audit.Sum(s.Uint64()) }
+
 func (s sampler) reason() string {
 	return strings.Repeat("part 3 é \x00 ", s.IntN(30))
 }
@@ -119,7 +122,9 @@ func (s sampler) messages() []Message {
 	for range s.IntN(6) {
 		dispatch.Append(s.unit(), list(s, 4, s.number))
 	}
-	counts := Counts{Sent: s.Int64(), Applied: s.Int64(), Dropped: s.Int64()}
+	counts := Counts{Sent: s.Int64(), Applied: s.Int64(), Dropped: s.Int64(), Ledgers: list(s, 4, func() audit.Ledger {
+		return audit.Ledger{Sent: s.sum(), Taken: s.sum(), Dropped: s.sum(), Yielded: s.sum(), Written: s.sum()}
+	})}
 	for i := range counts.Staleness {
 		counts.Staleness[i] = s.Int64() >> s.IntN(64)
 	}

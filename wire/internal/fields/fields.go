@@ -105,6 +105,22 @@ func (f *Fields) Text() string {
 	return string(f.Data)
 }
 
+// Fixed64s gives the content of a repeated fixed64 field, packed or not.
+func (f *Fields) Fixed64s(take func(x uint64)) {
+	if f.Key&7 == Fixed64 {
+		take(f.Num)
+		return
+	}
+	b := f.Data
+	for ; len(b) >= 8; b = b[8:] {
+		x, _ := protowire.ConsumeFixed64(b)
+		take(x)
+	}
+	if len(b) > 0 {
+		f.Fail(ErrProto)
+	}
+}
+
 // Doubles appends the content of a repeated double field, packed or not.
 func (f *Fields) Doubles(to []float64) []float64 {
 	if f.Key&7 == Fixed64 {
