@@ -101,12 +101,10 @@ func (a *Account) Disagreements(finished bool) (list []string) {
 // Rows is the sum over rows of a partition, row after row in values, each of its width. The rows (nil: all, in order) are
 // counted from the partition's first.
 func Rows(p bellows.PartitionID, width int, rows []uint32, values []float32) Sum {
-	base := place(uint64(p))
 	if rows == nil {
-		return Sum(vec.Checksum(base, values))
+		return Range(p, 0, values)
 	}
-	var sum uint64
-	w := uint32(width)
+	base, w, sum := place(uint64(p)), uint32(width), uint64(0)
 	for i := 0; i < len(rows); {
 		end := i + 1
 		for end < len(rows) && rows[end] == rows[end-1]+1 {
@@ -116,6 +114,11 @@ func Rows(p bellows.PartitionID, width int, rows []uint32, values []float32) Sum
 		i = end
 	}
 	return Sum(sum)
+}
+
+// Range is the sum over some values of a partition, of which the first is the first-th.
+func Range(p bellows.PartitionID, first int, values []float32) Sum {
+	return Sum(vec.Checksum(place(uint64(p))+uint32(first), values))
 }
 
 // Keys is the sum over rows that have keys, row after row in values.

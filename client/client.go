@@ -22,11 +22,13 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/delta"
 	"bellows/planted"
 	"bellows/route"
 	"bellows/rule"
 	"bellows/table"
+	"bellows/vec"
 	"bellows/wire"
 )
 
@@ -36,6 +38,7 @@ type Config struct {
 	Controller wire.Address
 	Tables     []table.Schema
 	Route      *route.Route
+	Formats    []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
 	Limits     Limits
 	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
 	// It changes nothing that is seen. 0: everybody knows it.
@@ -95,6 +98,8 @@ type Client struct {
 	gathers []*gather
 	flushes []*flush
 	pulls   []*wire.Pull // scratch: per lane, of the read being made
+	sixteen []uint16     // scratch: of narrowed
+	rounded []float32    // scratch: of narrowed
 	spare   spares
 
 	request   uint64
@@ -122,6 +127,7 @@ type part struct {
 	barrier  bool
 	additive bool
 	keySeed  uint64
+	format   vec.Format // in which its deltas travel
 	block    *block
 	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
 	// read some.
@@ -170,11 +176,15 @@ func New(cfg Config) *Client {
 			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
+			if i < len(cfg.Formats) && owner.Lane.Node != cfg.Self.Node {
+				p.format = cfg.Formats[i]
+			}
 			if s.Sparse {
 				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
 			}
 		}
 	}
+	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
 	c.pulls = make([]*wire.Pull, len(c.lanes))
 	c.relays, c.relayed = make([]int, len(c.lanes)), make([]bellows.CommitNumber, len(c.lanes))

@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/delta"
 	"bellows/planted"
+	"bellows/vec"
 	"bellows/wire"
 )
 
@@ -89,7 +91,6 @@ type flush struct {
 type lanePush struct {
 	lane  int
 	push  *wire.Push
-	rows  int64
 	shows bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
 	sure  bool // that it will be recorded: counted in Client.relays
 
@@ -205,15 +206,18 @@ func (c *Client) flush(g *gather, fx *Effects) {
 	f := c.spare.flushes.take()
 	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Seq: c.seq}, g.clock, g
 	for _, s := range g.tree {
+		c.account(&s.bundle.update)
 		c.addChunks(f, &s.bundle.update, s.at)
 	}
 	if u := c.boundedSum(f, g); u != nil {
+		c.account(u)
 		c.addChunks(f, u, wire.Subtree{})
 	}
 	for _, l := range g.leases {
+		c.counts.Ledgers[c.parts[l.number].ref.Table].Sent += audit.Rows(c.parts[l.number].ref.Partition, 0, nil, l.grant.Values)
 		p := c.pushTo(f, l.number)
 		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
-		p.rows += int64(c.parts[l.number].rows)
+		c.counts.Sent += int64(c.parts[l.number].rows)
 	}
 	c.sendFlush(f, fx)
 }
@@ -233,15 +237,59 @@ func (c *Client) boundedSum(f *flush, g *gather) *update {
 	return &f.sum.update
 }
 
+// account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
+func (c *Client) account(u *update) {
+	for _, n := range u.touched {
+		b, p := u.buffers[n], &c.parts[n]
+		rows, values := b.Chunk()
+		c.counts.Sent += int64(b.Len())
+		to := &c.counts.Ledgers[p.ref.Table].Sent
+		switch {
+		case p.format != vec.Float32:
+			*to += c.narrowed(p, b)
+		case p.schema.Sparse:
+			*to += audit.Keys(p.ref.Partition, p.schema.Width, b.Keys(), values)
+		default:
+			*to += audit.Rows(p.ref.Partition, p.schema.Width, rows, values)
+		}
+	}
+}
+
+// roundedMost is how many values are rounded at a time, while they are near.
+const roundedMost = 4 << 10
+
+// narrowed is the audit's sum over a buffer as its lane will see it, rounded on its way. That its values are rounded twice, here
+// and where they are sent, is the price of a count that does not come from what it is to judge.
+func (c *Client) narrowed(p *part, b *delta.Buffer) (sum audit.Sum) {
+	rows, values := b.Chunk()
+	w := p.schema.Width
+	step := max(1, roundedMost/w)
+	c.sixteen, c.rounded = slices.Grow(c.sixteen[:0], step*w), slices.Grow(c.rounded[:0], step*w)
+	for first := 0; first < b.Len(); first += step {
+		end := min(first+step, b.Len())
+		n := (end - first) * w
+		_ = p.format.Narrow(c.sixteen[:n], values[first*w:end*w]) // what does not fit ends the job where it is sent
+		p.format.Widen(c.rounded[:n], c.sixteen[:n])
+		switch {
+		case p.schema.Sparse:
+			sum += audit.Keys(p.ref.Partition, w, b.Keys()[first:end], c.rounded[:n])
+		case rows == nil:
+			sum += audit.Range(p.ref.Partition, first*w, c.rounded[:n])
+		default:
+			sum += audit.Rows(p.ref.Partition, w, rows[first:end], c.rounded[:n])
+		}
+	}
+	return sum
+}
+
 func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 	for _, n := range u.touched {
-		if u.buffers[n].Len() == 0 {
+		if u.buffers[n].Len() == 0 || planted.On("chunk-lost") && n == u.touched[0] && len(u.touched) > 1 {
 			continue
 		}
 		p := c.pushTo(f, n)
 		rows, values := u.buffers[n].Chunk()
 		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
-		p.rows += int64(u.buffers[n].Len())
 		f.values += len(values)
 		p.shows = p.shows || !c.parts[n].barrier
 	}
@@ -273,7 +321,6 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		c.counts.Sent += p.rows
 		p.push.Pairs = append(p.push.Pairs, f.pairs...)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}

@@ -26,6 +26,7 @@ type Buffer struct {
 	ids         []uint32
 	keys        *keys.Index // of a keyed buffer, in place of slot and ids
 	values      []float32
+	joined      int // rows of deltas that were added to rows present
 }
 
 // NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond, which
@@ -52,6 +53,10 @@ func (b *Buffer) Len() int {
 	}
 	return len(b.ids)
 }
+
+// Joined is how many rows of deltas have been added to rows that were present, here and in the buffers that were
+// merged: with Len, all that came.
+func (b *Buffer) Joined() int { return b.joined }
 
 // Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is keyed;
 // else nil. They stay the buffer's.
@@ -81,7 +86,7 @@ func (b *Buffer) Reset() {
 			b.slot[r] = 0
 		}
 	}
-	b.ids, b.values, b.whole = b.ids[:0], b.values[:0], false
+	b.ids, b.values, b.whole, b.joined = b.ids[:0], b.values[:0], false, 0
 }
 
 // Find is the delta of a row, or nil where it is absent.
@@ -99,7 +104,7 @@ func (b *Buffer) Find(row int) []float32 {
 // AddRow adds a delta to one row. The first delta of a row is taken as it is.
 func (b *Buffer) AddRow(row int, d []float32) {
 	if to := b.Find(row); to != nil {
-		b.add(d, to)
+		b.join(1, d, to)
 		return
 	}
 	if row >= len(b.slot) {
@@ -126,7 +131,7 @@ func (b *Buffer) AddKey(key bellows.Key, d []float32) {
 		b.values = append(b.values, d...)
 		return
 	}
-	b.add(d, b.values[n*b.width:(n+1)*b.width])
+	b.join(1, d, b.values[n*b.width:(n+1)*b.width])
 }
 
 // FindKey is the delta of the row of a key, or nil where it is absent.
@@ -142,7 +147,7 @@ func (b *Buffer) FindKey(key bellows.Key) []float32 {
 func (b *Buffer) AddRange(first int, d []float32) {
 	switch {
 	case b.whole:
-		b.add(d, b.values[first*b.width:first*b.width+len(d)])
+		b.join(len(d)/b.width, d, b.values[first*b.width:first*b.width+len(d)])
 	case len(d) == b.rows*b.width:
 		b.addWhole(d)
 	default:
@@ -164,13 +169,14 @@ func (b *Buffer) addWhole(d []float32) {
 	b.values = append(make([]float32, 0, len(d)), d...)
 	for i, r := range ids {
 		b.slot[r] = 0
-		b.add(old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
+		b.join(1, old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
 	}
 	b.ids, b.whole = ids[:0], true
 }
 
 // Merge adds another buffer of the same partition, keyed like this one or not.
 func (b *Buffer) Merge(o *Buffer) {
+	b.joined += o.joined
 	if b.keys == nil {
 		b.MergeChunk(o.Chunk())
 		return
@@ -209,6 +215,12 @@ func (b *Buffer) OverlayKey(key bellows.Key, dst []float32) {
 	if d := b.FindKey(key); d != nil {
 		b.add(d, dst)
 	}
+}
+
+// join adds deltas of some rows to those that are there.
+func (b *Buffer) join(rows int, d, to []float32) {
+	b.add(d, to)
+	b.joined += rows
 }
 
 func (b *Buffer) add(x, y []float32) {

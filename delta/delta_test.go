@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/delta"
 	"bellows/table"
 	"bellows/wire"
@@ -19,6 +20,7 @@ func TestBufferAgainstMap(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		b, model := delta.NewBuffer(schema, 9), map[int][2]float32{}
+		came := 0
 		for range 40 {
 			first, n := random.IntN(9), 1
 			switch random.IntN(6) {
@@ -30,6 +32,7 @@ func TestBufferAgainstMap(t *testing.T) {
 				if random.IntN(4) == 0 {
 					b.Reset()
 					clear(model)
+					came = 0
 				}
 				continue
 			}
@@ -38,12 +41,16 @@ func TestBufferAgainstMap(t *testing.T) {
 				d[i] = float32(random.NormFloat64())
 			}
 			b.AddRange(first, d)
+			came += n
 			for r := range n {
 				v := model[first+r]
 				model[first+r] = [2]float32{v[0] + d[2*r], v[1] + d[2*r+1]}
 			}
 		}
 		check(t, seed, b, model)
+		if b.Len()+b.Joined() != came {
+			t.Fatalf("seed %d: %d rows are there and %d were added to them; %d came", seed, b.Len(), b.Joined(), came)
+		}
 	}
 }
 
@@ -91,7 +98,11 @@ func TestKeyedBuffersAgainstMap(t *testing.T) {
 					models[i][k] = d
 				}
 			}
+			came := pair[0].Len() + pair[0].Joined() + pair[1].Len() + pair[1].Joined()
 			pair[0].Merge(pair[1])
+			if pair[0].Len()+pair[0].Joined() != came {
+				t.Fatalf("seed %d: %d rows are there and %d were added to them; %d came", seed, pair[0].Len(), pair[0].Joined(), came)
+			}
 			for k, d := range models[1] {
 				if v, there := models[0][k]; there {
 					d = [2]float32{v[0] + d[0], v[1] + d[1]}
@@ -270,9 +281,21 @@ func TestSumDoesNotDependOnGrouping(t *testing.T) {
 			chunks = mergeSomeSiblings(random, chunks)
 		}
 		random.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
-		sum, twice := delta.Sum(chunks, take, give)
+		came, rows, begun := 0, 0, audit.Sum(0)
+		var sent audit.Sum
+		for _, c := range chunks {
+			rows, sent = rows+len(c.Values)/2, sent+audit.Rows(1, 2, c.Rows, c.Values)
+		}
+		sum, twice := delta.Sum(chunks, take, give, func(b *delta.Buffer) {
+			came += b.Len()
+			ids, values := b.Chunk()
+			begun += audit.Rows(1, 2, ids, values)
+		})
 		if twice != nil {
 			t.Fatal(twice)
+		}
+		if came != rows || begun != sent || sum.Len()+sum.Joined() != rows {
+			t.Fatalf("seed %d: of %d rows %d were begun with, %d are there and %d were added", seed, rows, came, sum.Len(), sum.Joined())
 		}
 		for r := range 9 {
 			want, present := reference(original, 4, 0, r)
@@ -340,7 +363,7 @@ func TestSumsThatOverlapAreRefused(t *testing.T) {
 		6: {at(1, 3), at(0, 0), at(0, 7), at(0, 6)},
 		0: {at(32, 0), at(0, 0)},
 	} {
-		if sum, twice := delta.Sum(chunks, take, give); twice == nil || twice.Split != split || sum != nil {
+		if sum, twice := delta.Sum(chunks, take, give, give); twice == nil || twice.Split != split || sum != nil {
 			t.Errorf("%v: %v, want split %d", chunks, twice, split)
 		}
 	}

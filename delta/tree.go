@@ -34,14 +34,15 @@ func (o *Overlap) Error() string { return fmt.Sprintf("two sums contain split %d
 // Sum adds disjoint chunks of one partition along the tree and returns a buffer with the result:
 // the same bits for the same splits, however they were grouped into subtrees on the way. The chunks'
 // order does not matter. take gives an empty buffer of the partition, give takes one back. The list
-// is sorted in place. It fails where two chunks contain the same split: a client merged what are no siblings.
-func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) (*Buffer, *Overlap) {
+// is sorted in place. leaf is shown each chunk as the buffer holds it that begins with it, and must leave it as it is. It
+// fails where two chunks contain the same split: a client merged what are no siblings.
+func Sum(chunks []wire.Chunk, take func() *Buffer, give, leaf func(*Buffer)) (*Buffer, *Overlap) {
 	if !planted.On("sum-by-arrival") {
 		slices.SortFunc(chunks, func(a, b wire.Chunk) int {
 			return int(int64(a.Subtree.Index)<<a.Subtree.Level - int64(b.Subtree.Index)<<b.Subtree.Level)
 		})
 	} else {
-		return sumByArrival(chunks, take), nil
+		return sumByArrival(chunks, take, give, leaf), nil
 	}
 	for i := range chunks[1:] {
 		a, b := chunks[i].Subtree, chunks[i+1].Subtree
@@ -54,14 +55,15 @@ func Sum(chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) (*Buffer,
 	for uint64(top.Index+1)<<top.Level < uint64(last.Index+1)<<last.Level {
 		top = wire.Subtree{Level: top.Level + 1}
 	}
-	return sum(top, chunks, take, give), nil
+	return sum(top, chunks, take, give, leaf), nil
 }
 
 // sum adds the chunks, all within subtree t, disjoint and sorted by their first split.
-func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give func(*Buffer)) *Buffer {
+func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give, leaf func(*Buffer)) *Buffer {
 	if len(chunks) == 1 {
 		b := take()
 		b.MergeChunk(chunks[0].Rows, chunks[0].Values)
+		leaf(b)
 		return b
 	}
 	half := wire.Subtree{Level: t.Level - 1, Index: t.Index<<1 + 1}
@@ -71,21 +73,27 @@ func sum(t wire.Subtree, chunks []wire.Chunk, take func() *Buffer, give func(*Bu
 	})
 	switch n {
 	case 0:
-		return sum(half, chunks, take, give)
+		return sum(half, chunks, take, give, leaf)
 	case len(chunks):
-		return sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks, take, give)
+		return sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks, take, give, leaf)
 	}
-	left := sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks[:n], take, give)
-	right := sum(half, chunks[n:], take, give)
-	left.Merge(right)
+	left := sum(wire.Subtree{Level: half.Level, Index: half.Index - 1}, chunks[:n], take, give, leaf)
+	right := sum(half, chunks[n:], take, give, leaf)
+	if !planted.On("sum-lost") {
+		left.Merge(right)
+	}
 	give(right)
 	return left
 }
 
-func sumByArrival(chunks []wire.Chunk, take func() *Buffer) *Buffer {
+func sumByArrival(chunks []wire.Chunk, take func() *Buffer, give, leaf func(*Buffer)) *Buffer {
 	b := take()
 	for _, c := range chunks {
-		b.MergeChunk(c.Rows, c.Values)
+		one := take()
+		one.MergeChunk(c.Rows, c.Values)
+		leaf(one)
+		b.Merge(one)
+		give(one)
 	}
 	return b
 }

@@ -56,7 +56,9 @@ var checks = byKind(
 	of((*Guard).staleness),
 	of((*Guard).dispatch),
 	of((*Guard).end),
-	anything[*wire.Closed](),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Closed) *breach {
+		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(g.cfg.Tables)))
+	}),
 	anything[*wire.Collect](),
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),

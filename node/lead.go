@@ -253,8 +253,12 @@ func (l *lead) tick() {
 
 // result is what the lanes hold when the job is over.
 func (l *lead) result(o *coord.Outcome) (*Result, error) {
+	names := make([]string, len(l.job.Tables))
+	for i := range names {
+		names[i] = l.job.Tables[i].Name
+	}
 	r := &Result{Commits: o.Commits, Trained: l.trained, Total: time.Since(l.began),
-		Audit: Audit{Sent: o.Counts.Sent, Applied: o.Counts.Applied, Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}}
+		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	if o.Reason != "" && !o.Interrupted {
 		cause := o.Err
 		if cause == nil {

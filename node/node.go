@@ -15,6 +15,7 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/audit"
 	"bellows/client"
 	"bellows/coord"
 	"bellows/core/collect"
@@ -78,10 +79,10 @@ type Result struct {
 	Total   time.Duration
 }
 
-// Audit compares what clients sent with what lanes applied, in row deltas after aggregation.
+// Audit compares what clients sent with what lanes applied: row deltas after aggregation, and sums over their bits.
 type Audit struct {
-	Sent, Applied, Dropped int64
-	Staleness              []int64 // reads by the clocks that they missed, the last bin being that and more
+	audit.Account
+	Staleness []int64 // reads by the clocks that they missed, the last bin being that and more
 }
 
 // tickEvery is how often actors are told the time.
@@ -258,7 +259,7 @@ func (p *process) formats() []vec.Format {
 
 func (p *process) addRunner() error {
 	self := clientAddress(p.cluster.Self)
-	c := client.New(client.Config{Self: self, Controller: controllerAddress, Tables: p.job.Tables, Route: p.route})
+	c := client.New(client.Config{Self: self, Controller: controllerAddress, Tables: p.job.Tables, Route: p.route, Formats: p.formats()})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(p.job.Splits) {
 		if p.route.Node(s) == p.cluster.Self {

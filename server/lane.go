@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/core/collect"
 	"bellows/delta"
 	"bellows/gate"
@@ -101,7 +102,8 @@ type waiter struct {
 	clock bellows.Clock
 	from  wire.Address
 	rows  int64
-	asked bool // to come again
+	bits  []audit.Ledger // of the job's tables: what of them would be dropped
+	asked bool           // to come again
 }
 
 type parkedPull struct {
@@ -247,7 +249,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	bytes := pushBytes(m)
 	room, above := l.hasRoom(m.Flush, m.Clock, bytes)
 	if !room {
-		if !l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l)}) {
+		if !l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l), bits: l.bits(m)}) {
 			l.breach(from, out, "%d flushes wait for room already", parkedMax)
 			return
 		}
@@ -261,7 +263,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	f := l.newFlush()
 	*f = flush{push: m, from: from, bytes: bytes, above: above, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
-		l.counts.Dropped += pushRows(m, l)
+		l.drop(pushRows(m, l), l.bits(m))
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
@@ -348,6 +350,26 @@ func pushRows(m *wire.Push, l *Lane) int64 {
 	return int64(n)
 }
 
+// bits is what a push would add to the ledgers if it never counted.
+func (l *Lane) bits(m *wire.Push) []audit.Ledger {
+	list := make([]audit.Ledger, len(l.cfg.Tables))
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		list[c.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(c.Ref)].bits(c)
+	}
+	for i := range m.Leases {
+		e := &m.Leases[i]
+		list[e.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(e.Ref)].store.Bits(nil, e.Values)
+	}
+	return list
+}
+
+// drop counts a push that never counts.
+func (l *Lane) drop(rows int64, bits []audit.Ledger) {
+	l.counts.Dropped += rows
+	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
+}
+
 // takeRecord makes one flush count. Its deltas become visible at once, or with their whole clock
 // where the table has a barrier.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
@@ -417,9 +439,8 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	}
 }
 
-// applied counts one chunk or lease end of a flush as part of the state.
-func (l *Lane) countApplied(f *flush, rows int) {
-	l.counts.Applied += int64(rows)
+// finish ends one chunk or lease end of a flush: it is part of the state.
+func (l *Lane) finish(f *flush) {
 	if f.open--; f.open == 0 {
 		l.closeFlush(f)
 	}
@@ -543,20 +564,27 @@ func (l *Lane) end(out *wire.Outbox) {
 			l.applyFlush(f, out)
 			continue
 		}
-		l.counts.Dropped += pushRows(f.push, l)
+		l.drop(pushRows(f.push, l), l.bits(f.push))
 	}
 	l.held = nil
 	for _, w := range l.waiting {
 		if !planted.On("full-uncounted") {
-			l.counts.Dropped += w.rows
+			l.drop(w.rows, w.bits)
 		}
 	}
-	for _, p := range l.owned {
-		applied, dropped := p.settle()
-		l.counts.Applied += applied
-		l.counts.Dropped += dropped
-	}
+	l.count()
 	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: l.counts})
+}
+
+// count adds up what the partitions and their stores have counted.
+func (l *Lane) count() {
+	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
+	for _, p := range l.owned {
+		w := p.store.Written()
+		l.counts.Applied += w.Rows + p.joined
+		l.counts.Dropped += p.drop()
+		l.counts.Ledgers[p.ref.Table].Add(&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits})
+	}
 }
 
 // Progress is how far the job has come by the records taken.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
@@ -45,6 +46,11 @@ type part struct {
 	kept    bool
 	sums    []wire.Chunk
 	buffers []*delta.Buffer
+
+	taken   audit.Sum // ledger: chunks that were given to the store or taken into sums; slabs at the end of leases
+	yielded audit.Sum // ledger: chunks and sums of them that were given to the store
+	dropped audit.Sum // ledger: what never counted
+	joined  int64     // rows that became part of others in sums
 }
 
 // entry is one chunk of a recorded flush, or one of the marks.
@@ -135,15 +141,18 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 		}
 	}
 	if len(p.sums) == 1 {
-		p.write(p.sums[0].Rows, p.sums[0].Values)
+		p.give(&p.sums[0])
 	} else {
-		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer)
+		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, p.begin)
 		if twice != nil {
 			from := wire.Address{Node: l.cfg.Route.Node(twice.Split), Role: wire.Client}
 			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
 			return
 		}
-		p.write(sum.Chunk())
+		p.joined += int64(sum.Joined())
+		rows, values := sum.Chunk()
+		p.yielded += p.store.Bits(rows, values)
+		p.write(rows, values)
 		p.giveBuffer(sum)
 	}
 	rest := p.later[:0]
@@ -152,14 +161,38 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 			rest = append(rest, e)
 			continue
 		}
-		l.countApplied(e.flush, len(e.flush.push.Chunks[e.chunk].Values)/p.schema.Width)
+		l.finish(e.flush)
 	}
 	p.later = rest
 }
 
+// give writes one chunk as it came.
+func (p *part) give(c *wire.Chunk) {
+	bits := p.bits(c)
+	p.taken += bits
+	p.yielded += bits
+	p.write(c.Rows, c.Values)
+}
+
+// begin takes a chunk, in a buffer of its own, into a sum.
+func (p *part) begin(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
+
+// bits is the audit's sum over a chunk as its client made it: by keys where it has keys.
+func (p *part) bits(c *wire.Chunk) audit.Sum {
+	if c.Keys != nil {
+		return audit.Keys(p.ref.Partition, p.schema.Width, c.Keys, c.Values)
+	}
+	return audit.Rows(p.ref.Partition, p.schema.Width, c.Rows, c.Values)
+}
+
 // write gives deltas to the rule.
 func (p *part) write(rows []uint32, deltas []float32) {
-	p.store.Apply(rows, deltas)
+	if p.reached&1 == 0 || !planted.On("write-dropped") {
+		p.store.Apply(rows, deltas)
+	}
+	if p.reached&1 == 0 && planted.On("write-doubled") {
+		p.store.Apply(rows, deltas)
+	}
 	p.wrote(rows)
 }
 
@@ -173,9 +206,8 @@ func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 		p.kept = true
 		return
 	}
-	c := &e.flush.push.Chunks[e.chunk]
-	p.write(c.Rows, c.Values)
-	l.countApplied(e.flush, len(c.Values)/p.schema.Width)
+	p.give(&e.flush.push.Chunks[e.chunk])
+	l.finish(e.flush)
 }
 
 // catchUp applies what leases had kept out.
@@ -263,13 +295,14 @@ func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
 
 // endExclusive ends an exclusive lease with the commit of its flush.
 func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
-	if p.remote && !planted.On("copy-forgotten") {
-		copy(p.store.Values(), f.push.Leases[lease].Values)
+	if !p.remote || !planted.On("copy-forgotten") {
+		p.store.Adopt(f.push.Leases[lease].Values)
 	}
+	p.taken += p.store.Bits(nil, p.store.Values())
 	p.wrote(nil)
 	p.holders--
 	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
-	l.countApplied(f, p.store.Rows())
+	l.finish(f)
 	if p.holders == 0 {
 		p.catchUp(l, out)
 	}
@@ -290,26 +323,19 @@ func (p *part) keep() {
 // the slab itself.
 func (p *part) torn() bool { return p.exclusive && !p.remote }
 
-// settle counts, when the job is over, the row deltas that wait here: of clocks that will not complete
-// and of a torn partition they are dropped; those that another lease kept out are as good as applied
-// (settled applies them).
-func (p *part) settle() (applied, dropped int64) {
-	count := func(list []entry, counts func(entry) bool) {
+// drop counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
+// that leases keep out. Leases are out at the end of jobs that failed, and of no others.
+func (p *part) drop() (rows int64) {
+	for _, list := range [][]entry{p.later, p.deferred} {
 		for _, e := range list {
-			if e.chunk < 0 {
-				continue
-			}
-			n := int64(len(e.flush.push.Chunks[e.chunk].Values) / p.schema.Width)
-			if counts(e) && !p.torn() {
-				applied += n
-			} else {
-				dropped += n
+			if e.chunk >= 0 {
+				c := &e.flush.push.Chunks[e.chunk]
+				rows += int64(len(c.Values) / p.schema.Width)
+				p.dropped += p.bits(c)
 			}
 		}
 	}
-	count(p.later, func(e entry) bool { return e.clock <= p.reached })
-	count(p.deferred, func(entry) bool { return true })
-	return applied, dropped
+	return rows
 }
 
 // settled applies what leases kept out of a job that is over. It is done when the state is asked for and

@@ -10,6 +10,7 @@ package store
 
 import (
 	"bellows"
+	"bellows/audit"
 	"bellows/planted"
 	"bellows/rule"
 	"bellows/table"
@@ -17,6 +18,7 @@ import (
 
 // Partition is the state of one partition.
 type Partition struct {
+	id     bellows.PartitionID
 	first  bellows.RowID
 	rows   int
 	width  int
@@ -26,6 +28,14 @@ type Partition struct {
 	widths []int       // of the slots
 	row    [][]float32 // scratch: one row of each slot
 	sparse *sparse     // where rows have keys, in place of first, rows, values and slots
+
+	written Written
+}
+
+// Written is what a store has counted, for the audit, where it changed its rows.
+type Written struct {
+	Rows int64     // that Apply gave to the rule, or Adopt took
+	Bits audit.Sum // of the deltas that Apply gave to the rule
 }
 
 // New makes a partition of a table with the rows that its cut gives it, filled by the initialiser: none
@@ -37,7 +47,7 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	}
 	first, end := cut.Rows(p)
 	n := int(end - first)
-	t := &Partition{first: first, rows: n, width: s.Width, rule: r, values: make([]float32, n*s.Width)}
+	t := &Partition{id: p, first: first, rows: n, width: s.Width, rule: r, values: make([]float32, n*s.Width)}
 	for i := range n {
 		s.Init.Fill(first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
 	}
@@ -80,14 +90,19 @@ func (t *Partition) Read(rows []uint32, to []float32) []float32 {
 // Apply runs the table's rule on the named rows (nil: all, of a dense table) with a delta row for each.
 // Rows that have keys are named as Reserve numbers them.
 func (t *Partition) Apply(rows []uint32, deltas []float32) {
-	if t.sparse != nil {
+	switch {
+	case t.sparse != nil:
 		t.apply(rows, deltas)
-		return
-	}
-	if rows == nil {
+	case rows == nil:
 		t.rule.Apply(t.values, t.slots, deltas)
-		return
+	default:
+		t.applyRows(rows, deltas)
 	}
+	t.written.Rows += int64(len(deltas) / t.width)
+	t.written.Bits += t.Bits(rows, deltas)
+}
+
+func (t *Partition) applyRows(rows []uint32, deltas []float32) {
 	w := t.width
 	for i, r := range rows {
 		at := int(r) * w
@@ -97,6 +112,29 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 		t.rule.Apply(t.values[at:at+w], t.row, deltas[i*w:(i+1)*w])
 	}
 }
+
+// Adopt makes values those of all rows of a dense table. They may be the slab itself, written in place.
+func (t *Partition) Adopt(values []float32) {
+	if len(values) > 0 && &values[0] != &t.values[0] {
+		copy(t.values, values)
+	}
+	t.written.Rows += int64(t.rows)
+}
+
+// Bits is the audit's sum over rows, named as Apply has them. Rows that have keys count by these.
+func (t *Partition) Bits(rows []uint32, values []float32) audit.Sum {
+	if t.sparse == nil {
+		return audit.Rows(t.id, t.width, rows, values)
+	}
+	var sum audit.Sum
+	for i, r := range rows {
+		sum += audit.Key(t.id, t.Key(r), values[i*t.width:(i+1)*t.width])
+	}
+	return sum
+}
+
+// Written is what the store has counted since it was made.
+func (t *Partition) Written() Written { return t.written }
 
 // Image is a copy of a partition's state.
 type Image struct {

@@ -9,7 +9,7 @@
 TEXT ·checksumAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         x+16(FP), CX
-	VPBROADCASTD at+8(FP), Y0
+	VBROADCASTSS at+8(FP), Y0
 	VPMULLD      all9e3779b1<>+0(SB), Y0, Y0
 	VPADDD       checksum_first<>+0(SB), Y0, Y0
 	VMOVDQU      allf1bbcd88<>+0(SB), Y1

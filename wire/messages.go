@@ -338,6 +338,18 @@ func (c *Counts) Add(o *Counts) {
 	c.Ledgers = audit.Add(c.Ledgers, o.Ledgers)
 }
 
+// Account is the counts as the audit compares them, with the names of the job's tables.
+func (c *Counts) Account(tables []string) audit.Account {
+	a := audit.Account{Sent: c.Sent, Applied: c.Applied, Dropped: c.Dropped, Tables: make([]audit.Table, len(tables))}
+	for i := range tables {
+		a.Tables[i].Name = tables[i]
+		if i < len(c.Ledgers) {
+			a.Tables[i].Ledger = c.Ledgers[i]
+		}
+	}
+	return a
+}
+
 // Collect asks a lane for the state of its partitions, when the job is over: for so many slabs of it, and again for more
 // when some have been taken.
 type Collect struct {

@@ -19,8 +19,7 @@ func checksumKernels() {
 	Pragma("noescape")
 	Doc("checksumAVX2 is Checksum for n elements.")
 	n, x := load64("n"), load64("x")
-	factors, step, flip := YMM(), YMM(), YMM()
-	VPBROADCASTD(address("at"), factors)
+	factors, step, flip := broadcast("at"), YMM(), YMM()
 	VPMULLD(all(checksumOdd), factors, factors)
 	VPADDD(table("checksum_first", func() {
 		odd := uint32(checksumOdd)
