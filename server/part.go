@@ -298,6 +298,9 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	if !p.remote || !planted.On("copy-forgotten") {
 		p.store.Adopt(f.push.Leases[lease].Values)
 	}
+	if planted.On("slab-changed") && !p.remote && p.store.Rows() > 0 {
+		p.store.Values()[0]++
+	}
 	p.taken += p.store.Bits(nil, p.store.Values())
 	p.wrote(nil)
 	p.holders--

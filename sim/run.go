@@ -31,8 +31,12 @@ type Report struct {
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
-func Run(seed uint64, log io.Writer) (r Report) {
+func Run(seed uint64, log io.Writer) Report { return run(seed, log, "") }
+
+// run is Run with nothing said but by the checks whose formats begin like that.
+func run(seed uint64, log io.Writer, only string) (r Report) {
 	w := newWorld(seed, log)
+	w.only = only
 	defer func() {
 		if p := recover(); p != nil {
 			w.violated("the core panics: %v", p)

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // trace adds an event to the hash of the schedule.
 func (w *world) trace(what, a, b uint64) {
@@ -11,7 +14,7 @@ func (w *world) trace(what, a, b uint64) {
 
 // violated records the first broken promise, which ends the schedule.
 func (w *world) violated(format string, args ...any) {
-	if w.violation == "" {
+	if w.violation == "" && strings.HasPrefix(format, w.only) {
 		w.violation = fmt.Sprintf(format, args...)
 		w.note("VIOLATION %s", w.violation)
 	}

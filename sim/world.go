@@ -64,6 +64,7 @@ type world struct {
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
+	only      string // how the format of a violation begins; others are not heard
 }
 
 // lane is a server lane and what the world has seen of it.

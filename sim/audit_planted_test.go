@@ -1,0 +1,46 @@
+//go:build planted
+
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"bellows/planted"
+)
+
+// TestTheAuditAlone plants losses inside lanes and clients, and lets nobody speak but the audit: what it says at the end of a real
+// job, which has no model to hold its state against, is enough.
+func TestTheAuditAlone(t *testing.T) {
+	defer planted.Plant("")
+	for bug, want := range map[string]string{
+		"":                  "",
+		"write-dropped":     "what lanes gave to stores",
+		"write-doubled":     "what lanes gave to stores",
+		"chunk-lost":        "what clients sent",
+		"sum-lost":          "were sent,",
+		"copy-forgotten":    "were sent,",
+		"slab-changed":      "what clients sent",
+		"applied-when-held": "what lanes gave to stores",
+	} {
+		planted.Plant(bug)
+		found, last := 0, ""
+		for seed := range uint64(100) {
+			r := run(seed+1, nil, theAudit)
+			if r.Violation != "" {
+				found, last = found+1, r.Violation
+			}
+			if strings.Contains(r.Violation, want) && want != "" {
+				break
+			}
+		}
+		switch {
+		case bug == "" && found > 0:
+			t.Errorf("nothing is planted: %s", last)
+		case bug != "" && !strings.Contains(last, want):
+			t.Errorf("%s: of 100 schedules the audit says of %d, and last %q, not %q", bug, found, last, want)
+		default:
+			t.Logf("%s: %s", bug, last)
+		}
+	}
+}
