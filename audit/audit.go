@@ -14,6 +14,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/vec"
@@ -68,10 +69,19 @@ type Table struct {
 
 // Account is the sums of a job's actors.
 type Account struct {
-	Sent    int64   // row deltas in chunks, and rows of exclusive leases, that clients sent
-	Applied int64   // of these: written by stores, or added to others that were
-	Dropped int64   // of these: never counted
-	Tables  []Table // in the order of the job
+	Sent    int64   `json:"sent"`    // row deltas in chunks, and rows of exclusive leases, that clients sent
+	Applied int64   `json:"applied"` // of these: written by stores, or added to others that were
+	Dropped int64   `json:"dropped"` // of these: never counted
+	Tables  []Table `json:"tables"`  // in the order of the job
+}
+
+// Plus is the account of an earlier part of a job and of this. That may have no ledgers.
+func (a *Account) Plus(o *Account) Account {
+	sum := Account{Sent: a.Sent + o.Sent, Applied: a.Applied + o.Applied, Dropped: a.Dropped + o.Dropped, Tables: slices.Clone(o.Tables)}
+	for i := range min(len(a.Tables), len(o.Tables)) {
+		sum.Tables[i].Add(&a.Tables[i].Ledger)
+	}
+	return sum
 }
 
 // Disagreements are sentences about what does not agree; none: all that was sent became part of the state, or was

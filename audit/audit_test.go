@@ -96,6 +96,17 @@ func TestAddLedgers(t *testing.T) {
 	}
 }
 
+func TestPlus(t *testing.T) {
+	one := audit.Account{Sent: 1, Applied: 2, Dropped: 3, Tables: []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 4}}}}
+	two := one.Plus(&one)
+	if two.Sent != 2 || two.Applied != 4 || two.Dropped != 6 || !slices.Equal(two.Tables, []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 8}}}) || one.Tables[0].Sent != 4 {
+		t.Errorf("%+v of %+v", two, one)
+	}
+	if old := (&audit.Account{Sent: 1}).Plus(&one); old.Sent != 2 || !slices.Equal(old.Tables, one.Tables) {
+		t.Errorf("%+v with a part that has no ledgers", old)
+	}
+}
+
 func TestSumsSurviveJSON(t *testing.T) {
 	in := audit.Table{Name: "w", Ledger: audit.Ledger{Sent: 1<<64 - 1, Taken: 10}}
 	text, err := json.Marshal(in)

@@ -29,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bellows/audit"
 )
 
 // Config is a run's resolved configuration. Two runs are the same when these are equal: the number
@@ -104,9 +106,7 @@ const (
 // Progress is what a run has cost until it was interrupted, so that the end can tell of the whole.
 type Progress struct {
 	Seconds float64 `json:"seconds"` // of training
-	Sent    int64   `json:"sent"`    // row deltas, as the audit counts them
-	Applied int64   `json:"applied"`
-	Dropped int64   `json:"dropped"`
+	audit.Account
 }
 
 // record is run.json.

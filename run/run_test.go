@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestFreshGivesUpTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := claim(t, Request{Config: config(1), Fresh: true})
-	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Image != nil || fresh.Before != (Progress{}) {
+	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Image != nil || !reflect.DeepEqual(fresh.Before, Progress{}) {
 		t.Errorf("--fresh got %+v", fresh)
 	}
 	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); !errors.Is(err, os.ErrNotExist) {

@@ -109,8 +109,8 @@ func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []tr
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Audit.Sent != res.Audit.Applied || res.Audit.Sent == 0 {
-		t.Fatalf("sent %d updates, applied %d", res.Audit.Sent, res.Audit.Applied)
+	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
+		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
 	}
 	return run, res.Tables, epochs
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/cmd/bellows/internal/figures"
 	"bellows/data"
 	"bellows/model"
@@ -26,7 +27,7 @@ type result struct {
 	Baseline          *objective         `json:"baseline,omitempty"`
 	Members           members            `json:"members"`
 	Bytes             traffic            `json:"bytes"`
-	Audit             audit              `json:"audit"`
+	Audit             audited            `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []any              `json:"recoveries"`
 	Interrupted       bool               `json:"interrupted"`
@@ -50,35 +51,37 @@ type traffic struct {
 	Pulled int64 `json:"pulled"`
 }
 
-// audit counts row deltas: those that clients sent, and those that partitions applied.
-type audit struct {
-	Sent       int64 `json:"sent"`
-	Applied    int64 `json:"applied"`
+// audited is what was sent and what became of it: row deltas, and by table sums over their bits. Dropped and the ledgers are
+// of all parts of a run that was interrupted; what such a part dropped, the next ran again.
+type audited struct {
+	audit.Account
 	Rerun      int64 `json:"rerun"`
-	Dropped    int64 `json:"dropped"`
 	HalfClocks int64 `json:"half_clocks"`
+	// Disagreements are sentences: none, if every update that was sent became part of the state, or was dropped with a clock
+	// that never counted in a part that was interrupted.
+	Disagreements []string `json:"disagreements"`
 }
-
-// agrees says whether every update that was sent became part of the state or was dropped with its
-// clock.
-func (a audit) agrees() bool { return a.Sent == a.Applied+a.Dropped }
 
 // conclude saves the model, and of an interrupted run what is needed to go on.
 func (t *trainer) conclude(res *node.Result) error {
 	so := t.progress(res)
+	checked := judge(res, so)
 	if res.Image != nil {
 		if err := t.folder.Interrupted(run.EncodeImage(res.Image), so); err != nil {
 			return err
 		}
 	}
 	if res.Image != nil && t.last.Number == 0 {
+		if err := checked.verdict(); err != nil {
+			return err
+		}
 		return t.interrupted("before the end of an epoch, so no model was saved;")
 	}
 	m, err := t.made.Model(res.Tables)
 	if err != nil {
 		return err
 	}
-	r, err := t.result(m, so)
+	r, err := t.result(m, so, checked)
 	if err != nil {
 		return err
 	}
@@ -89,11 +92,14 @@ func (t *trainer) conclude(res *node.Result) error {
 	}
 	if res.Image != nil {
 		t.lastLine(r)
-		err := t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.last.Number, t.folder.Dir))
+		err := checked.verdict()
+		if err == nil {
+			err = told{t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.last.Number, t.folder.Dir))}
+		}
 		if lost := t.object(r); lost != nil {
 			return lost
 		}
-		return told{err}
+		return err
 	}
 	if err := t.folder.Done(); err != nil {
 		return err
@@ -108,11 +114,23 @@ func (t *trainer) conclude(res *node.Result) error {
 }
 
 // verdict is an error when the audit does not agree: a promise was broken.
-func (a audit) verdict() error {
-	if a.agrees() {
+func (a *audited) verdict() error {
+	if len(a.Disagreements) == 0 {
 		return nil
 	}
-	return bellows.Errorf(bellows.Bug, "audit", "", "%d updates were sent, %d applied and %d dropped", a.Sent, a.Applied, a.Dropped)
+	return bellows.Errorf(bellows.Bug, "audit", "", "%s", strings.Join(a.Disagreements, "; "))
+}
+
+// judge holds the job that has ended against its promises, and with it all that led to it.
+func judge(res *node.Result, so run.Progress) audited {
+	a := audited{Account: so.Account, Disagreements: res.Audit.Disagreements(res.Image == nil)}
+	if a.Disagreements == nil {
+		a.Disagreements = so.Disagreements(false)
+	}
+	if a.Disagreements == nil {
+		a.Disagreements = []string{}
+	}
+	return a
 }
 
 // interrupted records the interruption and makes the error that says how to go on.
@@ -123,20 +141,15 @@ func (t *trainer) interrupted(what string) error {
 
 // progress is what the run has cost, earlier parts included.
 func (t *trainer) progress(res *node.Result) run.Progress {
-	return run.Progress{
-		Seconds: t.before.Seconds + res.Trained.Seconds(),
-		Sent:    t.before.Sent + res.Audit.Sent,
-		Applied: t.before.Applied + res.Audit.Applied,
-		Dropped: t.before.Dropped + res.Audit.Dropped,
-	}
+	return run.Progress{Seconds: t.before.Seconds + res.Trained.Seconds(), Account: t.before.Plus(&res.Audit.Account)}
 }
 
 // result is the figures of a run that made the model.
-func (t *trainer) result(m *model.Model, so run.Progress) (*result, error) {
+func (t *trainer) result(m *model.Model, so run.Progress, checked audited) (*result, error) {
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.loadSeconds, Epochs: t.last.Number, Examples: t.last.Items,
 		Metrics: finiteMetrics(t.last.Metrics), Members: membership(t.members), Bytes: t.moved,
-		Audit:            audit{Sent: so.Sent, Applied: so.Applied, Dropped: so.Dropped},
+		Audit:            checked,
 		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
 	}
 	if so.Seconds > 0 {
@@ -234,7 +247,7 @@ func (t *trainer) lastLine(r *result) {
 		parts[0] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
 	}
 	sign := "="
-	if !r.Audit.agrees() {
+	if len(r.Audit.Disagreements) > 0 {
 		sign = "≠"
 	}
 	updates := fmt.Sprintf("updates sent %s %s applied %s", figures.Grouped(r.Audit.Sent), sign, figures.Grouped(r.Audit.Applied))

@@ -74,5 +74,5 @@ func main() {
 	for j, v := range result.Tables[weights] {
 		fmt.Printf("weight %d  %.1f\n", j, v)
 	}
-	fmt.Printf("updates sent = applied: %v\n", result.Audit.Sent == result.Audit.Applied)
+	fmt.Printf("updates sent = applied: %v\n", result.Audit.Disagreements(true) == nil)
 }

@@ -82,8 +82,8 @@ func (s Setup) Train() (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a := result.Audit; a.Sent != a.Applied || a.Dropped != 0 {
-		return nil, fmt.Errorf("trial: the audit does not agree: %d sent, %d applied, %d dropped", a.Sent, a.Applied, a.Dropped)
+	if list := result.Audit.Disagreements(true); list != nil {
+		return nil, fmt.Errorf("trial: the audit does not agree: %s", strings.Join(list, "; "))
 	}
 	out.Trained, out.Total, out.Audit = result.Trained, result.Total, result.Audit
 	out.finished = func() (app.Predictor, error) {
