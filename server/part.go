@@ -327,7 +327,8 @@ func (p *part) keep() {
 func (p *part) torn() bool { return p.exclusive && !p.remote }
 
 // drop counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
-// that leases keep out. Leases are out at the end of jobs that failed, and of no others.
+// that leases keep out. Leases are out at the end of jobs that failed, and of no others: nobody asks for the state of such
+// a job, which would have what leases kept out (settled).
 func (p *part) drop() (rows int64) {
 	for _, list := range [][]entry{p.later, p.deferred} {
 		for _, e := range list {
