@@ -9,6 +9,9 @@
 // = Written. Between the two, where chunks are added up, rows are counted: Applied is rows written and rows that were added to
 // others, and it must be all that were sent.
 //
+// Rows are counted in every clock. Bits are summed in a Sample of the clocks, the same for all, since a sum takes a good part of
+// the time that moving a value takes.
+//
 // The package finds mistakes of the program. It is no protection against somebody who makes up figures.
 package audit
 
@@ -106,6 +109,26 @@ func (a *Account) Disagreements(finished bool) (list []string) {
 		}
 	}
 	return list
+}
+
+// Sample is the clocks in which a partition's bits are summed: all where it is small, else one of each eight that follow each
+// other, by chance, so that nothing in the job keeps step with it. The first eight clocks have one, too.
+type Sample struct {
+	always bool
+	seed   uint64
+}
+
+// smallMost is how many values a partition may have whose sums cost nothing beside the messages about it.
+const smallMost = 256
+
+// SampleOf is the sample of a partition. Values is how many it has, or 0 where rows come and go.
+func SampleOf(p bellows.PartitionRef, values int) Sample {
+	return Sample{values > 0 && values <= smallMost, uint64(p.Table)<<48 ^ uint64(p.Partition)<<32}
+}
+
+// Has reports whether a clock is in the sample.
+func (s Sample) Has(c bellows.Clock) bool {
+	return s.always || uint32(c)&7 == place(s.seed|uint64(uint32(c)>>3))>>29
 }
 
 // Rows is the sum over rows of a partition, row after row in values, each of its width. The rows (nil: all, in order) are

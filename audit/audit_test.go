@@ -59,6 +59,41 @@ func TestKeysInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestSamples wants every clock of small partitions, and of others one in each eight, not always the same one.
+func TestSamples(t *testing.T) {
+	small, ref := audit.SampleOf(bellows.PartitionRef{Table: 1, Partition: 2}, 256), bellows.PartitionRef{Table: 1, Partition: 2}
+	for _, values := range []int{0, 257, 1 << 30} {
+		places := map[bellows.Clock]int{}
+		s, other, apart := audit.SampleOf(ref, values), audit.SampleOf(bellows.PartitionRef{Table: 2, Partition: 2}, values), 0
+		for first := bellows.Clock(0); first < 800; first += 8 {
+			var in []bellows.Clock
+			for c := first; c < first+8; c++ {
+				if s.Has(c) {
+					in = append(in, c-first)
+				}
+				if s.Has(c) != other.Has(c) {
+					apart++
+				}
+				if !small.Has(c) {
+					t.Fatalf("clock %d of a small partition is not in the sample", c)
+				}
+			}
+			if len(in) != 1 {
+				t.Fatalf("of the clocks from %d on, %v are in the sample", first, in)
+			}
+			places[in[0]]++
+		}
+		for c := range bellows.Clock(8) {
+			if places[c] < 3 || places[c] > 30 {
+				t.Errorf("of 100 samples %d are clock %d of eight", places[c], c)
+			}
+		}
+		if apart < 100 {
+			t.Errorf("the samples of two tables differ in %d clocks", apart)
+		}
+	}
+}
+
 func TestDisagreements(t *testing.T) {
 	good := func() audit.Account {
 		return audit.Account{Sent: 5, Applied: 5, Tables: []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 9, Taken: 9, Yielded: 3, Written: 3}}}}

@@ -128,6 +128,7 @@ type part struct {
 	additive bool
 	keySeed  uint64
 	format   vec.Format // in which its deltas travel
+	sample   audit.Sample
 	block    *block
 	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
 	// read some.
@@ -176,6 +177,7 @@ func New(cfg Config) *Client {
 			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
+			p.sample = audit.SampleOf(ref, p.rows*s.Width)
 			if i < len(cfg.Formats) && owner.Lane.Node != cfg.Self.Node {
 				p.format = cfg.Formats[i]
 			}

@@ -206,18 +206,17 @@ func (c *Client) flush(g *gather, fx *Effects) {
 	f := c.spare.flushes.take()
 	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Seq: c.seq}, g.clock, g
 	for _, s := range g.tree {
-		c.account(&s.bundle.update)
+		c.account(&s.bundle.update, g.clock)
 		c.addChunks(f, &s.bundle.update, s.at)
 	}
 	if u := c.boundedSum(f, g); u != nil {
-		c.account(u)
+		c.account(u, g.clock)
 		c.addChunks(f, u, wire.Subtree{})
 	}
 	for _, l := range g.leases {
-		c.counts.Ledgers[c.parts[l.number].ref.Table].Sent += audit.Rows(c.parts[l.number].ref.Partition, 0, nil, l.grant.Values)
 		p := c.pushTo(f, l.number)
 		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
-		c.counts.Sent += int64(c.parts[l.number].rows)
+		c.accountLease(l, g.clock)
 	}
 	c.sendFlush(f, fx)
 }
@@ -238,11 +237,14 @@ func (c *Client) boundedSum(f *flush, g *gather) *update {
 }
 
 // account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
-func (c *Client) account(u *update) {
+func (c *Client) account(u *update, clock bellows.Clock) {
 	for _, n := range u.touched {
 		b, p := u.buffers[n], &c.parts[n]
-		rows, values := b.Chunk()
 		c.counts.Sent += int64(b.Len())
+		if !p.sample.Has(clock) {
+			continue
+		}
+		rows, values := b.Chunk()
 		to := &c.counts.Ledgers[p.ref.Table].Sent
 		switch {
 		case p.format != vec.Float32:
@@ -252,6 +254,15 @@ func (c *Client) account(u *update) {
 		default:
 			*to += audit.Rows(p.ref.Partition, p.schema.Width, rows, values)
 		}
+	}
+}
+
+// accountLease counts the end of an exclusive lease.
+func (c *Client) accountLease(l held, clock bellows.Clock) {
+	p := &c.parts[l.number]
+	c.counts.Sent += int64(p.rows)
+	if p.sample.Has(clock) {
+		c.counts.Ledgers[p.ref.Table].Sent += audit.Range(p.ref.Partition, 0, l.grant.Values)
 	}
 }
 

@@ -18,6 +18,11 @@ import (
 // auditedJobs are jobs that hold nothing against what they read: whoever loses something is found by the audit or by nobody.
 var auditedJobs = map[string]func(bellows.NodeID) train.Job{
 	"BSP": func(bellows.NodeID) train.Job { return job(12, drift) },
+	"wide": func(bellows.NodeID) train.Job { // bits are summed in a sample of the clocks
+		j := job(12, drift)
+		j.Tables[0].Width = 400
+		return j
+	},
 	"SSP": func(bellows.NodeID) train.Job {
 		j := job(12, drift)
 		j.Tables[0].Consistency = table.SSP(1)
@@ -50,13 +55,13 @@ func TestTheAuditSeesLossesInside(t *testing.T) {
 		bug, jobs, where string
 		want             []string
 	}{
-		{"write-dropped", "BSP SSP leases", one + several, []string{rows, bits}},
-		{"write-doubled", "BSP SSP leases", one + several, []string{rows, bits}},
-		{"chunk-lost", "BSP SSP leases", one + several, []string{rows, sent}},
-		{"sum-lost", "BSP", several, []string{rows}}, // one client sends one chunk
+		{"write-dropped", "BSP wide SSP leases", one + several, []string{rows, bits}},
+		{"write-doubled", "BSP wide SSP leases", one + several, []string{rows, bits}},
+		{"chunk-lost", "BSP wide SSP leases", one + several, []string{rows, sent}},
+		{"sum-lost", "BSP wide", several, []string{rows}}, // one client sends one chunk
 		{"copy-forgotten", "leases", several, []string{rows, "table own: the bits of " + sent}},
 		{"slab-changed", "leases", one + several, []string{"table own: the bits of " + sent}},
-		{"", "BSP SSP leases", one + several, nil},
+		{"", "BSP wide SSP leases", one + several, nil},
 	} {
 		for name, job := range auditedJobs {
 			for where, members := range map[string][]node.Member{one: nil, several: shapes["leader works"]} {

@@ -131,7 +131,7 @@ func NewLane(cfg Config) (*Lane, error) {
 			}
 			st.SeedKeys(cfg.KeySeed)
 			r, _ := rule.For(s)
-			p := &part{ref: ref, keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
+			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
 				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p
@@ -355,11 +355,11 @@ func (l *Lane) bits(m *wire.Push) []audit.Ledger {
 	list := make([]audit.Ledger, len(l.cfg.Tables))
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		list[c.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(c.Ref)].bits(c)
+		list[c.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(c.Ref)].bits(c, m.Clock)
 	}
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		list[e.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(e.Ref)].store.Bits(nil, e.Values)
+		list[e.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(e.Ref)].slabBits(e.Values, m.Clock)
 	}
 	return list
 }

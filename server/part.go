@@ -47,6 +47,7 @@ type part struct {
 	sums    []wire.Chunk
 	buffers []*delta.Buffer
 
+	sample  audit.Sample
 	taken   audit.Sum // ledger: chunks that were given to the store or taken into sums; slabs at the end of leases
 	yielded audit.Sum // ledger: chunks and sums of them that were given to the store
 	dropped audit.Sum // ledger: what never counted
@@ -141,9 +142,13 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 		}
 	}
 	if len(p.sums) == 1 {
-		p.give(&p.sums[0])
+		p.give(&p.sums[0], clock)
 	} else {
-		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, p.begin)
+		begin := p.begin
+		if !p.sample.Has(clock) {
+			begin = func(*delta.Buffer) {}
+		}
+		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, begin)
 		if twice != nil {
 			from := wire.Address{Node: l.cfg.Route.Node(twice.Split), Role: wire.Client}
 			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
@@ -151,8 +156,10 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 		}
 		p.joined += int64(sum.Joined())
 		rows, values := sum.Chunk()
-		p.yielded += p.store.Bits(rows, values)
-		p.write(rows, values)
+		if p.sample.Has(clock) {
+			p.yielded += p.store.Bits(rows, values)
+		}
+		p.write(rows, values, clock)
 		p.giveBuffer(sum)
 	}
 	rest := p.later[:0]
@@ -166,32 +173,47 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.later = rest
 }
 
-// give writes one chunk as it came.
-func (p *part) give(c *wire.Chunk) {
-	bits := p.bits(c)
+// give writes one chunk of a clock as it came.
+func (p *part) give(c *wire.Chunk, clock bellows.Clock) {
+	bits := p.bits(c, clock)
 	p.taken += bits
 	p.yielded += bits
-	p.write(c.Rows, c.Values)
+	p.write(c.Rows, c.Values, clock)
 }
 
 // begin takes a chunk, in a buffer of its own, into a sum.
 func (p *part) begin(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
 
-// bits is the audit's sum over a chunk as its client made it: by keys where it has keys.
-func (p *part) bits(c *wire.Chunk) audit.Sum {
+// bits is the audit's sum over a chunk as its client made it: by keys where it has keys; 0 where the clock is not in the sample.
+func (p *part) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
+	if !p.sample.Has(clock) {
+		return 0
+	}
 	if c.Keys != nil {
 		return audit.Keys(p.ref.Partition, p.schema.Width, c.Keys, c.Values)
 	}
 	return audit.Rows(p.ref.Partition, p.schema.Width, c.Rows, c.Values)
 }
 
-// write gives deltas to the rule.
-func (p *part) write(rows []uint32, deltas []float32) {
+// slabBits is the audit's sum over values of the whole partition; 0 where the clock is not in the sample.
+func (p *part) slabBits(values []float32, clock bellows.Clock) audit.Sum {
+	if !p.sample.Has(clock) {
+		return 0
+	}
+	return p.store.Bits(nil, values)
+}
+
+// write gives deltas of a clock to the rule.
+func (p *part) write(rows []uint32, deltas []float32, clock bellows.Clock) {
+	apply := p.store.Apply
+	if p.sample.Has(clock) {
+		apply = p.store.ApplySummed
+	}
 	if p.reached&1 == 0 || !planted.On("write-dropped") {
-		p.store.Apply(rows, deltas)
+		apply(rows, deltas)
 	}
 	if p.reached&1 == 0 && planted.On("write-doubled") {
-		p.store.Apply(rows, deltas)
+		apply(rows, deltas)
 	}
 	p.wrote(rows)
 }
@@ -206,7 +228,7 @@ func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 		p.kept = true
 		return
 	}
-	p.give(&e.flush.push.Chunks[e.chunk])
+	p.give(&e.flush.push.Chunks[e.chunk], e.clock)
 	l.finish(e.flush)
 }
 
@@ -301,7 +323,7 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	if planted.On("slab-changed") && !p.remote && p.store.Rows() > 0 {
 		p.store.Values()[0]++
 	}
-	p.taken += p.store.Bits(nil, p.store.Values())
+	p.taken += p.slabBits(p.store.Values(), f.push.Clock)
 	p.wrote(nil)
 	p.holders--
 	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
@@ -335,7 +357,7 @@ func (p *part) drop() (rows int64) {
 			if e.chunk >= 0 {
 				c := &e.flush.push.Chunks[e.chunk]
 				rows += int64(len(c.Values) / p.schema.Width)
-				p.dropped += p.bits(c)
+				p.dropped += p.bits(c, e.clock)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ type Partition struct {
 // Written is what a store has counted, for the audit, where it changed its rows.
 type Written struct {
 	Rows int64     // that Apply gave to the rule, or Adopt took
-	Bits audit.Sum // of the deltas that Apply gave to the rule
+	Bits audit.Sum // of the deltas that ApplySummed gave to the rule
 }
 
 // New makes a partition of a table with the rows that its cut gives it, filled by the initialiser: none
@@ -99,6 +99,11 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 		t.applyRows(rows, deltas)
 	}
 	t.written.Rows += int64(len(deltas) / t.width)
+}
+
+// ApplySummed is Apply, and adds up the bits of what it applied.
+func (t *Partition) ApplySummed(rows []uint32, deltas []float32) {
+	t.Apply(rows, deltas)
 	t.written.Bits += t.Bits(rows, deltas)
 }
 
