@@ -15,11 +15,11 @@ type Config struct {
 
 	// Admit decides whether a peer with the right version and token is the one expected; its error is the reason that
 	// both sides print. It is asked before the peer has answered, and again for each try, so it decides and records
-	// nothing. Accept calls it from its own goroutine. nil admits every node of the job.
+	// nothing. A listener calls it from several goroutines at once. nil admits every node of the job.
 	Admit func(peer Hello) error
 
 	// GreetTimeout bounds the handshake, dialling included. 0 is 5 s: far above a round trip between busy machines,
-	// and short enough that a stopped peer keeps one Accept from its work only briefly. Too low refuses slow peers.
+	// and short enough that a stopped peer keeps its place at the listener only briefly. Too low refuses slow peers.
 	GreetTimeout time.Duration
 
 	// WriteStall is how long a peer may take no byte before a write gives it up. 0 is 10 s, above any pause of a live

@@ -6,7 +6,8 @@
 //
 //  1. Fill in a Config. Its token is random, of one job, and known to that job's nodes alone.
 //  2. Listen, and call Accept until it fails with net.ErrClosed. Any other error is one connection that was turned away:
-//     log it and go on. As many hands are shaken at once as goroutines call Accept; more connections wait in the backlog.
+//     log it and go on. Once Accept has been called hands are shaken with many at once, up to Close, so that who says nothing
+//     keeps nobody waiting; see package door for the bounds.
 //  3. Dial from the other side. A pair of nodes may hold several connections, which their Hello numbers.
 //  4. For each Conn run one goroutine that reads frames and one that writes them. Nothing else limits how long a read may
 //     take but Config.ReadSilence, so send something within it: the node layer sends beats.
@@ -44,11 +45,11 @@ type Listener interface {
 	// Accept returns the next connection whose handshake has succeeded. An error that is net.ErrClosed is the end of
 	// the listener, one that is ctx's means that ctx ended; any other concerns a single connection that was turned
 	// away (a *Refusal says why) and the caller goes on. ctx ends the wait for a connection. A handshake that has
-	// begun goes on, at most for Config.GreetTimeout: the other side may already believe in it. Any number of
-	// goroutines may call it.
+	// begun goes on, at most for Config.GreetTimeout, and is the next Accept's: the other side may already believe in
+	// it. Any number of goroutines may call it.
 	Accept(ctx context.Context) (Conn, error)
 
-	// Close ends the listener, unblocks Accept and gives the address free. Connections live on.
+	// Close ends the listener, unblocks Accept and gives the address free. Connections that were accepted live on.
 	Close() error
 
 	// Address is what to Dial, with whatever the system chose filled in.

@@ -17,11 +17,12 @@ import (
 
 	"bellows"
 	"bellows/transport"
+	"bellows/transport/door"
 	"bellows/wire"
 )
 
-// backlog is how many dialling nodes may wait for an Accept.
-const backlog = 64
+// backlog is how many dialling nodes may wait outside a door.
+const backlog = 2 * door.Most
 
 // Network is a set of addresses. Nodes of different networks cannot reach each other.
 type Network struct {
@@ -59,6 +60,7 @@ func (n *node) Listen(address string) (transport.Listener, error) {
 		return nil, bellows.Errorf(bellows.Unavailable, "listen at", address, "a node listens there already")
 	}
 	l := &listener{node: n, address: address, dialled: make(chan *stream, backlog), closed: make(chan struct{})}
+	l.Door = door.New(address, l.next)
 	w.listeners[address] = l
 	return l, nil
 }
@@ -75,6 +77,11 @@ func (n *node) Dial(ctx context.Context, address string) (transport.Conn, error)
 		return nil, transport.OpenFault("dial", address, err)
 	}
 	return n.open(ctx, "dial", address, s, n.config.Greet)
+}
+
+// Stream connects to an address as a stranger does, who need not speak as a node does.
+func (n *Network) Stream(address string) (io.ReadWriter, error) {
+	return n.dial(address, transport.Config{})
 }
 
 // dial hands one end of a new pair of streams to the listener and returns the other.
@@ -112,6 +119,7 @@ func (n *node) open(ctx context.Context, op, place string, s *stream, hands func
 }
 
 type listener struct {
+	*door.Door
 	node    *node
 	address string
 	dialled chan *stream
@@ -120,20 +128,28 @@ type listener struct {
 
 func (l *listener) Address() string { return l.address }
 
-func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
-	select {
-	case <-l.closed:
-		return nil, transport.OpenFault("accept at", l.address, net.ErrClosed)
-	default:
-	}
+// next waits for a caller.
+func (l *listener) next() (door.Greet, error) {
 	select {
 	case s := <-l.dialled:
-		return l.node.open(context.WithoutCancel(ctx), "accept at", l.address, s, l.node.config.Answer)
+		return func(ctx context.Context, known func()) (transport.Conn, error) { return l.greet(ctx, s, known) }, nil
 	case <-l.closed:
-		return nil, transport.OpenFault("accept at", l.address, net.ErrClosed)
-	case <-ctx.Done():
-		return nil, transport.OpenFault("accept at", l.address, context.Cause(ctx))
+		return nil, net.ErrClosed
 	}
+}
+
+// greet shakes hands with a caller.
+func (l *listener) greet(ctx context.Context, s *stream, known func()) (transport.Conn, error) {
+	config := l.node.config
+	admit := config.Admit
+	config.Admit = func(peer transport.Hello) error {
+		known()
+		if admit == nil {
+			return nil
+		}
+		return admit(peer)
+	}
+	return l.node.open(ctx, "accept at", l.address, s, config.Answer)
 }
 
 func (l *listener) Close() error {
@@ -145,6 +161,7 @@ func (l *listener) Close() error {
 	}
 	delete(w.listeners, l.address)
 	close(l.closed)
+	l.Door.Close()
 	for {
 		select {
 		case s := <-l.dialled:

@@ -18,5 +18,10 @@ func TestConforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		return node
-	}, func(*testing.T) string { return "" })
+	}, func(*testing.T) string { return "" }, func(t *testing.T, address string) {
+		t.Helper()
+		if _, err := network.Stream(address); err != nil {
+			t.Error(err)
+		}
+	})
 }

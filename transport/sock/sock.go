@@ -12,8 +12,8 @@
 // minute even without Config.ReadSilence. Where bytes are under way to it that takes the system's own patience, which
 // Linux is told to bound likewise, and others may stretch to many minutes.
 //
-// Make a Transport with New for each Config, and see package transport for what to do with it. The package starts no
-// goroutine: it works in those that call it.
+// Make a Transport with New for each Config, and see package transport for what to do with it. Listeners shake hands as
+// package door does; otherwise the package starts no goroutine: it works in those that call it.
 package sock
 
 import (

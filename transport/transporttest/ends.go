@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/transport"
+	"bellows/transport/door"
 )
 
 func (s suite) introductions(t *testing.T) {
@@ -75,6 +76,76 @@ func (s suite) refusals(t *testing.T) {
 	if m := s.meet(t, l, as(1, 0)); m.dialErr != nil || m.acceptEr != nil {
 		t.Fatalf("after refusals: dial: %v; accept: %v", m.dialErr, m.acceptEr)
 	}
+}
+
+// patient is a configuration whose handshakes are not given up while a test runs.
+func patient(node bellows.NodeID) transport.Config {
+	c := as(node, 0)
+	c.GreetTimeout = time.Hour
+	return c
+}
+
+// strangers connect before a node does, as many as a listener has places, and then more, and say nothing for longer than
+// the test may take.
+func (s suite) strangers(t *testing.T) {
+	l := s.listen(t, patient(2))
+	if _, err := l.Accept(ended(t)); err == nil { // the listener's work has begun
+		t.Error("accepted nobody")
+	}
+	for n := range door.Most + 5 {
+		s.stranger(t, l.Address())
+		if n >= door.Most { // the oldest makes room
+			if _, err := l.Accept(t.Context()); err == nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "token") {
+				t.Errorf("stranger %d was turned away: %v", n-door.Most, err)
+			}
+		}
+	}
+	if m := s.meet(t, l, patient(1)); m.dialErr != nil || m.acceptEr != nil {
+		t.Errorf("dial: %v; accept: %v", m.dialErr, m.acceptEr)
+	}
+}
+
+// known begins a handshake, lets strangers come until they push each other out, and ends it.
+func (s suite) known(t *testing.T) {
+	l := s.listen(t, patient(2))
+	if _, err := l.Accept(ended(t)); err == nil {
+		t.Error("accepted nobody")
+	}
+	answered, goOn := make(chan struct{}), make(chan struct{})
+	slow := patient(1)
+	slow.Admit = func(transport.Hello) error {
+		close(answered)
+		<-goOn
+		return nil
+	}
+	var dialled transport.Conn
+	var dialErr error
+	together(
+		func() { dialled, dialErr = s.open(t, slow).Dial(t.Context(), l.Address()) },
+		func() {
+			<-answered
+			for n := range door.Most + 2 {
+				s.stranger(t, l.Address())
+				if n < door.Most-1 {
+					continue
+				}
+				if _, err := l.Accept(t.Context()); err == nil || !strings.Contains(err.Error(), "token") {
+					t.Errorf("stranger %d was turned away: %v", n-door.Most+1, err)
+				}
+			}
+			close(goOn)
+			c, err := l.Accept(t.Context())
+			if err != nil {
+				t.Errorf("accept: %v", err)
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+		},
+	)
+	if dialErr != nil {
+		t.Fatalf("dial: %v", dialErr)
+	}
+	dialled.Close()
 }
 
 func (s suite) nobody(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package transporttest is what every transport must do, as one suite. The test of an implementation calls Run with a
-// function that makes a transport for a Config and one that names an address on which nobody listens yet; all transports
-// of one run must be able to reach each other's addresses.
+// function that makes a transport for a Config, one that names an address on which nobody listens yet, and one that connects
+// to an address and says nothing, until the test ends; all transports of one run must be able to reach each other's addresses.
 //
 // The suite waits for events, never for a time: where a time must pass, it is a deadline of the transport itself.
 package transporttest
@@ -21,10 +21,13 @@ import (
 // Open makes the transport of one node, or fails the test.
 type Open func(t *testing.T, c transport.Config) transport.Transport
 
+// Stranger opens a stream to an address, says nothing, and leaves it open until the test ends.
+type Stranger func(t *testing.T, address string)
+
 // Run holds an implementation to the suite.
-func Run(t *testing.T, open Open, address func(t *testing.T) string) {
+func Run(t *testing.T, open Open, address func(t *testing.T) string, stranger Stranger) {
 	t.Helper()
-	s := suite{open, address}
+	s := suite{open, address, stranger}
 	for _, c := range []struct {
 		name string
 		test func(suite, *testing.T)
@@ -41,6 +44,8 @@ func Run(t *testing.T, open Open, address func(t *testing.T) string) {
 		{"a length over the limit", suite.oversized},
 		{"introductions", suite.introductions},
 		{"refusals", suite.refusals},
+		{"silent strangers", suite.strangers},
+		{"who is known keeps his place", suite.known},
 		{"nobody listens", suite.nobody},
 		{"nobody accepts", suite.unaccepted},
 		{"close unblocks", suite.unblocks},
@@ -56,8 +61,9 @@ func Run(t *testing.T, open Open, address func(t *testing.T) string) {
 }
 
 type suite struct {
-	open    Open
-	address func(t *testing.T) string
+	open     Open
+	address  func(t *testing.T) string
+	stranger Stranger
 }
 
 // token is the secret of the suite's job.
@@ -85,16 +91,26 @@ type meeting struct {
 	dialErr, acceptEr error
 }
 
-// meet dials and accepts once.
+// meet dials once, and accepts until that has come to something: others may have knocked before.
 func (s suite) meet(t *testing.T, l transport.Listener, dialler transport.Config) (m meeting) {
 	t.Helper()
 	tr := s.open(t, dialler)
 	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	go func() {
 		defer close(done)
 		m.dialled, m.dialErr = tr.Dial(t.Context(), l.Address())
+		if refusal := (*transport.Refusal)(nil); m.dialErr != nil && !errors.As(m.dialErr, &refusal) {
+			cancel()
+		}
 	}()
-	m.accepted, m.acceptEr = l.Accept(t.Context())
+	for refusal := (*transport.Refusal)(nil); ; {
+		m.accepted, m.acceptEr = l.Accept(ctx)
+		if m.acceptEr == nil || errors.As(m.acceptEr, &refusal) || ctx.Err() != nil {
+			break
+		}
+	}
 	<-done
 	for _, c := range []transport.Conn{m.dialled, m.accepted} {
 		if c != nil {
