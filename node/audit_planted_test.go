@@ -19,7 +19,7 @@ import (
 var auditedJobs = map[string]func(bellows.NodeID) train.Job{
 	"BSP": func(bellows.NodeID) train.Job { return job(12, drift) },
 	"wide": func(bellows.NodeID) train.Job { // bits are summed in a sample of the clocks
-		j := job(12, drift)
+		j := job(40, drift)
 		j.Tables[0].Width = 400
 		return j
 	},
