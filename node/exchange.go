@@ -32,7 +32,7 @@ func NewExchange(self bellows.NodeID, conns []transport.Conn, lost func(bellows.
 	for _, a := range actors {
 		b.add(a.Address, a.Step)
 	}
-	m.start(b, hosts{b}, nil, lost)
+	m.start(b, hosts{b}, nil, nil, lost)
 	return &Exchange{b, m}
 }
 
@@ -56,4 +56,7 @@ func (x *Exchange) Compute(goroutines int) { places(goroutines) }
 func (x *Exchange) Send(from, to wire.Address, m wire.Message) { x.bus.send(from, to, m) }
 
 // Close sends what is queued and ends the connections.
-func (x *Exchange) Close() { x.mesh.close() }
+func (x *Exchange) Close() {
+	x.mesh.close()
+	x.bus.close()
+}

@@ -1,12 +1,15 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
 	"bellows"
+	"bellows/session"
 	"bellows/transport"
 	"bellows/vec"
 	"bellows/wire"
@@ -17,12 +20,17 @@ import (
 // the actors that its frames are for, and a writer. What is posted for a peer is encoded and written, many
 // frames in one write, by one goroutine at a time: by whoever ships, as far as the system takes it without
 // waiting, and else by the writer.
+//
+// Behind each connection is a session (package session): a connection that breaks is made again, and nothing is lost or comes twice. Only
+// when that takes too long is the other node lost.
 type mesh struct {
-	bus   *bus
-	guard admission
-	pairs []pair // by node; without peers: this node, or not joined
-	lost  func(bellows.NodeID, error)
-	ends  sync.WaitGroup
+	bus     *bus
+	guard   admission
+	again   reconnect // nil: a connection that ends is not made again
+	process uint64    // this one's number in sessions
+	pairs   []pair    // by node; without peers: this node, or not joined
+	lost    func(bellows.NodeID, error)
+	ends    sync.WaitGroup
 
 	mu    sync.Mutex
 	dirty []*peer // have something posted that nobody has shipped
@@ -30,60 +38,86 @@ type mesh struct {
 	left, came traffic // frames of all peers
 }
 
-// pair is all connections to another node. The end of one is the end of all.
+// pair is all connections to another node. The loss of one is the loss of all.
 type pair struct {
 	peers []*peer // by number
 	lost  sync.Once
 }
 
-// peer is another node at the end of one connection.
+// peer is another node at the end of one connection after another, which have the same number.
+//
+// It is up while conn is there, and down while the reader makes another. shut: this side says no more than what was posted before; bye: the other
+// side has said so. The lock guards what follows it; batch and what is below belong to whoever has set writing.
+// Invariant: whoever sets writing uses the connection that was there then and no other, since the reader waits for the end of writing before it
+// puts another in its place (TestACutIsMended).
 type peer struct {
 	node   bellows.NodeID
-	conn   transport.Conn
-	prompt transport.Prompt // conn, where it is one
-	meter  transport.Meter  // likewise
-	heard  atomic.Uint64    // frames that have come
-	left   *traffic         // the mesh's
+	number uint8
+	heard  atomic.Uint64 // frames that have come
+	left   *traffic      // the mesh's
 
 	mu      sync.Mutex
-	urgent  []wire.Envelope // what the controller says and hears: it overtakes the rest
-	queue   []wire.Envelope
-	spare   []wire.Envelope
-	dirty   bool          // in mesh.dirty
-	writing bool          // somebody has what follows
-	shut    bool          // no more is sent
-	wake    chan struct{} // the writer is to go on with it
-	once    sync.Once
+	end     session.End
+	conn    transport.Conn   // nil: down
+	prompt  transport.Prompt // conn, where it is one
+	meter   transport.Meter  // likewise
+	hello   *wire.Resume     // what the connection begins with, until it is taken
+	dirty   bool             // in mesh.dirty
+	writing bool             // somebody has what follows
+	shut    bool
+	bye     bool
+	over    bool            // no connection follows this one
+	failed  error           // why writing has ended; nil: it has not
+	until   context.Context // ends when no connection is made anew any more
+	giveUp  context.CancelCauseFunc
+	calm    sync.Cond
+	wake    chan struct{}              // the writer is to go on with it
 	unsent  func(wire.Envelope, error) // told of what cannot travel
 
-	parts wire.Joiner // of its reader
+	// Of the reader.
+	parts    wire.Joiner
+	received session.Counts // messages, and their bytes, that end has not been told of
+	bytes    int
+	back     []wire.Envelope // what was acknowledged
 
 	// Of whoever writes.
 	batch  wire.Batch
 	aside  wire.Batch      // what is urgent while batch is written
 	rest   [][]byte        // of batch: what has not left of the turn
-	first  []wire.Envelope // taken from urgent
-	taken  bool            // queued is
-	queued []wire.Envelope // taken from the queue
+	first  []wire.Envelope // scratch: what is urgent
+	queued []wire.Envelope // taken, the ordinary ones
 	next   int             // the first of queued that is not in batch
 }
 
 // newMesh takes the connections to every other node, those of one node in the order of their numbers.
 func newMesh(conns []transport.Conn) *mesh {
-	m := &mesh{}
+	m := &mesh{process: rand.Uint64() | 1}
 	for _, conn := range conns {
 		if conn == nil {
 			continue
 		}
-		p := &peer{node: conn.Peer().Node, conn: conn, left: &m.left, wake: make(chan struct{}, 1)}
-		p.prompt, _ = conn.(transport.Prompt)
-		p.meter, _ = conn.(transport.Meter)
+		p := &peer{node: conn.Peer().Node, left: &m.left, wake: make(chan struct{}, 1)}
+		p.calm.L = &p.mu
+		p.until, p.giveUp = context.WithCancelCause(context.Background())
+		p.batch.Lend()
+		p.aside.Lend()
 		for len(m.pairs) <= int(p.node) {
 			m.pairs = append(m.pairs, pair{})
 		}
+		p.number = uint8(len(m.pairs[p.node].peers))
+		p.connect(conn, m.process)
 		m.pairs[p.node].peers = append(m.pairs[p.node].peers, p)
 	}
 	return m
+}
+
+// connect begins a connection. Nobody writes.
+func (p *peer) connect(conn transport.Conn, process uint64) {
+	p.conn, p.failed = conn, nil
+	p.prompt, _ = conn.(transport.Prompt)
+	p.meter, _ = conn.(transport.Meter)
+	p.end.Connected()
+	p.hello = p.end.Hello(process)
 }
 
 // all are the peers of all nodes.
@@ -106,27 +140,26 @@ func (m *mesh) peer(e wire.Envelope) *peer {
 	if e.From.Role == wire.Lane {
 		lane = e.From
 	}
-	if len(peers) == 1 || lane.Role != wire.Lane || ofController(e) {
+	if len(peers) == 1 || lane.Role != wire.Lane || e.From.Role == wire.Controller || e.To.Role == wire.Controller {
 		return peers[0]
 	}
 	return peers[1+int(lane.Index)%(len(peers)-1)]
 }
 
-func ofController(e wire.Envelope) bool {
-	return e.From.Role == wire.Controller || e.To.Role == wire.Controller
-}
-
-// start begins to send and receive; formats is how the values of each table leave. lost is told, once for each node,
-// that a connection to it has ended before close: with a *breach where this side ended it because of what the node sent.
-func (m *mesh) start(b *bus, g admission, formats []vec.Format, lost func(bellows.NodeID, error)) {
-	m.bus, m.guard, m.lost = b, g, lost
+// start begins to send and receive; formats is how the values of each table leave. again makes connections anew that break; nil: nobody
+// does. lost is told, once for each node, that it cannot be reached any more, before close: with a *breach where this side ended a
+// connection because of what the node sent, with errLetGo where the node has said that it says no more.
+func (m *mesh) start(b *bus, g admission, formats []vec.Format, again reconnect, lost func(bellows.NodeID, error)) {
+	m.bus, m.guard, m.again, m.lost = b, g, again, lost
 	for p := range m.all() {
 		p.unsent = m.unsent
 		p.batch.Narrow(formats)
+		p.aside.Narrow(formats)
 	}
 	for p := range m.all() {
 		m.ends.Go(func() { m.write(p) })
 		m.ends.Go(func() { m.read(p) })
+		p.ship()
 	}
 }
 
@@ -141,9 +174,11 @@ func (m *mesh) shorten(part, message int) {
 func (m *mesh) heardOf(n bellows.NodeID) (much uint64) {
 	for _, p := range m.pairs[n].peers {
 		much += p.heard.Load()
+		p.mu.Lock()
 		if p.meter != nil {
 			much += p.meter.Arrived()
 		}
+		p.mu.Unlock()
 	}
 	return much
 }
@@ -170,18 +205,12 @@ func (m *mesh) hangUp() (err error) {
 func (m *mesh) post(e wire.Envelope) {
 	p := m.peer(e)
 	p.mu.Lock()
-	if p.shut {
+	if p.shut || p.over {
 		p.mu.Unlock()
-		if _, kept := e.Message.(*wire.Push); !kept { // which its client keeps, to send it again
-			wire.Free(e.Message)
-		}
+		release(e)
 		return
 	}
-	if ofController(e) {
-		p.urgent = append(p.urgent, e)
-	} else {
-		p.queue = append(p.queue, e)
-	}
+	p.end.Post(e)
 	first := !p.dirty
 	p.dirty = true
 	p.mu.Unlock()
@@ -189,6 +218,13 @@ func (m *mesh) post(e wire.Envelope) {
 		m.mu.Lock()
 		m.dirty = append(m.dirty, p)
 		m.mu.Unlock()
+	}
+}
+
+// release frees a message that nobody sends any more. A push is its client's, which keeps it until its lane says Committed.
+func release(e wire.Envelope) {
+	if _, kept := e.Message.(*wire.Push); !kept {
+		wire.Free(e.Message)
 	}
 }
 
@@ -212,7 +248,7 @@ func (m *mesh) ship() {
 func (p *peer) ship() {
 	p.mu.Lock()
 	p.dirty = false
-	if p.writing || p.empty() {
+	if p.writing || !p.ready() {
 		p.mu.Unlock()
 		return
 	}
@@ -229,6 +265,11 @@ func (p *peer) ship() {
 	p.wake <- struct{}{} // nobody else writes, so that there is room
 }
 
+// ready reports whether there is a connection and something to write to it. Its caller holds the lock.
+func (p *peer) ready() bool {
+	return p.conn != nil && p.failed == nil && (p.hello != nil || p.end.Waiting() || p.end.Due() || p.next < len(p.queued))
+}
+
 // Bounds of what is sent on the way, by a goroutine that has other work: the bytes of one write, and how often
 // it looks for what others have queued meanwhile.
 const (
@@ -238,7 +279,6 @@ const (
 
 // try encodes what is queued and writes it if that can be done at once. false: the writer must go on.
 func (p *peer) try() bool {
-	p.take()
 	if p.fill(tryMost); p.next < len(p.queued) || p.batch.Len() > tryMost {
 		return false
 	}
@@ -252,34 +292,50 @@ func (p *peer) try() bool {
 	return true
 }
 
-// take moves the queue to whoever writes.
-func (p *peer) take() {
-	p.mu.Lock()
-	p.taken, p.queued, p.next = true, p.queue, 0
-	p.queue, p.spare = p.spare[:0], nil
-	p.mu.Unlock()
-}
+// takeMost is how many ordinary messages are taken at a time.
+const takeMost = 256
 
-// fill encodes what is urgent, and then what was taken, until the batch has so many bytes.
+// fill encodes what is urgent, and then the rest, until the batch has so many bytes.
 func (p *peer) fill(most int) {
 	p.fillUrgent(&p.batch)
-	for p.next < len(p.queued) && p.batch.Len() < most {
+	for p.batch.Len() < most {
+		if p.next == len(p.queued) && !p.take() {
+			break
+		}
 		p.encode(&p.batch, p.queued[p.next])
 		p.next++
 	}
 	p.rest = p.batch.Next()
 }
 
-// fillUrgent encodes what is urgent.
+// take takes more ordinary messages, and reports whether there were any.
+func (p *peer) take() bool {
+	clear(p.queued)
+	p.mu.Lock()
+	p.queued, p.next = p.end.Take(session.Ordinary, takeMost, p.queued[:0]), 0
+	p.mu.Unlock()
+	return len(p.queued) > 0
+}
+
+// fillUrgent encodes what is urgent, behind what the session has to say for itself.
 func (p *peer) fillUrgent(b *wire.Batch) {
 	p.mu.Lock()
-	p.first, p.urgent = p.urgent, p.first
+	hello := p.hello
+	p.hello = nil
+	ack := p.end.Ack()
+	p.first = p.end.Take(session.Urgent, takeMost, p.first[:0])
 	p.mu.Unlock()
+	if hello != nil {
+		p.encode(b, wire.Envelope{Message: hello})
+	}
+	if ack != nil {
+		p.encode(b, wire.Envelope{Message: ack})
+		wire.Free(ack)
+	}
 	for _, e := range p.first {
 		p.encode(b, e)
 	}
 	clear(p.first)
-	p.first = p.first[:0]
 }
 
 func (p *peer) encode(b *wire.Batch, e wire.Envelope) {
@@ -287,9 +343,6 @@ func (p *peer) encode(b *wire.Batch, e wire.Envelope) {
 		p.unsent(e, err)
 	}
 }
-
-// empty reports whether nothing waits to be taken. Its caller holds the lock.
-func (p *peer) empty() bool { return len(p.urgent)+len(p.queue) == 0 }
 
 // sent empties a batch that has left.
 func (p *peer) sent() {
@@ -299,12 +352,12 @@ func (p *peer) sent() {
 }
 
 // overtake sends what is urgent between two parts of a message.
-func (p *peer) overtake() error {
+func (p *peer) overtake(conn transport.Conn) error {
 	p.fillUrgent(&p.aside)
 	if p.aside.Len() == 0 {
 		return nil
 	}
-	err := p.conn.WriteFrames(p.aside.Buffers())
+	err := conn.WriteFrames(p.aside.Buffers())
 	p.left.add(p.aside.Traffic())
 	p.aside.Reset()
 	return err
@@ -313,41 +366,84 @@ func (p *peer) overtake() error {
 // more reports whether there is more to write. If not, the next who ships may, or the writer has been told to
 // end.
 func (p *peer) more() bool {
-	clear(p.queued)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken, p.spare, p.queued = false, p.queued[:0], nil
-	p.writing = !p.empty() || p.shut
+	p.writing = p.ready() || p.over || p.shut && p.conn != nil && p.failed == nil
+	if !p.writing {
+		p.calm.Broadcast()
+	}
 	return p.writing
 }
 
 // batchMost is how many bytes the writer puts into one write.
 const batchMost = 1 << 20
 
-// write sends what others could not, each time that it is woken, until the peer is shut.
+// write sends what others could not, each time that it is woken, until the peer is over.
 func (m *mesh) write(p *peer) {
 	for range p.wake {
 		for again := true; again; again = p.more() {
-			if err := p.send(); err != nil {
-				m.drop(p, err)
-				return
+			conn, finish := p.turn()
+			if conn == nil {
+				break
 			}
-			if p.ended() {
-				m.drop(p, nil)
-				return
+			err := p.send(conn)
+			if err == nil && finish && p.farewell(conn) {
+				break
 			}
+			if err != nil {
+				p.fails(conn, err)
+				break
+			}
+		}
+		if p.rested() {
+			return
 		}
 	}
 }
 
+// turn is the connection to write to, and whether all that is posted is all that there will be.
+func (p *peer) turn() (conn transport.Conn, finish bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return nil, false
+	}
+	return p.conn, p.shut
+}
+
+// rested says that nobody writes, and reports whether nobody will.
+func (p *peer) rested() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing = p.over
+	p.calm.Broadcast()
+	return p.over
+}
+
+// farewell says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
+func (p *peer) farewell(conn transport.Conn) bool {
+	p.mu.Lock()
+	left := !p.ready()
+	p.mu.Unlock()
+	if !left {
+		return false
+	}
+	p.encode(&p.batch, wire.Envelope{Message: &wire.Bye{}})
+	p.rest = p.batch.Next()
+	if p.writeBatch(conn) == nil {
+		p.sent()
+	}
+	conn.Close()
+	return true
+}
+
 // send writes what is in the batch, and what is queued.
-func (p *peer) send() error {
-	if !p.taken {
-		p.take()
+func (p *peer) send(conn transport.Conn) error {
+	if len(p.rest) == 0 {
 		p.fill(batchMost)
 	}
 	for {
-		if err := p.writeBatch(); err != nil {
+		if err := p.writeBatch(conn); err != nil {
 			return err
 		}
 		p.sent()
@@ -359,13 +455,13 @@ func (p *peer) send() error {
 }
 
 // writeBatch writes what is in the batch, a part of a long message at a time.
-func (p *peer) writeBatch() error {
+func (p *peer) writeBatch(conn transport.Conn) error {
 	for len(p.rest) > 0 {
-		if err := p.conn.WriteFrames(p.rest); err != nil {
+		if err := conn.WriteFrames(p.rest); err != nil {
 			return err
 		}
 		if p.rest = p.batch.Next(); len(p.rest) > 0 {
-			if err := p.overtake(); err != nil {
+			if err := p.overtake(conn); err != nil {
 				return err
 			}
 		}
@@ -373,11 +469,12 @@ func (p *peer) writeBatch() error {
 	return nil
 }
 
-// ended reports whether nothing is left to send and nothing more will come.
-func (p *peer) ended() bool {
+// fails ends a connection to which a write has failed: its reader, who sees that, decides what follows.
+func (p *peer) fails(conn transport.Conn, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shut && p.empty()
+	p.failed = err
+	p.mu.Unlock()
+	conn.Close() // which fails for what has failed
 }
 
 // shutdown lets no more be posted, and lets the writer end when what is queued has left.
@@ -385,7 +482,10 @@ func (p *peer) shutdown() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shut = true
-	if !p.writing {
+	if p.conn == nil {
+		p.giveUp(nil)
+	}
+	if !p.writing && !p.over {
 		p.writing = true
 		p.wake <- struct{}{}
 	}
@@ -396,114 +496,4 @@ func (p *peer) shutdown() {
 func (m *mesh) unsent(e wire.Envelope, err error) {
 	self := clientAddress(m.bus.self)
 	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
-}
-
-// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
-// the first while the last are still under way.
-const (
-	readMost       = 128 << 10
-	readFramesMost = 64
-)
-
-// read takes what the peer sends until the connection ends. Actors run, and their answers leave, when it would wait for
-// more: so they are stepped once with many messages where many have come.
-func (m *mesh) read(p *peer) {
-	var in wire.Outbox
-	bytes, frames := 0, 0 // since it last drained
-	drain := func() {
-		m.bus.Drain()
-		bytes, frames = 0, 0
-	}
-	if p.prompt != nil {
-		p.prompt.BeforeWait(drain)
-	}
-	for {
-		h, payload, err := p.conn.ReadFrame()
-		p.heard.Add(1)
-		if err == nil {
-			err = m.take(p, h, payload, &in)
-		}
-		if err != nil {
-			drain()
-			p.parts = wire.Joiner{} // nobody waits for the rest
-			m.drop(p, err)
-			return
-		}
-		bytes += wire.HeaderSize + int(h.Length)
-		if frames++; bytes > readMost || frames == readFramesMost || p.prompt == nil {
-			drain()
-		}
-	}
-}
-
-// admission judges frames before anything acts on them: a guard.Guard.
-type admission interface {
-	Header(peer bellows.NodeID, h wire.Header) error
-	Message(h wire.Header, e wire.Envelope) error
-}
-
-// breach is why this side ends a connection: what came over it cannot be.
-type breach struct{ error }
-
-func (b *breach) Unwrap() error { return b.error }
-
-// take enqueues the message of a frame that fits the job, or of several, with the last of them.
-func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
-	m.came.count(h)
-	if err := m.guard.Header(p.node, h); err != nil {
-		return &breach{err}
-	}
-	e, err := p.parts.Decode(h, payload)
-	if err == nil && e.Message == nil {
-		return nil
-	}
-	if err == nil {
-		err = m.guard.Message(h, e)
-	}
-	if err != nil {
-		return &breach{err}
-	}
-	in.Envelopes = append(in.Envelopes[:0], e)
-	m.bus.Enqueue(in)
-	return nil
-}
-
-// drop ends a connection, and where this side did not end it, all others to that node; that is said once.
-func (m *mesh) drop(p *peer, err error) {
-	p.once.Do(func() {
-		ours, cerr := p.close()
-		if ours {
-			return
-		}
-		pair := &m.pairs[p.node]
-		pair.lost.Do(func() {
-			for _, o := range pair.peers {
-				if o != p {
-					_, oerr := o.close()
-					cerr = errors.Join(cerr, oerr)
-				}
-			}
-			if cerr != nil {
-				err = fmt.Errorf("%w; %w", err, cerr)
-			}
-			m.lost(p.node, err)
-		})
-	})
-}
-
-// close ends a connection, and reports whether this side had said before that it would.
-func (p *peer) close() (ours bool, err error) {
-	p.mu.Lock()
-	ours = p.shut
-	p.mu.Unlock()
-	p.shutdown()
-	return ours, p.conn.Close()
-}
-
-// close sends what is queued and ends all connections.
-func (m *mesh) close() {
-	for p := range m.all() {
-		p.shutdown()
-	}
-	m.ends.Wait()
 }

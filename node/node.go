@@ -168,6 +168,9 @@ func (p *process) addRoles() error {
 	return p.resume(p.opt.Resume)
 }
 
+// reconnector makes connections anew, as the options say.
+func (p *process) reconnector() reconnect { return nil }
+
 // close ends what the process has started, behind all that it has sent.
 func (p *process) close() {
 	if p.mesh != nil {

@@ -3,6 +3,7 @@ package node
 import (
 	"net"
 	"slices"
+	"sync"
 	"testing"
 
 	"bellows"
@@ -11,16 +12,18 @@ import (
 	"bellows/wire"
 )
 
-// slowConn is a connection on which nothing comes, and whose first write takes so long that more is posted meanwhile.
+// slowConn is a connection on which nothing comes but its first word, and whose second write takes so long that more is posted meanwhile.
 type slowConn struct {
 	meanwhile func()
 	stream    []byte
+	greeted   bool
 	closed    chan struct{}
+	once      sync.Once
 }
 
 func (c *slowConn) WriteFrames(buffers [][]byte) error {
 	c.stream = append(c.stream, slices.Concat(buffers...)...)
-	if c.meanwhile != nil {
+	if c.meanwhile != nil && len(c.stream) > 100 { // the first part is among it
 		c.meanwhile()
 		c.meanwhile = nil
 	}
@@ -28,12 +31,22 @@ func (c *slowConn) WriteFrames(buffers [][]byte) error {
 }
 
 func (c *slowConn) ReadFrame() (wire.Header, []byte, error) {
+	if !c.greeted {
+		c.greeted = true
+		var b wire.Batch
+		if err := b.Add(wire.Envelope{Message: &wire.Resume{Process: 1}}); err != nil {
+			return wire.Header{}, nil, err
+		}
+		frame := slices.Concat(b.Buffers()...)
+		h, err := wire.ParseHeader(frame)
+		return h, append(h.Payload()[:0], frame[wire.HeaderSize:]...), err
+	}
 	<-c.closed
 	return wire.Header{}, nil, net.ErrClosed
 }
 
 func (c *slowConn) Close() error {
-	close(c.closed)
+	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
@@ -47,6 +60,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	conn := &slowConn{closed: make(chan struct{})}
 	m := newMesh([]transport.Conn{conn})
 	m.shorten(100, 0)
+	m.pairs[1].peers[0].hello.Process = 1
 	b := newBus(0, m.post, m.ship)
 	to := laneAddress(1, 0)
 	posted := make(chan struct{})
@@ -56,7 +70,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 		b.send(controllerAddress, to, &wire.Keep{Commit: 7})
 	}
 	b.send(clientAddress(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
-	m.start(b, hosts{b}, nil, func(bellows.NodeID, error) {})
+	m.start(b, hosts{b}, nil, nil, func(bellows.NodeID, error) {})
 	<-posted
 	m.close()
 	var got []string
@@ -69,8 +83,8 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 		stream = stream[wire.HeaderSize+int(h.Length):]
 	}
 	part, last := "part of a push, 100 bytes from node 0 to lane 0 of node 1", "part of a push, 68 bytes from node 0 to lane 0 of node 1"
-	want := []string{part, "keep of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
-		"held of 16 bytes from lane 0 of node 0 to node 1"}
+	want := []string{"resume of 2 bytes from node 0 to node 0", part, "keep of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
+		"held of 16 bytes from lane 0 of node 0 to node 1", "bye of 0 bytes from node 0 to node 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("what left is\n%q, not\n%q", got, want)
 	}

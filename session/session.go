@@ -1,102 +1,216 @@
-// Package session makes an unreliable link reliable: both ends of a numbered, acknowledged, ordered
-// stream of envelopes between two nodes.
+// Package session carries messages between two nodes over connections that may break: both ends of two numbered streams, as step
+// functions. In production an End is behind each connection of a pair of nodes, and the simulation plays the same code.
 //
-// The caller sends every envelope through Send, every arriving packet through Receive, and calls
-// Tick regularly; packets to transmit come back from all three. While both ends live, each envelope
-// is delivered exactly once and in order, whatever the link drops, repeats, delays or reorders. The
-// package does not decide that the other end is gone: that is package lease's judgement.
+// A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered on the
+// wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins every
+// connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a stream of its own,
+// which overtakes the other, also between the parts of a long message.
+//
+// The caller's duties, in order:
+//
+//  1. Post every message for the other node, under a lock of its own.
+//  2. When a connection is there, call Connected, write what Hello gives, and nothing else before the other side's Resume has gone to
+//     Resume.
+//  3. Take what may be written, in pieces as it likes, first of the urgent stream. What was taken stays the session's until it
+//     is acknowledged; the caller neither frees nor changes it, but may free what Acknowledge and Resume give back.
+//  4. Count every message that has come whole with Received, write an Ack when Due says so, and give every Ack that
+//     comes to Acknowledge.
+//
+// The package refuses to dial, to judge when a node is lost (package core/members does), and to repeat anything on a
+// connection that stands.
 package session
 
 import (
+	"fmt"
+
 	"bellows/planted"
 	"bellows/wire"
 )
 
-// Packet is what travels on the link. Sequence numbers start at 1; a packet without an envelope
-// (Sequence 0) only acknowledges.
-type Packet struct {
-	Sequence uint64
-	Ack      uint64 // every envelope up to this has arrived in order
-	Envelope wire.Envelope
+// The streams.
+const (
+	Urgent   = iota // what the controller says and hears, but for the state of partitions
+	Ordinary        // all else
+	Streams
+)
+
+// StreamOf is the stream that an envelope travels in.
+func StreamOf(e wire.Envelope) int {
+	if e.From.Role != wire.Controller && e.To.Role != wire.Controller {
+		return Ordinary
+	}
+	switch e.Message.(type) {
+	case *wire.Slab, *wire.Collected: // of any size: a sign of life must not wait for it
+		return Ordinary
+	}
+	return Urgent
 }
 
-// resendTicks is how many ticks an unacknowledged envelope waits before it is sent again.
-const resendTicks = 4
+// Counts are messages of each stream.
+type Counts = [Streams]uint64
 
-// End is one end of a link. The zero End is ready.
+// End is one end of a session. The zero End is ready, and has no connection.
+//
+// A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the first that this connection has not
+// been given. A connection that breaks moves next back to the head, and no more: the other end then says what it has.
+// Invariants: received never goes back; what was acknowledged is never sent again (TestExactlyOnceInOrder).
 type End struct {
-	sent     uint64 // last sequence number given out
-	acked    uint64 // the other end has everything up to this
-	unacked  []wire.Envelope
-	waited   int // ticks since the first unacked envelope was sent or acknowledged progress was made
-	received uint64
-	early    map[uint64]wire.Envelope // arrived before one that precedes them
-	owesAck  bool
+	streams  [Streams]stream
+	received Counts // messages that have come whole
+	told     Counts // of these, as the other end was last told
+	peer     uint64 // the process at the other end; 0: none has come yet
+	synced   bool   // this connection's Resume has come
+	late     int    // bytes that have come since the other end was last told
 }
 
-// Send numbers an envelope and returns the packet to transmit.
-func (e *End) Send(env wire.Envelope) Packet {
-	e.sent++
-	e.unacked = append(e.unacked, env)
-	e.owesAck = false
-	return Packet{e.sent, e.received, env}
+type stream struct {
+	list  []wire.Envelope
+	head  int    // of list: the first that is not acknowledged
+	next  int    // of list: the first that this connection has not been given
+	acked uint64 // messages before head, since the beginning
 }
 
-// Receive takes a packet and appends the envelopes that it makes deliverable, in order.
-func (e *End) Receive(p Packet, to []wire.Envelope) []wire.Envelope {
-	if p.Ack > e.acked {
-		e.unacked = e.unacked[p.Ack-e.acked:]
-		e.acked, e.waited = p.Ack, 0
+// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has.
+func (e *End) Post(m wire.Envelope) {
+	s := &e.streams[StreamOf(m)]
+	if s.head > 64 && s.head > len(s.list)/2 { // make room where memory is there already
+		n := copy(s.list, s.list[s.head:])
+		clear(s.list[n:])
+		s.list, s.next, s.head = s.list[:n], s.next-s.head, 0
 	}
-	if p.Sequence == 0 {
+	s.list = append(s.list, m)
+}
+
+// Take appends the messages of a stream that may be written now, at most so many.
+func (e *End) Take(stream, most int, to []wire.Envelope) []wire.Envelope {
+	s := &e.streams[stream]
+	if !e.synced {
 		return to
 	}
-	e.owesAck = true
-	if p.Sequence <= e.received {
-		if planted.On("duplicate-delivered") {
-			to = append(to, p.Envelope)
+	for ; s.next < len(s.list) && most > 0; s.next++ {
+		if _, mark := s.list[s.next].Message.(*wire.Mark); mark {
+			continue
 		}
-		return to
-	}
-	if planted.On("gap-skipped") {
-		e.received = p.Sequence
-		return append(to, p.Envelope)
-	}
-	if e.early == nil {
-		e.early = map[uint64]wire.Envelope{}
-	}
-	e.early[p.Sequence] = p.Envelope
-	for {
-		env, ok := e.early[e.received+1]
-		if !ok {
-			return to
-		}
-		delete(e.early, e.received+1)
-		e.received++
-		to = append(to, env)
-	}
-}
-
-// Tick appends the packets that are due: envelopes unacknowledged for too long, and an
-// acknowledgement where one is owed and nothing carried it.
-func (e *End) Tick(to []Packet) []Packet {
-	if len(e.unacked) > 0 {
-		if e.waited++; e.waited >= resendTicks && !planted.On("no-resend") {
-			e.waited, e.owesAck = 0, false
-			for i, env := range e.unacked {
-				to = append(to, Packet{e.acked + 1 + uint64(i), e.received, env})
-			}
-		}
-	}
-	if e.owesAck {
-		e.owesAck = false
-		to = append(to, Packet{Ack: e.received})
-		if planted.On("ack-early") && len(e.early) > 0 {
-			to[len(to)-1].Ack++
-		}
+		to = append(to, s.list[s.next])
+		most--
 	}
 	return to
 }
 
-// Idle reports whether nothing waits for an acknowledgement.
-func (e *End) Idle() bool { return len(e.unacked) == 0 && !e.owesAck }
+// Waiting reports whether there is something that may be written.
+func (e *End) Waiting() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; e.synced && s.next < len(s.list) {
+			return true
+		}
+	}
+	return false
+}
+
+// Idle reports whether everything that was posted has been acknowledged, and the other end knows what has come.
+func (e *End) Idle() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; s.head < len(s.list) {
+			return false
+		}
+	}
+	return e.received == e.told
+}
+
+// Received counts messages that have come whole, and their bytes.
+func (e *End) Received(n Counts, bytes int) {
+	for i := range n {
+		e.received[i] += n[i]
+	}
+	e.late += bytes
+}
+
+// How much may come before the other end is told, if nothing else is written to it: it keeps what it has not been told of.
+const (
+	dueMessages = 256
+	dueBytes    = 1 << 20
+)
+
+// Due reports whether the other end should be told what has come, even if nothing else is to be written.
+func (e *End) Due() bool {
+	late := uint64(0)
+	for i := range e.received {
+		late += e.received[i] - e.told[i]
+	}
+	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
+}
+
+// Ack is the word for the other end, nil if it knows already; the caller frees it. It is as good as sent: a connection that breaks before is
+// followed by a Resume.
+func (e *End) Ack() *wire.Ack {
+	if !e.synced || e.received == e.told {
+		return nil
+	}
+	e.told, e.late = e.received, 0
+	a := wire.New[wire.Ack]()
+	a.Received = e.received
+	return a
+}
+
+// Acknowledge takes the other end's word, and appends what has been acknowledged: marks, for their senders, and messages
+// that the caller may free. An error is a breach.
+func (e *End) Acknowledge(m *wire.Ack, to []wire.Envelope) ([]wire.Envelope, error) {
+	for i, n := range m.Received {
+		var err error
+		if to, err = e.streams[i].acknowledge(n, to); err != nil {
+			return to, err
+		}
+	}
+	return to, nil
+}
+
+func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, error) {
+	for s.head < s.next {
+		_, mark := s.list[s.head].Message.(*wire.Mark)
+		if !mark && s.acked >= n {
+			break
+		}
+		if !mark {
+			s.acked++
+		}
+		to = append(to, s.list[s.head])
+		s.list[s.head] = wire.Envelope{}
+		s.head++
+	}
+	if s.acked < n {
+		return to, fmt.Errorf("%d messages are acknowledged, of which %d were sent", n, s.acked)
+	}
+	return to, nil
+}
+
+// Connected begins a connection: nothing may be taken before the other end's Resume.
+func (e *End) Connected() { e.synced = false }
+
+// Hello is what a connection begins with, from a process of that number, which no other process has.
+func (e *End) Hello(process uint64) *wire.Resume {
+	e.told, e.late = e.received, 0
+	return &wire.Resume{Process: process, Received: e.received}
+}
+
+// Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does. The session goes on behind what
+// the other end has. An error is a breach, or another process than before: that one has nothing of what was said.
+func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error) {
+	if e.peer == 0 {
+		e.peer = m.Process
+	}
+	if m.Process != e.peer && !planted.On("another-process-resumed") {
+		return to, fmt.Errorf("another process answers than before")
+	}
+	to, err := e.Acknowledge(&wire.Ack{Received: m.Received}, to)
+	if err != nil {
+		return to, err
+	}
+	for i := range e.streams {
+		s := &e.streams[i]
+		if s.next = s.head; planted.On("no-resend") {
+			s.next = len(s.list)
+		}
+	}
+	e.synced = true
+	return to, nil
+}

@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -9,71 +11,199 @@ import (
 	"bellows/wire"
 )
 
-func numbered(n int) wire.Envelope {
-	return wire.Envelope{Message: &wire.Keep{Commit: bellows.CommitNumber(n)}}
+// side is one end of a session, what is under way from it, and what has come to it.
+type side struct {
+	end      session.End
+	way      []wire.Envelope // written and not there yet
+	sent     session.Counts
+	got      session.Counts
+	marks    int
+	returned int
 }
 
-// TestExactlyOnceInOrder sends both ways over links that drop, repeat and reorder.
+// numbered is the nth message of a stream.
+func numbered(stream, n int) wire.Envelope {
+	e := wire.Envelope{Message: &wire.Keep{Commit: bellows.CommitNumber(n)}}
+	if stream == session.Urgent {
+		e.To.Role = wire.Controller
+	}
+	return e
+}
+
+// write puts on the way what may be written, an urgent stream first, and sometimes less than all.
+func (s *side) write(random *rand.Rand) {
+	var list []wire.Envelope
+	for i := range session.Streams {
+		list = s.end.Take(i, random.IntN(4), list)
+	}
+	if a := s.end.Ack(); a != nil {
+		s.way = append(s.way, wire.Envelope{Message: a})
+	}
+	s.way = append(s.way, list...)
+}
+
+// take is one message that arrives.
+func (s *side) take(t *testing.T, e wire.Envelope) {
+	t.Helper()
+	var back []wire.Envelope
+	var err error
+	switch m := e.Message.(type) {
+	case *wire.Ack:
+		back, err = s.end.Acknowledge(m, nil)
+	case *wire.Resume:
+		back, err = s.end.Resume(m, nil)
+	case *wire.Keep:
+		stream := session.StreamOf(e)
+		var one session.Counts
+		one[stream]++
+		s.end.Received(one, 1)
+		if s.got[stream]++; uint64(m.Commit) != s.got[stream] {
+			t.Fatalf("message %d of stream %d came as number %d", m.Commit, stream, s.got[stream])
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range back {
+		if _, mark := e.Message.(*wire.Mark); mark {
+			s.returned++
+		}
+	}
+}
+
+// TestExactlyOnceInOrder sends both ways over connections that break at any moment, with what is under way.
 func TestExactlyOnceInOrder(t *testing.T) {
+	t.Parallel()
 	const messages = 60
-	for seed := range uint64(300) {
+	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 3))
-		var ends [2]session.End
-		var links [2][]session.Packet // towards each end
-		var sent, got [2]int
-		transmit := func(to int, p session.Packet) {
-			for range random.IntN(3) { // dropped, sent, or sent twice
-				links[to] = append(links[to], p)
+		var sides [2]side
+		breaks := 0
+		connect := func() {
+			for i := range sides {
+				s := &sides[i]
+				s.end.Connected()
+				s.way = append(s.way[:0], wire.Envelope{Message: s.end.Hello(uint64(i) + 1)})
 			}
 		}
-		var buffer []wire.Envelope
-		for steps := 0; got[0] < messages || got[1] < messages || !ends[0].Idle() || !ends[1].Idle(); steps++ {
-			if steps > 100000 {
-				t.Fatalf("seed %d: no progress at %v", seed, got)
-			}
-			side := random.IntN(2)
-			switch random.IntN(4) {
-			case 0:
-				if sent[side] < messages {
-					sent[side]++
-					transmit(1-side, ends[side].Send(numbered(sent[side])))
+		connect()
+		done := func() bool {
+			for i := range sides {
+				if s := &sides[i]; s.got != (session.Counts{messages, messages}) || !s.end.Idle() || s.returned < s.marks {
+					return false
 				}
-			case 1:
-				for _, p := range ends[side].Tick(nil) {
-					transmit(1-side, p)
+			}
+			return true
+		}
+		for steps := 0; !done(); steps++ {
+			if steps > 100000 {
+				t.Fatalf("seed %d: no progress at %v and %v", seed, sides[0].got, sides[1].got)
+			}
+			i := random.IntN(2)
+			s, other := &sides[i], &sides[1-i]
+			switch random.IntN(9) {
+			case 0, 1:
+				if stream := random.IntN(session.Streams); s.sent[stream] < messages {
+					s.sent[stream]++
+					s.end.Post(numbered(stream, int(s.sent[stream])))
+				}
+			case 2:
+				if s.marks < 9 {
+					s.marks++
+					s.end.Post(wire.Envelope{Message: &wire.Mark{}})
+				}
+			case 3, 4:
+				s.write(random)
+			case 5, 6, 7:
+				if len(s.way) > 0 {
+					e := s.way[0]
+					s.way = s.way[1:]
+					other.take(t, e)
 				}
 			default:
-				if n := len(links[side]); n > 0 {
-					i := random.IntN(n)
-					p := links[side][i]
-					links[side] = append(links[side][:i], links[side][i+1:]...)
-					buffer = ends[side].Receive(p, buffer[:0])
-					for _, e := range buffer {
-						got[side]++
-						if n := int(e.Message.(*wire.Keep).Commit); n != got[side] {
-							t.Fatalf("seed %d: message %d came as number %d", seed, n, got[side])
-						}
-					}
+				if random.IntN(8) == 0 && breaks < 30 {
+					breaks++
+					connect()
 				}
 			}
 		}
 	}
 }
 
-func TestAnIdleLinkIsSilent(t *testing.T) {
-	var a, b session.End
-	p := a.Send(numbered(1))
-	if got := b.Receive(p, nil); len(got) != 1 {
-		t.Fatalf("%d messages", len(got))
+// TestNothingLeavesBeforeTheOtherEndHasSpoken: what it has is not known.
+func TestNothingLeavesBeforeTheOtherEndHasSpoken(t *testing.T) {
+	t.Parallel()
+	var e session.End
+	e.Post(numbered(session.Ordinary, 1))
+	if e.Waiting() || len(e.Take(session.Ordinary, 9, nil)) > 0 || e.Ack() != nil {
+		t.Error("something leaves")
 	}
-	ack := b.Tick(nil)
-	if len(ack) != 1 || ack[0].Sequence != 0 {
-		t.Fatalf("want one bare acknowledgement, got %+v", ack)
+	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil || !e.Waiting() || len(e.Take(session.Ordinary, 9, nil)) != 1 {
+		t.Errorf("nothing leaves: %v", err)
 	}
-	a.Receive(ack[0], nil)
-	for range 100 {
-		if n := len(a.Tick(nil)) + len(b.Tick(nil)); n != 0 {
-			t.Fatalf("%d packets on an idle link", n)
+}
+
+// TestWhatCannotBeIsABreach: more is acknowledged than was sent, and another process answers.
+func TestWhatCannotBeIsABreach(t *testing.T) {
+	t.Parallel()
+	var e session.End
+	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	e.Post(numbered(session.Urgent, 1))
+	if _, err := e.Acknowledge(&wire.Ack{Received: session.Counts{1, 0}}, nil); err == nil || !strings.Contains(err.Error(), "1 messages are acknowledged, of which 0 were sent") {
+		t.Errorf("what was not sent is acknowledged: %v", err)
+	}
+	e.Connected()
+	if _, err := e.Resume(&wire.Resume{Process: 8}, nil); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("another process goes on: %v", err)
+	}
+}
+
+// TestTheOtherEndIsToldInTime: after many messages, or many bytes.
+func TestTheOtherEndIsToldInTime(t *testing.T) {
+	t.Parallel()
+	for _, bytes := range []int{0, 1 << 18} {
+		var e session.End
+		if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
+			t.Fatal(err)
 		}
+		n := uint64(0)
+		for ; !e.Due() && n < 1000; n++ {
+			e.Received(session.Counts{0, 1}, bytes)
+		}
+		want := map[int]uint64{0: 256, 1 << 18: 4}[bytes]
+		if a := e.Ack(); n != want || a == nil || a.Received[session.Ordinary] != n || e.Due() || e.Ack() != nil {
+			t.Errorf("messages of %d bytes: due after %d, not %d: %v", bytes, n, want, a)
+		}
+	}
+}
+
+// TestAListThatIsAcknowledgedGoesOnInPlace: no memory is taken for a stream that keeps pace.
+func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
+	var e session.End
+	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	m := numbered(session.Ordinary, 1)
+	list, back := make([]wire.Envelope, 0, 9), make([]wire.Envelope, 0, 9)
+	n := uint64(0)
+	turn := func() {
+		e.Post(m)
+		list = e.Take(session.Ordinary, 9, list[:0])
+		n++
+		var err error
+		if back, err = e.Acknowledge(&wire.Ack{Received: session.Counts{0, n}}, back[:0]); err != nil || len(back) != 1 {
+			t.Fatalf("%d come back: %v", len(back), err)
+		}
+	}
+	for range 1000 {
+		turn()
+	}
+	if allocs := testing.AllocsPerRun(1000, turn); allocs > 1 { // the test's Ack
+		t.Errorf("%v allocations for a message", allocs)
+	}
+	if !slices.Equal(e.Take(session.Ordinary, 9, nil), nil) {
+		t.Error("something is left")
 	}
 }

@@ -34,6 +34,7 @@ type Batch struct {
 	err      error        // the first thing that keeps the message being added from travelling
 	traffic  tally.Traffic
 
+	lent                  bool // messages stay their sender's
 	alone                 bool // payloads only: nothing that was encoded before is used
 	partMost, messageMost int  // of what is cut, in bytes; 0: partMax, messageMax
 }
@@ -41,6 +42,9 @@ type Batch struct {
 // Shorten makes parts, and messages in parts, at most so many bytes long from now on; 0: as long as the format lets them
 // be. It is for those who test.
 func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost = part, message }
+
+// Lend makes the messages that are added from now on stay their sender's, who frees them: what is sent again when a connection breaks.
+func (b *Batch) Lend() { b.lent = true }
 
 // Add encodes a message as one more frame, or as several where it is long. The message belongs to the batch until Reset.
 // An error leaves the batch as it was and the message with the caller: the message is longer than its kind may be, of no
@@ -77,7 +81,9 @@ func (b *Batch) Add(e Envelope) error {
 	} else {
 		b.head(h, b.scratch[at:], length, b.pieces.Sum(b.scratch, at+HeaderSize, pieces))
 	}
-	b.messages = append(b.messages, e.Message)
+	if !b.lent {
+		b.messages = append(b.messages, e.Message)
+	}
 	return nil
 }
 
@@ -172,7 +178,7 @@ func (b *Batch) Reset() {
 		b.scratch = nil
 	}
 	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces, messages: b.messages[:0], formats: b.formats, owned: b.owned,
-		partMost: b.partMost, messageMost: b.messageMost}
+		lent: b.lent, partMost: b.partMost, messageMost: b.messageMost}
 }
 
 // disown gives the batch's own pieces back, from the nth on.

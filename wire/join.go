@@ -54,11 +54,11 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 }
 
 // follows refuses a frame that cannot come now. Between the parts of a message come whole messages that the controller says
-// or hears, and no others: these keep the order in which they were sent.
+// or hears, or a session, and no others: these keep the order in which they were sent.
 func (j *Joiner) follows(h Header) error {
 	begun := j.parts.Len() > 0
 	if begun && h.Part == partWhole {
-		if h.From.Role == Controller || h.To.Role == Controller {
+		if h.From.Role == Controller || h.To.Role == Controller || h.BelowActors() {
 			return nil
 		}
 		return fmt.Errorf("it comes between the parts of a %s from %v to %v", kindName(j.before.Kind), j.before.From, j.before.To)

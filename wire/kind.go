@@ -48,8 +48,8 @@ type codec interface {
 // message may say in a job is for package guard.
 type kind struct {
 	name  string
-	limit int // the longest payload
-	ways  ways
+	limit int          // the longest payload
+	ways  ways         // 0: it is of a session, below all actors
 	class tally.Class  // what its frames are for
 	keeps bool         // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
 	make  func() codec // an empty message, to be decoded into
@@ -91,6 +91,9 @@ var kinds = [...]kind{
 	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
 	kindNotice:    {"notice", textMax, clientToController, tally.Control, false, made[Notice]},
 	kindSevered:   {"severed", textMax, clientToController | laneToController, tally.Control, false, made[Severed]},
+	kindBye:       {"bye", smallMax, 0, tally.Control, false, made[Bye]},
+	kindAck:       {"ack", smallMax, 0, tally.Control, false, fromPool[Ack]},
+	kindResume:    {"resume", smallMax, 0, tally.Control, false, made[Resume]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

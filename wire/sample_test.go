@@ -138,7 +138,8 @@ func (s sampler) messages() []Message {
 		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
-		&Report{s.Uint32(), s.Int64(), s.tally()})
+		&Report{s.Uint32(), s.Int64(), s.tally()},
+		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }
 
 func (s sampler) tally() (t tally.Tally) {

@@ -1,0 +1,257 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bellows"
+	"bellows/session"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// The receiving half of the mesh.
+
+// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
+// the first while the last are still under way.
+const (
+	readMost       = 128 << 10
+	readFramesMost = 64
+)
+
+// errBye is why a peer that has said so says no more.
+var errBye = errors.New("it has left the job")
+
+// read takes what comes over one connection after another, until no more follows.
+func (m *mesh) read(p *peer) {
+	for {
+		p.mu.Lock()
+		conn := p.conn
+		p.mu.Unlock()
+		if !m.restore(p, conn, m.receive(p, conn)) {
+			return
+		}
+	}
+}
+
+// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave, when it would wait
+// for more: so they are stepped once with many messages where many have come.
+func (m *mesh) receive(p *peer, conn transport.Conn) error {
+	var in wire.Outbox
+	bytes, frames := 0, 0 // since it last drained
+	drain := func() {
+		p.tell()
+		m.bus.Drain()
+		bytes, frames = 0, 0
+	}
+	prompt, isPrompt := conn.(transport.Prompt)
+	if isPrompt {
+		prompt.BeforeWait(drain)
+	}
+	greeted := false
+	for {
+		h, payload, err := conn.ReadFrame()
+		p.heard.Add(1)
+		switch {
+		case err != nil:
+		case h.BelowActors():
+			greeted = true
+			err = m.takeBelow(p, h, payload)
+		case !greeted:
+			err = &breach{fmt.Errorf("%v came before the connection's first word", h)}
+		default:
+			err = m.take(p, h, payload, &in)
+		}
+		if err != nil {
+			drain()
+			p.parts = wire.Joiner{} // what is not whole comes again, or nobody waits for it
+			return err
+		}
+		bytes += wire.HeaderSize + int(h.Length)
+		if frames++; bytes > readMost || frames == readFramesMost || !isPrompt {
+			drain()
+		}
+	}
+}
+
+// tell tells the session what has come, and has the other end told where that is due.
+func (p *peer) tell() {
+	if p.received == (session.Counts{}) {
+		return
+	}
+	p.mu.Lock()
+	p.end.Received(p.received, p.bytes)
+	due := p.end.Due()
+	p.mu.Unlock()
+	p.received, p.bytes = session.Counts{}, 0
+	if due {
+		p.ship()
+	}
+}
+
+// takeBelow takes what the other end's session says.
+func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
+	m.came.count(h)
+	e, err := p.parts.Decode(h, payload)
+	if err != nil {
+		return &breach{err}
+	}
+	p.mu.Lock()
+	p.back = p.back[:0]
+	switch w := e.Message.(type) {
+	case *wire.Ack:
+		p.back, err = p.end.Acknowledge(w, p.back)
+	case *wire.Resume:
+		p.back, err = p.end.Resume(w, p.back)
+	case *wire.Bye:
+		p.bye = true
+	}
+	p.mu.Unlock()
+	wire.Free(e.Message)
+	if err != nil {
+		return &breach{err}
+	}
+	m.giveBack(p)
+	p.ship()
+	return nil
+}
+
+// giveBack frees what the other end has, and returns marks to their senders.
+func (m *mesh) giveBack(p *peer) {
+	var out wire.Outbox
+	for _, e := range p.back {
+		if _, mark := e.Message.(*wire.Mark); mark {
+			out.Send(e.To, e.From, e.Message)
+			continue
+		}
+		release(e)
+	}
+	clear(p.back)
+	m.bus.Enqueue(&out)
+}
+
+// admission judges frames before anything acts on them: a guard.Guard.
+type admission interface {
+	Header(peer bellows.NodeID, h wire.Header) error
+	Message(h wire.Header, e wire.Envelope) error
+}
+
+// breach is why this side ends a connection: what came over it cannot be.
+type breach struct{ error }
+
+func (b *breach) Unwrap() error { return b.error }
+
+// take enqueues the message of a frame that fits the job, or of several, with the last of them.
+func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
+	m.came.count(h)
+	if err := m.guard.Header(p.node, h); err != nil {
+		return &breach{err}
+	}
+	e, err := p.parts.Decode(h, payload)
+	p.bytes += int(h.Length)
+	if err == nil && e.Message == nil {
+		return nil
+	}
+	if err == nil {
+		err = m.guard.Message(h, e)
+	}
+	if err != nil {
+		return &breach{err}
+	}
+	p.received[session.StreamOf(e)]++
+	in.Envelopes = append(in.Envelopes[:0], e)
+	m.bus.Enqueue(in)
+	return nil
+}
+
+// reconnect makes a connection anew that has broken: it dials the other node, or waits for its call. It gives up when ctx ends, or when there is
+// nobody to reach any more. closing is told of a call that comes while a connection still seems to stand.
+type reconnect interface {
+	again(ctx context.Context, n bellows.NodeID, number uint8) (transport.Conn, error)
+	called(n bellows.NodeID, number uint8, closing func())
+}
+
+// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
+func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
+	closed := conn.Close()
+	var b *breach
+	p.mu.Lock()
+	p.conn, p.prompt, p.meter = nil, nil, nil
+	if p.failed != nil {
+		why = p.failed
+	}
+	last := p.shut || p.bye || p.over || errors.As(why, &b) || m.again == nil
+	if p.bye {
+		why = errBye
+	}
+	p.mu.Unlock()
+	if !last {
+		fresh, err := m.again.again(p.until, p.node, p.number)
+		if err == nil {
+			m.resume(p, fresh)
+			return true
+		}
+		why = fmt.Errorf("%w; %w", why, err)
+	}
+	m.end(p, errors.Join(why, closed))
+	return false
+}
+
+// resume goes on over a new connection when nobody writes to the old one any more.
+func (m *mesh) resume(p *peer, conn transport.Conn) {
+	p.mu.Lock()
+	for p.writing {
+		p.calm.Wait()
+	}
+	p.batch.Reset()
+	p.aside.Reset()
+	clear(p.queued)
+	p.rest, p.queued, p.next = nil, p.queued[:0], 0
+	p.connect(conn, m.process)
+	p.mu.Unlock()
+	p.ship()
+}
+
+// end ends a peer for good, and where this side has not said before that it would, all others of that node.
+func (m *mesh) end(p *peer, err error) {
+	p.mu.Lock()
+	ours := p.shut
+	p.over = true
+	if !p.writing {
+		p.writing = true
+		p.wake <- struct{}{}
+	}
+	p.mu.Unlock()
+	p.giveUp(nil)
+	if ours {
+		return
+	}
+	pair := &m.pairs[p.node]
+	pair.lost.Do(func() {
+		for _, o := range pair.peers {
+			o.hangUp()
+		}
+		m.lost(p.node, err)
+	})
+}
+
+// hangUp ends a peer without a word.
+func (p *peer) hangUp() {
+	p.mu.Lock()
+	p.shut, p.over = true, true
+	conn := p.conn
+	p.mu.Unlock()
+	p.giveUp(nil)
+	if conn != nil {
+		conn.Close()
+	}
+}
+
+// close sends what is queued and ends all connections.
+func (m *mesh) close() {
+	for p := range m.all() {
+		p.shutdown()
+	}
+	m.ends.Wait()
+}
