@@ -39,6 +39,9 @@ type gang struct {
 	// open and address are another network than memory
 	open    func(transport.Config) (transport.Transport, error)
 	address func(n int) string
+	// mend makes connections again that break; dial is how nodes call each other, nil: as the network has it
+	mend bool
+	dial func(transport.Transport) transport.Transport
 	// part and message are the bytes that these may have; 0: as the format has it
 	part, message int
 }
@@ -56,6 +59,8 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		g.open, g.address = mem.New().Join, inMemory
 	}
 	addresses := make([]string, len(g.members))
+	links := make([]*node.Links, len(g.members))
+	listeners := make([]transport.Listener, len(g.members))
 	seats := make([]func() ([]transport.Conn, error), len(g.members))
 	for n := range g.members {
 		self := bellows.NodeID(n)
@@ -68,7 +73,13 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
-		addresses[n] = l.Address()
+		addresses[n], listeners[n] = l.Address(), l
+		if g.dial != nil {
+			tr = g.dial(tr)
+		}
+		if g.mend {
+			links[n] = &node.Links{Transport: tr, Listener: l, Addresses: addresses}
+		}
 		seats[n] = func() ([]transport.Conn, error) {
 			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, func(string) {})
 			for i, c := range conns {
@@ -87,9 +98,9 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
 					g.cluster(bellows.NodeID(n)), conns,
-					node.Options{Resume: g.resume, Times: g.lead.Times, Wire: g.lead.Wire}.Shorten(g.part, g.message))
+					node.Options{Resume: g.resume, Times: g.lead.Times, Links: links[n], Wire: g.lead.Wire}.Shorten(g.part, g.message))
 			}
-			errs[n] = err
+			errs[n] = errors.Join(err, listeners[n].Close())
 		})
 	}
 	conns, err := seats[0]()
@@ -97,8 +108,9 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		t.Fatal(err)
 	}
 	opt := g.lead.Shorten(g.part, g.message)
-	opt.Resume = g.resume
+	opt.Resume, opt.Links = g.resume, links[0]
 	r, err := node.Lead(ctx, g.job(0), g.cluster(0), conns, opt)
+	err = errors.Join(err, listeners[0].Close())
 	others.Wait()
 	return r, errs[1:], err
 }

@@ -69,7 +69,7 @@ func TestAnyNumberOfConnectionsGivesTheSame(t *testing.T) {
 			if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
 				t.Errorf("audit %+v", r.Audit)
 			}
-			const below = 150 // bytes that sessions may say to each other
+			const below = 150      // bytes that sessions may say to each other
 			for i := range bytes { // the first is for control, which is all with node 0
 				if used := bytes[i].Load() > below; used != (i < n && (i > 0 || n == 1)) {
 					t.Errorf("connection %d of %d carried %d bytes", i, n, bytes[i].Load())

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -165,29 +164,23 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 	return nil
 }
 
-// reconnect makes a connection anew that has broken: it dials the other node, or waits for its call. It gives up when ctx ends, or when there is
-// nobody to reach any more. closing is told of a call that comes while a connection still seems to stand.
-type reconnect interface {
-	again(ctx context.Context, n bellows.NodeID, number uint8) (transport.Conn, error)
-	called(n bellows.NodeID, number uint8, closing func())
-}
-
 // restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
 func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
 	var b *breach
 	p.mu.Lock()
 	p.conn, p.prompt, p.meter = nil, nil, nil
+	p.end.Connected()
 	if p.failed != nil {
 		why = p.failed
 	}
-	last := p.shut || p.bye || p.over || errors.As(why, &b) || m.again == nil
+	last := p.shut && p.late == nil || p.bye || p.over || errors.As(why, &b) || m.again == nil
 	if p.bye {
 		why = errBye
 	}
 	p.mu.Unlock()
 	if !last {
-		fresh, err := m.again.again(p.until, p.node, p.number)
+		fresh, err := m.remake(p)
 		if err == nil {
 			m.resume(p, fresh)
 			return true
@@ -218,6 +211,9 @@ func (m *mesh) end(p *peer, err error) {
 	p.mu.Lock()
 	ours := p.shut
 	p.over = true
+	if p.late != nil {
+		p.late.Stop()
+	}
 	if !p.writing {
 		p.writing = true
 		p.wake <- struct{}{}
@@ -251,7 +247,7 @@ func (p *peer) hangUp() {
 // close sends what is queued and ends all connections.
 func (m *mesh) close() {
 	for p := range m.all() {
-		p.shutdown()
+		m.shutdown(p)
 	}
 	m.ends.Wait()
 }

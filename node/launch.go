@@ -54,6 +54,7 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	opt.Links = chair.links(fleet.addresses)
 	return Lead(ctx, job, seat.Cluster, conns, opt)
 }
 
@@ -133,7 +134,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, alone: true})
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, Links: chair.links(chair.known), alone: true})
 }
 
 // errLetGo is why a process that was started for a seat ends.

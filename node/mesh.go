@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"bellows"
 	"bellows/session"
@@ -26,7 +27,7 @@ import (
 type mesh struct {
 	bus     *bus
 	guard   admission
-	again   reconnect // nil: a connection that ends is not made again
+	again   *redialer // nil: a connection that ends is not made again
 	process uint64    // this one's number in sessions
 	pairs   []pair    // by node; without peers: this node, or not joined
 	lost    func(bellows.NodeID, error)
@@ -68,8 +69,10 @@ type peer struct {
 	bye     bool
 	over    bool            // no connection follows this one
 	failed  error           // why writing has ended; nil: it has not
+	late    *time.Timer     // ends a peer to which not all can be said
 	until   context.Context // ends when no connection is made anew any more
 	giveUp  context.CancelCauseFunc
+	fresh   chan transport.Conn // has room for one: the other node has called again
 	calm    sync.Cond
 	wake    chan struct{}              // the writer is to go on with it
 	unsent  func(wire.Envelope, error) // told of what cannot travel
@@ -98,6 +101,7 @@ func newMesh(conns []transport.Conn) *mesh {
 		}
 		p := &peer{node: conn.Peer().Node, left: &m.left, wake: make(chan struct{}, 1)}
 		p.calm.L = &p.mu
+		p.fresh = make(chan transport.Conn, 1)
 		p.until, p.giveUp = context.WithCancelCause(context.Background())
 		p.batch.Lend()
 		p.aside.Lend()
@@ -149,7 +153,7 @@ func (m *mesh) peer(e wire.Envelope) *peer {
 // start begins to send and receive; formats is how the values of each table leave. again makes connections anew that break; nil: nobody
 // does. lost is told, once for each node, that it cannot be reached any more, before close: with a *breach where this side ended a
 // connection because of what the node sent, with errLetGo where the node has said that it says no more.
-func (m *mesh) start(b *bus, g admission, formats []vec.Format, again reconnect, lost func(bellows.NodeID, error)) {
+func (m *mesh) start(b *bus, g admission, formats []vec.Format, again *redialer, lost func(bellows.NodeID, error)) {
 	m.bus, m.guard, m.again, m.lost = b, g, again, lost
 	for p := range m.all() {
 		p.unsent = m.unsent
@@ -368,7 +372,7 @@ func (p *peer) overtake(conn transport.Conn) error {
 func (p *peer) more() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writing = p.ready() || p.over || p.shut && p.conn != nil && p.failed == nil
+	p.writing = p.ready() || p.over || p.shut && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
 	if !p.writing {
 		p.calm.Broadcast()
 	}
@@ -387,8 +391,11 @@ func (m *mesh) write(p *peer) {
 				break
 			}
 			err := p.send(conn)
-			if err == nil && finish && p.farewell(conn) {
-				break
+			if err == nil && finish {
+				if p.farewell(conn) {
+					break
+				}
+				continue
 			}
 			if err != nil {
 				p.fails(conn, err)
@@ -423,7 +430,7 @@ func (p *peer) rested() bool {
 // farewell says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
 func (p *peer) farewell(conn transport.Conn) bool {
 	p.mu.Lock()
-	left := !p.ready()
+	left := !p.ready() && !p.end.Unsaid() && p.end.Synced()
 	p.mu.Unlock()
 	if !left {
 		return false
@@ -477,13 +484,28 @@ func (p *peer) fails(conn transport.Conn, err error) {
 	conn.Close() // which fails for what has failed
 }
 
+// farewellWait is how long a connection that is being made again may keep the end of a mesh.
+const farewellWait = time.Second
+
+// endDown ends a peer that has no connection over which the rest could be said.
+func (p *peer) endDown() {
+	p.mu.Lock()
+	down := p.conn == nil || !p.end.Synced()
+	p.mu.Unlock()
+	if down {
+		p.hangUp()
+	}
+}
+
 // shutdown lets no more be posted, and lets the writer end when what is queued has left.
-func (p *peer) shutdown() {
+func (m *mesh) shutdown(p *peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shut = true
-	if p.conn == nil {
+	if p.conn == nil && m.again == nil || p.over {
 		p.giveUp(nil)
+	} else if !p.end.Synced() || p.end.Unsaid() { // while a connection is made again: not for long
+		p.late = time.AfterFunc(farewellWait, p.endDown)
 	}
 	if !p.writing && !p.over {
 		p.writing = true

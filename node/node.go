@@ -10,6 +10,8 @@
 package node
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +50,9 @@ type Options struct {
 	Wire vec.Format
 	// Times are how long a node waits for what, all nodes of a job the same; zeros: the defaults.
 	Times lease.Times
+
+	// Links is how connections that break are made again; nil: what breaks is lost.
+	Links *Links
 
 	alone bool // of Serve: nobody else has this process
 
@@ -90,19 +95,21 @@ const tickEvery = 250 * time.Millisecond
 
 // process is this process's part of a job.
 type process struct {
-	job     *train.Job
-	opt     Options
-	cluster Cluster
-	mesh    *mesh // nil: alone
-	bus     *bus
-	route   *route.Route
-	lanes   []*server.Lane
-	runner  *train.Runner // nil: runs no tasks
-	lead    *lead         // nil: not node 0
-	ended   atomic.Bool   // a lane has been told that the job is over
-	closed  chan error    // no task runs any more, and why an executor did not close; has room
-	idle    atomic.Bool   // likewise
-	began   time.Time
+	job       *train.Job
+	opt       Options
+	cluster   Cluster
+	mesh      *mesh // nil: alone
+	bus       *bus
+	route     *route.Route
+	lanes     []*server.Lane
+	runner    *train.Runner // nil: runs no tasks
+	lead      *lead         // nil: not node 0
+	ended     atomic.Bool   // a lane has been told that the job is over
+	refuse    func()        // ends the taking of calls; nil: none are taken
+	accepting sync.WaitGroup
+	closed    chan error  // no task runs any more, and why an executor did not close; has room
+	idle      atomic.Bool // likewise
+	began     time.Time
 }
 
 func validate(job *train.Job) error {
@@ -168,14 +175,27 @@ func (p *process) addRoles() error {
 	return p.resume(p.opt.Resume)
 }
 
-// reconnector makes connections anew, as the options say.
-func (p *process) reconnector() reconnect { return nil }
+// redialer makes connections again, where the options say how, until the process is closed.
+func (p *process) redialer() *redialer {
+	if p.opt.Links == nil {
+		return nil
+	}
+	r := &redialer{Links: *p.opt.Links, cluster: p.cluster, times: p.opt.Times, mesh: p.mesh}
+	var ctx context.Context
+	ctx, p.refuse = context.WithCancel(context.Background())
+	p.accepting.Go(func() { r.accept(ctx) })
+	return r
+}
 
 // close ends what the process has started, behind all that it has sent.
 func (p *process) close() {
 	if p.mesh != nil {
 		p.mesh.close()
 	}
+	if p.refuse != nil {
+		p.refuse()
+	}
+	p.accepting.Wait()
 	p.bus.close()
 }
 

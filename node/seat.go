@@ -40,6 +40,7 @@ type chair struct {
 	transport transport.Transport
 	listener  transport.Listener
 	addresses <-chan []string
+	known     []string // the addresses, when they have come
 	ended     <-chan struct{} // the process that leads has closed our standard input
 }
 
@@ -130,12 +131,18 @@ func (c *chair) close() error { return c.listener.Close() }
 func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
 	select {
 	case a := <-c.addresses:
+		c.known = a
 		return c.joinAt(ctx, a, notice)
 	case <-c.ended:
 		return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// links is how connections that break are made again.
+func (c *chair) links(addresses []string) *Links {
+	return &Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
 }
 
 // joinAt is join where the addresses are known.

@@ -26,7 +26,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 		p.computeOnly()
 	}
 	s := &member{process: p, lost: make(chan lost, len(c.Members)), follower: members.NewFollower(c.Self, controllerAddress, opt.Times)}
-	m.start(p.bus, p.newGuard(), p.formats(), p.reconnector(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
+	m.start(p.bus, p.newGuard(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
 	return s.run(ctx)
 }
 

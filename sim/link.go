@@ -9,56 +9,52 @@ import (
 	"bellows/wire"
 )
 
-// link is one node's end of its connection with another, and the way there. There are two kinds of networks. On a
-// lossy one packets are lost, repeated and reordered, and a session mends that. On one of streams a connection
-// loses nothing and keeps order, until it ends, with all that is under way: as transport promises.
+// link is one node's end of its connections with another, one after another, and the way there. A connection keeps order and loses nothing, until it
+// breaks, with all that is under way: as transport promises. Then it is made again and the session goes on, by the code that production has; or
+// it is given up, and both nodes have lost each other.
+//
+// There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
+// strikes.
 type link struct {
 	w         *world
 	from, to  *node
 	back      *link // the other end
 	weather   schedule.Weather
 	muteUntil int64 // what is sent before is lost
+	parted    bool  // no connection is made any more
 	dead      bool  // this end is closed: nothing is sent or taken any more
 	told      bool  // and its node knows
-	epoch     int   // of the connection: what was under way when it was reset does not arrive
+	closing   bool  // nothing is posted any more, and this end closes when all has left
+	refused   bool  // this end has ended it for what came: it says no more
 
-	// On a lossy network.
 	end     session.End
-	sent    uint64 // envelopes
-	acked   uint64 // of these
-	stalled int64  // milliseconds in which nothing new was acknowledged
-	latest  int64  // when the last packet so far arrives
-	packets []session.Packet
-	arrived []wire.Envelope
-
-	// On a network of streams.
-	pipe    []frame
+	up      bool // this end has a connection, as far as it knows
+	epoch   int  // of the connection: what was under way when one broke does not arrive over the next
+	hello   bool // the connection's first word has not been written
+	redial  session.Redial
+	pumping bool    // a turn to write is due
+	busy    bool    // a frame is being written
+	cut     []frame // parts of the message that is being written
+	taken   []wire.Envelope
+	acked   []wire.Envelope
+	latest  int64       // when the last frame so far arrives
+	pipe    []frame     // under way
 	doomed  bool        // what is sent is lost: something before it was
 	garble  bool        // the next frame is damaged on its way
-	refused bool        // this end has ended it for what came: it says no more
 	joiner  wire.Joiner // of what comes to this end
 }
 
-// frame is something under way on a stream.
+// frame is something under way.
 type frame struct {
 	envelope wire.Envelope
 	bytes    []byte // of the frame, where messages pass through the codec
 	more     bool   // parts of the message follow
-	fin      bool   // the other end has closed
+	below    bool   // it is of the session
 	damaged  bool
 }
 
-func (f *frame) urgent() bool {
-	return !f.fin && (f.envelope.From.Role == wire.Controller || f.envelope.To.Role == wire.Controller)
-}
-
-// How long a peer may take no byte until a connection is given up: on streams, as transport.Config has it, from the
-// first lost byte on; on a lossy network, where a stopped peer acknowledges nothing, longer than any stop that
-// somebody else would judge.
-const (
-	streamStall = 3000
-	lossyStall  = 9000
-)
+// stall is how long a peer may take no byte until a connection is given up, from the first lost byte on, as transport.Config has it.
+const stall = 3000
 
 // goodbye is how long a node needs to see that a connection has ended, when its actors have taken what came before.
 const goodbye = 3
@@ -77,77 +73,110 @@ func (w *world) connect() {
 		for _, l := range a.links {
 			if l != nil {
 				l.back = w.nodes[l.to.id].links[a.id]
+				l.begin()
 			}
 		}
 	}
-	if !w.Streams {
-		w.After(resendEvery, nil, w.resend)
-	}
 }
 
-// send puts a message on its way.
+// begin gives this end a connection.
+func (l *link) begin() {
+	l.up, l.hello, l.doomed, l.latest = true, true, false, l.w.Now
+	l.cut, l.pipe, l.joiner = nil, nil, wire.Joiner{}
+	l.end.Connected()
+	l.pump()
+}
+
+// send posts a message.
 func (l *link) send(e wire.Envelope) {
-	switch {
-	case l.dead:
-	case l.w.Streams && l.w.Codec:
-		l.encode(e)
-	case l.w.Streams:
-		l.write(frame{envelope: e})
-	default:
-		l.sent++
-		l.transmit(l.end.Send(e))
+	if !l.dead && !l.closing {
+		l.end.Post(e)
+		l.pump()
 	}
 }
 
-// resend tells every session end the time. An end that is not acknowledged for too long is given up.
-func (w *world) resend() {
-	for _, n := range w.nodes {
-		if n.done() || n.pausedUntil > w.Now {
-			continue
-		}
-		for _, l := range n.links {
-			if l != nil && !l.dead && !l.end.Idle() {
-				l.tick()
-			}
-		}
+// pump has this end write soon: meanwhile more may be posted, some of which overtakes.
+func (l *link) pump() {
+	if !l.pumping && !l.busy && l.up {
+		l.pumping = true
+		l.w.After(int64(l.w.Rng.IntN(4))/3, l.from, func() {
+			l.pumping = false
+			l.turn()
+		})
 	}
-	w.After(resendEvery, nil, w.resend)
 }
 
-func (l *link) tick() {
-	if l.sent > l.acked {
-		if l.stalled += resendEvery; l.stalled > lossyStall {
-			l.breaks(fmt.Sprintf("it has taken no byte for %.1f s", float64(lossyStall)/1000))
+// turn writes what may be written, a frame at a time where the link has a bandwidth.
+func (l *link) turn() {
+	for l.up && !l.busy && !l.dead {
+		f, ok := l.next()
+		if !ok {
 			return
 		}
+		l.write(f)
+		if l.weather.Bandwidth > 0 && l.up {
+			l.busy = true
+			epoch := l.epoch
+			l.w.After(int64(l.size(f))/l.weather.Bandwidth, l.from, func() {
+				l.busy = false
+				if epoch == l.epoch {
+					l.turn()
+				} else {
+					l.pump()
+				}
+			})
+		}
 	}
-	l.packets = l.end.Tick(l.packets[:0])
-	for _, p := range l.packets {
-		l.transmit(p)
+}
+
+// size is the bytes of a frame.
+func (l *link) size(f frame) int {
+	if f.bytes != nil {
+		return len(f.bytes)
 	}
+	return parcel.Size(f.envelope.Message)
+}
+
+// next is the next frame to write, in production's order: the session's own words, what is urgent, and then the rest.
+func (l *link) next() (frame, bool) {
+	if l.hello {
+		l.hello = false
+		return frame{envelope: wire.Envelope{Message: l.end.Hello(uint64(l.from.id) + 1)}, below: true}, true
+	}
+	if a := l.end.Ack(); a != nil {
+		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
+	}
+	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
+		l.w.happened[overtaken] = l.w.happened[overtaken] || l.end.Waiting()
+		l.w.happened[partsOvertaken] = l.w.happened[partsOvertaken] || len(l.cut) > 0
+		return l.frames(l.taken[0])[0], true
+	}
+	if len(l.cut) == 0 {
+		if l.taken = l.end.Take(session.Ordinary, 1, l.taken[:0]); len(l.taken) == 0 {
+			return frame{}, false
+		}
+		l.cut = l.frames(l.taken[0])
+	}
+	f := l.cut[0]
+	l.cut = l.cut[1:]
+	return f, true
+}
+
+// frames are a message as it travels: several where it is long and passes through the codec.
+func (l *link) frames(e wire.Envelope) []frame {
+	if !l.w.Codec {
+		return []frame{{envelope: e}}
+	}
+	var list []frame
+	encoded := parcel.Encode(e)
+	for i, b := range encoded {
+		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
+	}
+	return list
 }
 
 // mute reports whether what is sent now is lost.
 func (l *link) mute() bool { return l.w.Now < l.muteUntil }
-
-// transmit puts a packet on its way, once, twice, or not at all.
-func (l *link) transmit(p session.Packet) {
-	w := l.w
-	if l.mute() {
-		w.strike(schedule.Cut, l.from, l.to)
-		return
-	}
-	fair := w.Now >= w.CalmAt
-	if !fair && w.Chance(l.weather.Drop) {
-		w.strike(schedule.Drop, l.from, l.to)
-		return
-	}
-	l.carry(p, fair)
-	if !fair && w.Chance(l.weather.Duplicate) {
-		w.strike(schedule.Duplicate, l.from, l.to)
-		l.carry(p, fair)
-	}
-}
 
 func (l *link) delay() int64 {
 	d := l.weather.Delay
@@ -157,36 +186,127 @@ func (l *link) delay() int64 {
 	return d
 }
 
-// carry takes a packet to the other end in its time, which may be before that of packets sent earlier.
-func (l *link) carry(p session.Packet, fair bool) {
-	w, delay, epoch := l.w, l.delay(), l.epoch
-	if !fair && w.Chance(l.weather.Late) {
+// write puts a frame on its way. What a mute that ends soon keeps back is only late.
+func (l *link) write(f frame) {
+	w := l.w
+	until, fair := w.Now, w.Now >= w.CalmAt
+	switch {
+	case l.doomed:
+		return
+	case l.mute() && l.muteUntil-w.Now < stall:
+		w.strike(schedule.Cut, l.from, l.to)
+		until = l.muteUntil
+	case l.mute(), l.to.vanished, l.back.dead:
+		l.doom()
+		return
+	case !fair && w.Chance(l.weather.Break):
+		w.strike(schedule.Break, l.from, l.to)
+		l.breaks("connection reset by peer")
+		return
+	case !fair && w.Chance(l.weather.Late):
 		w.strike(schedule.Late, l.from, l.to)
-		delay += 1 + w.Rng.Int64N(schedule.LateMax)
+		until += 1 + w.Rng.Int64N(schedule.LateMax)
 	}
-	if w.Now+delay < l.latest {
-		w.strike(schedule.Reorder, l.from, l.to)
+	if l.garble {
+		l.garble, f.damaged = false, true
 	}
-	l.latest = max(l.latest, w.Now+delay)
-	w.After(delay, l.to, func() {
-		if epoch == l.epoch && !l.back.dead {
-			l.back.receive(p)
+	l.pipe = append(l.pipe, f)
+	epoch := l.epoch
+	l.latest = max(l.latest, until+l.delay())
+	w.After(l.latest-w.Now, l.to, func() {
+		if epoch == l.epoch {
+			l.arrive()
 		}
 	})
 }
 
-// receive hands on what a packet makes deliverable.
-func (l *link) receive(p session.Packet) {
-	if p.Ack > l.acked {
-		l.acked, l.stalled = p.Ack, 0
+// doom loses a frame and all after it. This end learns of it: from the other one, if that has closed and can be heard,
+// else when nothing has been acknowledged for too long.
+func (l *link) doom() {
+	l.doomed = true
+	patience := int64(stall)
+	reason := fmt.Sprintf("it has taken no byte for %.1f s", float64(stall)/1000)
+	if !l.mute() && !l.back.mute() && !l.to.vanished {
+		patience, reason = 1+l.w.Rng.Int64N(5), "connection reset by peer"
 	}
-	l.arrived = l.end.Receive(p, l.arrived[:0])
-	for _, e := range l.arrived {
-		if l.w.Codec {
-			l.deliver(e, l.w.recode(e))
-		} else {
-			l.deliver(e, l.w.copied(e))
+	epoch := l.epoch
+	l.w.After(patience, l.from, func() {
+		if epoch == l.epoch {
+			l.breaks(reason)
 		}
+	})
+}
+
+// arrive takes the next frame off the way. One that does not decode ends the session.
+func (l *link) arrive() {
+	f := l.pipe[0]
+	l.pipe = l.pipe[1:]
+	switch {
+	case !l.back.up:
+	case f.damaged:
+		l.w.decodeDamaged(f.envelope)
+		l.back.refused = true
+		l.back.lost("a frame was refused")
+	case f.below:
+		l.back.takeBelow(f.envelope.Message)
+	default:
+		l.back.take(f)
+	}
+}
+
+// takeBelow takes what the other end's session says.
+func (l *link) takeBelow(m wire.Message) {
+	var err error
+	l.acked = l.acked[:0]
+	switch m := m.(type) {
+	case *wire.Ack:
+		l.acked, err = l.end.Acknowledge(m, l.acked)
+		wire.Free(m)
+	case *wire.Resume:
+		l.w.happened[sessionResumed] = l.w.happened[sessionResumed] || m.Received != [2]uint64{}
+		l.acked, err = l.end.Resume(m, l.acked)
+	case *wire.Bye:
+		l.w.After(goodbye, l.from, func() { l.lost("EOF") })
+	}
+	if err != nil {
+		l.w.violated("a session was told what cannot be: %v", err)
+	}
+	for _, e := range l.acked {
+		if mark, is := e.Message.(*wire.Mark); is { // what else was acknowledged is left to the collector: the model may look at it
+			l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: mark}})
+		}
+	}
+	clear(l.acked)
+	l.pump()
+}
+
+// take delivers the message of a frame that has arrived at this end, if it ends with it.
+func (l *link) take(f frame) {
+	e := f.envelope
+	if f.bytes != nil {
+		got := l.w.receive(&l.joiner, f)
+		if f.more {
+			return
+		}
+		l.count(e)
+		l.deliver(e, got)
+		return
+	}
+	l.count(e)
+	got, err := parcel.Copy(e)
+	if err != nil {
+		l.w.violated("P10: a sound %T is refused: %v", e.Message, err)
+	}
+	l.deliver(e, got)
+}
+
+// count tells the session that a message has come whole.
+func (l *link) count(e wire.Envelope) {
+	var one session.Counts
+	one[session.StreamOf(e)]++
+	l.end.Received(one, 100)
+	if l.end.Due() || l.w.Rng.IntN(4) == 0 {
+		l.pump()
 	}
 }
 
@@ -203,136 +323,119 @@ func (l *link) deliver(e, received wire.Envelope) {
 	}
 }
 
-// write puts a frame into a stream. What a mute that ends soon keeps back is only late.
-func (l *link) write(f frame) {
-	w := l.w
-	until := w.Now
-	switch {
-	case l.doomed:
-		return
-	case l.mute() && l.muteUntil-w.Now < streamStall:
-		w.strike(schedule.Cut, l.from, l.to)
-		until = l.muteUntil
-	case l.mute(), l.to.vanished, l.back.dead && !f.fin:
-		l.doom()
-		return
-	}
-	if l.garble && !f.fin {
-		l.garble, f.damaged = false, true
-	}
-	l.pipe = append(l.pipe, f)
-	l.overtake()
-	epoch := l.epoch
-	l.latest = max(l.latest, until+l.delay())
-	w.After(l.latest-w.Now, l.to, func() {
-		if epoch == l.epoch {
-			l.arrive()
-		}
-	})
-}
-
-// encode puts a message into a stream as frames, several where it is long.
-func (l *link) encode(e wire.Envelope) {
-	frames := parcel.Encode(e)
-	for i, b := range frames {
-		l.write(frame{envelope: e, bytes: b, more: i < len(frames)-1})
-	}
-}
-
-// take delivers the message of a frame that has arrived at this end, if it ends with it.
-func (l *link) take(f frame) {
-	if f.bytes == nil {
-		l.deliver(f.envelope, l.w.copied(f.envelope))
-	} else if e := l.w.receive(&l.joiner, f); !f.more {
-		l.deliver(f.envelope, e)
-	}
-}
-
-// overtake lets what the controller says or hears pass some of what others say and is not there yet: a node's shell sends it
-// first (docs/5-wire.md).
-func (l *link) overtake() {
-	last := len(l.pipe) - 1
-	before := last
-	for before > 0 && l.pipe[last].urgent() && !l.pipe[before-1].urgent() {
-		before--
-	}
-	if before == last {
-		return
-	}
-	at := before + l.w.Rng.IntN(last-before+1)
-	if at < last {
-		l.w.happened[overtaken] = true
-	}
-	if at > 0 && l.pipe[at-1].more {
-		l.w.happened[partsOvertaken] = true
-	}
-	f := l.pipe[last]
-	copy(l.pipe[at+1:], l.pipe[at:last])
-	l.pipe[at] = f
-}
-
-// doom loses a frame and all after it. This end learns of it: from the other one, if that has closed and can be heard,
-// else when nothing has been acknowledged for too long.
-func (l *link) doom() {
-	l.doomed = true
-	patience := int64(streamStall)
-	reason := fmt.Sprintf("it has taken no byte for %.1f s", float64(streamStall)/1000)
-	if !l.mute() && !l.back.mute() && !l.to.vanished {
-		patience, reason = 1+l.w.Rng.Int64N(5), "connection reset by peer"
-	}
-	l.w.After(patience, l.from, func() { l.breaks(reason) })
-}
-
-// arrive takes the next frame out of the stream. One that does not decode ends the connection.
-func (l *link) arrive() {
-	f := l.pipe[0]
-	l.pipe = l.pipe[1:]
-	switch {
-	case l.back.dead:
-	case f.fin:
-		l.w.After(goodbye, l.to, func() { l.back.breaks("EOF") })
-	case f.damaged:
-		l.w.decodeDamaged(f.envelope)
-		l.back.refused = true
-		l.back.breaks("a frame was refused")
-	default:
-		l.back.take(f)
-	}
-}
-
-// close ends this end in peace; on a stream the other end hears of it, after all that was sent.
-func (l *link) close() {
-	if l.dead {
-		return
-	}
-	if l.w.Streams {
-		l.write(frame{fin: true})
-	}
-	l.dead = true
-}
-
-// breaks ends this end, and tells its node why.
+// breaks ends a connection, with all that is under way in both directions. Each end learns of it that can.
 func (l *link) breaks(reason string) {
-	l.close()
-	if !l.told {
-		l.told = true
-		l.from.disconnected(l.to, reason)
+	if !l.up {
+		return
 	}
-}
-
-// reset loses all that is under way between two nodes. On a lossy network their sessions go on; a stream ends.
-func (l *link) reset() {
 	for _, end := range [2]*link{l, l.back} {
 		end.epoch++
 		end.pipe = nil
 	}
-	if !l.w.Streams {
+	l.down(reason)
+	if l.back.up && !l.to.vanished {
+		other := l.back
+		silent := max(l.muteUntil, other.muteUntil) - l.w.Now // what it says into the silence is answered behind it
+		patience := 1 + l.w.Rng.Int64N(5) + min(max(silent, 0), stall)
+		epoch := other.epoch
+		l.w.After(patience, other.from, func() {
+			if epoch == other.epoch {
+				other.down("connection reset by peer")
+			}
+		})
+	}
+}
+
+// down is this end without a connection: it is made again, or given up.
+func (l *link) down(reason string) {
+	if !l.up || l.dead {
 		return
 	}
-	for _, end := range [2]*link{l, l.back} {
-		end.dead = true
-		if !end.back.mute() {
-			l.w.After(1+l.w.Rng.Int64N(5), end.from, func() { end.breaks("connection reset by peer") })
+	l.w.note("node %d has no connection to node %d: %s", l.from.id, l.to.id, reason)
+	l.up, l.cut = false, nil
+	if l.closing || l.parted {
+		l.lost(reason)
+		return
+	}
+	l.redial = session.NewRedial(times, l.to.id == 0, l.w.Now)
+	l.again(reason)
+}
+
+// again tries, when its time has come, to make a connection.
+func (l *link) again(reason string) {
+	wait, ok := l.redial.Next(l.w.Now)
+	if !ok {
+		l.lost(reason)
+		return
+	}
+	l.w.After(wait, l.from, func() {
+		switch {
+		case l.dead || l.up:
+			return
+		case l.from.id < l.to.id: // the other one dials
+		case l.to.crashed && !l.to.vanished || l.to.left || l.back.dead:
+			l.redial.Failed(l.w.Now, true)
+		case l.parted || l.mute() || l.back.mute() || l.to.stopped():
+			l.redial.Failed(l.w.Now, false)
+		default:
+			l.made()
+			return
 		}
+		l.again(reason)
+	})
+}
+
+// made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
+func (l *link) made() {
+	l.w.note("nodes %d and %d have another connection", l.from.id, l.to.id)
+	l.w.happened[connectedAgain] = true
+	l.w.moved()
+	for _, end := range [2]*link{l, l.back} {
+		end.epoch++
+		end.begin()
+	}
+}
+
+// close ends this end in peace, behind all that was posted.
+func (l *link) close() {
+	if l.dead || l.closing {
+		return
+	}
+	l.closing = true
+	for l.up && !l.dead {
+		f, ok := l.next()
+		if !ok {
+			f = frame{envelope: wire.Envelope{Message: &wire.Bye{}}, below: true}
+		}
+		l.write(f)
+		l.dead = !ok
+	}
+	l.dead = true
+}
+
+// die ends this end without a word, as the end of its process does. The system tells the other one.
+func (l *link) die() {
+	l.dead, l.up = true, false
+	l.tellBack()
+}
+
+// tellBack has the other end learn that its connection has ended, if it can.
+func (l *link) tellBack() {
+	if other := l.back; other.up && !other.dead && !l.to.vanished && !other.mute() {
+		epoch := other.epoch
+		l.w.After(1+l.w.Rng.Int64N(5), other.from, func() {
+			if epoch == other.epoch {
+				other.breaks("connection reset by peer")
+			}
+		})
+	}
+}
+
+// lost ends this end for good, and tells its node why.
+func (l *link) lost(reason string) {
+	l.die()
+	if !l.told {
+		l.told = true
+		l.from.disconnected(l.to, reason)
 	}
 }

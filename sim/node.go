@@ -67,6 +67,11 @@ func (n *node) begin() {
 	switch {
 	case !n.hosts():
 		n.left = true
+		for _, l := range n.links {
+			if l != nil { // nobody speaks to it
+				l.dead, l.back.dead = true, true
+			}
+		}
 	case n.id == 0:
 		w.After(0, n, w.lead)
 	default:
@@ -200,7 +205,7 @@ func (n *node) leave(reason string) {
 	if !w.released {
 		w.mayLose(n)
 	}
-	if w.outcome == nil && (!w.Streams || w.Rng.IntN(2) == 0) {
+	if w.outcome == nil && w.Rng.IntN(2) == 0 {
 		w.mourn(n)
 	}
 }
@@ -262,37 +267,22 @@ func (w *world) letGo() {
 	w.note("node 0 lets the others go")
 	w.moved()
 	w.released = true
-	for _, l := range w.nodes[0].links {
-		if l != nil && w.Streams {
-			l.close()
-		}
-	}
-	w.farewell(w.Now + schedule.LeaseMillis)
+	w.farewell(w.Now + times.Broken)
 }
 
-// farewell waits, on a lossy network, until all that was sent has come, and ends node 0.
+// farewell ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
 func (w *world) farewell(until int64) {
-	leader := w.nodes[0]
-	open := false
+	leader, open := w.nodes[0], false
 	for _, l := range leader.links {
 		switch {
 		case l == nil || l.dead:
-		case l.sent > l.acked && w.Now < until && !l.to.done():
+		case l.end.Unsaid() && w.Now < until:
 			open = true
 		default:
-			l.dead = true
-			reason := "EOF"
-			if l.sent > l.acked {
-				reason = "it has closed the connection"
-			}
-			if !l.mute() {
-				w.After(l.delay()+goodbye, l.to, func() { l.back.breaks(reason) })
-			}
+			l.close()
 		}
 	}
-	if open {
+	if leader.left = !open; open {
 		w.After(resendEvery, leader, func() { w.farewell(until) })
-		return
 	}
-	leader.left = true
 }

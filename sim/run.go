@@ -95,6 +95,8 @@ const (
 	keysRelayed                     // and was sent some that had changed
 	keysGivenUp                     // and wanted no more of them
 	answeredEarly                   // a task was answered before it had given its slot away
+	sessionResumed                  // a connection was made again, and the session went on behind what had come
+	connectedAgain                  // a connection was made again
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -103,7 +105,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

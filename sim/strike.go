@@ -47,13 +47,14 @@ func (w *world) hush(n *node) {
 	w.judge(n, n.links[0].muteUntil)
 }
 
-// reset loses all that is under way between two nodes; on streams that is the end of the connection.
+// reset breaks the connection between two nodes, with all that is under way; for good, if it is severed.
 func (w *world) reset(f schedule.Fault, n *node) {
 	l := n.links[w.peer(n).id]
 	if f == schedule.Sever {
 		w.mayPart(l.from, l.to)
+		l.parted, l.back.parted = true, true
 	}
-	l.reset()
+	l.breaks("connection reset by peer")
 }
 
 // garble damages the next frame of a stream: the receiver refuses it and ends the connection.
@@ -108,7 +109,7 @@ func (w *world) crash(n *node) {
 	if !n.vanished {
 		for _, l := range n.links {
 			if l != nil {
-				l.close()
+				l.die()
 			}
 		}
 	}

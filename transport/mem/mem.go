@@ -8,12 +8,12 @@ package mem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 
 	"bellows"
 	"bellows/transport"
@@ -90,7 +90,7 @@ func (n *Network) dial(address string, c transport.Config) (*stream, error) {
 	defer n.mu.Unlock()
 	l := n.listeners[address]
 	if l == nil {
-		return nil, errors.New("nobody listens there")
+		return nil, fmt.Errorf("nobody listens there: %w", syscall.ECONNREFUSED)
 	}
 	near, far := pair(c, l.node.config)
 	select {

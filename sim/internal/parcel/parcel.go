@@ -65,6 +65,17 @@ func Digest(m wire.Message) uint64 {
 	return uint64(d)
 }
 
+// Size is the bytes of a message's frame.
+func Size(m wire.Message) int {
+	b := batches.Get().(*wire.Batch)
+	defer batches.Put(b)
+	n := wire.HeaderSize
+	for _, p := range written(b, m) {
+		n += len(p)
+	}
+	return n
+}
+
 func written(b *wire.Batch, m wire.Message) [][]byte {
 	pieces, err := b.Payload(m)
 	if err != nil {

@@ -7,12 +7,10 @@ type Fault int
 
 // The faults. Those from kill on end the job; the others must not show.
 const (
-	Drop      Fault = iota // a packet is lost
-	Duplicate              // a packet arrives twice
-	Late                   // a packet takes much longer than others
-	Reorder                // a packet arrives before one that was sent earlier
-	Cut                    // a link loses everything for a while, in one direction
-	Reset                  // all that is under way between two nodes is lost; their sessions go on
+	Break     Fault = iota // a connection breaks by itself, as it does again and again on a breaking network
+	Late                   // a frame takes much longer than others, and those behind it with it
+	Cut                    // a link carries nothing for a while, in one direction
+	Reset                  // a connection breaks, with all that is under way; it is made again
 	Pause                  // a node stops, for less than the others wait for it, and goes on as if nothing had happened
 	Replay                 // an actor gets a message again, or one of an older generation, from a node of the past
 	Kill                   // a task ends in an error
@@ -20,14 +18,14 @@ const (
 	Stop                   // a node stops for longer than the others wait for it, and wakes
 	Hush                   // a node is not heard by node 0 for more than a lease, and comes back
 	HalfOpen               // a link loses everything from now on, in one direction
-	Sever                  // a stream ends, with all that is under way
+	Sever                  // a connection breaks, and none is made again
 	Garble                 // a frame is damaged on its way
 	Forge                  // the controller gets a Done again, or one of an older generation
 	Interrupt              // the user wants out; the job goes on later, from its image
 	FaultKinds
 )
 
-var faultNames = [FaultKinds]string{"drop", "duplicate", "late", "reorder", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
+var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
 	"hush", "half-open", "sever", "garble", "forge", "interrupt"}
 
 func (f Fault) String() string { return faultNames[f] }
@@ -78,10 +76,7 @@ func (p Phase) String() string { return phaseNames[p] }
 // Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
 // begins, or while its state is collected.
 func (s *Schedule) drawPlans() {
-	harmless := []Fault{Cut, Pause, Replay, Pause}
-	if !s.Streams {
-		harmless = append(harmless, Reset, Reset)
-	}
+	harmless := []Fault{Cut, Pause, Replay, Pause, Reset, Reset}
 	for range s.Rng.IntN(4) {
 		s.plan(harmless[s.Rng.IntN(len(harmless))], anyPhase)
 	}
@@ -116,10 +111,7 @@ func (s *Schedule) drawPlans() {
 
 // fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
 func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt}
-	if s.Streams {
-		list = append(list, Sever, Sever, Sever, Garble, Garble, Garble)
-	}
+	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Sever, Garble, Garble}
 	return list[s.Rng.IntN(len(list))]
 }
 

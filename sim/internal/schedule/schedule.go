@@ -32,21 +32,22 @@ type Schedule struct {
 	TurnAt   bellows.Clock // the stratum after which the staleness of counts changes
 	TurnTo   table.Consistency
 
-	Streams bool        // connections that lose nothing until they end; else packets that are lost
+	Streams bool        // connections break only where a fault strikes; else by themselves, too
 	Codec   bool        // messages pass through the codec of wire
 	Weather [][]Weather // [from][to]
-	CalmAt  int64       // from here on no packet is lost, repeated or late
+	CalmAt  int64       // from here on no connection breaks by itself, and no frame is late
 	Linger  int64       // how long node 0 keeps connections after a job that has failed
 	Plans   []Plan
 }
 
-// Weather is how a link misbehaves: chances in thousandths per packet, times in milliseconds.
+// Weather is how a link misbehaves: chances in thousandths per frame, times in milliseconds.
 type Weather struct {
-	Drop, Duplicate, Late int
-	Delay, Jitter         int64
+	Break, Late   int
+	Delay, Jitter int64
+	Bandwidth     int64 // bytes in a millisecond; 0: any number
 }
 
-// lateMax bounds by how much a late packet is late, in milliseconds.
+// lateMax bounds by how much a late frame is late, in milliseconds.
 const LateMax = 200
 
 // LooseSeeds is the first seed of schedules whose splits run ahead: no table makes them wait for each other.
@@ -136,12 +137,18 @@ func (s *Schedule) drawWeather() {
 	if s.Rng.IntN(2) == 0 {
 		s.CalmAt = s.Rng.Int64N(2000)
 	}
-	worst := Weather{Drop: s.upTo(250), Duplicate: s.upTo(200), Late: s.upTo(60), Delay: 1, Jitter: int64(s.upTo(15))}
+	worst := Weather{Late: s.upTo(60), Delay: 1, Jitter: int64(s.upTo(15))}
+	if !s.Streams {
+		worst.Break = s.upTo(20)
+	}
+	if s.Rng.IntN(4) == 0 {
+		worst.Bandwidth = int64(20 << s.Rng.IntN(5))
+	}
 	for range s.NodeCount {
 		row := make([]Weather, s.NodeCount)
 		for to := range row {
-			row[to] = Weather{Drop: s.upTo(worst.Drop), Duplicate: s.upTo(worst.Duplicate), Late: s.upTo(worst.Late),
-				Delay: 1 + s.Rng.Int64N(4), Jitter: int64(s.upTo(int(worst.Jitter)))}
+			row[to] = Weather{Break: s.upTo(worst.Break), Late: s.upTo(worst.Late), Delay: 1 + s.Rng.Int64N(4), Jitter: int64(s.upTo(int(worst.Jitter))),
+				Bandwidth: worst.Bandwidth * (1 + s.Rng.Int64N(4))}
 		}
 		s.Weather = append(s.Weather, row)
 	}

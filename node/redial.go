@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"bellows"
+	"bellows/lease"
+	"bellows/session"
+	"bellows/transport"
+)
+
+// Links is how the connections of a node are made again when they break: as Connect made them, this node dials those of lower
+// number and takes the calls of the others. Without it, a connection that breaks is a node that is lost.
+type Links struct {
+	Transport transport.Transport
+	Listener  transport.Listener // stays open while the job runs
+	Addresses []string           // by node
+}
+
+// redialer makes connections again, for a mesh.
+type redialer struct {
+	Links
+	cluster Cluster
+	times   lease.Times
+	mesh    *mesh
+}
+
+// accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though this side may
+// not have seen that yet.
+func (r *redialer) accept(ctx context.Context) {
+	for {
+		conn, err := r.Listener.Accept(ctx)
+		switch {
+		case err == nil:
+			r.mesh.called(conn, r.cluster.placeOf(conn.Peer()) >= 0)
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return
+		} // else somebody was turned away, and may come again
+	}
+}
+
+// called puts a new connection in the place of a broken one, if it is expected.
+func (m *mesh) called(conn transport.Conn, expected bool) {
+	h := conn.Peer()
+	if expected && int(h.Node) < len(m.pairs) && int(h.Number) < len(m.pairs[h.Node].peers) && m.pairs[h.Node].peers[h.Number].offer(conn) {
+		return
+	}
+	conn.Close() // a stranger, or one that was given up
+}
+
+// offer leaves a connection for the reader, which finds it when the old one has ended.
+func (p *peer) offer(conn transport.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.bye {
+		return false
+	}
+	select {
+	case old := <-p.fresh: // it came and was not wanted yet; the other side has made another since
+		old.Close()
+	default:
+	}
+	p.fresh <- conn
+	if p.conn != nil {
+		p.conn.Close()
+	}
+	return true
+}
+
+// remake makes a connection that has broken again. It gives up when the other node would be silent for too long, when nobody listens there
+// any more, or when the peer is over.
+func (m *mesh) remake(p *peer) (transport.Conn, error) {
+	began := time.Now()
+	try := session.NewRedial(m.again.times, p.node == 0, 0)
+	var last error
+	for {
+		wait, ok := try.Next(time.Since(began).Milliseconds())
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("no other connection could be made for %.1f s", time.Since(began).Seconds()), last)
+		}
+		timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
+		select {
+		case conn := <-p.fresh:
+			timer.Stop()
+			return conn, nil
+		case <-p.until.Done():
+			timer.Stop()
+			return nil, errors.Join(errors.New("it is not waited for any more"), last)
+		case <-timer.C:
+		}
+		if p.node > m.bus.self {
+			try.Failed(time.Since(began).Milliseconds(), false)
+			continue
+		}
+		var conn transport.Conn
+		if conn, last = m.again.dial(p.until, p.node, p.number); last == nil {
+			return conn, nil
+		}
+		try.Failed(time.Since(began).Milliseconds(), nobodyListens(last))
+	}
+}
+
+// dial calls a node once.
+func (r *redialer) dial(ctx context.Context, n bellows.NodeID, number uint8) (transport.Conn, error) {
+	conn, err := r.Transport.Number(number, uint8(r.cluster.connections())).Dial(ctx, r.Addresses[n])
+	if err == nil && conn.Peer().Node != n {
+		return nil, errors.Join(fmt.Errorf("at %s answers node %d, not node %d", r.Addresses[n], conn.Peer().Node, n), conn.Close())
+	}
+	return conn, err
+}
+
+// nobodyListens reports whether the other machine has said that nobody listens at an address.
+func nobodyListens(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
+}
