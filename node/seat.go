@@ -40,7 +40,7 @@ type chair struct {
 	transport transport.Transport
 	listener  transport.Listener
 	addresses <-chan []string
-	known     []string // the addresses, when they have come
+	known     []string        // the addresses, when they have come
 	ended     <-chan struct{} // the process that leads has closed our standard input
 }
 
