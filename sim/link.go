@@ -194,12 +194,11 @@ func (l *link) receive(p session.Packet) {
 func (l *link) deliver(e, received wire.Envelope) {
 	w := l.w
 	l.from.heard[l.to.id]++
-	sum := w.verifySent(e)
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)
 	}
 	if a := w.actors[e.To]; a != nil && received.Message != nil {
-		a.put(letter{envelope: received, digest: sum})
+		a.put(letter{envelope: received, digest: w.sent[e.Message]})
 	}
 }
 
@@ -233,7 +232,7 @@ func (l *link) write(f frame) {
 
 // encode puts a message into a stream as frames, several where it is long.
 func (l *link) encode(e wire.Envelope) {
-	frames := parcel.Encode(e)
+	frames := parcel.Encode(e, l.w.sent[e.Message])
 	for i, b := range frames {
 		l.write(frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}
