@@ -66,7 +66,7 @@ func (w *world) garble(n *node) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := parcel.Encode(e)[0]
+	b := parcel.Encode(e, w.sent[e.Message])[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
 	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
@@ -158,6 +158,7 @@ func (w *world) remember(e wire.Envelope) {
 		keep = &w.faults.memory.held
 	}
 	if keep.Message == nil || w.Rng.IntN(3) == 0 {
+		wire.Free(keep.Message)
 		*keep = e
 		keep.Message = parcel.Clone(e.Message)
 	}
@@ -230,19 +231,10 @@ func (w *world) answerForged(e wire.Envelope) {
 
 // copied is a message as another node gets it.
 func (w *world) copied(e wire.Envelope) wire.Envelope {
-	got, err := parcel.Copy(e)
+	got, digest, err := parcel.Copy(e)
+	w.verifySent(e, digest)
 	if err != nil {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
-	}
-	return got
-}
-
-// recode is a message as the codec brings it to another node.
-func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
-	var j wire.Joiner
-	frames := parcel.Encode(e)
-	for i, b := range frames {
-		got = w.receive(&j, frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}
 	return got
 }
@@ -251,12 +243,15 @@ func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
 	e := f.envelope
 	got, err := parcel.Decode(j, f.bytes)
+	if !f.more {
+		w.verifySent(e, parcel.Digest(e.Message))
+	}
 	switch {
 	case err != nil:
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	case f.more != (got.Message == nil):
 		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != parcel.Digest(e.Message)):
+	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != w.sent[e.Message]):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
 	return got

@@ -109,22 +109,21 @@ func (b *Batch) tooMany(m Message) {
 // Traffic is the frames that were added since the last Reset.
 func (b *Batch) Traffic() *tally.Traffic { return &b.traffic }
 
-// Payload is a message's payload in pieces, which are good until the batch is used again. The message stays its sender's. It is for
-// those who compare messages or copy them, and have batches for nothing else: no length is refused, and what is shared is encoded
-// each time.
-func (b *Batch) Payload(m Message) ([][]byte, error) {
+// Payload is the kind of a message and its payload in pieces, which are good until the batch is used again. The message stays its sender's. It is for
+// those who test, compare messages or copy them, and have batches for nothing else: no length is refused, and what is shared
+// is encoded each time.
+func (b *Batch) Payload(m Message) (kind uint8, pieces [][]byte, err error) {
 	c, travels := m.(codec)
 	if !travels {
-		return nil, doesNotTravel(m)
+		return 0, nil, doesNotTravel(m)
 	}
 	b.alone, b.start = true, 0
-	b.pieces.Reset()
+	b.pieces.Drop(0)
 	b.disown(0)
 	b.scratch = b.scratch[:0]
 	c.encode(b)
-	err := b.err
-	b.err = nil
-	return b.Buffers(), err
+	err, b.err = b.err, nil
+	return c.kind(), b.Buffers(), err
 }
 
 func doesNotTravel(m Message) error {

@@ -33,6 +33,22 @@ func Decode(h Header, payload []byte) (Envelope, error) {
 	return Envelope{h.From, h.To, m}, nil
 }
 
+// Unpack is Decode for a payload that came from Payload, and which no frame and no sum has guarded. It is copied.
+func (h Header) Unpack(pieces [][]byte) (Envelope, error) {
+	for _, p := range pieces {
+		h.Length += uint32(len(p))
+	}
+	payload := h.Payload()[:0]
+	for _, p := range pieces {
+		payload = append(payload, p...)
+	}
+	m, err := decode(h.Kind, payload)
+	if err != nil {
+		return Envelope{}, bad(h, err)
+	}
+	return Envelope{h.From, h.To, m}, nil
+}
+
 func check(h Header, payload []byte) error {
 	if !known(h.Kind) {
 		return fmt.Errorf("the kind is not known")

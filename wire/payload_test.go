@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"testing"
@@ -133,5 +134,36 @@ func TestFreedViews(t *testing.T) {
 	}
 	if given > 1 {
 		t.Errorf("the payload of a refused message was given back %d times", given)
+	}
+}
+
+// TestPayloads wants payloads to be those of the frames, and what is unpacked of them the messages; and a message with several
+// receivers to be encoded anew, as it is.
+func TestPayloads(t *testing.T) {
+	t.Parallel()
+	var b Batch
+	for _, m := range append(newSampler(7).messages(), newSampler(8).messages()...) {
+		f := frame(t, Envelope{Message: m})
+		kind, pieces, err := b.Payload(m)
+		if err != nil || kind != f[5] || !bytes.Equal(slices.Concat(pieces...), f[HeaderSize:]) {
+			t.Fatalf("%T: kind %d, %v", m, kind, err)
+		}
+		e, err := Header{Kind: kind, From: Address{1, Client, 0}, To: Address{2, Lane, 3}}.Unpack(pieces)
+		if err != nil || e.From != (Address{1, Client, 0}) || e.To != (Address{2, Lane, 3}) || differ(m, e.Message) != "" {
+			t.Errorf("%T: %v, %s", m, err, differ(m, e.Message))
+		}
+	}
+	shared := &Records{List: []Record{{Number: 1}}}
+	shared.Share(2)
+	frame(t, Envelope{Message: shared})
+	shared.List[0].Number = 2
+	if _, pieces, _ := b.Payload(shared); !bytes.Equal(slices.Concat(pieces...), frame(t, Envelope{Message: &Records{List: shared.List}})[HeaderSize:]) {
+		t.Error("what was encoded before is taken for the message")
+	}
+	if _, _, err := b.Payload(stranger{}); err == nil {
+		t.Error("a stranger travels")
+	}
+	if _, err := (Header{Kind: kindHeld}).Unpack(nil); err == nil {
+		t.Error("nothing is taken for a message")
 	}
 }

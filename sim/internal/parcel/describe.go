@@ -2,11 +2,12 @@ package parcel
 
 import (
 	"fmt"
+	"reflect"
 
 	"bellows/wire"
 )
 
-// Describe is a message in one line.
+// Describe is a message in one line: the long ones in short, the others with all that they say.
 func Describe(m wire.Message) string {
 	switch m := m.(type) {
 	case *wire.Push:
@@ -24,5 +25,11 @@ func Describe(m wire.Message) string {
 	case *wire.Dispatch:
 		return fmt.Sprintf("dispatch at commit %d of %v", m.Commit, m.Tasks)
 	}
-	return fmt.Sprintf("%T %+v", m, m)
+	s := fmt.Sprintf("%T", m)
+	for v, i := reflect.ValueOf(m).Elem(), 0; i < v.NumField(); i++ {
+		if f := v.Type().Field(i); f.IsExported() {
+			s += fmt.Sprintf(" %s:%+v", f.Name, v.Field(i))
+		}
+	}
+	return s
 }

@@ -9,9 +9,9 @@ package parcel
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"bellows/wire"
@@ -20,30 +20,19 @@ import (
 // batches are memory for payloads.
 var batches = sync.Pool{New: func() any { return new(wire.Batch) }}
 
-// sums is the polynomial of a frame's checksum.
-var sums = crc32.MakeTable(crc32.Castagnoli)
-
-// Copy is an envelope as it arrives on another node: what the codec makes of its message, sharing no memory with that. It panics where the message
-// cannot be written, and says why what was written cannot be read.
-func Copy(e wire.Envelope) (wire.Envelope, error) {
+// Copy is an envelope as it arrives on another node, what the codec makes of its message, sharing no memory with that; and the
+// Digest of what was copied. It panics where the message cannot be written, and says why what was written cannot be read.
+func Copy(e wire.Envelope) (got wire.Envelope, digest uint64, err error) {
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)
-	h := wire.Header{Kind: e.Kind(), From: e.From, To: e.To}
-	pieces := written(b, e.Message)
-	for _, p := range pieces {
-		h.Length += uint32(len(p))
-	}
-	payload := h.Payload()[:0]
-	for _, p := range pieces {
-		payload = append(payload, p...)
-	}
-	h.Checksum = crc32.Checksum(payload, sums)
-	return wire.Decode(h, payload)
+	kind, pieces := written(b, e.Message)
+	got, err = wire.Header{Kind: kind, From: e.From, To: e.To}.Unpack(pieces)
+	return got, digestOf(kind, pieces), err
 }
 
 // Clone is Copy for a message that has come over before.
 func Clone(m wire.Message) wire.Message {
-	e, err := Copy(wire.Envelope{Message: m})
+	e, _, err := Copy(wire.Envelope{Message: m})
 	if err != nil {
 		panic(err)
 	}
@@ -57,12 +46,7 @@ func Digest(m wire.Message) uint64 {
 	}
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)
-	var d Hash
-	d.Word(uint64(wire.Envelope{Message: m}.Kind()))
-	for _, p := range written(b, m) {
-		d.Bytes(p)
-	}
-	return uint64(d)
+	return digestOf(written(b, m))
 }
 
 // Size is the bytes of a message's frame.
@@ -70,18 +54,32 @@ func Size(m wire.Message) int {
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)
 	n := wire.HeaderSize
-	for _, p := range written(b, m) {
+	_, pieces := written(b, m)
+	for _, p := range pieces {
 		n += len(p)
 	}
 	return n
 }
 
-func written(b *wire.Batch, m wire.Message) [][]byte {
-	pieces, err := b.Payload(m)
+func written(b *wire.Batch, m wire.Message) (kind uint8, pieces [][]byte) {
+	kind, pieces, err := b.Payload(m)
 	if err != nil {
 		panic(fmt.Sprintf("parcel: %v", err))
 	}
-	return pieces
+	return kind, pieces
+}
+
+// digestOf is the same however a payload is divided.
+func digestOf(kind uint8, pieces [][]byte) uint64 {
+	d := Hash(kind)
+	switch len(pieces) {
+	case 0:
+	case 1:
+		d.Bytes(pieces[0])
+	default:
+		d.Bytes(slices.Concat(pieces...))
+	}
+	return uint64(d)
 }
 
 // Hash is a running hash of 64-bit words. The zero Hash is ready.
