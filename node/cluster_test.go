@@ -382,3 +382,26 @@ func TestMoreNodesThanSplitsAreRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestNodesOfDifferentJobsAreRefused gives node 1 a job that differs from node 0's in one thing, which the end names.
+func TestNodesOfDifferentJobsAreRefused(t *testing.T) {
+	t.Parallel()
+	for part, change := range map[string]func(j *train.Job){
+		"tables":           func(j *train.Job) { j.Tables[0].Init = table.Init{Kind: table.Fixed, Low: 1} },
+		"splits":           func(j *train.Job) { j.Splits *= 2 },
+		"data or settings": func(j *train.Job) { j.Data = "of yesterday" },
+	} {
+		g := gang{members: shapes["leader works"], job: func(n bellows.NodeID) train.Job {
+			j := job(2, drift)
+			if n == 1 {
+				change(&j)
+			}
+			return j
+		}}
+		_, _, err := g.run(context.Background(), t)
+		if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node 1 has made another job") ||
+			!strings.Contains(err.Error(), "what differs is "+part) {
+			t.Errorf("node 1 has other %s, and the job ends with %v", part, err)
+		}
+	}
+}

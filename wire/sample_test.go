@@ -136,7 +136,7 @@ func (s sampler) messages() []Message {
 		&Keep{bellows.CommitNumber(s.Uint64())},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
 		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
-		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
+		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Report{s.Uint32(), s.Int64(), s.tally()})
 }
