@@ -26,6 +26,10 @@ type Launch struct {
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
 	Image []byte // a saved run to go on from, for Sit to pass on; nil: none
+	// JoinMillis is how long the processes may be waited for until all have joined; 0: 60 s. They prepare the job first, all
+	// at once, so that it is several times what that took here. Too little ends jobs of large data before they begin; too much
+	// lets a process that hangs hold the job up, by name, for that long.
+	JoinMillis int64
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
@@ -44,13 +48,18 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 		return nil, err
 	}
 	defer chair.close()
-	fleet, err := startFleet(l.Program, l.Args, seat, chair.address(), l.Roam)
+	if opt.Notice == nil {
+		opt.Notice = func(string) {}
+	}
+	fleet, err := startFleet(ctx, l, seat, chair.address(), opt.Notice)
 	if err != nil {
 		return nil, err
 	}
 	defer fleet.close()
 	opt.Deaths = fleet.deaths
-	conns, err := fleet.join(ctx, chair, opt)
+	conns, err := fleet.join(ctx, func(ctx context.Context) ([]transport.Conn, error) {
+		return chair.joinAt(ctx, fleet.addresses, opt.Notice)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +68,8 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 
 // seat is node 0's, with what the others need to know.
 func (l Launch) seat(folder string, opt Options) (seat, error) {
-	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder, Wire: opt.Wire}
+	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
+		Wire: opt.Wire, JoinMillis: l.JoinMillis}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
@@ -75,36 +85,29 @@ func (l Launch) seat(folder string, opt Options) (seat, error) {
 	return s, nil
 }
 
-// join waits for all processes to come, as long as all live.
-func (f *fleet) join(ctx context.Context, chair *chair, opt Options) ([]transport.Conn, error) {
+// join waits for all processes to come, as long as all live. A process that dies while they come is the error; one that dies
+// later is left in deaths.
+func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	joined := make(chan struct{})
-	defer close(joined)
-	go f.watch(joined, cancel)
-	notice := opt.Notice
-	if notice == nil {
-		notice = func(string) {}
-	}
-	conns, err := chair.joinAt(ctx, f.addresses, notice)
-	var dead *death
-	if errors.As(context.Cause(ctx), &dead) {
-		err = bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason)
+	joined, watched := make(chan struct{}), make(chan *Death, 1)
+	go func() { watched <- f.watch(joined, cancel) }()
+	conns, err := connect(ctx)
+	close(joined)
+	if dead := <-watched; dead != nil {
+		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), hangUp(conns))
 	}
 	return conns, err
 }
 
-// death is a Death as an error.
-type death struct{ Death }
-
-func (d *death) Error() string { return d.Reason }
-
-// watch gives the joining up when a process dies.
-func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) {
+// watch gives the joining up when a process dies, and says which.
+func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *Death {
 	select {
 	case d := <-f.deaths:
-		cancel(&death{d})
+		cancel(errors.New(d.Reason))
+		return &d
 	case <-joined:
+		return nil
 	}
 }
 

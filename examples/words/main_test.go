@@ -40,7 +40,7 @@ func TestThreeNodesGiveTheBitsOfOne(t *testing.T) {
 			return c, nil
 		}
 		defer l.Close()
-		conns, err := node.Connect(context.Background(), tr, l, c, addresses, func(string) {})
+		conns, err := node.Connect(context.Background(), tr, l, c, addresses, 0, func(string) {})
 		if err != nil {
 			t.Error(err)
 		}
