@@ -70,7 +70,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		t.Cleanup(func() { l.Close() })
 		addresses[n] = l.Address()
 		seats[n] = func() ([]transport.Conn, error) {
-			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, 0, func(string) {})
+			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, lease.Times{}, func(string) {})
 			for i, c := range conns {
 				if c != nil && g.wrap != nil {
 					conns[i] = g.wrap(self, c.Peer().Node, c)
@@ -365,7 +365,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, 0, func(string) {})
+	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, lease.Times{}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
 		t.Errorf("error %v", err)
 	}

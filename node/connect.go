@@ -10,29 +10,23 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/transport"
 )
 
 // redialEvery is how long a node waits before it dials again one that does not listen yet.
 const redialEvery = 20 * time.Millisecond
 
-// joinNotice is how long the others may be waited for before they are named, and named again.
-const joinNotice = 2 * time.Second
-
-// joinWithin is how long the nodes of a job may be waited for where nothing else is said. Nodes come after they have read
-// the data, so that who leads must say more where that takes long.
-const joinWithin = 60 * time.Second
-
 // Connect joins a node to all others of its cluster: it dials those of lower number, which may still be
 // on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends, when the others have
-// not come within a time (0: 60 s), and at once where waiting mends nothing: an address that is none, another node there,
-// a refusal. Its error names who is missing; notice is told of a wait that lasts, every 2 s. The connections come by
+// not come within times.Join, and at once where waiting mends nothing: an address that is none, another node there, a
+// refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections come by
 // number and, of each number, by node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c Cluster, addresses []string,
-	within time.Duration, notice func(string)) ([]transport.Conn, error) {
+	times lease.Times, notice func(string)) ([]transport.Conn, error) {
 	nodes, each := len(c.Members), c.connections()
 	conns := make([]transport.Conn, each*nodes)
-	w := newWait(c.Self, within, notice)
+	w := newWait(c.Self, times, times.Or().Join, notice)
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	for i := range each {
@@ -66,16 +60,14 @@ type wait struct {
 	self   bellows.NodeID
 	began  time.Time
 	within time.Duration
-	next   time.Time // when it is named next
+	every  time.Duration // it is named so often,
+	next   time.Time     // and then
 	notice func(string)
 }
 
-func newWait(self bellows.NodeID, within time.Duration, notice func(string)) *wait {
-	if within == 0 {
-		within = joinWithin
-	}
-	now := time.Now()
-	return &wait{self, now, within, now.Add(joinNotice), notice}
+func newWait(self bellows.NodeID, times lease.Times, withinMillis int64, notice func(string)) *wait {
+	now, every := time.Now(), time.Duration(times.Or().Notice)*time.Millisecond
+	return &wait{self, now, time.Duration(withinMillis) * time.Millisecond, every, now.Add(every), notice}
 }
 
 // bound is ctx with the end of the wait.
@@ -89,7 +81,7 @@ func (w *wait) name(what string, last error) {
 	if now.Before(w.next) {
 		return
 	}
-	w.next = now.Add(joinNotice)
+	w.next = now.Add(w.every)
 	if now.Sub(w.began) >= w.within {
 		return // its end says it
 	}

@@ -37,11 +37,8 @@ type child struct {
 	shut  atomic.Bool   // its end is wanted
 }
 
-// How long a new process may take to say where it listens, and one that is asked to end to do so.
-const (
-	answerWait = 20 * time.Second
-	closeWait  = 3 * time.Second
-)
+// closeWait is how long a process that is asked to end may take.
+const closeWait = 3 * time.Second
 
 // startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at address.
 func startFleet(ctx context.Context, l Launch, seat seat, address string, notice func(string)) (*fleet, error) {
@@ -49,7 +46,7 @@ func startFleet(ctx context.Context, l Launch, seat seat, address string, notice
 	f.addresses[seat.Self] = address
 	err := f.start(l.Program, l.Args, seat, l.Roam)
 	if err == nil {
-		err = f.introduce(ctx, newWait(seat.Self, answerWait, notice))
+		err = f.introduce(ctx, newWait(seat.Self, seat.Times, seat.Times.Or().Start, notice))
 	}
 	if err != nil {
 		f.close()

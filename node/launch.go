@@ -26,10 +26,6 @@ type Launch struct {
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
 	Image []byte // a saved run to go on from, for Sit to pass on; nil: none
-	// JoinMillis is how long the processes may be waited for until all have joined; 0: 60 s. They prepare the job first, all
-	// at once, so that it is several times what that took here. Too little ends jobs of large data before they begin; too much
-	// lets a process that hangs hold the job up, by name, for that long.
-	JoinMillis int64
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
@@ -69,7 +65,7 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 // seat is node 0's, with what the others need to know.
 func (l Launch) seat(folder string, opt Options) (seat, error) {
 	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
-		Wire: opt.Wire, JoinMillis: l.JoinMillis}
+		Wire: opt.Wire, Times: opt.Times}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
@@ -136,7 +132,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, alone: true})
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, Times: chair.Times, alone: true})
 }
 
 // errLetGo is why a process that was started for a seat ends.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/transport"
 	"bellows/transport/sock"
 	"bellows/vec"
@@ -27,8 +28,7 @@ type seat struct {
 	Token     string // of the job, in hexadecimal
 	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
-	// JoinMillis is how long the others may be waited for; 0: 60 s.
-	JoinMillis int64
+	Times     lease.Times
 }
 
 // address is where a process listens.
@@ -131,7 +131,7 @@ func (c *chair) close() error { return c.listener.Close() }
 
 // join connects the seat to all others, once it has been told where they are.
 func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
-	w := newWait(c.Self, c.within(), notice)
+	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
 	bounded, cancel := w.bound(ctx)
 	defer cancel()
 	for {
@@ -154,8 +154,5 @@ func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn
 
 // joinAt is join where the addresses are known.
 func (c *chair) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
-	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, c.within(), notice)
+	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, c.Times, notice)
 }
-
-// within is how long the others may be waited for.
-func (c *chair) within() time.Duration { return time.Duration(c.JoinMillis) * time.Millisecond }

@@ -112,9 +112,9 @@ func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, err
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
+	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
-		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Roam: !t.opt.cluster.pin, Image: t.saved,
-		JoinMillis: joinWithin(time.Since(t.began), len(t.members)).Milliseconds()}.Run(ctx, t.made.Job, opt)
+		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Roam: !t.opt.cluster.pin, Image: t.saved}.Run(ctx, t.made.Job, opt)
 }
 
 // joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of
