@@ -405,3 +405,14 @@ func TestNodesOfDifferentJobsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAFailureElsewhereIsPrintable has a task of another node fail with an error that would clear the screen.
+func TestAFailureElsewhereIsPrintable(t *testing.T) {
+	t.Parallel()
+	_, _, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job {
+		return job(2, func(*train.Task) error { return errors.New("disk\x1b[2J is\rfull") })
+	}}.run(context.Background(), t)
+	if err == nil || !strings.Contains(err.Error(), "disk?[2J is?full") || strings.ContainsAny(err.Error(), "\x1b\r") {
+		t.Errorf("the job ends with %q", err)
+	}
+}

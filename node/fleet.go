@@ -239,5 +239,8 @@ func (w *tail) last() string {
 		return ""
 	}
 	lines = lines[max(0, len(lines)-tailLines):]
+	for i := range lines {
+		lines[i] = bellows.Printable(lines[i], tailMost)
+	}
 	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
 }

@@ -113,7 +113,7 @@ func (s sampler) number() float64 { return math.Float64frombits(s.Uint64()) }
 func (s sampler) sum() audit.Sum { return audit.Sum(s.Uint64()) }
 
 func (s sampler) reason() string {
-	return strings.Repeat("part 3 é \x00 ", s.IntN(30))
+	return strings.Repeat("part 3 é ", s.IntN(30))
 }
 
 // messages makes one of each kind.
