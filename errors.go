@@ -3,6 +3,8 @@ package bellows
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // Kind is the sort of an error, and what its reader should do. It survives the wire and decides
@@ -68,4 +70,27 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return Bug
+}
+
+// Printable is text of others made safe to show: valid UTF-8 without control characters, escapes or marks that turn its
+// direction, at most so many bytes long. It may have several lines; those after the first are indented, so that none passes
+// for a line of ours. What is printable stays as it is.
+func Printable(text string, bytesMost int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r) || r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		}
+		return '?'
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	lines := strings.Split(text, "\n")
+	for i := 1; i < len(lines); i++ {
+		if !strings.HasPrefix(lines[i], "  ") {
+			lines[i] = "  " + lines[i]
+		}
+	}
+	text = strings.Join(lines, "\n")
+	return strings.ToValidUTF8(text[:min(len(text), bytesMost)], "")
 }

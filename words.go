@@ -80,3 +80,32 @@ type FlushID struct {
 }
 
 func (f FlushID) String() string { return fmt.Sprintf("flush %d of node %d", f.Seq, f.Client) }
+
+// Fingerprint says what a node's job is, as stable hashes of its parts: two nodes that made the same job of the same data, and
+// will compute it to the same bits, have the same one.
+type Fingerprint struct{ Tables, Splits, Data, Formats, Kernels, Program uint64 }
+
+// Differs names the parts in which two fingerprints differ, as a list to read; "" where none does.
+func (f Fingerprint) Differs(o Fingerprint) string {
+	list := ""
+	for _, part := range []struct {
+		name string
+		same bool
+	}{
+		{"tables", f.Tables == o.Tables},
+		{"splits", f.Splits == o.Splits},
+		{"data or settings", f.Data == o.Data},
+		{"formats on the wire", f.Formats == o.Formats},
+		{"kernels", f.Kernels == o.Kernels},
+		{"program", f.Program == o.Program},
+	} {
+		switch {
+		case part.same:
+		case list == "":
+			list = part.name
+		default:
+			list += ", " + part.name
+		}
+	}
+	return list
+}

@@ -7,7 +7,9 @@
 package app
 
 import (
+	"fmt"
 	"io"
+	"strconv"
 
 	"bellows/data"
 	"bellows/model"
@@ -50,6 +52,19 @@ type Input struct {
 	Staleness *int  // nil: the application's choice; 0 BSP; -1 async
 	Slots     int   // compute slots that will be used, as a hint for the number of splits
 	Settings  map[string]string
+}
+
+// Identity is what nodes compare to know that they have made the same job, as train.Job.Data: the data by its digest, what is
+// chosen beside it, and the settings of the run. Where a run ends is node 0's to say alone.
+func (in *Input) Identity(settings map[string]string) string {
+	test, staleness := "", ""
+	if in.Test != nil {
+		test = in.Test.Digest()
+	}
+	if in.Staleness != nil {
+		staleness = strconv.Itoa(*in.Staleness)
+	}
+	return fmt.Sprintf("data %s; test %s; seed %d; staleness %s; %v", in.Data.Digest(), test, in.Seed, staleness, settings)
 }
 
 // Run is a training job made from an input, and the way from its tables to a model.

@@ -38,6 +38,8 @@ type Config struct {
 	Times lease.Times
 	// Collector is given the state of the tables when the job has finished or was interrupted; nil: nobody wants it.
 	Collector *collect.Collector
+	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero: they are not asked.
+	Fingerprint bellows.Fingerprint
 }
 
 // Effects are what a step wants done.
@@ -175,6 +177,16 @@ func (c *Controller) begin() {
 	}
 }
 
+// takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
+func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint) {
+	c.roll.Ready(n)
+	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
+		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
+			n, c.cfg.Self.Node, want.Differs(job))})
+	}
+	c.begin()
+}
+
 // Step takes messages in the order in which they arrived.
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	c.fx = fx
@@ -186,8 +198,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		case *wire.Failed:
 			c.fail(e.From, m)
 		case *wire.Ready:
-			c.roll.Ready(e.From.Node)
-			c.begin()
+			c.takeReady(e.From.Node, m.Fingerprint)
 		case *wire.Severed:
 			if m.Breach { // no reason is better
 				c.lose(m.Node, m.Reason)

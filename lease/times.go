@@ -20,6 +20,12 @@ type Times struct {
 	Leader int64
 	// Notice is how long a wait may last before it is named.
 	Notice int64
+	// Start is how long a process that was started may take to say where it listens: it has read nothing by then.
+	Start int64
+	// Join is how long the nodes may be waited for until all have joined each other. Processes that were started for a job prepare it
+	// first, all at once, so that it is several times what that takes one of them. Too little ends jobs of large data before they
+	// begin; too much lets a process that hangs hold the job up, by name, for that long.
+	Join int64
 	// Ready is how long a node may prepare its part of the job once it has joined.
 	Ready int64
 	// Task is how long nothing may be committed while tasks are out: far longer than any clock takes, since it ends the job.
@@ -40,6 +46,8 @@ func (t Times) Or() Times {
 	t.Severed = cmp.Or(t.Severed, 3000)
 	t.Leader = cmp.Or(t.Leader, 3*t.Lease)
 	t.Notice = cmp.Or(t.Notice, 2000)
+	t.Start = cmp.Or(t.Start, 20_000)
+	t.Join = cmp.Or(t.Join, 60_000)
 	t.Ready = cmp.Or(t.Ready, 10*60_000)
 	t.Task = cmp.Or(t.Task, 60*60_000)
 	t.End = cmp.Or(t.End, 2*t.Lease)

@@ -144,7 +144,7 @@ func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
 		return j
 	}
 	_, _, err := gang{members: shapes["server apart"], job: j, part: most / 4, message: most}.run(context.Background(), t)
-	if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "are over the limit of 65536; cut the tables into more partitions") ||
+	if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "are over the limit of 65536; read and update fewer rows at once, or use more servers") ||
 		!strings.Contains(err.Error(), "node 3 failed: lane") {
 		t.Fatalf("error %v", err)
 	}

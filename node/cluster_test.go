@@ -81,7 +81,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			links[n] = &node.Links{Transport: tr, Listener: l, Addresses: addresses}
 		}
 		seats[n] = func() ([]transport.Conn, error) {
-			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, func(string) {})
+			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, lease.Times{}, func(string) {})
 			for i, c := range conns {
 				if c != nil && g.wrap != nil {
 					conns[i] = g.wrap(self, c.Peer().Node, c)
@@ -377,7 +377,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, func(string) {})
+	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, lease.Times{}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
 		t.Errorf("error %v", err)
 	}
@@ -392,5 +392,39 @@ func TestMoreNodesThanSplitsAreRefused(t *testing.T) {
 	_, err := node.Lead(context.Background(), job(1, drift), node.Cluster{Members: members}, make([]transport.Conn, 6), node.Options{})
 	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "4 splits") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestNodesOfDifferentJobsAreRefused gives node 1 a job that differs from node 0's in one thing, which the end names.
+func TestNodesOfDifferentJobsAreRefused(t *testing.T) {
+	t.Parallel()
+	for part, change := range map[string]func(j *train.Job){
+		"tables":           func(j *train.Job) { j.Tables[0].Init = table.Init{Kind: table.Fixed, Low: 1} },
+		"splits":           func(j *train.Job) { j.Splits *= 2 },
+		"data or settings": func(j *train.Job) { j.Data = "of yesterday" },
+	} {
+		g := gang{members: shapes["leader works"], job: func(n bellows.NodeID) train.Job {
+			j := job(2, drift)
+			if n == 1 {
+				change(&j)
+			}
+			return j
+		}}
+		_, _, err := g.run(context.Background(), t)
+		if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node 1 has made another job") ||
+			!strings.Contains(err.Error(), "what differs is "+part) {
+			t.Errorf("node 1 has other %s, and the job ends with %v", part, err)
+		}
+	}
+}
+
+// TestAFailureElsewhereIsPrintable has a task of another node fail with an error that would clear the screen.
+func TestAFailureElsewhereIsPrintable(t *testing.T) {
+	t.Parallel()
+	_, _, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job {
+		return job(2, func(*train.Task) error { return errors.New("disk\x1b[2J is\rfull") })
+	}}.run(context.Background(), t)
+	if err == nil || !strings.Contains(err.Error(), "disk?[2J is?full") || strings.ContainsAny(err.Error(), "\x1b\r") {
+		t.Errorf("the job ends with %q", err)
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type fleet struct {
 	children  []*child
 	addresses []string
 	waits     sync.WaitGroup
+	patience  time.Duration // how long one that is asked to end may take
 }
 
 // child is a process.
@@ -35,20 +37,16 @@ type child struct {
 	shut  atomic.Bool   // its end is wanted
 }
 
-// How long a new process may take to say where it listens, and one that is asked to end to do so.
-const (
-	answerWait = 20 * time.Second
-	closeWait  = 3 * time.Second
-)
+// closeWait is how long a process that is asked to end may take.
+const closeWait = 3 * time.Second
 
-// startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at
-// address: the program with the arguments, the first of which is its name. It must call Sit.
-func startFleet(program string, args []string, seat seat, address string, roam bool) (*fleet, error) {
-	f := &fleet{deaths: make(chan Death, len(seat.Members)), addresses: make([]string, len(seat.Members))}
+// startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at address.
+func startFleet(ctx context.Context, l Launch, seat seat, address string, notice func(string)) (*fleet, error) {
+	f := &fleet{deaths: make(chan Death, len(seat.Members)), addresses: make([]string, len(seat.Members)), patience: closeWait}
 	f.addresses[seat.Self] = address
-	err := f.start(program, args, seat, roam)
+	err := f.start(l.Program, l.Args, seat, l.Roam)
 	if err == nil {
-		err = f.introduce()
+		err = f.introduce(ctx, newWait(seat.Self, seat.Times, seat.Times.Or().Start, notice))
 	}
 	if err != nil {
 		f.close()
@@ -76,6 +74,9 @@ func (f *fleet) start(program string, args []string, seat seat, roam bool) error
 			err = startPlaced(c.cmd, place, computing)
 		}
 		if err != nil {
+			if c.in != nil {
+				err = errors.Join(err, c.in.Close())
+			}
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 		}
 		f.children = append(f.children, c)
@@ -100,22 +101,19 @@ func (c *child) say(v any) error {
 }
 
 // introduce learns where the processes listen and tells all of them.
-func (f *fleet) introduce() error {
-	late := time.NewTimer(answerWait)
-	defer late.Stop()
+func (f *fleet) introduce(ctx context.Context, w *wait) error {
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
 	for _, c := range f.children {
-		select {
-		case line := <-c.first.line:
-			var a address
-			if err := json.Unmarshal(line, &a); err != nil {
-				return bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
-			}
-			f.addresses[c.node] = a.Address
-		case <-c.over:
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
-		case <-late.C:
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "after %v it has not said where it listens%s", answerWait, c.tail.last())
+		line, err := c.answer(ctx, w)
+		if err != nil {
+			return err
 		}
+		var a address
+		if err := json.Unmarshal(line, &a); err != nil {
+			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
+		}
+		f.addresses[c.node] = a.Address
 	}
 	for _, c := range f.children {
 		if err := c.say(addresses{f.addresses}); err != nil {
@@ -123,6 +121,26 @@ func (f *fleet) introduce() error {
 		}
 	}
 	return nil
+}
+
+// answer is the first line that the process says.
+func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
+	for {
+		timer := time.NewTimer(time.Until(w.next))
+		select {
+		case line := <-c.first.line:
+			timer.Stop()
+			return line, nil
+		case <-c.over:
+			timer.Stop()
+			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.tail.last())
+		case <-timer.C:
+			w.name(c.name()+" to say where it listens", nil)
+		}
+	}
 }
 
 // wait reports the end of a process, if nobody asked for it.
@@ -155,7 +173,7 @@ func (f *fleet) close() {
 			c.tail.note(err.Error())
 		}
 	}
-	late := time.AfterFunc(closeWait, func() {
+	late := time.AfterFunc(f.patience, func() {
 		for _, c := range f.children {
 			if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				c.tail.note(err.Error())
@@ -221,5 +239,8 @@ func (w *tail) last() string {
 		return ""
 	}
 	lines = lines[max(0, len(lines)-tailLines):]
+	for i := range lines {
+		lines[i] = bellows.Printable(lines[i], tailMost)
+	}
 	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
 }

@@ -44,13 +44,18 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 		return nil, err
 	}
 	defer chair.close()
-	fleet, err := startFleet(l.Program, l.Args, seat, chair.address(), l.Roam)
+	if opt.Notice == nil {
+		opt.Notice = func(string) {}
+	}
+	fleet, err := startFleet(ctx, l, seat, chair.address(), opt.Notice)
 	if err != nil {
 		return nil, err
 	}
 	defer fleet.close()
 	opt.Deaths = fleet.deaths
-	conns, err := fleet.join(ctx, chair, opt)
+	conns, err := fleet.join(ctx, func(ctx context.Context) ([]transport.Conn, error) {
+		return chair.joinAt(ctx, fleet.addresses, opt.Notice)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +65,8 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 
 // seat is node 0's, with what the others need to know.
 func (l Launch) seat(folder string, opt Options) (seat, error) {
-	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder, Wire: opt.Wire}
+	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
+		Wire: opt.Wire, Times: opt.Times}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
@@ -76,36 +82,29 @@ func (l Launch) seat(folder string, opt Options) (seat, error) {
 	return s, nil
 }
 
-// join waits for all processes to come, as long as all live.
-func (f *fleet) join(ctx context.Context, chair *chair, opt Options) ([]transport.Conn, error) {
+// join waits for all processes to come, as long as all live. A process that dies while they come is the error; one that dies
+// later is left in deaths.
+func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	joined := make(chan struct{})
-	defer close(joined)
-	go f.watch(joined, cancel)
-	notice := opt.Notice
-	if notice == nil {
-		notice = func(string) {}
-	}
-	conns, err := chair.joinAt(ctx, f.addresses, notice)
-	var dead *death
-	if errors.As(context.Cause(ctx), &dead) {
-		err = bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason)
+	joined, watched := make(chan struct{}), make(chan *Death, 1)
+	go func() { watched <- f.watch(joined, cancel) }()
+	conns, err := connect(ctx)
+	close(joined)
+	if dead := <-watched; dead != nil {
+		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), hangUp(conns))
 	}
 	return conns, err
 }
 
-// death is a Death as an error.
-type death struct{ Death }
-
-func (d *death) Error() string { return d.Reason }
-
-// watch gives the joining up when a process dies.
-func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) {
+// watch gives the joining up when a process dies, and says which.
+func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *Death {
 	select {
 	case d := <-f.deaths:
-		cancel(&death{d})
+		cancel(errors.New(d.Reason))
+		return &d
 	case <-joined:
+		return nil
 	}
 }
 
@@ -134,7 +133,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, Links: chair.links(chair.known), alone: true})
+	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, Times: chair.Times, Links: chair.links(chair.known), alone: true})
 }
 
 // errLetGo is why a process that was started for a seat ends.

@@ -249,15 +249,15 @@ func (p *process) addController() error {
 	if err != nil {
 		return err
 	}
-	times := p.opt.Times
+	times, fingerprint := p.opt.Times, bellows.Fingerprint{}
 	if p.mesh != nil {
-		times = times.Or()
+		times, fingerprint = times.Or(), train.Fingerprint(p.job, p.opt.Wire)
 	} else {
 		times.Lease = 0 // where nobody can be silent
 	}
 	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(times),
 		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, Times: times, Collector: state}),
+			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, Times: times, Collector: state, Fingerprint: fingerprint}),
 		books: make([]book, len(p.cluster.Members))}
 	p.bus.add(controllerAddress, p.lead.step)
 	return nil

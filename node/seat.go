@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/transport"
 	"bellows/transport/sock"
 	"bellows/vec"
@@ -26,6 +28,7 @@ type seat struct {
 	Token     string // of the job, in hexadecimal
 	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
+	Times     lease.Times
 }
 
 // address is where a process listens.
@@ -127,16 +130,27 @@ func hear(lines *bufio.Reader, to any) error {
 // close gives the seat up. Connections live on.
 func (c *chair) close() error { return c.listener.Close() }
 
-// join connects the seat to all others, whose addresses it was told.
+// join connects the seat to all others, once it has been told where they are.
 func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
-	select {
-	case a := <-c.addresses:
-		c.known = a
-		return c.joinAt(ctx, a, notice)
-	case <-c.ended:
-		return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
+	bounded, cancel := w.bound(ctx)
+	defer cancel()
+	for {
+		timer := time.NewTimer(time.Until(w.next))
+		select {
+		case a := <-c.addresses:
+			timer.Stop()
+			c.known = a
+			return c.joinAt(ctx, a, notice)
+		case <-c.ended:
+			timer.Stop()
+			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
+		case <-bounded.Done():
+			timer.Stop()
+			return nil, w.over(bounded, "node 0, to say where the others are", nil)
+		case <-timer.C:
+			w.name("node 0 to say where the others are", nil)
+		}
 	}
 }
 
@@ -147,5 +161,5 @@ func (c *chair) links(addresses []string) *Links {
 
 // joinAt is join where the addresses are known.
 func (c *chair) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
-	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, notice)
+	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, c.Times, notice)
 }

@@ -47,7 +47,7 @@ type lost struct {
 // run keeps the node's time until it is let go.
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(clientAddress(s.cluster.Self), controllerAddress, s.report()) // who it is
-	s.follower.Start(&wire.Ready{}, &s.fx)
+	s.follower.Start(&wire.Ready{Fingerprint: train.Fingerprint(s.job, s.opt.Wire)}, &s.fx)
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()

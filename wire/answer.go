@@ -3,11 +3,11 @@ package wire
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"bellows"
+	"bellows/wire/internal/fields"
 )
 
 // commitmentSize is the bytes of an element of Committed, which has up to CommittedMost.
@@ -105,22 +105,12 @@ func (m *Refused) decode(payload []byte) error {
 	if !utf8.Valid(r.b) {
 		r.fail(errText)
 	}
-	m.Reason = string(r.b)
+	m.Reason = reason(string(r.b))
 	return r.err
 }
 
 // reasonMax is the longest reason that travels, in bytes: text of others must not keep it from being sent.
-const reasonMax = 32 << 10
+const reasonMax = fields.TextMax
 
-// reason is a reason as it travels: valid UTF-8, cut off where it is too long.
-func reason(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= reasonMax {
-		return s
-	}
-	n := reasonMax
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+// reason is a reason as it travels, and as it is taken from others.
+func reason(s string) string { return bellows.Printable(s, reasonMax) }

@@ -66,7 +66,7 @@ func (b *Batch) Add(e Envelope) error {
 	}
 	if err == nil && length > limit {
 		err = &bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(kind),
-			Hint: "cut the tables into more partitions",
+			Hint: tooLongHint(kind),
 			Err:  tooLong{length, limit}}
 	}
 	if err != nil {
@@ -99,6 +99,18 @@ type tooLong struct{ length, limit int }
 
 func (e tooLong) Error() string {
 	return fmt.Sprintf("%d bytes are over the limit of %d", e.length, e.limit)
+}
+
+// tooLongHint is what helps against a message of a kind that is too long. What goes to one lane goes in one message, of however many
+// partitions, but a lease and a slab are of one.
+func tooLongHint(kind uint8) string {
+	switch kind {
+	case kindGranted, kindSlab:
+		return "cut the tables into more partitions"
+	case kindPull, kindRows, kindPush:
+		return "read and update fewer rows at once, or use more servers"
+	}
+	return ""
 }
 
 // tooMany fails the batch for a list of the message that has more elements than the receiver takes.

@@ -328,6 +328,8 @@ func TestBatchErrors(t *testing.T) {
 	}{
 		{&Slab{Values: long}, bellows.Config, "67108880 bytes are over the limit of 67108864; cut the tables into more partitions"},
 		{&Granted{Values: long[:1<<18]}, bellows.Config, "1048600 bytes are over the limit of 1048576; cut the tables into more partitions"},
+		{&Push{Chunks: []Chunk{{Values: long[:1<<18]}}}, bellows.Config, "are over the limit of 1048576; read and update fewer rows at once, or use more servers"},
+		{&Rows{Parts: []RowsPart{{Values: long[:1<<18]}}}, bellows.Config, "read and update fewer rows at once"},
 		{&Dispatch{Tasks: make([]Task, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&Done{Pairs: make([]Pair, listMax+1)}, bellows.Config, "more than 262144 elements"},
 		{&Push{Done: &Done{Results: make([]Result, listMax+1)}}, bellows.Config, "more than 262144 elements"},

@@ -5,6 +5,8 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/fields"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 const kindSlab uint8 = 12
@@ -83,9 +85,29 @@ func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.R
 
 const kindReady uint8 = 75
 
-func (*Ready) kind() uint8                   { return kindReady }
-func (*Ready) encode(*Batch)                 {}
-func (m *Ready) decode(payload []byte) error { return sentence(payload, new(string)) }
+func (*Ready) kind() uint8 { return kindReady }
+
+func (m *Ready) encode(b *Batch) {
+	for i, part := range parts(&m.Fingerprint) {
+		b.varint(protowire.Number(1+i), *part)
+	}
+}
+
+func (m *Ready) decode(payload []byte) error {
+	list := parts(&m.Fingerprint)
+	f := fields.Of(payload)
+	for f.Next() {
+		if n := f.Key >> 3; f.Key&7 == varint && 1 <= n && int(n) <= len(list) {
+			*list[n-1] = f.Num
+		}
+	}
+	return f.Err
+}
+
+// parts are the hashes of a fingerprint as they are numbered on the wire.
+func parts(f *bellows.Fingerprint) [6]*uint64 {
+	return [...]*uint64{&f.Tables, &f.Splits, &f.Data, &f.Formats, &f.Kernels, &f.Program}
+}
 
 const kindNotice uint8 = 76
 

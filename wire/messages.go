@@ -370,8 +370,8 @@ type Slab struct {
 // Collected ends the answers to Collect.
 type Collected struct{ Reason string } // not empty: why there is no state
 
-// Ready says that a node has assembled its roles and is joined to every other.
-type Ready struct{}
+// Ready says that a node has assembled its roles and is joined to every other, and of which job.
+type Ready struct{ Fingerprint bellows.Fingerprint }
 
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }

@@ -113,7 +113,7 @@ func (s sampler) number() float64 { return math.Float64frombits(s.Uint64()) }
 func (s sampler) sum() audit.Sum { return audit.Sum(s.Uint64()) }
 
 func (s sampler) reason() string {
-	return strings.Repeat("part 3 é \x00 ", s.IntN(30))
+	return strings.Repeat("part 3 é ", s.IntN(30))
 }
 
 // messages makes one of each kind.
@@ -136,7 +136,7 @@ func (s sampler) messages() []Message {
 		&Keep{bellows.CommitNumber(s.Uint64())},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
 		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
-		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{}, &Notice{s.reason()},
+		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Report{s.Uint32(), s.Int64(), s.tally()},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})

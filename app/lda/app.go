@@ -42,13 +42,13 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newDriver(p)
+	d, settings := newDriver(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d,
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d, Data: in.Identity(settings),
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
 		},
-		Settings:  p.settled(),
+		Settings:  settings,
 		Headline:  p.headline(in),
 		Items:     p.tokens,
 		Baseline:  p.unigram(),

@@ -38,6 +38,7 @@ func (App) NewRun(in app.Input) (*app.Run, error) {
 		Baseline: p.baseline(set, test),
 		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), tables) },
 	}
+	run.Job.Data = in.Identity(run.Settings)
 	return run, nil
 }
 

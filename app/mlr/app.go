@@ -44,14 +44,14 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newDriver(p)
+	d, settings := newDriver(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d,
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d, Data: in.Identity(settings),
 			Prepare:     func(active []bellows.SplitID) error { p.prepare(active); return nil },
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
-		Settings:  p.settled(),
+		Settings:  settings,
 		Headline:  p.headline(in),
 		Items:     int64(len(p.rows)),
 		Baseline:  p.majority(),

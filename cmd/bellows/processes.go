@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"bellows"
 	"bellows/cmd/bellows/internal/figures"
@@ -111,8 +112,15 @@ func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, err
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
+	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
 		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Roam: !t.opt.cluster.pin, Image: t.saved}.Run(ctx, t.made.Job, opt)
+}
+
+// joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of
+// them, since they do the same all at once, on processors that may be few.
+func joinWithin(prepared time.Duration, processes int) time.Duration {
+	return time.Minute + 2*time.Duration(processes)*prepared
 }
 
 // sit takes this process's seat in the job of the one that started it: it reads and prepares the same,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/node"
 	"bellows/transport"
 	"bellows/transport/mem"
@@ -40,7 +41,7 @@ func TestThreeNodesGiveTheBitsOfOne(t *testing.T) {
 			return c, nil
 		}
 		defer l.Close()
-		conns, err := node.Connect(context.Background(), tr, l, c, addresses, func(string) {})
+		conns, err := node.Connect(context.Background(), tr, l, c, addresses, lease.Times{}, func(string) {})
 		if err != nil {
 			t.Error(err)
 		}

@@ -19,9 +19,10 @@ type taker struct {
 	took  bytes.Buffer
 	calls int
 	takes func(offered int) int
+	until time.Time // the deadline
 }
 
-func (c *taker) SetWriteDeadline(time.Time) error { return nil }
+func (c *taker) SetWriteDeadline(t time.Time) error { c.until = t; return nil }
 
 func (c *taker) Write(b []byte) (int, error) {
 	c.calls++
@@ -86,6 +87,18 @@ func TestSlowIsNotStalled(t *testing.T) {
 		err := c.WriteFrames([][]byte{make([]byte, 500), make([]byte, 9000)})
 		if !errors.Is(err, os.ErrDeadlineExceeded) || stops.took.Len() != 600 {
 			t.Errorf("%d bytes arrived: %v", stops.took.Len(), err)
+		}
+	}
+}
+
+// TestADeadlineEndsWithItsWrite writes at once, and to a peer that is slow: no deadline is left, by which a later write that
+// does not wait, as TryFrames makes, would fail on a connection that had nothing to say meanwhile.
+func TestADeadlineEndsWithItsWrite(t *testing.T) {
+	t.Parallel()
+	for name, takes := range map[string]func(int) int{"at once": func(n int) int { return n }, "slowly": func(int) int { return 70 }} {
+		to := &taker{takes: takes, until: time.Unix(1, 0)}
+		if err := writer(to).WriteFrames([][]byte{make([]byte, 500), make([]byte, 9000)}); err != nil || !to.until.IsZero() {
+			t.Errorf("%s: after the write its deadline is %v, %v", name, to.until, err)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (s *sockets) Dial(ctx context.Context, address string) (transport.Conn, err
 	}
 	if err := s.check(c); err != nil { // before the token leaves
 		c.Close()
-		return nil, transport.OpenFault("dial", address, err)
+		return nil, &bellows.Error{Kind: bellows.Refused, Op: "dial", Subject: address, Err: err}
 	}
 	return s.open(ctx, "dial", address, c, s.config.Greet)
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"bellows"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -23,6 +25,9 @@ var (
 // ListMax is the longest list of a control message. An element takes at most twelve times as many bytes in
 // memory as on the wire.
 const ListMax = 1 << 18
+
+// TextMax is the longest text that is taken from a message, in bytes; what is longer is cut off.
+const TextMax = 32 << 10
 
 // The wire types of protobuf, as the low bits of Fields.Key.
 const (
@@ -102,7 +107,7 @@ func (f *Fields) Text() string {
 		f.Fail(ErrText)
 		return ""
 	}
-	return string(f.Data)
+	return bellows.Printable(string(f.Data), TextMax)
 }
 
 // Fixed64s gives the content of a repeated fixed64 field, packed or not.

@@ -1,0 +1,243 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellows"
+	"bellows/lease"
+	"bellows/node"
+	"bellows/transport"
+	"bellows/transport/door"
+	"bellows/transport/mem"
+	"bellows/transport/sock"
+)
+
+// three is a cluster of three nodes as one of them sees it.
+func three(self bellows.NodeID) node.Cluster {
+	return node.Cluster{Self: self, Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}}
+}
+
+// places are where the nodes listen.
+var places = []string{"zero", "one", "two"}
+
+// guest is a node of a network that listens at its place.
+func guest(t *testing.T, network *mem.Network, n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
+	t.Helper()
+	tr, err := network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{token}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tr.Listen(places[n])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr, l
+}
+
+// TestTheWaitForAnAnswerIsNamedAndEnds calls a node that does not listen, and one that listens and does not accept.
+func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		listens bool
+		tried   string
+	}{{false, "nobody listens there"}, {true, "no handshake within 5s"}} {
+		synctest.Test(t, func(t *testing.T) {
+			network := mem.New()
+			if c.listens {
+				_, l := guest(t, network, 0, 1)
+				defer l.Close()
+			}
+			tr, l := guest(t, network, 1, 1)
+			defer l.Close()
+			var notices []string
+			began := time.Now()
+			_, err := node.Connect(t.Context(), tr, l, three(1), places, lease.Times{Join: 11_000}, func(s string) { notices = append(notices, s) })
+			if took := time.Since(began); took != 11*time.Second {
+				t.Errorf("gave up after %v", took)
+			}
+			if err == nil || bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 0 at zero") ||
+				!strings.Contains(err.Error(), "waited for 11.0 s") || !strings.Contains(err.Error(), c.tried) {
+				t.Errorf("the end of the wait is %v", err)
+			}
+			if len(notices) != 5 || !strings.HasPrefix(notices[0], "node 1 has waited 2.0 s for node 0 at zero to answer") ||
+				!strings.Contains(notices[4], c.tried) || !strings.HasSuffix(notices[4], "; after 11.0 s it gives up") {
+				t.Errorf("notices %q", notices)
+			}
+		})
+	}
+}
+
+// TestTheWaitForOthersIsNamedAndEnds lets one of two nodes come after a while, and the other never. The first learns that it
+// is over too.
+func TestTheWaitForOthersIsNamedAndEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := mem.New()
+		tr, l := guest(t, network, 0, 1)
+		defer l.Close()
+		second, secondListener := guest(t, network, 1, 1)
+		defer secondListener.Close()
+		hungUp := make(chan error, 1)
+		go func() {
+			<-time.After(5 * time.Second)
+			conn, err := second.Dial(t.Context(), places[0])
+			if err == nil {
+				_, _, err = conn.ReadFrame()
+			}
+			hungUp <- err
+		}()
+		var notices []string
+		began := time.Now()
+		_, err := node.Connect(t.Context(), tr, l, three(0), places, lease.Times{}, func(s string) { notices = append(notices, s) })
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("gave up after %v", took)
+		}
+		if err == nil || bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "join the nodes of the job node 2: waited for 60.0 s") {
+			t.Errorf("the end of the wait is %v", err)
+		}
+		if len(notices) != 29 || notices[1] != "node 0 has waited 4.0 s for node 1, node 2 to join; after 60.0 s it gives up" ||
+			notices[2] != "node 0 has waited 6.0 s for node 2 to join; after 60.0 s it gives up" {
+			t.Errorf("%d notices %q", len(notices), notices)
+		}
+		if err := <-hungUp; err == nil || !strings.Contains(err.Error(), io.EOF.Error()) {
+			t.Errorf("the connection that there was ended with %v", err)
+		}
+	})
+}
+
+// TestWhoIsTurnedAwayDoesNotDelayNames sends somebody of another job again and again while a node is waited for.
+func TestWhoIsTurnedAwayDoesNotDelayNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := mem.New()
+		tr, l := guest(t, network, 0, 1)
+		defer l.Close()
+		other, otherListener := guest(t, network, 1, 2)
+		defer otherListener.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				if c, err := other.Dial(ctx, places[0]); err == nil {
+					c.Close()
+				}
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+				}
+			}
+		}()
+		var notices []string
+		_, err := node.Connect(ctx, tr, l, three(0), places, lease.Times{Join: 9000}, func(s string) { notices = append(notices, s) })
+		if err == nil || !strings.Contains(err.Error(), "of different jobs") {
+			t.Errorf("the end of the wait is %v", err)
+		}
+		if len(notices) < 3 || !strings.Contains(notices[0], "of different jobs") {
+			t.Errorf("notices %q", notices)
+		}
+	})
+}
+
+// TestWhatNoWaitMendsEndsAtOnce dials a node of another job, another node than was meant, and what is no address.
+func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		node  bellows.NodeID
+		token byte
+		kind  bellows.Kind
+		want  string
+	}{{0, 2, bellows.Refused, "of different jobs"}, {2, 1, bellows.Config, "node 0 at zero: node 2 answers there"}} {
+		synctest.Test(t, func(t *testing.T) {
+			network := mem.New()
+			other, err := network.Join(transport.Config{Self: transport.Hello{Node: c.node, Token: transport.Token{c.token}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, err := other.Listen(places[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer there.Close()
+			go there.Accept(t.Context())
+			tr, l := guest(t, network, 1, 1)
+			defer l.Close()
+			began := time.Now()
+			_, err = node.Connect(t.Context(), tr, l, three(1), places, lease.Times{}, func(s string) { t.Error(s) })
+			if bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || time.Since(began) != 0 {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
+	}
+	tr, err := sock.New(transport.Config{Self: transport.Hello{Node: 1, Token: transport.Token{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"nonsense", "tcp:127.0.0.1"} {
+		_, err = node.Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, lease.Times{}, func(s string) { t.Error(s) })
+		if err == nil || !strings.Contains(err.Error(), address[4:]) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestSilentStrangersKeepNobodyApart has strangers connect to node 0 without end, more than it has places for, and say
+// nothing: the nodes join at once.
+func TestSilentStrangersKeepNobodyApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := mem.New()
+		var ends [3]func() ([]transport.Conn, error)
+		for n := range ends {
+			tr, l := guest(t, network, bellows.NodeID(n), 1)
+			defer l.Close()
+			ends[n] = func() ([]transport.Conn, error) {
+				return node.Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, lease.Times{}, func(s string) { t.Error(s) })
+			}
+		}
+		stranger := func() { // one whom the network has no room for has come in vain
+			if _, err := network.Stream(places[0]); err != nil && !strings.Contains(err.Error(), "wait there") {
+				t.Error(err)
+			}
+		}
+		for range door.Most + 10 {
+			stranger()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				stranger()
+				select {
+				case <-time.After(10 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		}()
+		began := time.Now()
+		errs := make(chan error)
+		for n := range ends {
+			go func() {
+				conns, err := ends[n]()
+				if count := len(slices.DeleteFunc(conns, func(c transport.Conn) bool { return c == nil })); err == nil && count != 2 {
+					err = fmt.Errorf("node %d has %d connections", n, count)
+				}
+				errs <- err
+			}()
+		}
+		for range ends {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the nodes joined after %v", took)
+		}
+	})
+}

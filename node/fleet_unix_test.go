@@ -1,0 +1,25 @@
+//go:build unix
+
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWhoDoesNotFollowIsKilled asks a process to end that does not read what it is told. One that is ended is no death.
+func TestWhoDoesNotFollowIsKilled(t *testing.T) {
+	t.Parallel()
+	f := &fleet{deaths: make(chan Death, 2), patience: time.Millisecond}
+	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, seat{Cluster: Cluster{Members: []Member{{}, {Node: 1}}}}, true); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if state := f.children[0].cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
+		t.Errorf("the process %v", state)
+	}
+	if len(f.deaths) != 0 {
+		t.Errorf("its end is told as a death: %v", <-f.deaths)
+	}
+}
