@@ -58,9 +58,6 @@ func (n *node) period(millis int64) int64 { return max(1, millis*1000/(1000+n.dr
 // hosts reports whether the node has a part in the job.
 func (n *node) hosts() bool { return n.worker != nil || len(n.lanes) > 0 || n.id == 0 }
 
-// address is an actor of the node, or who would be its client.
-func (n *node) address() wire.Address { return wire.Address{Node: n.id, Role: wire.Client} }
-
 // begin sets a node going. Those that host nothing have left already.
 func (n *node) begin() {
 	w := n.w

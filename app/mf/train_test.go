@@ -78,12 +78,16 @@ func (o outcome) sameAs(t *testing.T, other outcome, what string) {
 }
 
 func TestRecoversAPlantedMatrix(t *testing.T) {
+	all := []map[string]string{nil, {"schedule": "ssp"}, {"rank": "8", "splits": "7"}, {"splits": "50"}}
+	if testing.Short() {
+		all = all[:2]
+	}
 	for _, m := range []mf.Made{
 		{Users: 400, Items: 300, Rank: 3, Each: 60, Noise: 0.3, Mean: 3, Unit: 1, Seed: 1},
 		{Users: 300, Items: 400, Rank: 2, Each: 60, Noise: 0.3, Mean: -5000, Unit: 1000, Seed: 2},
 	} {
 		training, test := m.Sets()
-		for _, settings := range []map[string]string{nil, {"schedule": "ssp"}, {"rank": "8", "splits": "7"}, {"splits": "50"}} {
+		for _, settings := range all {
 			o := fit(t, app.Input{Data: training, Test: test, Seed: 1, Settings: settings}, 2)
 			got, noise := o.rmse(t, test)/m.Unit, m.Noise
 			if got > 1.25*noise {
