@@ -26,7 +26,8 @@ func (w *waits) moved(nowMillis int64) {
 // end begins a wait of another kind, of which nothing is known.
 func (w *waits) end(nowMillis int64) { *w = waits{sinceMillis: nowMillis} }
 
-// slept leaves out time in which the controller did not run.
+// slept leaves out time in which the controller did not run. Some of each sleep counts, so that a controller that is always slow comes to the
+// end of its waits, too (TestASlowControllerEndsItsWaits).
 func (w *waits) slept(millis int64) { w.sinceMillis += millis }
 
 // look is how long the wait has lasted, and whether it is to be named now.

@@ -28,10 +28,8 @@ type Collector struct {
 	kept   []image
 	open   []wire.Address // lanes that have not sent all
 	whole  bool
-	begun  bool
 	over   bool
 	err    error
-	came   int64 // slabs and ends so far
 }
 
 // image is what has come of a partition's state.
@@ -53,12 +51,17 @@ func New(tables []table.Schema, r *route.Route) (*Collector, error) {
 	return c, nil
 }
 
-// Begin waits for every lane of the route to send its partitions: their whole state with the slots of their rules, or
-// what the job returns. Asks is what to send.
+// Begin waits for every lane that owns partitions to send them: their whole state with the slots of their rules, or
+// what the job returns. A lane that owns none owes nothing (TestWhoOwnsNothingOwesNothing). Ask is what to send.
 func (c *Collector) Begin(whole bool) {
 	n := c.route.Partitions()
 	c.live, c.kept = make([]image, n), make([]image, n)
-	c.whole, c.open, c.begun = whole, slices.Clone(c.route.Lanes()), true
+	c.whole = whole
+	for ref := range c.route.All() {
+		if a := c.route.Owner(ref).Lane; !slices.Contains(c.open, a) {
+			c.open = append(c.open, a)
+		}
+	}
 	c.finishWhenAll()
 }
 
@@ -73,9 +76,6 @@ func (c *Collector) More() *wire.Collect { return &wire.Collect{Whole: c.whole, 
 
 // Open are the lanes that have not sent all.
 func (c *Collector) Open() []wire.Address { return c.open }
-
-// Came counts what has come, so that its caller sees whether anything still does.
-func (c *Collector) Came() int64 { return c.came }
 
 // Owes reports whether a node has a lane that has not sent all.
 func (c *Collector) Owes(n bellows.NodeID) bool {
@@ -111,20 +111,25 @@ func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	if m.Kept {
 		im = &c.kept[c.route.Number(m.Ref)]
 	}
-	c.came++
 	if m.Keys != nil {
 		return c.takeKeys(from, m, im)
 	}
-	array := &im.Values
-	if m.Slot > 0 {
-		for len(im.Slots) < int(m.Slot) {
-			im.Slots = append(im.Slots, nil)
-		}
-		array = &im.Slots[m.Slot-1]
+	all, slot := c.size(m.Ref, im, int(m.Slot)), int(m.Slot)
+	have := len(m.Values)
+	if slot == 0 {
+		have += len(im.Values)
+	} else if slot <= len(im.Slots) {
+		have += len(im.Slots[slot-1])
 	}
-	all := c.size(m.Ref, im, int(m.Slot))
-	if have := len(*array) + len(m.Values); have > all {
+	if have > all {
 		return fmt.Errorf("%v sent %d values of %v, slot %d, which has %d", from, have, m.Ref, m.Slot, all)
+	}
+	for len(im.Slots) < slot {
+		im.Slots = append(im.Slots, nil)
+	}
+	array := &im.Values
+	if slot > 0 {
+		array = &im.Slots[slot-1]
 	}
 	if im.came = true; *array == nil {
 		*array = make([]float32, 0, all)
@@ -177,7 +182,6 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 	if i < 0 {
 		return fmt.Errorf("%v sent the end of its values, for which it was not asked", from)
 	}
-	c.came++
 	if m.Reason != "" {
 		c.Fail(errors.New(m.Reason))
 		return nil

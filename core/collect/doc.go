@@ -1,6 +1,6 @@
 // Package collect brings the state of a job's partitions to node 0 when the job is over: both ends of it, as step functions.
 //
-// The controller has a Collector. It calls Begin when everybody has said the last word, sends what Asks holds, gives it
+// The controller has a Collector. It calls Begin when everybody has said the last word, sends what Ask says to whom Open names, gives it
 // every Slab and Collected that comes, and asks Over, Err and Images. Each lane has a Sender: it notes every Collect
 // with Ask, and calls Send when it has been asked and no task of its node runs any more, which may still work in place on what
 // it leased.

@@ -8,13 +8,14 @@ import (
 )
 
 // Closing is a node's wait for its own tasks when the job is over: their results do not count any more, but they may still work
-// in place on what they leased.
+// in place on what they leased. Time in which its caller slept is no part of the wait (TestWhoSleptGivesNoTaskUp).
 type Closing struct {
-	times       lease.Times
-	over        bool
-	ended       bool
-	sinceMillis int64
-	namedMillis int64
+	times        lease.Times
+	over         bool
+	ended        bool
+	nowMillis    int64 // at the last tick
+	waitedMillis int64
+	namedMillis  int64 // of the wait, when it was last named
 }
 
 // NewClosing is the wait of a node whose job goes on.
@@ -23,7 +24,7 @@ func NewClosing(times lease.Times) Closing { return Closing{times: times.Or()} }
 // Over says that the job is over, once.
 func (c *Closing) Over(nowMillis int64) {
 	if !c.over {
-		c.over, c.sinceMillis, c.namedMillis = true, nowMillis, nowMillis
+		c.over, c.nowMillis = true, nowMillis
 	}
 }
 
@@ -35,14 +36,16 @@ func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence str
 	if !c.over || c.ended {
 		return "", false
 	}
-	waited := nowMillis - c.sinceMillis
+	c.waitedMillis += min(nowMillis-c.nowMillis, awakeMillis)
+	c.nowMillis = nowMillis
+	waited := c.waitedMillis
 	if waited > c.times.Tasks {
 		return "", true
 	}
-	if nowMillis-c.namedMillis <= c.times.Notice {
+	if waited-c.namedMillis <= c.times.Notice {
 		return "", false
 	}
-	c.namedMillis = nowMillis
+	c.namedMillis = waited
 	what := "its executors to close"
 	if len(unfinished) > 0 {
 		if what = unfinished[0].String() + " to return"; len(unfinished) > 1 {

@@ -29,7 +29,7 @@ type Roll struct {
 	now      int64
 	readied  int // how often somebody has said that he is ready
 
-	beganMillis int64 // when the first were awaited
+	beganMillis int64 // when the first were awaited; later by what the caller slept
 	namedMillis int64 // when those who are not ready were last named
 }
 
@@ -103,12 +103,17 @@ func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	r.suspects = append(r.suspects, suspect{n, reason, due})
 }
 
-// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody counts. It returns how long the
-// caller has slept since the last tick, of which nobody is blamed.
+// awakeMillis is how much of the time between two ticks counts for a wait, though its caller slept: so much that who is always slow
+// comes to the end of his waits, too.
+const awakeMillis = 1000
+
+// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody counts. It returns how much of the
+// time since the last tick is no part of any wait: the caller slept.
 func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	r.now = nowMillis
-	slept := r.leases.Tick(nowMillis)
+	slept := max(0, r.leases.Tick(nowMillis)-awakeMillis)
 	r.namedMillis += slept
+	r.beganMillis += slept
 	for n, bytes := range heard {
 		for len(r.heard) <= n {
 			r.heard = append(r.heard, 0)

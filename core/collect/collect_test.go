@@ -1,0 +1,605 @@
+package collect_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/collect"
+	"bellows/keys"
+	"bellows/route"
+	"bellows/store"
+	"bellows/table"
+	"bellows/wire"
+)
+
+var (
+	controller = wire.Address{Role: wire.Controller}
+	lanes      = []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}}
+)
+
+// The tables of the tests: a dense one whose second partition has no rows, a sparse one, and both again with rules that keep slots.
+const (
+	dense bellows.TableID = iota
+	sparse
+	adam
+	momentum
+)
+
+var tables = []table.Schema{
+	dense:    {Name: "dense", Rows: 8, Width: 2, Bounds: []bellows.RowID{0, 3, 3, 8}},
+	sparse:   {Name: "sparse", Sparse: true, Rows: 12, Width: 1, Partitions: 3},
+	adam:     {Name: "adam", Rows: 5, Width: 2, Bounds: []bellows.RowID{0, 0, 5}, Rule: table.Rule{Name: "adam", Step: 1, Epsilon: 1, Beta1: 0.5, Beta2: 0.5}},
+	momentum: {Name: "momentum", Sparse: true, Rows: 9, Width: 3, Partitions: 2, Rule: table.Rule{Name: "momentum", Step: 1, Momentum: 0.5}},
+}
+
+// slotWidths are those of the tables' rules.
+var slotWidths = [][]int{adam: {2, 2, 1}, momentum: {3}}
+
+// source is the state of all lanes.
+type source struct {
+	live, kept map[bellows.PartitionRef]*store.Image
+	leased     map[bellows.PartitionRef]bool // by a task
+}
+
+func (s *source) Kept(ref bellows.PartitionRef) *store.Image { return s.kept[ref] }
+
+func (s *source) Partition(ref bellows.PartitionRef) (store.Image, error) {
+	if s.leased[ref] {
+		return store.Image{}, fmt.Errorf("%v is leased", ref)
+	}
+	return *s.live[ref], nil
+}
+
+// newSource makes a state of values that differ, from a first on. Partition 1 of the sparse table has no keys.
+func newSource(r *route.Route, first float32) map[bellows.PartitionRef]*store.Image {
+	all := map[bellows.PartitionRef]*store.Image{}
+	for ref := range r.All() {
+		s := &tables[ref.Table]
+		begin, end := r.Cut(ref.Table).Rows(ref.Partition)
+		im, rows := &store.Image{}, int(end-begin)
+		if s.Sparse {
+			im.Keys = keysOf(ref)
+			rows = len(im.Keys)
+		}
+		fill := func(n int) []float32 {
+			values := make([]float32, n)
+			for i := range values {
+				first++
+				values[i] = first
+			}
+			return values
+		}
+		im.Values = fill(rows * s.Width)
+		if int(ref.Table) < len(slotWidths) {
+			for _, w := range slotWidths[ref.Table] {
+				im.Slots = append(im.Slots, fill(rows*w))
+			}
+		}
+		all[ref] = im
+	}
+	return all
+}
+
+// keysOf are three keys of a partition, ascending; none of the sparse table's second.
+func keysOf(ref bellows.PartitionRef) []bellows.Key {
+	list := []bellows.Key{}
+	if ref == (bellows.PartitionRef{Table: sparse, Partition: 1}) {
+		return list
+	}
+	n := 3
+	if ref.Table == momentum {
+		n = 2
+	}
+	for k := bellows.Key(1); len(list) < 3; k++ {
+		if keys.Partition(k, n) == ref.Partition {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// desk is a collector, the senders of all lanes, and what is between them.
+type desk struct {
+	*collect.Collector
+	t       *testing.T
+	route   *route.Route
+	from    *source
+	senders map[wire.Address]*collect.Sender
+	credit  map[wire.Address]int // slabs that were asked for and have not been sent
+	under   []wire.Envelope      // way
+	slabs   []string             // that have left, with how much
+}
+
+func newDesk(t *testing.T, kept bool) *desk {
+	t.Helper()
+	d := &desk{t: t, route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), senders: map[wire.Address]*collect.Sender{}, credit: map[wire.Address]int{}}
+	d.from = &source{live: newSource(d.route, 100), leased: map[bellows.PartitionRef]bool{}}
+	if kept {
+		d.from.kept = newSource(d.route, 10_000)
+	}
+	var err error
+	if d.Collector, err = collect.New(tables, d.route); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range lanes {
+		d.senders[a] = &collect.Sender{}
+	}
+	return d
+}
+
+// ask brings a question to a lane, and takes the answers.
+func (d *desk) ask(a wire.Address, m *wire.Collect) {
+	d.credit[a] += int(m.Slabs)
+	var refs []bellows.PartitionRef
+	for ref := range d.route.All() {
+		if d.route.Owner(ref).Lane == a {
+			refs = append(refs, ref)
+		}
+	}
+	d.senders[a].Ask(m, refs)
+	var out wire.Outbox
+	d.senders[a].Send(d.from, a, controller, &out)
+	for _, e := range out.Envelopes {
+		if s, ok := e.Message.(*wire.Slab); ok {
+			d.slabs = append(d.slabs, fmt.Sprintf("%v %d %v keys %d values %d", s.Ref, s.Slot, s.Kept, len(s.Keys), len(s.Values)))
+			if d.credit[a]--; d.credit[a] < 0 {
+				d.t.Fatalf("%v sends a slab for which it was not asked", a)
+			}
+		}
+		if e.From != a || e.To != controller {
+			d.t.Fatalf("%v sends from %v to %v", a, e.From, e.To)
+		}
+	}
+	d.under = append(d.under, out.Envelopes...)
+}
+
+// begin asks all lanes.
+func (d *desk) begin(whole bool) {
+	d.Begin(whole)
+	for _, a := range d.Open() {
+		d.ask(a, d.Ask())
+	}
+}
+
+// take takes a message, as it comes over a wire where it crosses one: arrays without values are nil.
+func (d *desk) take(e wire.Envelope) error {
+	switch m := e.Message.(type) {
+	case *wire.Slab:
+		if len(m.Values) == 0 {
+			m.Values = nil
+		}
+		return d.Take(e.From, m)
+	case *wire.Collected:
+		return d.End(e.From, m)
+	}
+	d.t.Fatalf("%T", e.Message)
+	return nil
+}
+
+// run lets all go on until nothing is under way.
+func (d *desk) run() {
+	d.t.Helper()
+	for len(d.under) > 0 {
+		d.step()
+	}
+}
+
+// runUntilOver is run as long as something is waited for.
+func (d *desk) runUntilOver() {
+	d.t.Helper()
+	for len(d.under) > 0 && !d.Over() {
+		d.step()
+	}
+}
+
+// step brings one message, and its answer.
+func (d *desk) step() {
+	d.t.Helper()
+	e := d.under[0]
+	d.under = d.under[1:]
+	if err := d.take(e); err != nil {
+		d.t.Fatal(err)
+	}
+	if _, slab := e.Message.(*wire.Slab); slab {
+		d.ask(e.From, d.More())
+	}
+}
+
+// expectImages holds what the collector has against a state.
+func (d *desk) expectImages(name string, got [][]store.Image, want map[bellows.PartitionRef]*store.Image) {
+	d.t.Helper()
+	if want == nil {
+		if got != nil {
+			d.t.Errorf("%s images of nothing", name)
+		}
+		return
+	}
+	for tab := range tables {
+		if n := d.route.Cut(bellows.TableID(tab)).Len(); len(got[tab]) != n {
+			d.t.Fatalf("%s: table %d has %d images of %d partitions", name, tab, len(got[tab]), n)
+		}
+	}
+	for ref, im := range want {
+		have := got[ref.Table][ref.Partition]
+		if !slices.Equal(have.Values, im.Values) || !slices.Equal(have.Keys, im.Keys) || len(have.Slots) != len(im.Slots) {
+			d.t.Errorf("%s: %v is %+v, not %+v", name, ref, have, *im)
+		}
+		for i := range im.Slots {
+			if !slices.Equal(have.Slots[i], im.Slots[i]) {
+				d.t.Errorf("%s: slot %d of %v is %v, not %v", name, i, ref, have.Slots[i], im.Slots[i])
+			}
+		}
+	}
+}
+
+// TestTheWholeStateComes collects all that a job needs to go on, with what was kept and without: it comes as it was, partitions without
+// rows at their places.
+func TestTheWholeStateComes(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		d := newDesk(t, kept)
+		d.begin(true)
+		d.run()
+		if !d.Over() || d.Err() != nil {
+			t.Fatalf("over %v, %v", d.Over(), d.Err())
+		}
+		live, was := d.Images()
+		d.expectImages("as they ended", live, d.from.live)
+		d.expectImages("as kept", was, d.from.kept)
+	}
+}
+
+// TestAnEmptyPartitionIsCollected collects what a job returns, of tables with partitions that have no rows, as they ended or as the driver
+// kept them.
+func TestAnEmptyPartitionIsCollected(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		d := newDesk(t, kept)
+		d.begin(false)
+		d.run()
+		if !d.Over() || d.Err() != nil {
+			t.Fatalf("kept %v: over %v, %v", kept, d.Over(), d.Err())
+		}
+		state := d.from.live
+		if kept {
+			state = d.from.kept
+		}
+		values, list := d.Tables()
+		for tab := range tables {
+			got := map[bellows.Key][]float32{}
+			want := map[bellows.Key][]float32{}
+			width, row := tables[tab].Width, bellows.Key(0)
+			for p := range d.route.Cut(bellows.TableID(tab)).Len() {
+				im := state[bellows.PartitionRef{Table: bellows.TableID(tab), Partition: bellows.PartitionID(p)}]
+				for i := range len(im.Values) / width {
+					k := row
+					if im.Keys != nil {
+						k = im.Keys[i]
+					}
+					want[k] = im.Values[i*width : (i+1)*width]
+					row++
+				}
+			}
+			for i := range len(values[tab]) / width {
+				k := bellows.Key(i)
+				if tables[tab].Sparse {
+					k = list[tab][i]
+				}
+				got[k] = values[tab][i*width : (i+1)*width]
+			}
+			if len(want) == 0 || !reflect.DeepEqual(got, want) || !slices.IsSorted(list[tab]) {
+				t.Errorf("kept %v: table %d is %v, not %v", kept, tab, got, want)
+			}
+		}
+		for _, s := range d.slabs { // what nobody returns does not travel
+			if strings.Contains(s, "p0 1 ") || !strings.Contains(s, fmt.Sprint(kept)) {
+				t.Errorf("kept %v: %s travels", kept, s)
+			}
+		}
+	}
+}
+
+// TestALaneSendsWhatItWasAskedFor holds back the answers: a lane sends its first window and no more, and one for each that is asked for.
+func TestALaneSendsWhatItWasAskedFor(t *testing.T) {
+	d := newDesk(t, true)
+	d.begin(true)
+	if len(d.slabs) != len(lanes)*collect.Window {
+		t.Errorf("%d slabs are under way at first", len(d.slabs))
+	}
+	for n := range 5 {
+		d.slabs = nil
+		d.ask(lanes[0], d.More())
+		if len(d.slabs) != 1 {
+			t.Errorf("question %d: %d slabs leave", n, len(d.slabs))
+		}
+	}
+	var out wire.Outbox // without a question nothing leaves
+	d.senders[lanes[0]].Send(d.from, lanes[0], controller, &out)
+	new(collect.Sender).Send(d.from, lanes[0], controller, &out)
+	if len(out.Envelopes) != 0 {
+		t.Errorf("%d messages leave without a question", len(out.Envelopes))
+	}
+}
+
+// many is a state of many small partitions, all alike.
+type many struct{ image store.Image }
+
+func (many) Kept(bellows.PartitionRef) *store.Image                { return nil }
+func (m many) Partition(bellows.PartitionRef) (store.Image, error) { return m.image, nil }
+func slabsOf(t *testing.T, s *collect.Sender, from collect.Source) (slabs []*wire.Slab, end *wire.Collected) {
+	t.Helper()
+	var out wire.Outbox
+	s.Send(from, lanes[0], controller, &out)
+	for _, e := range out.Envelopes {
+		if end != nil {
+			t.Fatalf("%T behind the end", e.Message)
+		}
+		switch m := e.Message.(type) {
+		case *wire.Slab:
+			slabs = append(slabs, m)
+		case *wire.Collected:
+			end = m
+		}
+	}
+	return slabs, end
+}
+
+// TestWhoAsksWithoutEndIsOwedLittle asks for far more slabs than a window while the lane may not answer yet. The first question says what
+// is sent, and of which partitions.
+func TestWhoAsksWithoutEndIsOwedLittle(t *testing.T) {
+	const most = 64
+	var s collect.Sender
+	refs := make([]bellows.PartitionRef, most+3)
+	for i := range refs {
+		refs[i].Partition = bellows.PartitionID(i)
+	}
+	s.Ask(&wire.Collect{Slabs: 3}, refs)
+	for range 100 {
+		s.Ask(&wire.Collect{Slabs: 1 << 30, Whole: true}, nil)
+	}
+	from := many{store.Image{Values: []float32{1}, Slots: [][]float32{{2}}}}
+	slabs, end := slabsOf(t, &s, from)
+	if len(slabs) != most || end != nil {
+		t.Fatalf("%d slabs leave, end %v", len(slabs), end)
+	}
+	s.Ask(&wire.Collect{Slabs: 100}, nil)
+	rest, end := slabsOf(t, &s, from)
+	if len(rest) != 3 || end == nil || end.Reason != "" {
+		t.Fatalf("then %d slabs leave, end %v", len(rest), end)
+	}
+	for i, m := range append(slabs, rest...) {
+		if m.Ref != refs[i] || m.Slot != 0 || len(m.Values) != 1 {
+			t.Errorf("slab %d is %+v", i, m)
+		}
+	}
+	s.Ask(&wire.Collect{Slabs: 1}, refs)
+	if more, end := slabsOf(t, &s, from); len(more) > 0 || end != nil {
+		t.Errorf("after the end, %d slabs leave, and %v", len(more), end)
+	}
+}
+
+// TestLongArraysAreCut sends keys and rows that are longer than one slab may be.
+func TestLongArraysAreCut(t *testing.T) {
+	const most = 4 << 20
+	var s collect.Sender
+	s.Ask(&wire.Collect{Slabs: 64}, make([]bellows.PartitionRef, 1))
+	im := store.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+7)}
+	im.Keys[most/2], im.Values[most], im.Values[2*most] = 11, 12, 13
+	slabs, end := slabsOf(t, &s, many{im})
+	if end == nil || len(slabs) != 5 {
+		t.Fatalf("%d slabs, end %v", len(slabs), end)
+	}
+	for i, want := range []struct {
+		keys, values int
+		first        float32
+	}{{keys: most / 2}, {keys: 5, first: 11}, {values: most}, {values: most, first: 12}, {values: 7, first: 13}} {
+		m := slabs[i]
+		first := float32(0)
+		if m.Keys != nil {
+			first = float32(m.Keys[0])
+		} else {
+			first = m.Values[0]
+		}
+		if len(m.Keys) != want.keys || len(m.Values) != want.values || first != want.first {
+			t.Errorf("slab %d has %d keys and %d values from %v on, not %+v", i, len(m.Keys), len(m.Values), first, want)
+		}
+	}
+}
+
+// TestBreachesAreNamedAndTakeNothing has a lane send what it may not, in the middle of what it owes: it is named, and what the lane owes
+// comes as if nothing had been.
+func TestBreachesAreNamedAndTakeNothing(t *testing.T) {
+	ref := func(tab bellows.TableID, p bellows.PartitionID) bellows.PartitionRef {
+		return bellows.PartitionRef{Table: tab, Partition: p}
+	}
+	own := keysOf(ref(sparse, 0))
+	for name, c := range map[string]struct {
+		from int
+		slab *wire.Slab
+		want string
+	}{
+		"another's partition":        {1, &wire.Slab{Ref: ref(dense, 0), Values: []float32{1}}, "sent values of t0/p0, for which it was not asked"},
+		"too many values":            {0, &wire.Slab{Ref: ref(dense, 0), Values: make([]float32, 7)}, "sent 7 values of t0/p0, slot 0, which has 6"},
+		"values where there are no":  {1, &wire.Slab{Ref: ref(dense, 1), Values: make([]float32, 1)}, "sent 1 values of t0/p1, slot 0, which has 0"},
+		"too many kept values":       {0, &wire.Slab{Ref: ref(dense, 0), Kept: true, Values: make([]float32, 7)}, "sent 7 values"},
+		"too many in a slot":         {1, &wire.Slab{Ref: ref(adam, 1), Slot: 3, Values: make([]float32, 6)}, "sent 6 values of t2/p1, slot 3, which has 5"},
+		"rows before their keys":     {0, &wire.Slab{Ref: ref(sparse, 0), Values: []float32{1}}, "sent 1 values of t1/p0, slot 0, which has 0"},
+		"keys of a dense table":      {0, &wire.Slab{Ref: ref(dense, 0), Keys: []bellows.Key{1}}, "sent keys of t0/p0, which has none"},
+		"keys that descend":          {0, &wire.Slab{Ref: ref(sparse, 0), Keys: []bellows.Key{own[1], own[0]}}, "which is not behind the one before"},
+		"a key twice":                {0, &wire.Slab{Ref: ref(sparse, 0), Keys: []bellows.Key{own[0], own[0]}}, "which is not behind the one before"},
+		"a key of another partition": {0, &wire.Slab{Ref: ref(sparse, 0), Keys: keysOf(ref(sparse, 2))}, "or not of that partition"},
+		"more keys than may be":      {0, &wire.Slab{Ref: ref(sparse, 0), Keys: make([]bellows.Key, 1000)}, "sent 1000 keys of t1/p0, which has at most"},
+	} {
+		for _, whole := range []bool{false, true} {
+			d := newDesk(t, false)
+			d.begin(whole)
+			if err := d.take(wire.Envelope{From: lanes[c.from], Message: c.slab}); err == nil || !strings.Contains(err.Error(), lanes[c.from].String()) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+			d.run()
+			if !d.Over() || d.Err() != nil {
+				t.Errorf("%s: afterwards over %v, %v", name, d.Over(), d.Err())
+			}
+			if whole {
+				live, _ := d.Images()
+				d.expectImages(name, live, d.from.live)
+			}
+		}
+	}
+}
+
+// TestKeysComeInOneOrder sends the keys of a partition in two slabs, and what is wrong with a second.
+func TestKeysComeInOneOrder(t *testing.T) {
+	ref := bellows.PartitionRef{Table: sparse}
+	own := keysOf(ref)
+	for name, c := range map[string]struct {
+		first, then *wire.Slab
+		want        string
+	}{
+		"in order":            {&wire.Slab{Keys: own[:1]}, &wire.Slab{Keys: own[1:]}, ""},
+		"none, and then some": {&wire.Slab{Keys: []bellows.Key{}}, &wire.Slab{Keys: own}, ""},
+		"again":               {&wire.Slab{Keys: own[:1]}, &wire.Slab{Keys: own[:1]}, "is not behind the one before"},
+		"backwards":           {&wire.Slab{Keys: own[1:2]}, &wire.Slab{Keys: own[:1]}, "is not behind the one before"},
+		"too many in all":     {&wire.Slab{Keys: own}, &wire.Slab{Keys: make([]bellows.Key, 998)}, "sent 1001 keys"},
+	} {
+		d := newDesk(t, false)
+		d.Begin(false)
+		for _, m := range []*wire.Slab{c.first, c.then} {
+			m.Ref = ref
+		}
+		if err := d.Take(lanes[0], c.first); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Take(lanes[0], c.then)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d := newDesk(t, false)
+	d.Begin(false)
+	for _, m := range []*wire.Slab{{Ref: ref, Keys: own}, {Ref: ref, Values: []float32{1}}} {
+		if err := d.Take(lanes[0], m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Take(lanes[0], &wire.Slab{Ref: ref, Keys: own[2:]}); err == nil || !strings.Contains(err.Error(), "or after its rows") {
+		t.Errorf("keys behind rows: %v", err)
+	}
+}
+
+// TestAnEndThatIsEarlyIsABreach leaves out each slab of a lane in turn, of what the job returns and of the whole state.
+func TestAnEndThatIsEarlyIsABreach(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		for _, kept := range []bool{false, true} {
+			for missing, all := 0, 1; missing < all; missing++ {
+				d := newDesk(t, kept)
+				d.begin(whole)
+				n := 0
+				for len(d.under) > 0 {
+					e := d.under[0]
+					d.under = d.under[1:]
+					if e.From != lanes[0] {
+						continue
+					}
+					d.ask(lanes[0], d.More())
+					if n++; n-1 == missing {
+						left, _ := e.Message.(*wire.Slab)
+						if left == nil { // all were sent
+							if d.take(e) != nil || d.Owes(1) || !d.Owes(2) || d.Over() {
+								t.Error("all has come, and the lane is still waited for")
+							}
+							break
+						}
+						continue
+					}
+					if all = n + 1; d.take(e) == nil {
+						continue
+					}
+					if !d.Owes(1) || d.Over() {
+						t.Errorf("without slab %d: the lane is not waited for any more", missing)
+					}
+					break
+				}
+				if n-1 == missing && missing < all-1 {
+					t.Errorf("whole %v, kept %v: without slab %d nothing is missed", whole, kept, missing)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatWasNotAskedForIsABreach sends before the beginning, behind the end, and from a lane that has no part.
+func TestWhatWasNotAskedForIsABreach(t *testing.T) {
+	slab := &wire.Slab{Values: []float32{1}}
+	d := newDesk(t, false)
+	expect := func(when string) {
+		t.Helper()
+		if err := d.Take(lanes[0], slab); err == nil || !strings.Contains(err.Error(), "for which it was not asked") {
+			t.Errorf("%s: values %v", when, err)
+		}
+		if err := d.End(lanes[0], &wire.Collected{}); err == nil || !strings.Contains(err.Error(), "for which it was not asked") {
+			t.Errorf("%s: end %v", when, err)
+		}
+	}
+	expect("before the beginning")
+	d.begin(true)
+	d.run()
+	expect("behind the end")
+	if d.Err() != nil {
+		t.Error(d.Err())
+	}
+}
+
+// TestALaneThatCannotSaysWhy has a lane whose partition is neither before nor after a lease.
+func TestALaneThatCannotSaysWhy(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		d := newDesk(t, kept)
+		d.from.leased[bellows.PartitionRef{Table: dense}] = true
+		d.begin(true)
+		d.runUntilOver()
+		if !d.Over() || d.Err() == nil || d.Err().Error() != "t0/p0 is leased" || len(d.Open()) != 0 {
+			t.Errorf("over %v, %v, open %v", d.Over(), d.Err(), d.Open())
+		}
+	}
+	d := newDesk(t, true) // what was kept is returned all the same
+	d.from.leased[bellows.PartitionRef{Table: dense}] = true
+	d.begin(false)
+	d.run()
+	if !d.Over() || d.Err() != nil {
+		t.Errorf("over %v, %v", d.Over(), d.Err())
+	}
+}
+
+// TestTheFirstFailureStands ends the collecting twice, and once when all had come.
+func TestTheFirstFailureStands(t *testing.T) {
+	d := newDesk(t, false)
+	d.begin(false)
+	d.Fail(errors.New("first"))
+	d.Fail(errors.New("second"))
+	if !d.Over() || d.Err().Error() != "first" || d.Owes(1) {
+		t.Errorf("over %v, %v", d.Over(), d.Err())
+	}
+	d = newDesk(t, false)
+	d.begin(false)
+	d.run()
+	if d.Fail(errors.New("late")); d.Err() != nil {
+		t.Errorf("all had come, and then %v", d.Err())
+	}
+}
+
+// TestWhoOwnsNothingOwesNothing has a lane without partitions: it is not asked, and its node may go.
+func TestWhoOwnsNothingOwesNothing(t *testing.T) {
+	idle := wire.Address{Node: 3, Role: wire.Lane}
+	small := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
+	c, err := collect.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Begin(false)
+	if c.Owes(3) || !c.Owes(1) || !c.Owes(2) || !slices.Equal(c.Open(), lanes) {
+		t.Errorf("of %v, node 3 owes: %v", c.Open(), c.Owes(3))
+	}
+}

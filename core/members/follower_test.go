@@ -1,0 +1,237 @@
+package members_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/members"
+	"bellows/lease"
+	"bellows/wire"
+)
+
+// desk is a follower, of node 2, and what it wants done.
+type desk struct {
+	*members.Follower
+	fx members.Effects
+}
+
+func newFollower() *desk {
+	return &desk{Follower: members.NewFollower(2, leader, lease.Times{Lease: 10_000})}
+}
+
+// said is what it has wanted since the last call, a line each.
+func (d *desk) said() (lines []string) {
+	for _, e := range d.fx.Envelopes {
+		line := fmt.Sprintf("%T", e.Message)
+		switch m := e.Message.(type) {
+		case *wire.Beat:
+			line = "beat"
+		case *wire.Ready:
+			line = "ready"
+		case *wire.Notice:
+			line = "notice: " + m.Sentence
+		case *wire.Severed:
+			line = fmt.Sprintf("severed from %d, breach %v: %s", m.Node, m.Breach, m.Reason)
+		}
+		if e.From != client(2) || e.To != leader {
+			line += fmt.Sprintf(" from %v to %v", e.From, e.To)
+		}
+		lines = append(lines, line)
+	}
+	if l := d.fx.Leave; l != nil {
+		lines = append(lines, fmt.Sprintf("leaves: %q", l.Reason))
+	}
+	d.fx = members.Effects{}
+	return lines
+}
+
+// ticks tells the time every half second, while bytes come from node 0 or do not; it returns what was said but beats.
+func (d *desk) ticks(from, to int64, hears bool, unfinished ...bellows.Unit) (lines []string) {
+	heard := uint64(1)
+	for now := from; now <= to; now += 500 {
+		if hears {
+			heard = uint64(now) + 2
+		}
+		d.Tick(now, heard, unfinished, &d.fx)
+		for i, line := range d.said() {
+			if i > 0 || line != "beat" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+func TestAFollowerSaysThatItLives(t *testing.T) {
+	d := newFollower()
+	d.Start(&wire.Ready{}, &d.fx)
+	expect(t, d.said(), "ready")
+	for now := int64(0); now < 1000; now += 250 {
+		d.Tick(now, 0, nil, &d.fx)
+		expect(t, d.said(), "beat")
+	}
+	d.Over() // and when the job is over
+	d.Tick(1000, 0, nil, &d.fx)
+	expect(t, d.said(), "beat")
+}
+
+// TestNodeZeroIsWatched: node 0 lives as long as bytes come from it, though they make no frame.
+func TestNodeZeroIsWatched(t *testing.T) {
+	d := newFollower()
+	expect(t, d.ticks(500, 120_000, true))
+	const gone = `leaves: "node 0 is gone: it has been silent for 30.5 s"`
+	expect(t, d.ticks(120_500, 150_500, false)) // the bytes of the first tick are news
+	expect(t, d.ticks(151_000, 151_000, false), gone)
+}
+
+// TestNodeZeroIsWatchedFromTheBeginning never hears a byte.
+func TestNodeZeroIsWatchedFromTheBeginning(t *testing.T) {
+	d := newFollower()
+	for now := int64(250); now <= 30_000; now += 250 {
+		d.Tick(now, 0, nil, &d.fx)
+		expect(t, d.said(), "beat")
+	}
+	d.Tick(30_250, 0, nil, &d.fx)
+	expect(t, d.said(), "beat", `leaves: "node 0 is gone: it has been silent for 30.2 s"`)
+}
+
+// TestAFollowerLeavesOnce gives it every reason to leave, in every order of two.
+func TestAFollowerLeavesOnce(t *testing.T) {
+	reasons := map[string]func(d *desk){
+		"node 0 hangs up": func(d *desk) { d.Disconnected(0, "EOF", false, &d.fx) },
+		"node 0 is silent": func(d *desk) {
+			for now := int64(200_000); now < 240_000; now += 500 {
+				d.Tick(now, 7, nil, &d.fx)
+			}
+		},
+		"its tasks hang": func(d *desk) {
+			d.Over()
+			for now := int64(300_000); now < 400_000; now += 500 {
+				d.Tick(now, uint64(now), nil, &d.fx)
+			}
+		},
+	}
+	for first, one := range reasons {
+		for second, other := range reasons {
+			d := newFollower()
+			one(d)
+			if d.fx.Leave == nil {
+				t.Fatalf("%s, and it stays", first)
+			}
+			d.fx = members.Effects{}
+			other(d)
+			if d.fx.Leave != nil {
+				t.Errorf("%s, then %s: leaves again: %q", first, second, d.fx.Leave.Reason)
+			}
+		}
+	}
+}
+
+// TestTheEndOfNodeZero is a loss while the job goes on, and lets the node go when it is over.
+func TestTheEndOfNodeZero(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(d *desk)
+		want   string
+	}{
+		"while the job goes on":          {func(*desk) {}, `leaves: "node 0 is gone: reset"`},
+		"when it is over":                {func(d *desk) { d.Over() }, `leaves: ""`},
+		"when its tasks have returned":   {func(d *desk) { d.Over(); d.TasksEnded() }, `leaves: ""`},
+		"when they have, and it goes on": {func(d *desk) { d.TasksEnded() }, `leaves: "node 0 is gone: reset"`},
+	} {
+		d := newFollower()
+		c.before(d)
+		d.Disconnected(0, "reset", false, &d.fx)
+		if got := d.said(); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	d := newFollower() // and a silent one is as good as gone
+	d.Over()
+	d.TasksEnded()
+	expect(t, d.ticks(500, 40_000, false), `leaves: ""`)
+}
+
+func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
+	d := newFollower()
+	d.Disconnected(1, "EOF", false, &d.fx)
+	d.Disconnected(3, "row 9 of 4", true, &d.fx)
+	expect(t, d.said(), "severed from 1, breach false: node 2 lost its connection to node 1: EOF",
+		"severed from 3, breach true: node 2 hears no more of node 3: row 9 of 4")
+}
+
+// TestTasksThatGoOnAreNamedAndGivenUp has a node whose tasks go on when the job is over.
+func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
+	units := []bellows.Unit{{Split: 3, Clock: 4, Items: bellows.Range{End: 5}}, {Split: 4}}
+	const until = "; the job is over, and this is given up after 60.0 s"
+	for name, c := range map[string]struct {
+		units []bellows.Unit
+		who   string
+	}{
+		"executors": {nil, "its executors to close"},
+		"a task":    {units[:1], "split 3 clock 4 items [0,5) to return"},
+		"tasks":     {units, "split 3 clock 4 items [0,5) to return, and 1 more tasks"},
+	} {
+		d := newFollower()
+		expect(t, d.ticks(500, 100_000, true, c.units...)) // while the job goes on, that is no wait
+		d.Over()
+		got := d.ticks(100_500, 160_500, true, c.units...)
+		if len(got) != 25 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until || got[24] != `leaves: "its tasks have not returned 60.0 s after the job's end"` {
+			t.Errorf("%s: %d lines, %q", name, len(got), got)
+		}
+		d = newFollower()
+		d.Over()
+		if got := d.ticks(500, 5000, true, c.units...); len(got) != 2 {
+			t.Errorf("%s: %q", name, got)
+		}
+		d.TasksEnded()
+		expect(t, d.ticks(5500, 200_000, true, c.units...))
+	}
+}
+
+// TestWhoSleptGivesNoTaskUp sleeps for an hour while its tasks return.
+func TestWhoSleptGivesNoTaskUp(t *testing.T) {
+	const hour = 3_600_000
+	d := newFollower()
+	d.Over()
+	expect(t, d.ticks(500, 1500, true))
+	got := d.ticks(hour, hour+60_000, true)
+	if len(got) != 25 || got[0] != "notice: node 2 has waited 2.5 s for its executors to close; the job is over, and this is given up after 60.0 s" ||
+		!strings.HasPrefix(got[24], "leaves: ") {
+		t.Errorf("%d lines: %q", len(got), got)
+	}
+}
+
+// TestAFollowerThatSleptBlamesNobody sleeps for an hour; then node 0 has a while to be heard, and no second hour.
+func TestAFollowerThatSleptBlamesNobody(t *testing.T) {
+	const hour = 3_600_000
+	d := newFollower()
+	expect(t, d.ticks(500, 1500, true))
+	expect(t, d.ticks(hour, hour+5000, false))
+	expect(t, d.ticks(hour+5500, hour+200_000, false), `leaves: "node 0 is gone: it has been silent for 30.5 s"`)
+}
+
+// TestASlowFollowerComesToTheEnd ticks every ten seconds only.
+func TestASlowFollowerComesToTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		over bool
+		want string
+	}{"node 0 is gone": {false, `"node 0 is gone`}, "its tasks hang": {true, "its tasks have not returned"}} {
+		d := newFollower()
+		if c.over {
+			d.Over()
+		}
+		now := int64(0)
+		for ; d.fx.Leave == nil && now < 10_000_000; now += 10_000 {
+			heard := uint64(0)
+			if c.over {
+				heard = uint64(now)
+			}
+			d.Tick(now, heard, nil, &d.fx)
+		}
+		if got := d.said(); !strings.Contains(got[len(got)-1], c.want) || now > 700_000 {
+			t.Errorf("%s: after %d ms %q", name, now, got[len(got)-1])
+		}
+	}
+}

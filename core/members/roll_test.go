@@ -1,0 +1,286 @@
+package members_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/members"
+	"bellows/lease"
+	"bellows/wire"
+)
+
+func lane(n bellows.NodeID) wire.Address   { return wire.Address{Node: n, Role: wire.Lane} }
+func client(n bellows.NodeID) wire.Address { return wire.Address{Node: n} }
+
+var leader = wire.Address{Role: wire.Controller}
+
+// newRoll is node 0's roll of nodes 1 to 3, with a lease of 10 s.
+func newRoll() *members.Roll {
+	return members.NewRoll(0, []wire.Address{client(0), lane(0), lane(3), client(1), client(2), lane(2)}, lease.Times{Lease: 10_000})
+}
+
+// readyRoll is it when all have said that they are ready.
+func readyRoll() *members.Roll {
+	r := newRoll()
+	r.Tick(0, nil)
+	for n := range bellows.NodeID(3) {
+		r.Ready(n + 1)
+	}
+	return r
+}
+
+// ticks tells a roll the time every half second, while some nodes are heard.
+func ticks(r *members.Roll, from, to int64, heard ...bellows.NodeID) {
+	for now := from; now <= to; now += 500 {
+		r.Tick(now, nil)
+		for _, n := range heard {
+			r.Heard(n)
+		}
+	}
+}
+
+// verdicts loses all that are to be lost by now, one line each.
+func verdicts(r *members.Roll) (lines []string) {
+	for l, found := r.Verdict(); found; l, found = r.Verdict() {
+		lines = append(lines, fmt.Sprintf("%d: %s", l.Node, l.Reason))
+		if !r.Lose(l.Node, l.Reason) {
+			lines = append(lines, "was lost before")
+		}
+	}
+	return lines
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nnot\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// beats are those to whom a roll says that node 0 lives.
+func beats(r *members.Roll) (to []string) {
+	var out wire.Outbox
+	r.Beat(leader, &out)
+	for _, e := range out.Envelopes {
+		if _, beat := e.Message.(*wire.Beat); !beat || e.From != leader {
+			to = append(to, fmt.Sprintf("%T from %v", e.Message, e.From))
+		}
+		to = append(to, e.To.String())
+	}
+	return to
+}
+
+// TestTheLostStayLost has a lost node do all that a living one does.
+func TestTheLostStayLost(t *testing.T) {
+	r := newRoll()
+	r.Ready(1)
+	if !r.Lose(2, "it died") || r.Lose(2, "again") {
+		t.Error("a node is lost once")
+	}
+	r.Ready(2)
+	r.Heard(2)
+	r.Suspect(2, "somebody cannot reach it", 0)
+	r.Tick(500, []uint64{0, 1, 1, 1})
+	r.Heard(2)
+	if !r.Lost(2) || r.Why(2) != "it died" || !slices.Equal(r.AllLost(), []bellows.NodeID{2}) || !r.Awaits(2) {
+		t.Errorf("lost %v, awaited: %v", r.AllLost(), r.Awaits(2))
+	}
+	expect(t, beats(r), "lane 0 of node 3", "node 1")
+	expect(t, verdicts(r))
+	ticks(r, 1000, 60_000, 1)
+	expect(t, verdicts(r)) // it has no lease that could run out
+	if s := r.NameSilent(); s != "" {
+		t.Errorf("a lost node is named: %s", s)
+	}
+	r.Suspect(3, "another", 0) // behind a suspicion of the lost
+	r.Suspect(2, "once more", 0)
+	expect(t, verdicts(r), "3: another")
+	if r.Why(3) != "another" || !slices.Equal(r.AllLost(), []bellows.NodeID{2, 3}) {
+		t.Errorf("lost %v", r.AllLost())
+	}
+}
+
+// TestAllAreAwaitedUntilTheyAreReady counts nobody twice, and nobody who does not take part.
+func TestAllAreAwaitedUntilTheyAreReady(t *testing.T) {
+	r := newRoll()
+	for _, n := range []bellows.NodeID{0, 3, 3, 3, 9, 1} {
+		if r.AllReady() {
+			t.Fatalf("all are ready before node %d", n)
+		}
+		r.Ready(n)
+	}
+	if r.AllReady() || r.Awaits(1) || !r.Awaits(2) || r.Awaits(9) {
+		t.Error("node 2 is not awaited, or another is")
+	}
+	r.Ready(2)
+	if !r.AllReady() {
+		t.Error("all are ready, and somebody is awaited")
+	}
+	expect(t, beats(r), "lane 0 of node 3", "node 1", "node 2")
+}
+
+// TestInOneProcessNobodyIsAwaited has no lease.
+func TestInOneProcessNobodyIsAwaited(t *testing.T) {
+	r := members.NewRoll(0, []wire.Address{lane(0), client(1)}, lease.Times{})
+	if !r.AllReady() {
+		t.Error("somebody is awaited")
+	}
+	ticks(r, 0, 3_600_000)
+	expect(t, verdicts(r))
+	expect(t, beats(r))
+	sentence, _, late := r.NameAwaited()
+	if sentence != "" || late || r.NameSilent() != "" {
+		t.Errorf("%q, late %v", sentence, late)
+	}
+	r.Suspect(1, "its process died", 0)
+	expect(t, verdicts(r), "1: its process died")
+}
+
+// TestWhoIsAwaitedIsNamed waits for nodes that do not get ready: they are named every 2 s, and after 10 min the first of them is lost.
+func TestWhoIsAwaitedIsNamed(t *testing.T) {
+	r := newRoll()
+	r.Ready(2)
+	var said []string
+	var last members.Loss
+	for now := int64(250); last.Reason == ""; now += 250 {
+		r.Tick(now, nil)
+		if now == 300_000 {
+			r.Ready(1)
+		}
+		sentence, late, isLate := r.NameAwaited()
+		if sentence != "" {
+			said = append(said, sentence)
+		}
+		if isLate {
+			last = late
+		}
+		if now > 700_000 {
+			t.Fatal("waits without end")
+		}
+	}
+	if len(said) != 300 || said[0] != "the job has waited 2.0 s for node 1, node 3 to be ready, and gives up after 600.0 s" ||
+		said[299] != "the job has waited 600.0 s for node 3 to be ready, and gives up after 600.0 s" {
+		t.Errorf("%d sentences, from %q to %q", len(said), said[0], said[len(said)-1])
+	}
+	if want := (members.Loss{Node: 3, Reason: "node 3 has not been ready after 600.2 s"}); last != want {
+		t.Errorf("lost is %+v, not %+v", last, want)
+	}
+}
+
+// TestSilenceIsNamedAndThenLost has node 1 say nothing, from node 2 only bytes come, and node 3 is heard.
+func TestSilenceIsNamedAndThenLost(t *testing.T) {
+	r := readyRoll()
+	var got []string
+	for now := int64(500); now <= 15_000; now += 500 {
+		r.Tick(now, []uint64{7, 7, uint64(now), 7})
+		r.Heard(3)
+		for s := r.NameSilent(); s != ""; s = r.NameSilent() {
+			got = append(got, s)
+		}
+		got = append(got, verdicts(r)...)
+	}
+	// the bytes that had come of it at first were a sign of life
+	expect(t, got, "node 1 has been silent for 2.5 s; after 10.0 s it is declared gone",
+		"1: node 1 has been silent for 10.5 s and is declared gone; nothing of its unfinished clock counts")
+	for now := int64(15_500); now <= 30_000; now += 500 { // no more bytes come
+		r.Tick(now, []uint64{7, 7, 15_000, 7})
+		r.Heard(3)
+		got = append(got[:0], verdicts(r)...)
+		if (len(got) > 0) != (now == 25_500) {
+			t.Errorf("at %d: %q", now, got)
+		}
+	}
+}
+
+// TestOnlyWhoIsReadyHasALease has node 1 say nothing before it is ready, for longer than a lease.
+func TestOnlyWhoIsReadyHasALease(t *testing.T) {
+	r := newRoll()
+	ticks(r, 0, 30_000)
+	expect(t, verdicts(r))
+	r.Ready(1)
+	ticks(r, 30_500, 40_000)
+	expect(t, verdicts(r))
+	ticks(r, 40_500, 40_500)
+	expect(t, verdicts(r), "1: node 1 has been silent for 10.5 s and is declared gone; nothing of its unfinished clock counts")
+}
+
+// TestASuspectHasItsTime: a suspicion has its consequence when its patience has passed, by the first reason and at the earliest time.
+func TestASuspectHasItsTime(t *testing.T) {
+	r := readyRoll()
+	r.Tick(1000, nil)
+	r.Suspect(2, "node 1 cannot reach it", 3000)
+	r.Suspect(3, "its connection has ended", 1000)
+	r.Suspect(2, "its connection has ended", 1500)
+	r.Suspect(2, "node 3 cannot reach it", 9000)
+	for now, want := range map[int64][]string{1500: nil, 1999: nil} {
+		r.Tick(now, nil)
+		expect(t, verdicts(r), want...)
+	}
+	r.Tick(2000, nil)
+	expect(t, verdicts(r), "3: its connection has ended")
+	r.Tick(2499, nil)
+	expect(t, verdicts(r))
+	r.Tick(2500, nil)
+	expect(t, verdicts(r), "2: node 1 cannot reach it")
+	r.Tick(3000, nil)
+	expect(t, verdicts(r))
+}
+
+// TestSuspicionsTakeNoMemory has others say of one node, again and again, that they cannot reach it.
+func TestSuspicionsTakeNoMemory(t *testing.T) {
+	r := readyRoll()
+	r.Suspect(2, "not heard", 3000)
+	if n := testing.AllocsPerRun(1000, func() { r.Suspect(2, "not heard either", 3000) }); n != 0 {
+		t.Errorf("each takes %v allocations", n)
+	}
+	r.Tick(3000, nil)
+	expect(t, verdicts(r), "2: not heard")
+	expect(t, verdicts(r)) // that was all
+}
+
+// TestWhoSleptBlamesNobody sleeps for an hour while nodes are awaited, and while they work.
+func TestWhoSleptBlamesNobody(t *testing.T) {
+	const hour = 3_600_000
+	r := newRoll()
+	ticks(r, 0, 1500)
+	if slept := r.Tick(hour, nil); slept != hour-1500-1000 {
+		t.Errorf("slept %d ms", slept)
+	}
+	if sentence, _, late := r.NameAwaited(); late || sentence != "the job has waited 2.5 s for node 1, node 2, node 3 to be ready, and gives up after 600.0 s" {
+		t.Errorf("%q, late %v", sentence, late)
+	}
+	for n := range bellows.NodeID(3) {
+		r.Ready(n + 1)
+	}
+	ticks(r, hour, hour+1500, 1, 2, 3)
+	r.Tick(2*hour, nil)
+	expect(t, verdicts(r))
+	if s := r.NameSilent(); s != "" {
+		t.Error(s)
+	}
+}
+
+// TestWhoIsAlwaysSlowComesToTheEnd ticks every ten seconds only: who is not ready is named all the same, and lost in the end.
+func TestWhoIsAlwaysSlowComesToTheEnd(t *testing.T) {
+	r := newRoll()
+	named := 0
+	for now := int64(0); ; now += 10_000 {
+		r.Tick(now, nil)
+		sentence, late, isLate := r.NameAwaited()
+		if sentence != "" {
+			named++
+		}
+		if isLate {
+			if late.Node != 1 || now != 6_010_000 || named < 200 {
+				t.Errorf("at %d ms node %d is late, named %d times", now, late.Node, named)
+			}
+			return
+		}
+		if now > 100_000_000 {
+			t.Fatal("waits without end")
+		}
+	}
+}
