@@ -46,7 +46,7 @@ func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
 	conns := []*endConn{newEndConn(), newEndConn(), newEndConn()}
 	m := newMesh([]transport.Conn{nil, conns[0], nil, conns[1], nil, conns[2]})
 	lost := make(chan int, 3)
-	m.start(newBus(0, m.post, m.ship), nil, nil, func(bellows.NodeID, error) {
+	m.start(newBus(0, m.post, m.ship), nil, nil, nil, func(bellows.NodeID, error) {
 		open := 0
 		for _, c := range conns {
 			select {
