@@ -22,6 +22,9 @@ type Report struct {
 
 	Lives int // how often the job went on after an interruption
 
+	messages int // that actors have posted
+	clocks   int // that every split has completed
+	splits   int
 	shape    uint64
 	bits     uint64                                     // of the BSP tables at the end; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
@@ -58,7 +61,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 
 func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
 	switch {
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ type tally struct {
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][parties]int
 	happened                                      [events]int
+	messages, clocks, splits                      []int // of each schedule
 }
 
 // add counts a schedule. A job that finishes leaves the same BSP tables as every other of its shape (P7).
@@ -31,6 +33,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.finished += count(r.Reason == "")
 	a.streams += count(r.streams)
 	a.lives += r.Lives
+	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
 	for f := range schedule.FaultKinds {
 		for p := range schedule.Phases {
 			a.covered[f][p] += count(r.covered[f][p])
@@ -134,9 +137,18 @@ func (a *tally) String() string {
 			fmt.Fprintf(&s, " %s %d", partyNames[p], n)
 		}
 	}
+	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits", median(a.messages), median(a.clocks), median(a.splits))
 	s.WriteString("\nthose in which it came about:")
 	for e, n := range a.happened {
 		fmt.Fprintf(&s, "\n%-27v %d", occasion(e), n)
 	}
 	return s.String()
+}
+
+// median is the middle of some numbers.
+func median(list []int) int {
+	if len(list) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(list))[len(list)/2]
 }

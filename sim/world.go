@@ -58,6 +58,7 @@ type world struct {
 	begun  bool                   // tasks have been dispatched
 	ending bool                   // the controller has said End
 
+	messages  int // posted
 	sum       parcel.Hash
 	bits      parcel.Hash // of the BSP tables at the end
 	happened  [events]bool
@@ -181,6 +182,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 			continue
 		}
 		sum := parcel.Digest(e.Message)
+		w.messages++
 		w.sees(e)
 		to, known := w.actors[e.To]
 		switch {
