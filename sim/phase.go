@@ -151,6 +151,9 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			w.flushHeld(i, m.Flush)
 		case *wire.Full:
 			w.happened[laneFull] = true
+			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
+		case *wire.Room:
+			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
 			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
 			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {

@@ -98,6 +98,8 @@ const (
 	keysRelayed                     // and was sent some that had changed
 	keysGivenUp                     // and wanted no more of them
 	answeredEarly                   // a task was answered before it had given its slot away
+	pushReplayed                    // a lane got a part again that it had
+	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -106,7 +108,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "newer generation", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

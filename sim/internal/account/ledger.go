@@ -38,6 +38,8 @@ type entry struct {
 	came     bool
 	Held     bool
 	recorded bool
+	full     bool // the lane had no room for it, and has not taken it since
+	asked    bool // to come again
 }
 
 // Out is the leases on a partition that are out, as its lane sees it.
@@ -94,6 +96,26 @@ func (l *Ledger) Held(at PartAt) bool {
 	}
 	e.Held = true
 	return true
+}
+
+// Full takes a lane's word that it has no room for a part, and Room that it has.
+func (l *Ledger) Full(at PartAt) {
+	if e := l.Parts[at]; e != nil {
+		e.full, e.asked = true, false
+	}
+}
+
+// Room takes a lane's word that a part may come again.
+func (l *Ledger) Room(at PartAt) {
+	if e := l.Parts[at]; e != nil {
+		e.asked = true
+	}
+}
+
+// Expects reports whether a lane will take what comes for a part: it is the first time, or it has asked.
+func (l *Ledger) Expects(at PartAt) bool {
+	e := l.Parts[at]
+	return e == nil || !e.Held && (!e.full || e.asked)
 }
 
 // Recorded takes a record on its arrival at a lane, and reports whether the lane holds a part of the flush.
