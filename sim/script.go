@@ -1,13 +1,12 @@
 package sim
 
 import (
-	"fmt"
-
 	"bellows"
 	"bellows/client"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/witness"
 )
 
 // script is one task as the executor runs it: steps, one after the other.
@@ -25,9 +24,7 @@ type script struct {
 	first   int
 	end     int
 	list    []bellows.RowID
-	own     float32
-	other   float32            // what the task read in its two cells of sums
-	added   [model.Tables]bool // which tables it has changed
+	see     witness.Task
 	slabs   []slab
 	sum     parcel.Hash // of what it has read
 }
@@ -43,7 +40,7 @@ type slab struct {
 type step func(s *script) bool
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
-	s := &script{w: w, k: k, task: t, unit: t.Unit}
+	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id)}
 	groups := [][]step{
 		{readCells, pushSums, readSums},
 		{readWeights, pushWeights, readWeights},
@@ -135,5 +132,3 @@ func (s *script) run() {
 		s.k.give(s.k.places.End())
 	}
 }
-
-func (s *script) String() string { return fmt.Sprintf("%v on node %d", s.unit, s.k.node.id) }

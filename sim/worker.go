@@ -9,7 +9,6 @@ import (
 	"bellows/client"
 	"bellows/core/slots"
 	"bellows/sim/internal/account"
-	"bellows/sim/internal/model"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -21,12 +20,9 @@ type worker struct {
 	node    *node
 	client  *client.Client
 	fx      client.Effects
-	scripts []*script                   // per split; nil: not here, or nothing runs
-	places  places.Places               // where tasks compute
-	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
-	seen    [model.SplitsMax]watermarks // what each split's tasks have read
-
-	seenWords [model.SplitsMax][model.WordRows][model.SplitsMax]int32 // likewise
+	scripts []*script     // per split; nil: not here, or nothing runs
+	places  places.Places // where tasks compute
+	unheld  []unheld      // parts of flushes that lanes do not hold yet, as far as the node knows
 }
 
 // unheld is a part of a flush that is on its way.

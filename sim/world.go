@@ -16,6 +16,7 @@ import (
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
+	"bellows/sim/internal/witness"
 	"bellows/wire"
 )
 
@@ -51,12 +52,13 @@ type world struct {
 	over       int64  // when everybody had left; 0: not yet
 	movedAt    int64  // when something last came about
 
-	oracle *model.Oracle
-	ledger account.Ledger
-	faults faults
-	phases [][schedule.Phases]int // per node
-	begun  bool                   // tasks have been dispatched
-	ending bool                   // the controller has said End
+	oracle  *model.Oracle
+	witness *witness.Witness
+	ledger  account.Ledger
+	faults  faults
+	phases  [][schedule.Phases]int // per node
+	begun   bool                   // tasks have been dispatched
+	ending  bool                   // the controller has said End
 
 	messages  int // posted
 	sum       parcel.Hash
@@ -125,6 +127,7 @@ func (w *world) build() {
 			Route: w.route, Items: w.Job.Items})
 	}
 	w.ledger = account.NewLedger(w.route)
+	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
 	w.addLanes()
 	w.addController()
 	for i, a := range w.ClientAt {

@@ -28,9 +28,10 @@ const (
 // How many jobs there are to choose from, and loose ones behind these, the most splits that one has, and the sizes of the tables in
 // rows and values a row. Those of State are of one partition: column 0 is changed under leases, column 1 by deltas.
 const (
-	Shapes      = 12
-	LooseShapes = 4
-	SplitsMax   = 8
+	Shapes        = 12
+	LooseShapes   = 4
+	SplitsMax     = 8
+	PartitionsMax = SplitsMax // of a table
 
 	SumRows, SumWidth       = 24, 3
 	WeightRows, WeightWidth = 12, 2

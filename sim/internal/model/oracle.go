@@ -199,3 +199,8 @@ func (j *Job) Total(row int, clocks *[SplitsMax]bellows.Clock) int32 {
 	}
 	return sum
 }
+
+// OwnTotal is what one split has added to column 1 of a row of state in its first clocks.
+func (j *Job) OwnTotal(row int, s bellows.SplitID, clocks bellows.Clock) int32 {
+	return j.statePrefix[s][row][clocks]
+}
