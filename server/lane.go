@@ -564,6 +564,10 @@ func (l *Lane) end(out *wire.Outbox) {
 			l.applyFlush(f, out)
 			continue
 		}
+		if planted.On("held-counted-applied") {
+			l.counts.Applied += pushRows(f.push, l)
+			continue
+		}
 		l.drop(pushRows(f.push, l), l.bits(f.push))
 	}
 	l.held = nil

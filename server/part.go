@@ -342,6 +342,9 @@ func (p *part) keep() {
 	}
 	p.store.Save(&p.image)
 	p.kept = true
+	if planted.On("kept-without-slots") {
+		p.image.Slots = nil
+	}
 }
 
 // torn reports whether the partition's values are neither before nor after a lease: its holder works on

@@ -3,12 +3,14 @@ package sim
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
+	"bellows/store"
 )
 
 // Report is what became of one schedule.
@@ -26,7 +28,7 @@ type Report struct {
 	clocks   int // that every split has completed
 	splits   int
 	shape    uint64
-	bits     uint64                                     // of the BSP tables at the end; 0: some are lost
+	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
 	struck   [schedule.FaultKinds][parties]bool
 	streams  bool
@@ -99,6 +101,8 @@ const (
 	keysGivenUp                     // and wanted no more of them
 	answeredEarly                   // a task was answered before it had given its slot away
 	pushReplayed                    // a lane got a part again that it had
+	slotCompared                    // a rule's memory was held against the model
+	lossyAudit                      // a job that had lost a node accounted for what it applied
 	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
 	events
@@ -108,16 +112,29 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "newer generation", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "slots compared", "audit after a loss", "newer generation", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
-// hash adds a partition's values to the bits of a BSP table.
-func (w *world) hash(ref bellows.PartitionRef, values []float32) {
-	if ref.Table == model.Sums || ref.Table == model.Weights && w.Job.Barrier() {
-		var d parcel.Hash
-		d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
-		d.Values(values)
-		w.bits ^= d // in any order of lanes
+// hash adds a partition's state to the bits of the tables at the end of a job that has finished. All of it is the same however the job
+// ran, but for what tasks made of state under leases: those of one clock take turns in any order.
+func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
+	if ref.Table == model.Weights && !w.Job.Barrier() {
+		return // each flush has an update of its own, in the order of commits
 	}
+	var d parcel.Hash
+	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
+	for _, k := range im.Keys {
+		d.Word(uint64(k))
+	}
+	if ref.Table != model.State {
+		d.Values(im.Values)
+	}
+	for i := model.StateWidth - 1; ref.Table == model.State && i < len(im.Values); i += model.StateWidth {
+		d.Word(uint64(math.Float32bits(im.Values[i])))
+	}
+	for _, slot := range im.Slots {
+		d.Values(slot)
+	}
+	w.bits ^= d // in any order of lanes
 }

@@ -24,7 +24,7 @@ type tally struct {
 	messages, clocks, splits                      []int // of each schedule
 }
 
-// add counts a schedule. A job that finishes leaves the same BSP tables as every other of its shape (P7).
+// add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
 func (a *tally) add(t *testing.T, r *Report) {
 	a.schedules++
 	a.millis += r.Millis
@@ -58,7 +58,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 		a.bits[r.shape] = r.bits
 	}
 	if r.bits != a.bits[r.shape] {
-		t.Errorf("seed %d: the BSP tables of shape %d end with other bits than before", r.Seed, r.shape)
+		t.Errorf("seed %d: the tables of shape %d end with other bits than before", r.Seed, r.shape)
 	}
 }
 

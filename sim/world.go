@@ -62,7 +62,7 @@ type world struct {
 
 	messages  int // posted
 	sum       parcel.Hash
-	bits      parcel.Hash // of the BSP tables at the end
+	bits      parcel.Hash // of the tables at the end
 	happened  [events]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer

@@ -54,6 +54,7 @@ type Job struct {
 	wordPrefix  prefix
 	SumsAt      [][]float32 // by clock: the table before it
 	WeightsAt   [][]float32 // likewise, where weights is BSP
+	squaresAt   [][]float32 // and adagrad's memory
 }
 
 // prefix is how much a split has added to a row in its first clocks: [split][row][clocks].
