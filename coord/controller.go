@@ -10,6 +10,7 @@
 package coord
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -38,7 +39,18 @@ type Config struct {
 	Times lease.Times
 	// Collector is given the state of the tables when the job has finished or was interrupted; nil: nobody wants it.
 	Collector *collect.Collector
+	Limits    Limits
 }
+
+// Limits are what a controller bounds by itself. A field is 0, for the default, or less than that, which costs messages and changes
+// no result: tests make them small, to reach them.
+type Limits struct {
+	// Records is how many records wait for the end of their clock: by default 4,096.
+	Records int
+}
+
+// recordsMost is the default of Limits.Records.
+const recordsMost = 4096
 
 // Effects are what a step wants done.
 type Effects struct {
@@ -113,6 +125,7 @@ type Controller struct {
 
 // New makes the controller of a job.
 func New(cfg Config) *Controller {
+	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
 		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock,
@@ -312,14 +325,11 @@ func (c *Controller) conclude() {
 	}
 }
 
-// recordsMost is how many records wait for the end of their clock.
-const recordsMost = 4096
-
 // pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
 // lease or a clock, or what follows must come behind them. Others wait for their clock, so that a clock of many nodes takes one
 // message for each lane.
 func (c *Controller) pressing() bool {
-	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= recordsMost ||
+	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= c.cfg.Limits.Records ||
 		slices.ContainsFunc(c.dispatches, func(d *wire.Dispatch) bool { return d != nil }))
 }
 

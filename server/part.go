@@ -247,8 +247,8 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
 		return
 	}
-	if len(p.queue) == parkedMax {
-		l.breach(from, out, "%d requests for leases on %v wait already", parkedMax, p.ref)
+	if len(p.queue) == l.cfg.Limits.Parked {
+		l.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.ref)
 		return
 	}
 	p.queue = append(p.queue, request{from, m})
