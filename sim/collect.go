@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/store"
 )
@@ -67,7 +66,6 @@ func (w *world) again() *world {
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
 	n.happened[resumed] = true
 	n.oracle = w.oracle.Again()
-	n.driver = &driver.Driver{Schedule: w.Schedule}
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)

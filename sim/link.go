@@ -233,7 +233,7 @@ func (l *link) write(f frame) {
 
 // encode puts a message into a stream as frames, several where it is long.
 func (l *link) encode(e wire.Envelope) {
-	frames := parcel.Encode(e)
+	frames := parcel.Encode(e, l.w.Formats)
 	for i, b := range frames {
 		l.write(frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}

@@ -44,6 +44,7 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Dispatch:
 		w.begun = true
 	case *wire.Records:
+		w.happened[recordsFull] = w.happened[recordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {
 			if err := w.oracle.Record(&m.List[i]); err != nil {
 				w.violated("%v", err)
@@ -141,10 +142,17 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		w.lanes[i].look = false
 		w.checkKept(w.lanes[i])
 	}
+	unasked := -1 // the client that was last sent rows so
 	for _, e := range out {
 		switch m := e.Message.(type) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
+			if m.Request == 0 {
+				w.happened[relaySplit] = w.happened[relaySplit] || unasked == int(e.To.Node)
+				unasked = int(e.To.Node)
+			}
+		case *wire.Committed:
+			w.happened[commitsSplit] = w.happened[commitsSplit] || len(m.List) == w.Limits.Lane.Commitments
 		case *wire.Held:
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on

@@ -54,6 +54,8 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	for next := w; next != nil; next = w.again() {
 		w = next
 		w.run()
+		w.happened[stalenessTurned] = w.happened[stalenessTurned] || w.driver.Turned
+		w.happened[farAhead] = w.happened[farAhead] || w.driver.Ahead > 64
 		if w.violation == "" {
 			w.checkEnd()
 		}
@@ -103,6 +105,13 @@ const (
 	pushReplayed                    // a lane got a part again that it had
 	slotCompared                    // a rule's memory was held against the model
 	lossyAudit                      // a job that had lost a node accounted for what it applied
+	farAhead                        // a split had more than 64 clocks dispatched and not committed
+	prefetched                      // a task asked for rows ahead
+	narrowed                        // values travelled in 16 bits
+	endless                         // a task did not end by itself
+	commitsSplit                    // commitments went into several messages for their number
+	relaySplit                      // rows that came unasked did, for their size
+	recordsFull                     // so many records waited for their clock as may
 	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
 	events
@@ -112,7 +121,8 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "slots compared", "audit after a loss", "newer generation", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
+	"task without end", "commitments split", "rows unasked split", "records full", "newer generation", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

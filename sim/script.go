@@ -17,6 +17,7 @@ type script struct {
 	unit    bellows.Unit
 	steps   []step
 	at      int
+	stuckAt int // the step before which it does not go on; -1: none
 	waiting bool
 	since   int64 // when the wait began
 	named   bool  // the wait was named
@@ -40,7 +41,7 @@ type slab struct {
 type step func(s *script) bool
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
-	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id)}
+	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id), stuckAt: -1}
 	groups := [][]step{
 		{readCells, pushSums, readSums},
 		{readWeights, pushWeights, readWeights},
@@ -52,6 +53,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	if w.Job.Loose {
 		groups = groups[2:]
 	}
+	reads := w.Rng.IntN(len(groups)) // of brief tasks
 	for i := range groups {
 		if w.Chance(300) {
 			groups[i] = groups[i][:2]
@@ -59,6 +61,12 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		if i > 0 && w.Chance(300) {
 			groups[i] = groups[i][1:]
 		}
+		if w.Job.Brief && i != reads {
+			groups[i] = []step{pushes[i]}
+		}
+	}
+	for w.Prefetches > 0 && len(groups) < 12 && w.Chances.IntN(1000) < w.Prefetches {
+		groups = append(groups, []step{prefetch})
 	}
 	for len(groups) > 0 {
 		i := w.Rng.IntN(len(groups))
@@ -69,6 +77,9 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	}
 	for _, l := range w.Job.Leases(s.unit.Split, s.unit.Clock) {
 		s.steps = append(s.steps, lease(l))
+	}
+	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
+		s.stuckAt = w.Chances.IntN(len(s.steps))
 	}
 	return s
 }
@@ -103,12 +114,35 @@ func (s *script) checkNamed() {
 	}
 }
 
+// stick does not go on, until the job is interrupted or loses a node, or the time has come.
+func (s *script) stick() {
+	w := s.w
+	w.note("%v does not go on", &s.see)
+	w.happened[endless] = true
+	s.k.obey()
+	s.stuckAt = -1
+	until := w.Now + w.Endless.Millis
+	var look func()
+	look = func() {
+		if w.Now < until && !w.interrupted && w.losses == 0 {
+			w.After(beatEvery, s.k.node, look)
+			return
+		}
+		s.run()
+	}
+	w.After(beatEvery, s.k.node, look)
+}
+
 // run takes steps until one must wait, the task pauses, or it is over.
 func (s *script) run() {
 	if s.k.scripts[s.unit.Split] != s {
 		return // killed meanwhile
 	}
 	for s.k.client.Ended() == nil && s.w.violation == "" {
+		if s.at == s.stuckAt {
+			s.stick()
+			return
+		}
 		if s.at == len(s.steps) {
 			s.checkSlabs()
 			s.k.finish(s, nil)

@@ -7,6 +7,9 @@ import (
 	"bellows/wire"
 )
 
+// pushes are the steps that change the tables that loose jobs have to do with, in the order of their groups.
+var pushes = []step{pushColumns(model.Counts), pushColumns(model.Free), pushState, pushWords}
+
 // span draws a few consecutive rows of a table, once for each step.
 func (s *script) span(rows int) (first, end int) {
 	if !s.drawn {
@@ -27,6 +30,30 @@ func (s *script) some(rows int) []bellows.RowID {
 		}
 	}
 	return s.list
+}
+
+// prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
+func prefetch(s *script) bool {
+	w := s.w
+	w.happened[prefetched] = true
+	first := model.Sums
+	if w.Job.Loose {
+		first = model.Counts
+	}
+	t := first + bellows.TableID(w.Chances.IntN(int(model.Tables-first)))
+	if t == model.Words {
+		var keys []bellows.Key
+		for _, row := range w.Job.Vocabulary(s.unit.Split, nil) {
+			keys = append(keys, w.Job.Word(int(row)))
+		}
+		s.task.Group(t, keys)
+		s.k.client.PrefetchKeys(s.task, &s.k.fx)
+		return true
+	}
+	rows := w.Job.Schemas[t].Rows
+	at := w.Chances.IntN(rows)
+	s.k.client.Prefetch(s.task, t, bellows.RowID(at), bellows.RowID(at+1+w.Chances.IntN(rows-at)), &s.k.fx)
+	return true
 }
 
 // view reads consecutive rows; nil: the task must wait.

@@ -67,7 +67,7 @@ func (w *world) garble(n *node) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := parcel.Encode(e)[0]
+	b := parcel.Encode(e, w.Formats)[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
 	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
@@ -263,7 +263,7 @@ func (w *world) copied(e wire.Envelope) wire.Envelope {
 // recode is a message as the codec brings it to another node.
 func (w *world) recode(e wire.Envelope) (got wire.Envelope) {
 	var j wire.Joiner
-	frames := parcel.Encode(e)
+	frames := parcel.Encode(e, w.Formats)
 	for i, b := range frames {
 		got = w.receive(&j, frame{envelope: e, bytes: b, more: i < len(frames)-1})
 	}
@@ -282,5 +282,16 @@ func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
 	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != parcel.Digest(e.Message)):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
+	w.sees16(got.Message)
 	return got
+}
+
+// sees16 takes note of values that came in 16 bits.
+func (w *world) sees16(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.Push:
+		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+	case *wire.Rows:
+		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+	}
 }

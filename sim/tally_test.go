@@ -16,8 +16,8 @@ type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
 	hash                                          parcel.Hash // of all schedules, in order
-	bits                                          [model.Shapes]uint64
-	ended                                         [model.Shapes]int // how often a job of the shape finished with all its tables
+	bits                                          [model.AllShapes]uint64
+	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][parties]int
 	happened                                      [events]int
@@ -80,7 +80,7 @@ func (a *tally) judge(t *testing.T) {
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
 	}
-	for shape, n := range a.ended {
+	for shape, n := range a.ended[:model.Shapes] {
 		if n < a.schedules/model.Shapes/8 {
 			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
 		}

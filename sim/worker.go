@@ -34,7 +34,7 @@ type unheld struct {
 
 func (w *world) addWorker(a wire.Address, slots int) {
 	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
-	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route})
+	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route, Limits: w.Limits.Client})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {
@@ -126,7 +126,7 @@ func (k *worker) start(t *client.Task) {
 		k.w.violated("the client runs %v beside %v", t.Unit, s.unit)
 		return
 	}
-	if want := [2]float64{float64(t.Unit.Split), float64(t.Unit.Clock)}; len(t.Args) != 2 || [2]float64(t.Args) != want {
+	if want := k.w.driver.Args(t.Unit); !slices.Equal(t.Args, want) {
 		k.w.violated("%v was dispatched with %v; the executor gets %v", t.Unit, want, t.Args)
 	}
 	s := k.w.newScript(k, t)

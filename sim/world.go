@@ -52,13 +52,14 @@ type world struct {
 	over       int64  // when everybody had left; 0: not yet
 	movedAt    int64  // when something last came about
 
-	oracle  *model.Oracle
-	witness *witness.Witness
-	ledger  account.Ledger
-	faults  faults
-	phases  [][schedule.Phases]int // per node
-	begun   bool                   // tasks have been dispatched
-	ending  bool                   // the controller has said End
+	oracle      *model.Oracle
+	witness     *witness.Witness
+	ledger      account.Ledger
+	faults      faults
+	phases      [][schedule.Phases]int // per node
+	begun       bool                   // tasks have been dispatched
+	ending      bool                   // the controller has said End
+	interrupted bool                   // the user wants out
 
 	messages  int // posted
 	sum       parcel.Hash
@@ -104,7 +105,6 @@ type letter struct {
 func newWorld(seed uint64, log io.Writer) *world {
 	w := &world{Schedule: schedule.New(seed), log: log}
 	w.oracle = model.NewOracle(w.Job)
-	w.driver = &driver.Driver{Schedule: w.Schedule}
 	w.build()
 	return w
 }
@@ -145,7 +145,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.ClientAt,
-			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax})
+			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}
@@ -167,10 +167,9 @@ func (w *world) addController() {
 	if w.state, err = collect.New(w.Job.Schemas, w.route); err != nil {
 		panic(err)
 	}
-	w.driver.Oracle, w.driver.Violated = w.oracle, w.violated
-	w.driver.Turned = func() { w.happened[stalenessTurned] = true }
+	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
-		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state})
+		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state, Limits: w.Limits.Coord})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
 		w.obey()

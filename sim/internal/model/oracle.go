@@ -12,16 +12,16 @@ import (
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
 type Oracle struct {
 	job         *Job
-	Log         []wire.Record                       // log[i] is commit i+1
-	DoneAt      [][SplitsMax]bellows.Clock          // by commit: how many clocks each split has committed
-	ClockAt     []bellows.CommitNumber              // by clock: the commit that completed it over all splits
-	weights     []float32                           // where weights is not BSP: the table now
-	squares     []float32                           // adagrad's memory
-	Rows        [WeightRows][]Version               // of weights, where it is not BSP
-	Parts       [SplitsMax][]Version                // of state's column 0, per partition
-	Barrier     bool                                // counts has become BSP
-	BarrierFrom bellows.CommitNumber                // by this commit
-	Dispatched  [SplitsMax][64]bellows.CommitNumber // what each task must see
+	Log         []wire.Record                              // log[i] is commit i+1
+	DoneAt      [][SplitsMax]bellows.Clock                 // by commit: how many clocks each split has committed
+	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
+	weights     []float32                                  // where weights is not BSP: the table now
+	squares     []float32                                  // adagrad's memory
+	Rows        [WeightRows][]Version                      // of weights, where it is not BSP
+	Parts       [SplitsMax][]Version                       // of state's column 0, per partition
+	Barrier     bool                                       // counts has become BSP
+	BarrierFrom bellows.CommitNumber                       // by this commit
+	Dispatched  [SplitsMax][ClocksMax]bellows.CommitNumber // what each task must see
 }
 
 // Version is two values as a commit left them, and the rule's memory of them.

@@ -3,13 +3,16 @@ package parcel
 import (
 	"slices"
 
+	"bellows/vec"
 	"bellows/wire"
 )
 
 // Encode is a message as frames: several where it is longer than a part may be, whose length its content decides. The
 // message stays its sender's.
-func Encode(e wire.Envelope) (frames [][]byte) {
+// Values of tables travel in the formats.
+func Encode(e wire.Envelope, formats []vec.Format) (frames [][]byte) {
 	var b wire.Batch // not reset: that would free the message
+	b.Narrow(formats)
 	b.Shorten(20+int(Digest(e.Message)%100), 0)
 	if err := b.Add(e); err != nil {
 		panic(err)

@@ -153,6 +153,8 @@ const (
 	running   dispatching = iota // each split as soon as its last clock is committed
 	pipelined                    // several clocks of each split ahead
 	Strata                       // all splits a clock, then the next
+	Clocks                       // train.Clocks: as running
+	Rounds                       // train.Rounds: as Strata
 )
 
 // How long a job waits, in milliseconds.
