@@ -143,7 +143,11 @@ func (s *Schedule) plan(f Fault, p Phase) {
 	case f >= Kill:
 		most = 8
 	}
-	s.Plans = append(s.Plans, Plan{f, node, p, s.Rng.IntN(1 << s.Rng.IntN(most+1))})
+	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
+	if most >= 8 { // where there are more splits, as many clocks have more events
+		skip = skip * max(s.Job.Splits, 8) / 7
+	}
+	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }
 
 // dispatching is how a driver hands out a job's clocks.
