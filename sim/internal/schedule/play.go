@@ -52,7 +52,7 @@ func (s *Schedule) drawShape(loose bool) {
 func (s *Schedule) drawDrive() {
 	own := s.Chances.IntN(2) == 0
 	switch {
-	case s.Job.Brief && own:
+	case s.Job.Brief && (own || s.Chances.IntN(2) == 0):
 		s.Ahead = s.Job.Clocks - s.Chances.IntN(4)
 	case s.Job.Loose && own:
 		s.Ahead = 5 + s.Chances.IntN(16)
