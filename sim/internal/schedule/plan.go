@@ -145,7 +145,7 @@ func (s *Schedule) plan(f Fault, p Phase) {
 	}
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
 	if most >= 8 { // where there are more splits, as many clocks have more events
-		skip = skip * max(s.Job.Splits, 8) / 7
+		skip = skip * max(s.Job.Splits, 8) / 6
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }
