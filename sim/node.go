@@ -233,6 +233,7 @@ func (w *world) tickController() {
 	}
 	w.controller.Tick(n.local(), n.heard, &w.fx)
 	w.obey()
+	w.checkWaits()
 	w.After(n.period(beatEvery), n, w.tickController)
 }
 
@@ -241,6 +242,7 @@ func (w *world) obey() {
 	for _, n := range w.fx.Notices {
 		w.happened[nodeNamed] = true
 		w.named = append(w.named, n)
+		w.hearNotice(n)
 		w.note("notice: %s", n)
 	}
 	w.losses += len(w.fx.Losses)

@@ -33,9 +33,11 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
+		kind := aloneWait
 		if w.severalLanes(m) {
-			w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush})
+			kind = heldWait
 		}
+		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, schedule.DoneUnderWay)
 		w.remember(e)
@@ -88,7 +90,10 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
 	case *wire.Closed:
+		w.lastWords++
 		w.checkCounts(e.From, m)
+	case *wire.Slab, *wire.Collected:
+		w.surrendered++
 	}
 }
 

@@ -112,6 +112,7 @@ const (
 	commitsSplit                    // commitments went into several messages for their number
 	relaySplit                      // rows that came unasked did, for their size
 	recordsFull                     // so many records waited for their clock as may
+	tasksNamed                      // the controller named a task that does not end
 	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
 	events
@@ -122,7 +123,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
-	"task without end", "commitments split", "rows unasked split", "records full", "newer generation", "resumed"}
+	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -109,12 +109,12 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && unnamed[answerWait] == "" && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
 
-// stick does not go on, until the job is interrupted or loses a node, or the time has come.
+// stick does not go on, until the job is interrupted or loses a node, node 0 has named what it waits for, or the time has come.
 func (s *script) stick() {
 	w := s.w
 	w.note("%v does not go on", &s.see)
@@ -124,7 +124,7 @@ func (s *script) stick() {
 	until := w.Now + w.Endless.Millis
 	var look func()
 	look = func() {
-		if w.Now < until && !w.interrupted && w.losses == 0 {
+		if named := w.awaited.kind == tasksWait && w.awaited.named; w.Now < until && !named && !w.interrupted && w.losses == 0 {
 			w.After(beatEvery, s.k.node, look)
 			return
 		}

@@ -33,24 +33,27 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	route      *route.Route
-	nodes      []*node
-	actors     map[wire.Address]*actor // for look-ups only
-	lanes      []*lane
-	workers    []*worker
-	controller *coord.Controller
-	fx         coord.Effects
-	driver     *driver.Driver
-	outcome    *coord.Outcome
-	released   bool     // node 0 has let the others go
-	named      []string // the controller's notices
-	losses     int      // nodes that it knows to be lost
-	state      *collect.Collector
-	whole      bool   // the state has come together
-	life       int    // how often the job has gone on after an interruption
-	before     *image // what the life before has left; nil: none
-	over       int64  // when everybody had left; 0: not yet
-	movedAt    int64  // when something last came about
+	route       *route.Route
+	nodes       []*node
+	actors      map[wire.Address]*actor // for look-ups only
+	lanes       []*lane
+	workers     []*worker
+	controller  *coord.Controller
+	fx          coord.Effects
+	driver      *driver.Driver
+	outcome     *coord.Outcome
+	released    bool     // node 0 has let the others go
+	named       []string // the controller's notices
+	awaited     awaited
+	lastWords   int // that node 0 has heard
+	surrendered int // messages with state that have come
+	losses      int // nodes that it knows to be lost
+	state       *collect.Collector
+	whole       bool   // the state has come together
+	life        int    // how often the job has gone on after an interruption
+	before      *image // what the life before has left; nil: none
+	over        int64  // when everybody had left; 0: not yet
+	movedAt     int64  // when something last came about
 
 	oracle      *model.Oracle
 	witness     *witness.Witness
