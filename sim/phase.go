@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -33,9 +34,9 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
-		kind := aloneWait
+		kind := await.HeldAlone
 		if w.severalLanes(m) {
-			kind = heldWait
+			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
 	case *wire.Done: // from its client, or passed on by a lane

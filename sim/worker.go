@@ -9,6 +9,7 @@ import (
 	"bellows/client"
 	"bellows/core/slots"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -28,7 +29,7 @@ type worker struct {
 // unheld is a part of a flush that is on its way.
 type unheld struct {
 	part  account.PartAt
-	kind  wait
+	kind  await.Wait
 	since int64
 	named bool
 }
@@ -53,7 +54,7 @@ func (k *worker) tick(now int64) {
 	k.client.Tick(now, &k.fx)
 	k.obey()
 	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool { // of a part for one lane the client learns with its commit
-		return u.kind == aloneWait && k.w.ledger.Parts[u.part].Held
+		return u.kind == await.HeldAlone && k.w.ledger.Parts[u.part].Held
 	})
 	for _, u := range k.unheld {
 		k.checkNamed(u)
@@ -62,13 +63,13 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8).
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && unnamed[u.kind] == "" && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && await.Unnamed[u.kind] == "" && k.client.Ended() == nil && k.node.pausedUntil < u.since {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
-func (k *worker) pushes(at account.PartAt, kind wait) {
+func (k *worker) pushes(at account.PartAt, kind await.Wait) {
 	if !k.w.ledger.Parts[at].Held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
 		k.unheld = append(k.unheld, unheld{part: at, kind: kind, since: k.w.Now})
 	}

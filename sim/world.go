@@ -11,6 +11,7 @@ import (
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
@@ -44,7 +45,7 @@ type world struct {
 	outcome     *coord.Outcome
 	released    bool     // node 0 has let the others go
 	named       []string // the controller's notices
-	awaited     awaited
+	await       await.Watch
 	lastWords   int // that node 0 has heard
 	surrendered int // messages with state that have come
 	losses      int // nodes that it knows to be lost
