@@ -16,6 +16,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,10 +55,20 @@ type Limits struct {
 	// Subscribed is how many keys of a partition a client subscribes to; what it reads beyond, it asks for each time. By default as many as
 	// lanes let it.
 	Subscribed int
+	// Unread is how often a subscription's rows may come after the last read before it is given up, by default 4; and the debt of
+	// a subscription to keys, in units of these.
+	Unread int
+	// BarredValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes hold it until
+	// then.
+	BarredValues int
 }
 
-// retainedMax is the default of Limits.Retained.
-const retainedMax = 64
+// The defaults of Limits; that of Subscribed is the table's.
+const (
+	retainedMax = 64
+	unreadMost  = 4
+	barredMost  = 64 << 10
+)
 
 // orDefault is the limits as they apply.
 func (l Limits) orDefault() Limits {
@@ -67,6 +78,8 @@ func (l Limits) orDefault() Limits {
 	if l.Subscribed <= 0 {
 		l.Subscribed = math.MaxInt
 	}
+	l.Unread = cmp.Or(l.Unread, unreadMost)
+	l.BarredValues = cmp.Or(l.BarredValues, barredMost)
 	return l
 }
 

@@ -412,10 +412,6 @@ func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
 	}
 }
 
-// barredMost is how many values a flush may have whose record waits for its clock: lanes hold it until then, and have room
-// for so much.
-const barredMost = 64 << 10
-
 // done is what the controller is told when every part of a flush is held.
 func (c *Client) done(f *flush) *wire.Done {
 	d := f.gather.done
@@ -424,7 +420,7 @@ func (c *Client) done(f *flush) *wire.Done {
 		c.expectRelay(&f.pushes[i])
 	}
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
-	d.Barred = len(f.gather.leases) == 0 && f.values <= barredMost && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
+	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	return d
 }
 

@@ -27,8 +27,8 @@ func (w *interest) came(n int) { w.debt += n }
 // read counts keys that a task reads and that are cached.
 func (w *interest) read(n int) { w.debt = max(0, w.debt-2*n) }
 
-// idle reports whether a subscription to so many keys does not pay.
-func (w *interest) idle(keys int) bool { return w.debt > unreadMost*keys }
+// idle reports whether a subscription with so much credit does not pay.
+func (w *interest) idle(credit int) bool { return w.debt > credit }
 
 // question writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
 //

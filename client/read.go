@@ -395,7 +395,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 		b.source = a
 		a.blocks++
 	}
-	if p.subscribed && !f.subscribe {
+	if p.subscribed && !f.subscribe || old != nil && !p.subscribed && planted.On("older-block-kept") {
 		return b
 	}
 	if old != nil {
@@ -474,6 +474,13 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	}
 	stale := max(0, int(t.Unit.Clock-1-b.complete))
 	c.counts.Staleness[min(stale, len(c.counts.Staleness)-1)]++
+}
+
+// Version is how new what the task sees of a partition is: it has every commit up to one, and every clock up to another of all
+// splits. Read must have said that some of the partition is there.
+func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
+	b := t.pins[t.client.cfg.Route.Number(ref)].block
+	return wire.Need{Commit: b.commit, Clock: b.complete}
 }
 
 // overlaid reports whether the task has deltas of its own to lay over a partition's rows.

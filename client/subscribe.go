@@ -18,9 +18,6 @@ import (
 // Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
 // clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see interest.
 
-// unreadMost is how often a subscription's rows may come after the last read before it is given up.
-const unreadMost = 4
-
 // relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that
 // the cache does not hold yet. With a barrier, they come with each clock; without, with each commit of this
 // node's own, and a flush whose parts are all held is sure to be recorded.
@@ -66,7 +63,7 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	c.wakeAwaiting(n, fx)
 	p.unread++
 	p.interest.came(len(r.Keys))
-	if (p.unread > unreadMost || p.interest.idle(len(p.block.keys))) && (!c.waits(n) || planted.On("gave-up-asking")) {
+	if (p.unread > c.cfg.Limits.Unread || p.interest.idle(c.cfg.Limits.Unread*len(p.block.keys))) && (!c.waits(n) || planted.On("gave-up-asking")) {
 		c.unsubscribe(p, fx)
 	}
 }

@@ -10,6 +10,7 @@
 package coord
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -40,7 +41,18 @@ type Config struct {
 	Collector *collect.Collector
 	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero: they are not asked.
 	Fingerprint bellows.Fingerprint
+	Limits      Limits
 }
+
+// Limits are what a controller bounds by itself. A field is 0, for the default, or less than that, which costs messages and changes
+// no result: tests make them small, to reach them.
+type Limits struct {
+	// Records is how many records wait for the end of their clock: by default 4,096.
+	Records int
+}
+
+// recordsMost is the default of Limits.Records.
+const recordsMost = 4096
 
 // Effects are what a step wants done.
 type Effects struct {
@@ -115,6 +127,7 @@ type Controller struct {
 
 // New makes the controller of a job.
 func New(cfg Config) *Controller {
+	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
 		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock,
@@ -221,7 +234,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 func (c *Controller) commit(from wire.Address, m *wire.Done) {
 	complete := c.progress.Complete()
 	for _, p := range m.Pairs {
-		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On("old-done-accepted") {
+		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On("old-done-accepted") && !(p.Generation > g && planted.On("newer-done-accepted")) {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
 			return
 		}
@@ -323,14 +336,11 @@ func (c *Controller) conclude() {
 	}
 }
 
-// recordsMost is how many records wait for the end of their clock.
-const recordsMost = 4096
-
 // pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
 // lease or a clock, or what follows must come behind them. Others wait for their clock, so that a clock of many nodes takes one
 // message for each lane.
 func (c *Controller) pressing() bool {
-	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= recordsMost ||
+	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= c.cfg.Limits.Records ||
 		slices.ContainsFunc(c.dispatches, func(d *wire.Dispatch) bool { return d != nil }))
 }
 

@@ -248,6 +248,9 @@ func (c *Controller) awaitTasks() {
 	if out > 1 {
 		who += fmt.Sprintf(" and %d more", out-1)
 	}
+	if planted.On("task-unnamed") {
+		return
+	}
 	c.fx.Notices = append(c.fx.Notices, fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
 		float64(c.cfg.Times.Task)/1000))
 }
@@ -277,6 +280,9 @@ func (c *Controller) awaitState() {
 }
 
 func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64) {
+	if planted.On("end-unnamed") {
+		return
+	}
 	var names []string
 	for _, a := range list {
 		names = append(names, a.String())

@@ -247,8 +247,8 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
 		return
 	}
-	if len(p.queue) == parkedMax {
-		l.breach(from, out, "%d requests for leases on %v wait already", parkedMax, p.ref)
+	if len(p.queue) == l.cfg.Limits.Parked {
+		l.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.ref)
 		return
 	}
 	p.queue = append(p.queue, request{from, m})
@@ -342,6 +342,9 @@ func (p *part) keep() {
 	}
 	p.store.Save(&p.image)
 	p.kept = true
+	if planted.On("kept-without-slots") {
+		p.image.Slots = nil
+	}
 }
 
 // torn reports whether the partition's values are neither before nor after a lease: its holder works on

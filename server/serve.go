@@ -17,16 +17,12 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 			return
 		}
 	}
-	if len(l.pulls) == parkedMax {
-		l.breach(from, out, "%d reads wait already", parkedMax)
+	if len(l.pulls) == l.cfg.Limits.Parked {
+		l.breach(from, out, "%d reads wait already", l.cfg.Limits.Parked)
 		return
 	}
 	l.pulls = append(l.pulls, parkedPull{from, m})
 }
-
-// parkedMax bounds the reads that wait at a lane, the flushes that wait for room there, and the requests for leases on a partition: far
-// more than the tasks of a job ask at once.
-const parkedMax = 1 << 16
 
 // serve answers every parked read and grants every lease whose time has come.
 func (l *Lane) serve(out *wire.Outbox) {
@@ -148,7 +144,7 @@ func (l *Lane) wait(w waiter) bool {
 		l.waiting[i] = w
 		return true
 	}
-	if len(l.waiting) == parkedMax {
+	if len(l.waiting) == l.cfg.Limits.Parked {
 		return false
 	}
 	l.waiting = slices.Insert(l.waiting, i, w)

@@ -24,9 +24,6 @@ type subscription struct {
 	owed   bool
 }
 
-// relayMost is about how many words of four bytes go into one message, so that none comes near the limit of a frame.
-const relayMost = 4 << 20
-
 // unasked is the message to a client that relay is filling.
 type unasked struct {
 	rows  *wire.Rows // nil: there is none yet
@@ -165,7 +162,7 @@ func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
 		l.unasked = make([]unasked, len(l.cfg.Clients))
 	}
 	u := &l.unasked[s.client]
-	if u.words > 0 && u.words+p.words(s) > relayMost {
+	if u.words > 0 && u.words+p.words(s) > l.cfg.Limits.RelayWords {
 		l.sendUnasked(s.client, out)
 	}
 	if u.rows == nil {

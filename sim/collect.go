@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/store"
 )
@@ -63,11 +62,10 @@ func (w *world) again() *world {
 	w.Schedule.DrawLife()
 	live, kept := w.state.Images()
 	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
-		happened: w.happened}
+		happened: w.happened, messages: w.messages}
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
 	n.happened[resumed] = true
 	n.oracle = w.oracle.Again()
-	n.driver = &driver.Driver{Schedule: w.Schedule}
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)

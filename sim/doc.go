@@ -27,7 +27,8 @@
 //	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone
-//	check.go      promises held against the model, read by read
+//	internal/await, the waits that must be named, and those that nobody names yet
+//	internal/witness, promises held against the model, read by read; check.go, what it is shown
 //	final.go      promises held against what is left when the job is over
 //	run.go        one schedule, and its report; trace.go, its hash and its log
 //

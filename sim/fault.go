@@ -102,6 +102,7 @@ func (w *world) fire(p schedule.Plan) {
 		w.forge()
 	case schedule.Interrupt:
 		w.mayEnd("interrupted")
+		w.interrupted = true
 		w.controller.Interrupt(&w.fx)
 		w.obey()
 	}

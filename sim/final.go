@@ -10,6 +10,8 @@ import (
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
+	"bellows/store"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -25,10 +27,20 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	if n := m.Counts.Applied + m.Counts.Dropped; n < came || n > came+late {
 		w.violated("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Counts.Applied, m.Counts.Dropped)
 	}
+	l := w.lanes[slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == from })]
+	complete := w.oracle.Complete(l.Applied()) - 1
+	least, most := w.ledger.Applied(from, complete, func(t bellows.TableID) bool {
+		return w.Job.Schemas[t].Consistency == table.BSP || t == model.Counts && w.oracle.Barrier
+	}, func(t bellows.TableID) bool {
+		return t == model.State && slices.ContainsFunc(w.nodes, func(n *node) bool { return n.gone })
+	})
+	if n := m.Counts.Applied; n < least || n > most {
+		w.violated("audit: of what came to %v, %d to %d row deltas count; it says that it applied %d", from, least, most, n)
+	}
 }
 
 // checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the
-// commits that it knows, whoever woke up late (P11).
+// commits that it knows, whoever woke up late (P11), and one whose node has crashed of those that it knew then.
 func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkAudit()
@@ -40,10 +52,7 @@ func (w *world) checkEnd() {
 	}
 	whole := true
 	for _, l := range w.lanes {
-		if l.node.crashed {
-			whole = false
-			continue
-		}
+		whole = whole && !l.node.crashed
 		n := l.Applied()
 		if int(n) > len(w.oracle.Log) {
 			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.Log))
@@ -125,7 +134,8 @@ func (w *world) checkAudit() {
 	}
 	c := &w.outcome.Counts
 	for _, n := range w.nodes {
-		if n.gone {
+		if n.gone { // of those who are not, lane by lane, checkCounts has seen to it
+			w.checkLossy(c)
 			return
 		}
 	}
@@ -137,6 +147,18 @@ func (w *world) checkAudit() {
 	if list := account.Disagreements(w.outcome.Reason == ""); list != nil {
 		w.violated(theAudit, strings.Join(list, "; "))
 	}
+}
+
+// checkLossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
+func (w *world) checkLossy(c *wire.Counts) {
+	sent := int64(0)
+	for _, n := range w.ledger.SentRows { // in any order: it is a sum
+		sent += n
+	}
+	if c.Sent > sent || c.Applied+c.Dropped > sent {
+		w.violated("audit: clients have sent %d row deltas; %d are said to be sent, %d applied, %d dropped", sent, c.Sent, c.Applied, c.Dropped)
+	}
+	w.happened[lossyAudit] = w.happened[lossyAudit] || c.Applied > 0
 }
 
 // checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all
@@ -196,7 +218,7 @@ func (w *world) checkKept(l *lane) {
 			w.compareWords(l.address, ref, im, l.kept)
 			continue
 		}
-		w.compare(l.address, ref, im.Values, l.kept)
+		w.compareImage(l.address, ref, im, l.kept)
 	}
 }
 
@@ -226,12 +248,30 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		}
 		return
 	}
+	w.hash(ref, &im)
 	if ref.Table == model.Words {
 		w.compareWords(l.address, ref, &im, l.Applied())
 		return
 	}
-	w.compare(l.address, ref, im.Values, l.Applied())
-	w.hash(ref, im.Values)
+	w.compareImage(l.address, ref, &im, l.Applied())
+}
+
+// compareImage holds the state of a partition, with the memory of its rule, against the model.
+func (w *world) compareImage(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
+	w.compare(at, ref, im.Values, n)
+	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
+	slots := w.oracle.Slots(ref.Table, n)
+	if len(im.Slots) != len(slots) {
+		w.violated("P1: %v has %d slots of %v; its rule has %d", at, len(im.Slots), ref, len(slots))
+		return
+	}
+	for i, want := range slots {
+		w.happened[slotCompared] = true
+		width := w.Job.Schemas[ref.Table].Width
+		if want = want[int(first)*width : int(end)*width]; !slices.Equal(im.Slots[i], want) {
+			w.violated("P1: %v has slot %d of %v = %v; commits up to %d make it %v", at, i, ref, im.Slots[i], n, want)
+		}
+	}
 }
 
 // compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).

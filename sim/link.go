@@ -168,7 +168,7 @@ func (l *link) frames(e wire.Envelope) []frame {
 		return []frame{{envelope: e}}
 	}
 	var list []frame
-	encoded := parcel.Encode(e, l.w.sent[e.Message])
+	encoded := parcel.Encode(e, l.w.sent[e.Message], l.w.Formats)
 	for i, b := range encoded {
 		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
 	}

@@ -9,6 +9,7 @@ import (
 	"bellows/guard"
 	leases "bellows/lease"
 	"bellows/server"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -235,7 +236,25 @@ func (w *world) tickController() {
 	}
 	w.controller.Tick(n.local(), n.heard, &w.fx)
 	w.obey()
+	if kind, mark := w.waitsFor(); w.outcome == nil {
+		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
+			w.violated("P8: %v", err)
+		}
+	}
 	w.After(n.period(beatEvery), n, w.tickController)
+}
+
+// waitsFor is what node 0 waits for at the moment, and how far that has come.
+func (w *world) waitsFor() (kind await.Wait, mark int) {
+	switch {
+	case w.controller.Collecting():
+		return await.State, w.surrendered
+	case w.ending:
+		return await.End, w.lastWords
+	case w.begun:
+		return await.Tasks, len(w.oracle.Log)
+	}
+	return await.Ready, 0
 }
 
 // obey carries out what the controller wants.
@@ -243,6 +262,9 @@ func (w *world) obey() {
 	for _, n := range w.fx.Notices {
 		w.happened[nodeNamed] = true
 		w.named = append(w.named, n)
+		kind, _ := w.waitsFor()
+		w.await.Hear(kind, n)
+		w.happened[tasksNamed] = w.happened[tasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}
 	w.losses += len(w.fx.Losses)

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -33,9 +34,11 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
+		kind := await.HeldAlone
 		if w.severalLanes(m) {
-			w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush})
+			kind = await.Held
 		}
+		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, schedule.DoneUnderWay)
 		w.remember(e)
@@ -44,6 +47,7 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Dispatch:
 		w.begun = true
 	case *wire.Records:
+		w.happened[recordsFull] = w.happened[recordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {
 			if err := w.oracle.Record(&m.List[i]); err != nil {
 				w.violated("%v", err)
@@ -87,7 +91,10 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
 	case *wire.Closed:
+		w.lastWords++
 		w.checkCounts(e.From, m)
+	case *wire.Slab, *wire.Collected:
+		w.surrendered++
 	}
 }
 
@@ -141,16 +148,26 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		w.lanes[i].look = false
 		w.checkKept(w.lanes[i])
 	}
+	unasked := -1 // the client that was last sent rows so
 	for _, e := range out {
 		switch m := e.Message.(type) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
+			if m.Request == 0 {
+				w.happened[relaySplit] = w.happened[relaySplit] || unasked == int(e.To.Node)
+				unasked = int(e.To.Node)
+			}
+		case *wire.Committed:
+			w.happened[commitsSplit] = w.happened[commitsSplit] || len(m.List) == w.Limits.Lane.Commitments
 		case *wire.Held:
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
 			w.flushHeld(i, m.Flush)
 		case *wire.Full:
 			w.happened[laneFull] = true
+			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
+		case *wire.Room:
+			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
 			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
 			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {

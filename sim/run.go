@@ -3,12 +3,14 @@ package sim
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
+	"bellows/store"
 )
 
 // Report is what became of one schedule.
@@ -22,8 +24,11 @@ type Report struct {
 
 	Lives int // how often the job went on after an interruption
 
+	messages int // that actors have posted
+	clocks   int // that every split has completed
+	splits   int
 	shape    uint64
-	bits     uint64                                     // of the BSP tables at the end; 0: some are lost
+	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
 	struck   [schedule.FaultKinds][parties]bool
 	streams  bool
@@ -49,6 +54,8 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	for next := w; next != nil; next = w.again() {
 		w = next
 		w.run()
+		w.happened[stalenessTurned] = w.happened[stalenessTurned] || w.driver.Turned
+		w.happened[farAhead] = w.happened[farAhead] || w.driver.Ahead > 64
 		if w.violation == "" {
 			w.checkEnd()
 		}
@@ -58,7 +65,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 
 func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
 	switch {
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"
@@ -97,6 +104,18 @@ const (
 	answeredEarly                   // a task was answered before it had given its slot away
 	sessionResumed                  // a connection was made again, and the session went on behind what had come
 	connectedAgain                  // a connection was made again
+	pushReplayed                    // a lane got a part again that it had
+	slotCompared                    // a rule's memory was held against the model
+	lossyAudit                      // a job that had lost a node accounted for what it applied
+	farAhead                        // a split had more than 64 clocks dispatched and not committed
+	prefetched                      // a task asked for rows ahead
+	narrowed                        // values travelled in 16 bits
+	endless                         // a task did not end by itself
+	commitsSplit                    // commitments went into several messages for their number
+	relaySplit                      // rows that came unasked did, for their size
+	recordsFull                     // so many records waited for their clock as may
+	tasksNamed                      // the controller named a task that does not end
+	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
 	events
 )
@@ -105,16 +124,30 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
-	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "resumed"}
+	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
+	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
-// hash adds a partition's values to the bits of a BSP table.
-func (w *world) hash(ref bellows.PartitionRef, values []float32) {
-	if ref.Table == model.Sums || ref.Table == model.Weights && w.Job.Barrier() {
-		var d parcel.Hash
-		d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
-		d.Values(values)
-		w.bits ^= d // in any order of lanes
+// hash adds a partition's state to the bits of the tables at the end of a job that has finished. All of it is the same however the job
+// ran, but for what tasks made of state under leases: those of one clock take turns in any order.
+func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
+	if ref.Table == model.Weights && !w.Job.Barrier() {
+		return // each flush has an update of its own, in the order of commits
 	}
+	var d parcel.Hash
+	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
+	for _, k := range im.Keys {
+		d.Word(uint64(k))
+	}
+	if ref.Table != model.State {
+		d.Values(im.Values)
+	}
+	for i := model.StateWidth - 1; ref.Table == model.State && i < len(im.Values); i += model.StateWidth {
+		d.Word(uint64(math.Float32bits(im.Values[i])))
+	}
+	for _, slot := range im.Slots {
+		d.Values(slot)
+	}
+	w.bits ^= d // in any order of lanes
 }

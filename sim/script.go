@@ -1,13 +1,13 @@
 package sim
 
 import (
-	"fmt"
-
 	"bellows"
 	"bellows/client"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/witness"
 )
 
 // script is one task as the executor runs it: steps, one after the other.
@@ -18,6 +18,7 @@ type script struct {
 	unit    bellows.Unit
 	steps   []step
 	at      int
+	stuckAt int // the step before which it does not go on; -1: none
 	waiting bool
 	since   int64 // when the wait began
 	named   bool  // the wait was named
@@ -25,9 +26,7 @@ type script struct {
 	first   int
 	end     int
 	list    []bellows.RowID
-	own     float32
-	other   float32            // what the task read in its two cells of sums
-	added   [model.Tables]bool // which tables it has changed
+	see     witness.Task
 	slabs   []slab
 	sum     parcel.Hash // of what it has read
 }
@@ -43,7 +42,7 @@ type slab struct {
 type step func(s *script) bool
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
-	s := &script{w: w, k: k, task: t, unit: t.Unit}
+	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id), stuckAt: -1}
 	groups := [][]step{
 		{readCells, pushSums, readSums},
 		{readWeights, pushWeights, readWeights},
@@ -55,6 +54,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	if w.Job.Loose {
 		groups = groups[2:]
 	}
+	reads := w.Rng.IntN(len(groups)) // of brief tasks
 	for i := range groups {
 		if w.Chance(300) {
 			groups[i] = groups[i][:2]
@@ -62,6 +62,12 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		if i > 0 && w.Chance(300) {
 			groups[i] = groups[i][1:]
 		}
+		if w.Job.Brief && i != reads {
+			groups[i] = []step{pushes[i]}
+		}
+	}
+	for w.Prefetches > 0 && len(groups) < 12 && w.Chances.IntN(1000) < w.Prefetches {
+		groups = append(groups, []step{prefetch})
 	}
 	for len(groups) > 0 {
 		i := w.Rng.IntN(len(groups))
@@ -72,6 +78,9 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	}
 	for _, l := range w.Job.Leases(s.unit.Split, s.unit.Clock) {
 		s.steps = append(s.steps, lease(l))
+	}
+	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
+		s.stuckAt = w.Chances.IntN(len(s.steps))
 	}
 	return s
 }
@@ -101,9 +110,28 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && await.Unnamed[await.Answer] == "" && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
+}
+
+// stick does not go on, until the job is interrupted or loses a node, node 0 has named what it waits for, or the time has come.
+func (s *script) stick() {
+	w := s.w
+	w.note("%v does not go on", &s.see)
+	w.happened[endless] = true
+	s.k.obey()
+	s.stuckAt = -1
+	until := w.Now + w.Endless.Millis
+	var look func()
+	look = func() {
+		if w.Now < until && !w.await.TasksNamed() && !w.interrupted && w.losses == 0 {
+			w.After(beatEvery, s.k.node, look)
+			return
+		}
+		s.run()
+	}
+	w.After(beatEvery, s.k.node, look)
 }
 
 // run takes steps until one must wait, the task pauses, or it is over.
@@ -112,6 +140,10 @@ func (s *script) run() {
 		return // killed meanwhile
 	}
 	for s.k.client.Ended() == nil && s.w.violation == "" {
+		if s.at == s.stuckAt {
+			s.stick()
+			return
+		}
 		if s.at == len(s.steps) {
 			s.checkSlabs()
 			s.k.finish(s, nil)
@@ -135,5 +167,3 @@ func (s *script) run() {
 		s.k.give(s.k.places.End())
 	}
 }
-
-func (s *script) String() string { return fmt.Sprintf("%v on node %d", s.unit, s.k.node.id) }

@@ -7,6 +7,9 @@ import (
 	"bellows/wire"
 )
 
+// pushes are the steps that change the tables that loose jobs have to do with, in the order of their groups.
+var pushes = []step{pushColumns(model.Counts), pushColumns(model.Free), pushState, pushWords}
+
 // span draws a few consecutive rows of a table, once for each step.
 func (s *script) span(rows int) (first, end int) {
 	if !s.drawn {
@@ -29,12 +32,41 @@ func (s *script) some(rows int) []bellows.RowID {
 	return s.list
 }
 
+// prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
+func prefetch(s *script) bool {
+	w := s.w
+	w.happened[prefetched] = true
+	first := model.Sums
+	if w.Job.Loose {
+		first = model.Counts
+	}
+	t := first + bellows.TableID(w.Chances.IntN(int(model.Tables-first)))
+	if t == model.Words {
+		var keys []bellows.Key
+		for _, row := range w.Job.Vocabulary(s.unit.Split, nil) {
+			keys = append(keys, w.Job.Word(int(row)))
+		}
+		s.task.Group(t, keys)
+		s.k.client.PrefetchKeys(s.task, &s.k.fx)
+		return true
+	}
+	rows := w.Job.Schemas[t].Rows
+	at := w.Chances.IntN(rows)
+	s.k.client.Prefetch(s.task, t, bellows.RowID(at), bellows.RowID(at+1+w.Chances.IntN(rows-at)), &s.k.fx)
+	return true
+}
+
 // view reads consecutive rows; nil: the task must wait.
 func (s *script) view(t bellows.TableID, first, end int) []float32 {
 	if !s.k.client.Read(s.task, t, bellows.RowID(first), bellows.RowID(end), &s.k.fx) {
 		return nil
 	}
 	v := s.task.View(t, bellows.RowID(first), bellows.RowID(end))
+	s.list = s.list[:0]
+	for r := first; r < end; r++ {
+		s.list = append(s.list, bellows.RowID(r))
+	}
+	s.checkBlocks(t, s.list)
 	s.sum.Values(v)
 	return v
 }
@@ -46,6 +78,7 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 	}
 	v := make([]float32, len(rows)*s.w.Job.Schemas[t].Width)
 	s.task.Gather(t, rows, v)
+	s.checkBlocks(t, rows)
 	s.sum.Values(v)
 	return v
 }
@@ -61,16 +94,18 @@ func readCells(s *script) bool {
 	if v == nil {
 		return false
 	}
+	var cells [2]float32
 	for i, r := range rows {
 		row := v[i*model.SumWidth : (i+1)*model.SumWidth]
-		s.checkSum(int(r), row)
+		s.see.Sum(int(r), row)
 		if int(r) == own {
-			s.own = row[0]
+			cells[0] = row[0]
 		}
 		if int(r) == other {
-			s.other = row[0]
+			cells[1] = row[0]
 		}
 	}
+	s.see.Cells(cells[0], cells[1])
 	return true
 }
 
@@ -78,22 +113,14 @@ func readSums(s *script) bool {
 	first, end := s.span(model.SumRows)
 	v := s.view(model.Sums, first, end)
 	for i := 0; i*model.SumWidth < len(v); i++ {
-		s.checkSum(first+i, v[i*model.SumWidth:(i+1)*model.SumWidth])
+		s.see.Sum(first+i, v[i*model.SumWidth:(i+1)*model.SumWidth])
 	}
 	return v != nil
 }
 
-func (s *script) sumDelta(row int) [model.SumWidth]float32 {
-	var d [model.SumWidth]float32
-	for col := range d {
-		d[col] = s.w.Job.SumDelta(s.unit.Split, s.unit.Clock, row, col, s.own, s.other)
-	}
-	return d
-}
-
 func pushSums(s *script) bool {
 	s.push(model.Sums, model.SumRows, func(row int, to []float32) []float32 {
-		d := s.sumDelta(row)
+		d := s.see.SumDelta(row)
 		return append(to, d[:]...)
 	})
 	return true
@@ -111,7 +138,7 @@ func pushWeights(s *script) bool {
 
 // push adds to the rows that the task touches: consecutive ones at once, others one by one.
 func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []float32) []float32) {
-	s.added[t] = true
+	s.see.Adds(t)
 	if s.w.Job.Quiet(s.unit.Split, s.unit.Clock) {
 		return
 	}
@@ -135,7 +162,7 @@ func readWeights(s *script) bool {
 	first, end := s.span(model.WeightRows)
 	v := s.view(model.Weights, first, end)
 	for i := 0; i*model.WeightWidth < len(v); i++ {
-		s.checkWeights(first+i, [model.WeightWidth]float32(v[i*model.WeightWidth:]))
+		s.see.Weights(first+i, [model.WeightWidth]float32(v[i*model.WeightWidth:]))
 	}
 	return v != nil
 }
@@ -148,14 +175,14 @@ func readColumns(t bellows.TableID) step {
 			first, end := s.span(rows)
 			v := s.view(t, first, end)
 			for i := 0; i*w < len(v); i++ {
-				s.checkColumns(t, first+i, v[i*w:(i+1)*w])
+				s.see.Columns(t, first+i, v[i*w:(i+1)*w])
 			}
 			return v != nil
 		}
 		list := s.some(rows)
 		v := s.gather(t, list)
 		for i := 0; i*w < len(v); i++ {
-			s.checkColumns(t, int(list[i]), v[i*w:(i+1)*w])
+			s.see.Columns(t, int(list[i]), v[i*w:(i+1)*w])
 		}
 		return v != nil
 	}
@@ -165,7 +192,7 @@ func readColumns(t bellows.TableID) step {
 func pushColumns(t bellows.TableID) step {
 	return func(s *script) bool {
 		j := s.w.Job
-		s.added[t] = true
+		s.see.Adds(t)
 		if j.Quiet(s.unit.Split, s.unit.Clock) {
 			return true
 		}
@@ -189,14 +216,14 @@ func readState(s *script) bool {
 	first, end := s.span(model.StateRows * s.w.Job.Splits)
 	v := s.view(model.State, first, end)
 	for i := 0; i*model.StateWidth < len(v); i++ {
-		s.checkState(first+i, v[i*model.StateWidth], v[i*model.StateWidth+1])
+		s.see.State(first+i, v[i*model.StateWidth], v[i*model.StateWidth+1])
 	}
 	return v != nil
 }
 
 func pushState(s *script) bool {
 	if row, n := s.w.Job.StateAdd(s.unit.Split, s.unit.Clock); n > 0 {
-		s.added[model.State] = true
+		s.see.Adds(model.State)
 		s.task.AddRow(model.State, bellows.RowID(row), []float32{0, float32(n)})
 	}
 	return true
@@ -215,7 +242,7 @@ func lease(of model.LeaseOf) step {
 		}
 		s.w.enter(s.k.node.id, schedule.LeaseHeld)
 		v := s.task.Leased(ref)
-		s.checkSlab(of.Partition, v)
+		s.see.Slab(of.Partition, v)
 		if of.Mode == wire.Exclusive {
 			for row := range model.StateRows {
 				v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"bellows"
+	"bellows/sim/internal/account"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -66,7 +68,7 @@ func (w *world) garble(n *node) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := parcel.Encode(e, w.sent[e.Message])[0]
+	b := parcel.Encode(e, w.sent[e.Message], w.Formats)[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
 	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
@@ -164,7 +166,7 @@ func (w *world) remember(e wire.Envelope) {
 	}
 }
 
-// replay gives a lane a push for the second time, or one that names an older generation; or a client a lane's word
+// replay gives a lane a push for the second time, or one that names another generation; or a client a lane's word
 // that it holds a part.
 func (w *world) replay() {
 	e, again := w.faults.memory.push, w.faults.memory.held
@@ -181,22 +183,43 @@ func (w *world) replay() {
 	if w.Rng.IntN(2) == 0 {
 		e.From.Node = stranger
 		m.Flush.Client = stranger
-		older := w.Rng.IntN(3) // the chunks, the leases, or both
+		which, by := w.Rng.IntN(3), w.otherGeneration() // the chunks, the leases, or both
 		for i := range m.Chunks {
-			if older != 1 || len(m.Leases) == 0 {
-				m.Chunks[i].Generation--
+			if which != 1 || len(m.Leases) == 0 {
+				m.Chunks[i].Generation += by
 			}
 		}
 		for i := range m.Leases {
-			if older != 0 || len(m.Chunks) == 0 {
-				m.Leases[i].Generation--
+			if which != 0 || len(m.Chunks) == 0 {
+				m.Leases[i].Generation += by
 			}
 		}
+		w.forged(e)
+		return
 	}
-	w.forged(e)
+	// In a step of its own, so that what the ledger says still holds. A lane that has asked for the part again would take the
+	// copy in its place, and the client's memory, free with the commit, would still be on its way.
+	a := w.actors[e.To]
+	w.After(0, a.node, func() {
+		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: m.Flush}) {
+			return
+		}
+		w.happened[pushReplayed] = true
+		a.step([]wire.Envelope{e})
+	})
 }
 
-// forge gives the controller a done for the second time, or one that names an older generation.
+// otherGeneration is how far a forged generation is from the one that there is: mostly older.
+func (w *world) otherGeneration() bellows.Generation {
+	if w.Rng.IntN(3) == 0 {
+		w.happened[newerForged] = true
+		return 1
+	}
+	older := bellows.Generation(0)
+	return older - 1
+}
+
+// forge gives the controller a done for the second time, or one that names another generation.
 func (w *world) forge() {
 	e := w.faults.memory.done
 	if e.Message == nil {
@@ -208,8 +231,9 @@ func (w *world) forge() {
 		if len(m.Pairs) == 0 {
 			return
 		}
+		by := w.otherGeneration()
 		for i := range m.Pairs {
-			m.Pairs[i].Generation--
+			m.Pairs[i].Generation += by
 		}
 	}
 	w.mayEnd("refused")
@@ -225,7 +249,7 @@ func (w *world) answerForged(e wire.Envelope) {
 	_, ok := e.Message.(*wire.Refused)
 	w.happened[strangerRefused] = true
 	if !ok {
-		w.violated("P5: a push of an older generation is answered by %s", parcel.Describe(e.Message))
+		w.violated("P5: a push of another generation is answered by %s", parcel.Describe(e.Message))
 	}
 }
 
@@ -254,5 +278,16 @@ func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
 	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != w.sent[e.Message]):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
+	w.sees16(got.Message)
 	return got
+}
+
+// sees16 takes note of values that came in 16 bits.
+func (w *world) sees16(m wire.Message) {
+	switch m := m.(type) {
+	case *wire.Push:
+		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+	case *wire.Rows:
+		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+	}
 }

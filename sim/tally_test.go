@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,14 +16,15 @@ type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
 	hash                                          parcel.Hash // of all schedules, in order
-	bits                                          [model.Shapes]uint64
-	ended                                         [model.Shapes]int // how often a job of the shape finished with all its tables
+	bits                                          [model.AllShapes]uint64
+	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][parties]int
 	happened                                      [events]int
+	messages, clocks, splits                      []int // of each schedule
 }
 
-// add counts a schedule. A job that finishes leaves the same BSP tables as every other of its shape (P7).
+// add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
 func (a *tally) add(t *testing.T, r *Report) {
 	a.schedules++
 	a.millis += r.Millis
@@ -31,6 +33,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.finished += count(r.Reason == "")
 	a.streams += count(r.streams)
 	a.lives += r.Lives
+	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
 	for f := range schedule.FaultKinds {
 		for p := range schedule.Phases {
 			a.covered[f][p] += count(r.covered[f][p])
@@ -55,7 +58,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 		a.bits[r.shape] = r.bits
 	}
 	if r.bits != a.bits[r.shape] {
-		t.Errorf("seed %d: the BSP tables of shape %d end with other bits than before", r.Seed, r.shape)
+		t.Errorf("seed %d: the tables of shape %d end with other bits than before", r.Seed, r.shape)
 	}
 }
 
@@ -77,7 +80,7 @@ func (a *tally) judge(t *testing.T) {
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
 	}
-	for shape, n := range a.ended {
+	for shape, n := range a.ended[:model.Shapes] {
 		if n < a.schedules/model.Shapes/8 {
 			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
 		}
@@ -134,9 +137,18 @@ func (a *tally) String() string {
 			fmt.Fprintf(&s, " %s %d", partyNames[p], n)
 		}
 	}
+	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits", median(a.messages), median(a.clocks), median(a.splits))
 	s.WriteString("\nthose in which it came about:")
 	for e, n := range a.happened {
 		fmt.Fprintf(&s, "\n%-27v %d", occasion(e), n)
 	}
 	return s.String()
+}
+
+// median is the middle of some numbers.
+func median(list []int) int {
+	if len(list) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(list))[len(list)/2]
 }

@@ -30,9 +30,13 @@ func readWords(s *script) bool {
 	w := s.w.Job.Splits
 	v := make([]float32, len(list)*w)
 	s.task.GatherKeys(model.Words, list, v)
+	for _, k := range list {
+		ref := bellows.PartitionRef{Table: model.Words, Partition: s.w.route.Cut(model.Words).FindKey(k)}
+		s.see.Block(ref, s.task.Version(ref))
+	}
 	s.sum.Values(v)
 	for i, row := range s.list {
-		s.checkWord(int(row), v[i*w:(i+1)*w])
+		s.see.Word(int(row), v[i*w:(i+1)*w])
 	}
 	return true
 }
@@ -40,7 +44,7 @@ func readWords(s *script) bool {
 // pushWords adds to the split's column of the rows that the task touches.
 func pushWords(s *script) bool {
 	j := s.w.Job
-	s.added[model.Words] = true
+	s.see.Adds(model.Words)
 	var list []bellows.Key
 	var deltas []float32
 	for row := range model.WordRows {
@@ -52,28 +56,6 @@ func pushWords(s *script) bool {
 	}
 	s.task.AddKeys(model.Words, list, deltas)
 	return true
-}
-
-// checkWord holds a row of words against the model, as checkColumns does.
-func (s *script) checkWord(row int, values []float32) {
-	need, known := s.mustSee(model.Words), s.maySee(model.Words)
-	seen := &s.k.seenWords[s.unit.Split][row]
-	for split, v := range values {
-		added := func(clocks bellows.Clock) int32 { return s.w.Job.WordAdded(split, row, clocks) }
-		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
-		if split == int(s.unit.Split) {
-			clocks := s.unit.Clock
-			if s.added[model.Words] {
-				clocks++
-			}
-			least, most = added(clocks), added(clocks)
-		}
-		if n < least || n > most || n < seen[split] {
-			s.w.violated("P1-P4: %v reads column %d of word %d = %d; it must be %d to %d, and its split has seen %d",
-				s, split, row, n, least, most, seen[split])
-		}
-		seen[split] = n
-	}
 }
 
 // seesWords takes note of what a message says of subscriptions to words.

@@ -9,7 +9,7 @@ import (
 	"bellows/client"
 	"bellows/core/slots"
 	"bellows/sim/internal/account"
-	"bellows/sim/internal/model"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -21,24 +21,22 @@ type worker struct {
 	node    *node
 	client  *client.Client
 	fx      client.Effects
-	scripts []*script                   // per split; nil: not here, or nothing runs
-	places  places.Places               // where tasks compute
-	unheld  []unheld                    // parts of flushes that lanes do not hold yet, as far as the node knows
-	seen    [model.SplitsMax]watermarks // what each split's tasks have read
-
-	seenWords [model.SplitsMax][model.WordRows][model.SplitsMax]int32 // likewise
+	scripts []*script     // per split; nil: not here, or nothing runs
+	places  places.Places // where tasks compute
+	unheld  []unheld      // parts of flushes that lanes do not hold yet, as far as the node knows
 }
 
 // unheld is a part of a flush that is on its way.
 type unheld struct {
 	part  account.PartAt
+	kind  await.Wait
 	since int64
 	named bool
 }
 
 func (w *world) addWorker(a wire.Address, slots int) {
 	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
-	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route})
+	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route, Limits: w.Limits.Client})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {
@@ -55,6 +53,9 @@ func (w *world) addWorker(a wire.Address, slots int) {
 func (k *worker) tick(now int64) {
 	k.client.Tick(now, &k.fx)
 	k.obey()
+	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool { // of a part for one lane the client learns with its commit
+		return u.kind == await.HeldAlone && k.w.ledger.Parts[u.part].Held
+	})
 	for _, u := range k.unheld {
 		k.checkNamed(u)
 	}
@@ -62,15 +63,15 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8).
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && await.Unnamed[u.kind] == "" && k.client.Ended() == nil && k.node.pausedUntil < u.since {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
-func (k *worker) pushes(at account.PartAt) {
+func (k *worker) pushes(at account.PartAt, kind await.Wait) {
 	if !k.w.ledger.Parts[at].Held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
-		k.unheld = append(k.unheld, unheld{part: at, since: k.w.Now})
+		k.unheld = append(k.unheld, unheld{part: at, kind: kind, since: k.w.Now})
 	}
 }
 
@@ -130,7 +131,7 @@ func (k *worker) start(t *client.Task) {
 		k.w.violated("the client runs %v beside %v", t.Unit, s.unit)
 		return
 	}
-	if want := [2]float64{float64(t.Unit.Split), float64(t.Unit.Clock)}; len(t.Args) != 2 || [2]float64(t.Args) != want {
+	if want := k.w.driver.Args(t.Unit); !slices.Equal(t.Args, want) {
 		k.w.violated("%v was dispatched with %v; the executor gets %v", t.Unit, want, t.Args)
 	}
 	s := k.w.newScript(k, t)

@@ -11,11 +11,13 @@ import (
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/await"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
+	"bellows/sim/internal/witness"
 	"bellows/wire"
 )
 
@@ -32,34 +34,40 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	route      *route.Route
-	nodes      []*node
-	actors     map[wire.Address]*actor // for look-ups only
-	lanes      []*lane
-	workers    []*worker
-	controller *coord.Controller
-	fx         coord.Effects
-	driver     *driver.Driver
-	outcome    *coord.Outcome
-	released   bool     // node 0 has let the others go
-	named      []string // the controller's notices
-	losses     int      // nodes that it knows to be lost
-	state      *collect.Collector
-	whole      bool   // the state has come together
-	life       int    // how often the job has gone on after an interruption
-	before     *image // what the life before has left; nil: none
-	over       int64  // when everybody had left; 0: not yet
-	movedAt    int64  // when something last came about
+	route       *route.Route
+	nodes       []*node
+	actors      map[wire.Address]*actor // for look-ups only
+	lanes       []*lane
+	workers     []*worker
+	controller  *coord.Controller
+	fx          coord.Effects
+	driver      *driver.Driver
+	outcome     *coord.Outcome
+	released    bool     // node 0 has let the others go
+	named       []string // the controller's notices
+	await       await.Watch
+	lastWords   int // that node 0 has heard
+	surrendered int // messages with state that have come
+	losses      int // nodes that it knows to be lost
+	state       *collect.Collector
+	whole       bool   // the state has come together
+	life        int    // how often the job has gone on after an interruption
+	before      *image // what the life before has left; nil: none
+	over        int64  // when everybody had left; 0: not yet
+	movedAt     int64  // when something last came about
 
-	oracle *model.Oracle
-	ledger account.Ledger
-	faults faults
-	phases [][schedule.Phases]int // per node
-	begun  bool                   // tasks have been dispatched
-	ending bool                   // the controller has said End
+	oracle      *model.Oracle
+	witness     *witness.Witness
+	ledger      account.Ledger
+	faults      faults
+	phases      [][schedule.Phases]int // per node
+	begun       bool                   // tasks have been dispatched
+	ending      bool                   // the controller has said End
+	interrupted bool                   // the user wants out
 
+	messages  int // posted
 	sum       parcel.Hash
-	bits      parcel.Hash // of the BSP tables at the end
+	bits      parcel.Hash // of the tables at the end
 	happened  [events]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
@@ -101,7 +109,6 @@ type letter struct {
 func newWorld(seed uint64, log io.Writer) *world {
 	w := &world{Schedule: schedule.New(seed), log: log}
 	w.oracle = model.NewOracle(w.Job)
-	w.driver = &driver.Driver{Schedule: w.Schedule}
 	w.build()
 	return w
 }
@@ -124,6 +131,7 @@ func (w *world) build() {
 			Route: w.route, Items: w.Job.Items})
 	}
 	w.ledger = account.NewLedger(w.route)
+	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
 	w.addLanes()
 	w.addController()
 	for i, a := range w.ClientAt {
@@ -141,7 +149,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.ClientAt,
-			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax})
+			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}
@@ -163,10 +171,9 @@ func (w *world) addController() {
 	if w.state, err = collect.New(w.Job.Schemas, w.route); err != nil {
 		panic(err)
 	}
-	w.driver.Oracle, w.driver.Violated = w.oracle, w.violated
-	w.driver.Turned = func() { w.happened[stalenessTurned] = true }
+	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
-		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state})
+		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state, Limits: w.Limits.Coord})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
 		w.obey()
@@ -181,6 +188,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 			continue
 		}
 		sum := parcel.Digest(e.Message)
+		w.messages++
 		w.sees(e)
 		to, known := w.actors[e.To]
 		switch {

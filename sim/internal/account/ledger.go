@@ -34,10 +34,20 @@ type PartAt struct {
 // entry is what is known of a part.
 type entry struct {
 	rows     int64
-	leases   []bellows.PartitionRef
+	clock    bellows.Clock
+	shares   []share
 	came     bool
 	Held     bool
 	recorded bool
+	full     bool // the lane had no room for it, and has not taken it since
+	asked    bool // to come again
+}
+
+// share is what a part has for one partition.
+type share struct {
+	ref   bellows.PartitionRef
+	rows  int64
+	lease bool // the end of an exclusive lease
 }
 
 // Out is the leases on a partition that are out, as its lane sees it.
@@ -59,13 +69,17 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 	if l.Parts[at] != nil {
 		return
 	}
-	e := &entry{}
+	e := &entry{clock: m.Clock}
+	add := func(ref bellows.PartitionRef, values int, lease bool) {
+		rows := int64(values / width(ref.Table))
+		e.rows += rows
+		e.shares = append(e.shares, share{ref, rows, lease})
+	}
 	for i := range m.Chunks {
-		e.rows += int64(len(m.Chunks[i].Values) / width(m.Chunks[i].Ref.Table))
+		add(m.Chunks[i].Ref, len(m.Chunks[i].Values), false)
 	}
 	for i := range m.Leases {
-		e.rows += int64(len(m.Leases[i].Values) / width(m.Leases[i].Ref.Table))
-		e.leases = append(e.leases, m.Leases[i].Ref)
+		add(m.Leases[i].Ref, len(m.Leases[i].Values), true)
 	}
 	l.Parts[at] = e
 	l.SentRows[m.Flush.Client] += e.rows
@@ -96,6 +110,26 @@ func (l *Ledger) Held(at PartAt) bool {
 	return true
 }
 
+// Full takes a lane's word that it has no room for a part, and Room that it has.
+func (l *Ledger) Full(at PartAt) {
+	if e := l.Parts[at]; e != nil {
+		e.full, e.asked = true, false
+	}
+}
+
+// Room takes a lane's word that a part may come again.
+func (l *Ledger) Room(at PartAt) {
+	if e := l.Parts[at]; e != nil {
+		e.asked = true
+	}
+}
+
+// Expects reports whether a lane will take what comes for a part: it is the first time, or it has asked.
+func (l *Ledger) Expects(at PartAt) bool {
+	e := l.Parts[at]
+	return e == nil || !e.Held && (!e.full || e.asked)
+}
+
 // Recorded takes a record on its arrival at a lane, and reports whether the lane holds a part of the flush.
 func (l *Ledger) Recorded(at PartAt) bool {
 	e := l.Parts[at]
@@ -103,10 +137,33 @@ func (l *Ledger) Recorded(at PartAt) bool {
 		return false
 	}
 	e.recorded = true
-	for _, ref := range e.leases {
-		l.Leases[l.route.Number(ref)] = Out{}
+	for _, x := range e.shares {
+		if x.lease {
+			l.Leases[l.route.Number(x.ref)] = Out{}
+		}
 	}
 	return true
+}
+
+// Applied is how many row deltas a lane has applied at the end of the job, at least and at most: those of recorded flushes, but in a table
+// with a barrier only of complete clocks. What a lease that is out at the end has kept out is not known; nor is which are, where a node
+// is lost whose last word of a lease may come or not.
+func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, unsure func(bellows.TableID) bool) (least, most int64) {
+	for at, e := range l.Parts { // in any order: it is a sum
+		if at.Lane != lane || !e.recorded {
+			continue
+		}
+		for _, x := range e.shares {
+			if !x.lease && barrier(x.ref.Table) && e.clock > complete {
+				continue
+			}
+			most += x.rows
+			if x.lease || l.Leases[l.route.Number(x.ref)] == (Out{}) && !unsure(x.ref.Table) {
+				least += x.rows
+			}
+		}
+	}
+	return least, most
 }
 
 // Released takes the end of a shared lease on its arrival at its lane.

@@ -1,107 +1,188 @@
-// Package driver dispatches the clocks of the simulation's jobs, in one of three ways, and sees that it is told of every
-// task once, in order and with its result (P1). The caller gives a Schedule and an Oracle before the job begins.
+// Package driver is the drivers of the simulation's jobs: each dispatches every split's clocks once, in a way that the schedule
+// decides, and checks what it is told.
+//
+// Give a Driver to the controller of each life of a job. Some ways are its own; in others train.Clocks and train.Rounds dispatch,
+// the drivers that applications use, and it looks on. The package refuses to know what tasks do.
 package driver
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/coord"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 	"bellows/table"
+	"bellows/train"
 )
 
-// Driver dispatches every split's clocks once, and checks what it is told. It can be saved after every record.
+// Driver dispatches a job's clocks and checks completions.
 type Driver struct {
 	*schedule.Schedule
-	Oracle   *model.Oracle
-	Violated func(string, ...any)
-	Turned   func()               // is called when it changes a staleness
-	Tasks    int                  // committed
-	Before   int                  // of these, in earlier lives of the job
-	Kept     bellows.CommitNumber // 0: none
-	Finished bool
+	oracle   *model.Oracle
+	violated func(string, ...any)
+	inner    coord.Driver // dispatches; nil: this one does
 	next     [model.SplitsMax]bellows.Clock
 	done     [model.SplitsMax]bellows.Clock // clocks committed
+
+	Tasks    int                  // tasks
+	Before   int                  // of these, in earlier lives of the job
+	Kept     bellows.CommitNumber // what the tables that it keeps show; 0: it keeps none
+	Turned   bool                 // it has changed a table's staleness
+	Finished bool                 // it has said that it is finished
+	Ahead    int                  // the most clocks of a split that were dispatched and not committed
 }
 
-// DispatchInitialTasks implements coord.Driver.
+// New is the driver of a life of a job.
+func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Driver {
+	d := &Driver{Schedule: s, oracle: o, violated: violated}
+	switch s.Drive {
+	case schedule.Clocks:
+		d.inner = &train.Clocks{Splits: s.Job.Splits, Count: s.Job.Clocks}
+	case schedule.Rounds:
+		d.inner = &train.Rounds{Splits: s.Job.Splits, Each: d.round}
+	}
+	return d
+}
+
+// Args are what a task of the job is given.
+func (d *Driver) Args(u bellows.Unit) []float64 {
+	switch d.Drive {
+	case schedule.Clocks:
+		return []float64{float64(d.Job.Clocks)}
+	case schedule.Rounds:
+		return nil
+	}
+	return []float64{float64(u.Split), float64(u.Clock)}
+}
+
+// DispatchInitialTasks hands out the first clocks of every split.
 func (d *Driver) DispatchInitialTasks(to *coord.Dispatcher) {
-	for range d.Ahead {
-		for s := range d.Job.Splits {
-			d.dispatch(bellows.SplitID(s), 0, to)
-		}
+	if d.inner != nil {
+		d.inner.DispatchInitialTasks(to)
+		d.expectAll(0)
+		return
+	}
+	for range d.Schedule.Ahead {
+		d.dispatchAll(0, to)
+	}
+}
+
+func (d *Driver) dispatchAll(known bellows.CommitNumber, to *coord.Dispatcher) {
+	for s := range d.Job.Splits {
+		d.dispatch(bellows.SplitID(s), known, to)
 	}
 }
 
 // dispatch hands out a split's next clock, which must see every commit up to known.
 func (d *Driver) dispatch(s bellows.SplitID, known bellows.CommitNumber, to *coord.Dispatcher) {
 	if int(d.next[s]) < d.Job.Clocks {
-		d.Oracle.Dispatched[s][d.next[s]] = known
-		to.DispatchTask(s, float64(s), float64(d.next[s]))
-		d.next[s]++
+		to.DispatchTask(s, d.Args(bellows.Unit{Split: s, Clock: d.next[s]})...)
+		d.expect(s, known)
 	}
 }
 
-// HandleTaskCompletion implements coord.Driver.
+// expect notes that a split's next clock has been handed out.
+func (d *Driver) expect(s bellows.SplitID, known bellows.CommitNumber) {
+	if int(d.next[s]) < d.Job.Clocks {
+		d.oracle.Dispatched[s][d.next[s]] = known
+		d.next[s]++
+		d.Ahead = max(d.Ahead, int(d.next[s]-d.done[s]))
+	}
+}
+
+func (d *Driver) expectAll(known bellows.CommitNumber) {
+	for s := range d.Job.Splits {
+		d.expect(bellows.SplitID(s), known)
+	}
+}
+
+// HandleTaskCompletion checks what a task has signalled, and hands out what follows.
 func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 	if c.Clock != d.done[c.Split] {
-		d.Violated("P1: the driver is told of %v; the split's next is clock %d", c.Unit, d.done[c.Split])
+		d.violated("P1: the driver is told of %v; the split's next is clock %d", c.Unit, d.done[c.Split])
 	}
-	if want := d.Job.Result(c.Split, c.Clock); len(c.Result) != 2 || [2]float64(c.Result) != want {
-		d.Violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
+	if want := d.Job.Result(c.Split, c.Clock); !slices.Equal(c.Result, want[:]) {
+		d.violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
 	}
 	d.done[c.Split]++
 	d.Tasks++
+	d.Finished = d.Tasks == d.Job.Splits*d.Job.Clocks
+	round := d.Tasks%d.Job.Splits == 0
+	if round && (d.Drive == schedule.Strata || d.Drive == schedule.Rounds) {
+		d.between(c, to)
+	}
 	switch {
+	case d.Drive == schedule.Clocks:
+		d.inner.HandleTaskCompletion(c, to)
+		d.expect(c.Split, c.Commit)
+	case d.Drive == schedule.Rounds:
+		d.inner.HandleTaskCompletion(c, to)
+		if round {
+			d.expectAll(c.Commit)
+		}
 	case d.Drive != schedule.Strata:
 		d.dispatch(c.Split, c.Commit, to)
-	case d.Tasks%d.Job.Splits == 0:
-		d.betweenStrata(c, to)
-		for s := range d.Job.Splits {
-			d.dispatch(bellows.SplitID(s), c.Commit, to)
-		}
+	case round:
+		d.dispatchAll(c.Commit, to)
 	}
-	if d.Tasks == d.Job.Splits*d.Job.Clocks {
-		d.Finished = true
+	if d.Finished && d.inner == nil {
 		to.Finish()
 	}
 }
 
-// betweenStrata does what a driver may do only while no task is out.
-func (d *Driver) betweenStrata(c coord.Completion, to *coord.Dispatcher) {
+// round is told the results of a round of train.Rounds, which must be in the order of splits, and says whether there is another.
+func (d *Driver) round(n int, results [][]float64, _ *coord.Dispatcher) bool {
+	for s := range results {
+		if want := d.Job.Result(bellows.SplitID(s), bellows.Clock(n)); !slices.Equal(results[s], want[:]) {
+			d.violated("P7: round %d has %v for split %d, which signalled %v", n, results[s], s, want)
+		}
+	}
+	return n+1 < d.Job.Clocks
+}
+
+// between does what a driver may do only while no task is out.
+func (d *Driver) between(c coord.Completion, to *coord.Dispatcher) {
 	if c.Clock >= d.KeepFrom {
 		d.Kept = c.Commit
 		to.Keep()
 	}
 	if c.Clock == d.TurnAt {
-		d.Turned()
+		d.Turned = true
 		to.SetStaleness(model.Counts, d.TurnTo)
 		if d.TurnTo == table.BSP {
-			d.Oracle.Barrier, d.Oracle.BarrierFrom = true, c.Commit
+			d.oracle.Barrier, d.oracle.BarrierFrom = true, c.Commit
 		}
 	}
 }
 
-// Save is how far the driver is: what it has dispatched and what has been committed, split by split.
+// Save is how far the driver is: what it has dispatched and what has been committed, split by split; behind it what the one
+// that dispatches saves.
 func (d *Driver) Save() []float64 {
 	var state []float64
 	for s := range d.Job.Splits {
 		state = append(state, float64(d.next[s]), float64(d.done[s]))
+	}
+	if d.inner != nil {
+		state = append(state, d.inner.Save()...)
 	}
 	return state
 }
 
 // Restore goes on from there. Tasks that were dispatched and did not begin are the controller's to remember.
 func (d *Driver) Restore(state []float64) error {
-	if len(state) != 2*d.Job.Splits {
-		return fmt.Errorf("sim: the saved driver has %d numbers, not %d", len(state), 2*d.Job.Splits)
+	own := 2 * d.Job.Splits
+	if len(state) < own || d.inner == nil && len(state) > own {
+		return fmt.Errorf("driver: the saved driver has %d numbers, not %d", len(state), own)
 	}
 	for s := range d.Job.Splits {
 		d.next[s], d.done[s] = bellows.Clock(state[2*s]), bellows.Clock(state[2*s+1])
 		d.Tasks += int(d.done[s])
 	}
 	d.Before = d.Tasks
-	return nil
+	if d.inner == nil {
+		return nil
+	}
+	return d.inner.Restore(state[own:])
 }

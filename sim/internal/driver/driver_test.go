@@ -16,7 +16,7 @@ import (
 func TestItCanBeSaved(t *testing.T) {
 	t.Parallel()
 	ways := map[string]bool{}
-	for seed := uint64(1); len(ways) < 6 && seed < 1000; seed++ {
+	for seed := uint64(1); len(ways) < 11 && seed < 1000; seed++ {
 		s := schedule.New(seed)
 		way := fmt.Sprint(s.Drive, s.KeepFrom < schedule.Never, s.TurnAt < schedule.Never)
 		if ways[way] {
@@ -26,12 +26,12 @@ func TestItCanBeSaved(t *testing.T) {
 		traintest.CanBeSaved(t, traintest.Job{
 			Job: train.Job{Tables: s.Job.Schemas, Splits: s.Job.Splits, Items: s.Job.Items},
 			Fresh: func() train.Driver {
-				return &driver.Driver{Schedule: s, Oracle: model.NewOracle(s.Job), Violated: t.Errorf, Turned: func() {}}
+				return driver.New(s, model.NewOracle(s.Job), t.Errorf)
 			},
 			Result: func(u bellows.Unit) []float64 { r := s.Job.Result(u.Split, u.Clock); return r[:] },
 		})
 	}
-	if len(ways) != 6 {
+	if len(ways) != 11 {
 		t.Errorf("%d ways to dispatch were played: %v", len(ways), ways)
 	}
 }

@@ -18,6 +18,7 @@ func (j *Job) model() {
 	for c := bellows.Clock(0); ; c++ {
 		j.SumsAt = append(j.SumsAt, append([]float32(nil), state...))
 		j.WeightsAt = append(j.WeightsAt, append([]float32(nil), w...))
+		j.squaresAt = append(j.squaresAt, append([]float32(nil), squares...))
 		if int(c) == j.Clocks {
 			return
 		}

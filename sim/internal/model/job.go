@@ -25,12 +25,18 @@ const (
 	Tables
 )
 
-// How many jobs there are to choose from, and loose ones behind these, the most splits that one has, and the sizes of the tables in
-// rows and values a row. Those of State are of one partition: column 0 is changed under leases, column 1 by deltas.
+// How many jobs there are to choose from: common ones, behind these loose ones, wide ones with many splits, and long ones with many
+// clocks, which are loose and brief; the most splits and clocks that one has; and the sizes of the tables in rows and values a row.
+// Those of State are of one partition: column 0 is changed under leases, column 1 by deltas.
 const (
-	Shapes      = 12
-	LooseShapes = 4
-	SplitsMax   = 8
+	Shapes        = 12
+	LooseShapes   = 4
+	WideShapes    = 3
+	LongShapes    = 2
+	AllShapes     = Shapes + LooseShapes + WideShapes + LongShapes
+	SplitsMax     = 12
+	ClocksMax     = 80
+	PartitionsMax = SplitsMax // of a table
 
 	SumRows, SumWidth       = 24, 3
 	WeightRows, WeightWidth = 12, 2
@@ -44,6 +50,7 @@ const (
 type Job struct {
 	Shape       uint64
 	Loose       bool // its tasks have to do with no BSP table, so that splits run ahead
+	Brief       bool // its tasks read from one table
 	Splits      int
 	Clocks      int
 	Schemas     []table.Schema
@@ -53,13 +60,14 @@ type Job struct {
 	wordPrefix  prefix
 	SumsAt      [][]float32 // by clock: the table before it
 	WeightsAt   [][]float32 // likewise, where weights is BSP
+	squaresAt   [][]float32 // and adagrad's memory
 }
 
 // prefix is how much a split has added to a row in its first clocks: [split][row][clocks].
 type prefix [][][]int32
 
 // jobs are made once each, at first use.
-var Jobs = func() (all [Shapes + LooseShapes]func() *Job) {
+var Jobs = func() (all [AllShapes]func() *Job) {
 	for i := range all {
 		all[i] = sync.OnceValue(func() *Job { return newJob(uint64(i)) })
 	}
@@ -68,7 +76,14 @@ var Jobs = func() (all [Shapes + LooseShapes]func() *Job) {
 
 func newJob(shape uint64) *Job {
 	rng := rand.New(rand.NewPCG(shape, 0x6a6f62))
-	j := &Job{Shape: shape, Loose: shape >= Shapes, Splits: 5 + rng.IntN(4), Clocks: 20 + rng.IntN(4)}
+	const wide, long = Shapes + LooseShapes, Shapes + LooseShapes + WideShapes
+	j := &Job{Shape: shape, Loose: shape >= Shapes && shape < wide || shape >= long, Splits: 5 + rng.IntN(4), Clocks: 20 + rng.IntN(4)}
+	switch {
+	case shape >= long:
+		j.Brief, j.Splits, j.Clocks = true, 4+rng.IntN(2), 68+rng.IntN(ClocksMax-68)
+	case shape >= wide:
+		j.Splits = 9 + rng.IntN(SplitsMax-8)
+	}
 	step := table.Rule{Name: "sgd", Step: 0.25}
 	if rng.IntN(2) == 0 {
 		step = table.Rule{Name: "adagrad", Step: 0.5, Epsilon: 1e-3}
@@ -217,13 +232,16 @@ func (j *Job) Gradient(s bellows.SplitID, c bellows.Clock, row, col int) float32
 	return float32(int(j.draw(drawGradient, s, c, row*WeightWidth+col)%7) - 3)
 }
 
+// AmountMax is the most that a task adds to a value of counts, free or words.
+const AmountMax = 9
+
 // Amount is what the task adds to its split's column of a row of counts or free; 0 leaves it alone.
 func (j *Job) Amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row int) int32 {
 	h := j.draw(drawAmount, s, c, int(t)<<8|row)
 	if h%3 == 0 || j.Quiet(s, c) {
 		return 0
 	}
-	return int32(h>>8%9) + 1
+	return int32(h>>8%AmountMax) + 1
 }
 
 // StateAdd is the row of state whose column 1 the task adds to, and how much; 0: nothing. Often it is one that

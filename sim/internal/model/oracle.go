@@ -12,22 +12,23 @@ import (
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
 type Oracle struct {
 	job         *Job
-	Log         []wire.Record                       // log[i] is commit i+1
-	DoneAt      [][SplitsMax]bellows.Clock          // by commit: how many clocks each split has committed
-	ClockAt     []bellows.CommitNumber              // by clock: the commit that completed it over all splits
-	weights     []float32                           // where weights is not BSP: the table now
-	squares     []float32                           // adagrad's memory
-	Rows        [WeightRows][]Version               // of weights, where it is not BSP
-	Parts       [SplitsMax][]Version                // of state's column 0, per partition
-	Barrier     bool                                // counts has become BSP
-	BarrierFrom bellows.CommitNumber                // by this commit
-	Dispatched  [SplitsMax][64]bellows.CommitNumber // what each task must see
+	Log         []wire.Record                              // log[i] is commit i+1
+	DoneAt      [][SplitsMax]bellows.Clock                 // by commit: how many clocks each split has committed
+	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
+	weights     []float32                                  // where weights is not BSP: the table now
+	squares     []float32                                  // adagrad's memory
+	Rows        [WeightRows][]Version                      // of weights, where it is not BSP
+	Parts       [SplitsMax][]Version                       // of state's column 0, per partition
+	Barrier     bool                                       // counts has become BSP
+	BarrierFrom bellows.CommitNumber                       // by this commit
+	Dispatched  [SplitsMax][ClocksMax]bellows.CommitNumber // what each task must see
 }
 
-// Version is two values as a commit left them.
+// Version is two values as a commit left them, and the rule's memory of them.
 type Version struct {
-	commit bellows.CommitNumber
-	Values [2]float32
+	commit  bellows.CommitNumber
+	Values  [2]float32
+	squares [2]float32
 }
 
 // NewOracle is the model of a job before its first record.
@@ -37,7 +38,7 @@ func NewOracle(j *Job) *Oracle {
 		o.squares = make([]float32, len(o.weights))
 	}
 	for r := range o.Rows {
-		o.Rows[r] = []Version{{0, [2]float32(o.weights[r*WeightWidth:])}}
+		o.Rows[r] = []Version{{Values: [2]float32(o.weights[r*WeightWidth:])}}
 	}
 	for p := range o.Parts {
 		o.Parts[p] = []Version{{}}
@@ -52,10 +53,10 @@ func (o *Oracle) Again() *Oracle {
 	n.ClockAt = make([]bellows.CommitNumber, len(o.ClockAt))
 	n.weights, n.squares = slices.Clone(o.weights), slices.Clone(o.squares)
 	for r := range n.Rows {
-		n.Rows[r] = []Version{{0, Last(o.Rows[r]).Values}}
+		n.Rows[r] = []Version{{Values: Last(o.Rows[r]).Values, squares: Last(o.Rows[r]).squares}}
 	}
 	for p := range n.Parts {
-		n.Parts[p] = []Version{{0, Last(o.Parts[p]).Values}}
+		n.Parts[p] = []Version{{Values: Last(o.Parts[p]).Values}}
 	}
 	n.Barrier = o.Barrier
 	return n
@@ -95,10 +96,14 @@ func (o *Oracle) Record(r *wire.Record) error {
 func (o *Oracle) learn(r *wire.Record) {
 	for row := range WeightRows {
 		at := row * WeightWidth
-		before := [2]float32(o.weights[at:])
+		before := Last(o.Rows[row])
 		o.job.descend(r.Units, row, o.weights, o.squares)
-		if after := [2]float32(o.weights[at:]); after != before {
-			o.Rows[row] = append(o.Rows[row], Version{r.Number, after})
+		after := Version{commit: r.Number, Values: [2]float32(o.weights[at:])}
+		if o.squares != nil {
+			after.squares = [2]float32(o.squares[at:])
+		}
+		if after.Values != before.Values || after.squares != before.squares {
+			o.Rows[row] = append(o.Rows[row], after)
 		}
 	}
 	for _, u := range r.Units {
@@ -166,6 +171,22 @@ func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 	return v
 }
 
+// Slots is the rule's memory of a table after exactly the commits up to n, slot by slot.
+func (o *Oracle) Slots(t bellows.TableID, n bellows.CommitNumber) [][]float32 {
+	switch {
+	case t != Weights || o.squares == nil:
+		return nil
+	case o.job.Barrier():
+		return [][]float32{o.job.squaresAt[o.Complete(n)]}
+	}
+	var v []float32
+	for r := range o.Rows {
+		x := o.Rows[r][At(o.Rows[r], n)].squares
+		v = append(v, x[:]...)
+	}
+	return [][]float32{v}
+}
+
 func (o *Oracle) states(n bellows.CommitNumber) []float32 {
 	var v []float32
 	clocks := o.DoneAt[n]
@@ -198,4 +219,9 @@ func (j *Job) Total(row int, clocks *[SplitsMax]bellows.Clock) int32 {
 		sum += j.statePrefix[s][row][clocks[s]]
 	}
 	return sum
+}
+
+// OwnTotal is what one split has added to column 1 of a row of state in its first clocks.
+func (j *Job) OwnTotal(row int, s bellows.SplitID, clocks bellows.Clock) int32 {
+	return j.statePrefix[s][row][clocks]
 }

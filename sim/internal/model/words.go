@@ -41,7 +41,7 @@ func (j *Job) WordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
 	if h%5 > 0 || row > 8+2*int(c) || j.Quiet(s, c) {
 		return 0
 	}
-	return int32(h>>8%9) + 1
+	return int32(h>>8%AmountMax) + 1
 }
 
 // WordAdded is how much a split has added to its column of a row in its first clocks.

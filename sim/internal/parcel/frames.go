@@ -3,13 +3,16 @@ package parcel
 import (
 	"slices"
 
+	"bellows/vec"
 	"bellows/wire"
 )
 
 // Encode is a message as frames: several where it is longer than a part may be, whose length its digest decides. The
 // message stays its sender's.
-func Encode(e wire.Envelope, digest uint64) (frames [][]byte) {
+// Values of tables travel in the formats.
+func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]byte) {
 	var b wire.Batch // not reset: that would free the message
+	b.Narrow(formats)
 	b.Shorten(20+int(digest%100), 0)
 	if err := b.Add(e); err != nil {
 		panic(err)

@@ -78,7 +78,7 @@ func TestDigestsDiffer(t *testing.T) {
 func TestChangesAreSeen(t *testing.T) {
 	t.Parallel()
 	m := shared(1)
-	parcel.Encode(wire.Envelope{Message: m}, 0)
+	parcel.Encode(wire.Envelope{Message: m}, 0, nil)
 	before := parcel.Digest(m)
 	m.List[0].Flush.Seq++
 	if parcel.Digest(m) == before {

@@ -135,7 +135,11 @@ func (s *Schedule) plan(f Fault, p Phase) {
 	case f >= Kill:
 		most = 8
 	}
-	s.Plans = append(s.Plans, Plan{f, node, p, s.Rng.IntN(1 << s.Rng.IntN(most+1))})
+	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
+	if most >= 8 { // where there are more splits, as many clocks have more events
+		skip = skip * max(s.Job.Splits, 8) / 6
+	}
+	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }
 
 // dispatching is how a driver hands out a job's clocks.
@@ -145,6 +149,8 @@ const (
 	running   dispatching = iota // each split as soon as its last clock is committed
 	pipelined                    // several clocks of each split ahead
 	Strata                       // all splits a clock, then the next
+	Clocks                       // train.Clocks: as running
+	Rounds                       // train.Rounds: as Strata
 )
 
 // How long a job waits, in milliseconds.

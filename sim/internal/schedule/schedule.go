@@ -38,6 +38,8 @@ type Schedule struct {
 	CalmAt  int64       // from here on no connection breaks by itself, and no frame is late
 	Linger  int64       // how long node 0 keeps connections after a job that has failed
 	Plans   []Plan
+
+	Play // what else the job does
 }
 
 // Weather is how a link misbehaves: chances in thousandths per frame, times in milliseconds.
@@ -61,16 +63,21 @@ func New(seed uint64) *Schedule {
 	s.Codec = rng.IntN(8) == 0
 	s.Drive = []dispatching{running, pipelined, Strata, Strata}[rng.IntN(4)]
 	s.Ahead = 1
-	if seed >= LooseSeeds {
+	s.Play.begin(seed)
+	loose := seed >= LooseSeeds
+	if loose {
 		s.Job, s.Drive = model.Jobs[model.Shapes+rng.IntN(model.LooseShapes)](), pipelined
 	}
+	s.drawShape(loose)
 	if s.Drive == pipelined {
 		s.Ahead = 2 + rng.IntN(3)
 	}
-	if s.Drive == Strata && rng.IntN(4) > 0 {
+	s.drawDrive()
+	strata := s.Drive == Strata || s.Drive == Rounds
+	if strata && rng.IntN(4) > 0 {
 		s.KeepFrom = bellows.Clock(rng.IntN(s.Job.Clocks))
 	}
-	if s.Drive == Strata && rng.IntN(2) == 0 {
+	if strata && rng.IntN(2) == 0 {
 		s.TurnAt = bellows.Clock(rng.IntN([]int{3, s.Job.Clocks - 1}[rng.IntN(2)]))
 		s.TurnTo = []table.Consistency{table.BSP, table.BSP, table.SSP(1), table.SSP(2), table.Async}[rng.IntN(5)]
 	}
@@ -92,6 +99,7 @@ func (s *Schedule) DrawLife() {
 	s.drawWeather()
 	s.Plans = nil
 	s.drawPlans()
+	s.drawPlay()
 }
 
 // Never is a clock, or a time, that does not come.

@@ -1,0 +1,81 @@
+// Package await is the waits that must be named when they last (P8), as the simulation checks them.
+//
+// Tell a Watch at each tick of node 0 what it waits for (See), and what it says (Hear). The package refuses to know how actors come to
+// wait.
+package await
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Wait is a kind of wait.
+type Wait int
+
+// The kinds. Those of clients are for an answer to a task, rows or a lease, and for lanes to hold parts of flushes; those of node 0
+// are for its nodes to be ready, for the next commit while tasks are out, for the last words of actors, and for the state of the tables.
+const (
+	Answer    Wait = iota
+	Held           // of a flush for several lanes
+	HeldAlone      // of a flush for one
+	Ready
+	Tasks
+	End
+	State
+)
+
+// Unnamed is the waits that production does not name, with what is missing: to delete a line switches its check on. Not played, so not
+// in the table: joining, and the end that waits for tasks of a node to return (here they end with the job).
+var Unnamed = map[Wait]string{
+	HeldAlone: "client: a flush for one lane is not looked at, since its done has left with its push",
+}
+
+// sentences are how node 0 names what it waits for: what it is, whom it is for, and until when. All of these must be in what it says.
+var sentences = map[Wait][]string{
+	Ready: {"the job has waited ", " to be ready", "gives up after"},
+	Tasks: {"the job has waited ", " for split ", " on node ", "gives up after"},
+	End:   {"the end of the job has waited ", "the last word of ", "goes on without after"},
+	State: {"collecting the model has waited ", "lane ", "gives up after"},
+}
+
+// Watch is what node 0 waits for, and how far that has come.
+type Watch struct {
+	kind    Wait
+	mark    int   // changes when something comes
+	since   int64 // when it last did
+	longest int64 // that a commit was waited for
+	named   bool
+}
+
+// See takes note, at a time, of what is waited for and of how far that has come. It fails when that has lasted and nobody has said so. A
+// wait that is to be named after the patience is a little longer before a tick has seen it: by slack. Whoever did not run until some time
+// could not say anything before.
+func (a *Watch) See(kind Wait, mark int, now, stoppedUntil, patience, slack int64) error {
+	if kind != a.kind || mark != a.mark {
+		if a.kind == Tasks && kind == Tasks {
+			a.longest = max(a.longest, now-a.since)
+		}
+		*a = Watch{kind: kind, mark: mark, since: now, longest: a.longest}
+		return nil
+	}
+	if kind == Tasks { // these are named when they are unusual: four times as long as any before
+		patience = max(patience, 5*(a.longest+2*slack))
+	}
+	if waited := now - a.since; waited > patience+slack && !a.named && Unnamed[kind] == "" && stoppedUntil < a.since {
+		return fmt.Errorf("node 0 has waited for %d ms and nobody has said %q", waited, sentences[kind])
+	}
+	return nil
+}
+
+// Hear takes note of what node 0 says while it waits for something.
+func (a *Watch) Hear(kind Wait, sentence string) {
+	for _, part := range sentences[kind] {
+		if !strings.Contains(sentence, part) {
+			return
+		}
+	}
+	a.named = a.named || kind == a.kind
+}
+
+// TasksNamed reports whether the commit that is waited for now has been named.
+func (a *Watch) TasksNamed() bool { return a.kind == Tasks && a.named }

@@ -1,0 +1,110 @@
+package schedule
+
+import (
+	"math/rand/v2"
+
+	"bellows"
+	"bellows/client"
+	"bellows/coord"
+	"bellows/server"
+	"bellows/sim/internal/model"
+	"bellows/vec"
+)
+
+// Play is what else a job does than what every one does, and within which limits. It comes from a stream of chance of its own, so that
+// more of it changes nothing else of what a seed decides.
+type Play struct {
+	Chances    *rand.Rand
+	Prefetches int          // chance of a task to ask for rows ahead, in thousandths
+	Formats    []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
+	Endless    Endless
+	Limits     struct {
+		Client client.Limits
+		Lane   server.Limits
+		Coord  coord.Limits
+	}
+}
+
+// Endless is a task that does not end by itself: only when somebody has said so, the job is interrupted or loses a node, or after a
+// while, before the job is taken for one that hangs.
+type Endless struct {
+	Split  bellows.SplitID
+	Clock  bellows.Clock // Never: there is none
+	Millis int64
+}
+
+func (p *Play) begin(seed uint64) { p.Chances = rand.New(rand.NewPCG(seed, 0x706c6179)) }
+
+// drawShape makes some jobs wide or long. Where splits are to run ahead, they are long more often.
+func (s *Schedule) drawShape(loose bool) {
+	first, n := model.Shapes+model.LooseShapes, model.WideShapes
+	switch at := s.Chances.IntN(40); {
+	case at < 1 || loose && at < 8:
+		first, n = first+n, model.LongShapes
+		s.Drive = pipelined
+	case at >= 4 || loose:
+		return
+	}
+	s.Job = model.Jobs[first+s.Chances.IntN(n)]()
+}
+
+// drawDrive gives some jobs the drivers of package train, and lets splits that wait for nobody run far ahead.
+func (s *Schedule) drawDrive() {
+	own := s.Chances.IntN(2) == 0
+	switch {
+	case s.Job.Brief && (own || s.Chances.IntN(2) == 0):
+		s.Ahead = s.Job.Clocks - s.Chances.IntN(4)
+	case s.Job.Loose && own:
+		s.Ahead = 5 + s.Chances.IntN(16)
+	case s.Drive == running && own:
+		s.Drive = Clocks
+	case s.Drive == Strata && own:
+		s.Drive = Rounds
+	}
+}
+
+// drawPlay decides what a life of the job does besides, and within which limits.
+func (s *Schedule) drawPlay() {
+	s.Prefetches = 0
+	if s.Chances.IntN(3) == 0 {
+		s.Prefetches = 50 + s.Chances.IntN(400)
+	}
+	s.drawFormats()
+	s.Endless = Endless{Clock: Never}
+	if s.Chances.IntN(16) == 0 {
+		s.Endless = Endless{bellows.SplitID(s.Chances.IntN(s.Job.Splits)), bellows.Clock(s.Chances.IntN(s.Job.Clocks / 2)), 1000 + s.Chances.Int64N(5000)}
+	}
+	s.drawLimits()
+}
+
+// drawFormats lets the columns of free and of words travel in 16 bits: they are small whole numbers.
+func (s *Schedule) drawFormats() {
+	s.Formats = make([]vec.Format, model.Tables)
+	if s.Chances.IntN(2) == 0 {
+		return
+	}
+	s.Formats[model.Free] = vec.Float16
+	if s.Job.Clocks*model.AmountMax <= 256 && s.Chances.IntN(2) == 0 {
+		s.Formats[model.Free] = vec.BFloat16
+	}
+	if s.Chances.IntN(2) == 0 {
+		s.Formats[model.Words] = vec.Float16
+	}
+}
+
+// drawLimits makes each limit small in a quarter of the lives.
+func (s *Schedule) drawLimits() {
+	small := func(doublings int) int {
+		if s.Chances.IntN(4) > 0 {
+			return 0
+		}
+		return 1 + s.Chances.IntN(1<<s.Chances.IntN(doublings+1))
+	}
+	l := &s.Limits
+	l.Client = client.Limits{Retained: small(5), Unread: small(2), BarredValues: small(9), Subscribed: small(4)}
+	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2)}
+	l.Coord = coord.Limits{Records: small(4)}
+	if small(0) > 0 {
+		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far
+	}
+}

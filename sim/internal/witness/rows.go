@@ -1,0 +1,194 @@
+package witness
+
+import (
+	"bellows"
+	"bellows/sim/internal/model"
+	"bellows/table"
+)
+
+// Sum holds a row of sums, which is BSP, against the model, bit by bit. What is exact clock by clock cannot go back.
+func (t *Task) Sum(row int, got []float32) {
+	d := [model.SumWidth]float32{}
+	mine := t.added[model.Sums] && t.w.Job.Touches(model.Sums, t.unit.Split, t.unit.Clock, model.SumRows, row)
+	if mine {
+		d = t.SumDelta(row)
+	}
+	for col, v := range got {
+		want := t.w.Job.SumsAt[t.unit.Clock][row*model.SumWidth+col]
+		if mine {
+			want = float32(want + d[col])
+		}
+		if v != want {
+			t.w.violated("P4, P7: %v reads sums[%d,%d] = %v; under BSP it is %v", t, row, col, v, want)
+		}
+	}
+}
+
+// Weights holds a row of weights against the model: exactly under BSP, else one of the versions that the task may see, and none
+// before the one that its split has seen.
+func (t *Task) Weights(row int, got [model.WeightWidth]float32) {
+	o, j, c := t.w.oracle, t.w.Job, t.unit.Clock
+	if j.Barrier() {
+		if want := [model.WeightWidth]float32(j.WeightsAt[c][row*model.WeightWidth:]); got != want {
+			t.w.violated("P4, P7: %v reads weights[%d] = %v; under BSP it is %v", t, row, got, want)
+		}
+		return
+	}
+	need := o.Dispatched[t.unit.Split][c]
+	if clock := j.Schemas[model.Weights].Consistency.Needs(c); clock != bellows.NoClock {
+		if int(clock) >= len(o.ClockAt) {
+			t.w.violated("P4: %v reads weights before clock %d is complete", t, clock)
+			return
+		}
+		need = max(need, o.ClockAt[clock])
+	}
+	list := o.Rows[row]
+	at := place(list, model.At(list, need), func(v model.Version) bool { return v.Values == got })
+	if at < 0 {
+		t.w.violated("P4: %v reads weights[%d] = %v, which no version from commit %d on is: %v", t, row, got, need, list)
+		return
+	}
+	was := &t.seen().weights[row]
+	if at < *was {
+		at = place(list, *was, func(v model.Version) bool { return v.Values == got })
+	}
+	if at < 0 {
+		t.w.violated("P3: %v reads weights[%d] = %v; its split has seen version %d: %v", t, row, got, *was, list)
+		return
+	}
+	*was = at
+}
+
+// place is where the first version from some place on is that a test finds, or -1.
+func place(list []model.Version, from int, is func(model.Version) bool) int {
+	for i := from; i < len(list); i++ {
+		if is(list[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Columns holds a row of counts or free against the model: the task's own column exactly (P2), the
+// others between what the task must see and what is recorded, and never back (P3).
+func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
+	need, known := t.mustSee(tab), t.maySee(tab)
+	seen := &t.seen().columns[tab-model.Counts][row]
+	name := t.w.Job.Schemas[tab].Name
+	for split := range t.w.Job.Splits {
+		n := int32(values[split])
+		if tab == model.Counts {
+			n = table.Counts(values)[split]
+		}
+		added := t.w.Job.Columns(tab)[split][row]
+		if split == int(t.unit.Split) {
+			if own := added[t.clocks(tab)]; n != own {
+				t.w.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
+			}
+			continue
+		}
+		least, most := added[need[split]], added[known[split]]
+		switch {
+		case n < least:
+			t.w.violated("P4: %v reads %s[%d,%d] = %d; it must see %d, %d clocks", t, name, row, split, n, least, need[split])
+		case n > most:
+			t.w.violated("P1: %v reads %s[%d,%d] = %d; only %d is recorded", t, name, row, split, n, most)
+		case n < seen[split]:
+			t.w.violated("P3: %v reads %s[%d,%d] = %d; its split has seen %d", t, name, row, split, n, seen[split])
+		}
+		seen[split] = n
+	}
+}
+
+// Word holds a row of words against the model, as Columns does.
+func (t *Task) Word(row int, values []float32) {
+	need, known := t.mustSee(model.Words), t.maySee(model.Words)
+	seen := &t.seen().words[row]
+	for split, v := range values {
+		added := func(clocks bellows.Clock) int32 { return t.w.Job.WordAdded(split, row, clocks) }
+		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
+		if split == int(t.unit.Split) {
+			least = added(t.clocks(model.Words))
+			most = least
+		}
+		if n < least || n > most {
+			t.w.violated("P1, P2, P4: %v reads column %d of word %d = %d; it must be %d to %d", t, split, row, n, least, most)
+		}
+		if n < seen[split] {
+			t.w.violated("P3: %v reads column %d of word %d = %d; its split has seen %d", t, split, row, n, seen[split])
+		}
+		seen[split] = n
+	}
+}
+
+// State holds a row of state against the model: column 0 is a version that a lease left, column 1
+// has the task's own additions and those of others that it must see.
+func (t *Task) State(row int, held, added float32) {
+	o := t.w.oracle
+	versions := o.Parts[row/model.StateRows]
+	known := o.Dispatched[t.unit.Split][t.unit.Clock]
+	if t.w.Bound(model.State, t.unit.Clock) == table.BSP {
+		if known = 0; t.unit.Clock > 0 {
+			known = o.ClockAt[t.unit.Clock-1]
+		}
+	}
+	is := func(v model.Version) bool { return v.Values[row%model.StateRows] == held }
+	at := place(versions, model.At(versions, known), is)
+	was := &t.seen().held[row]
+	switch {
+	case at < 0:
+		t.w.violated("leases: %v reads state[%d,0] = %v, which no version from commit %d on is: %v", t, row, held, known, versions)
+		return
+	case at < *was:
+		at = place(versions, *was, is)
+	}
+	if at < 0 {
+		t.w.violated("P3: %v reads state[%d,0] = %v; its split has seen version %d: %v", t, row, held, *was, versions)
+		return
+	}
+	*was = at
+	least, most := t.mustSee(model.State), t.maySee(model.State)
+	own := t.clocks(model.State)
+	least[t.unit.Split], most[t.unit.Split] = own, own
+	t.total(row, added, &least, &most)
+	t.others(row, int32(added)-t.w.Job.OwnTotal(row, t.unit.Split, own))
+}
+
+// total holds column 1 of a row of state against the model.
+func (t *Task) total(row int, got float32, least, most *[model.SplitsMax]bellows.Clock) {
+	a, b := t.w.Job.Total(row, least), t.w.Job.Total(row, most)
+	if int32(got) < a || int32(got) > b {
+		t.w.violated("P2, P4: %v reads state[%d,1] = %v; it must be between %d and %d", t, row, got, a, b)
+	}
+}
+
+// others sees that what other splits have added to column 1 of a row of state does not go back.
+func (t *Task) others(row int, n int32) {
+	was := &t.seen().others[row]
+	if n < *was {
+		t.w.violated("P3: %v reads %d of others in state[%d,1]; its split has seen %d", t, n, row, *was)
+	}
+	*was = n
+}
+
+// Slab holds a partition just leased against the model: it is what the last lease left, and no older than what the split has read.
+// The other way round nothing is promised yet: a lease does not say of which commit its slab is, and a task that was dispatched
+// early may find an older version in the cache after it.
+func (t *Task) Slab(p bellows.PartitionID, v []float32) {
+	o := t.w.oracle
+	want := model.Last(o.Parts[p]).Values
+	least, most := t.mustSee(model.State), t.maySee(model.State)
+	own := t.unit.Clock // what the task itself adds comes with its flush
+	least[t.unit.Split], most[t.unit.Split] = own, own
+	for i := range model.StateRows {
+		row := int(p)*model.StateRows + i
+		if v[i*model.StateWidth] != want[i] {
+			t.w.violated("leases: %v leases state/p%d with %v in row %d; the last lease left %v", t, p, v[i*model.StateWidth], i, want[i])
+		}
+		got := v[i*model.StateWidth+1]
+		t.total(row, got, &least, &most)
+		if n := int32(got) - t.w.Job.OwnTotal(row, t.unit.Split, own); n < t.seen().others[row] {
+			t.w.violated("P3: %v leases state/p%d with %d of others in row %d of column 1; its split has seen %d", t, p, n, i, t.seen().others[row])
+		}
+	}
+}

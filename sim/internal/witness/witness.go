@@ -1,0 +1,126 @@
+// Package witness holds what tasks of the simulation read against the model, read by read: nothing unrecorded, nothing missing
+// that must be there, and nothing older than what the same split has seen before.
+//
+// Make a Witness for a life of a job, and from it a Task for each task that runs. Tell the Task what it changes (Adds) and show it
+// what it reads, row by row; versions of the blocks that rows come from go to Block, slabs to Slab. The first broken promise goes
+// to the Violated function.
+//
+// The package shares no code with the core. It refuses to guess: a value that several versions have is taken for the oldest of them
+// that the split may see.
+package witness
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// Witness is what the splits of a job have seen in one life.
+type Witness struct {
+	*schedule.Schedule
+	oracle   *model.Oracle
+	violated func(string, ...any)
+	splits   [model.SplitsMax]seen
+}
+
+// seen is the newest that a split has seen, so that it may not see anything older (P3).
+type seen struct {
+	columns [2][model.CountRows][model.SplitsMax]int32 // of counts and free
+	words   [model.WordRows][model.SplitsMax]int32
+	weights [model.WeightRows]int                           // places in the list of versions
+	held    [model.StateRows * model.SplitsMax]int          // likewise, of column 0 of state
+	others  [model.StateRows * model.SplitsMax]int32        // what other splits have added to column 1
+	blocks  [model.Tables][model.PartitionsMax]*blockBefore // versions of what the cache showed
+}
+
+type blockBefore struct {
+	by bellows.Unit
+	at wire.Need
+}
+
+// New is a witness who has seen nothing.
+func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Witness {
+	return &Witness{Schedule: s, oracle: o, violated: violated}
+}
+
+// Task is one task as the witness knows it.
+type Task struct {
+	w     *Witness
+	unit  bellows.Unit
+	who   string
+	added [model.Tables]bool
+	cells [2]float32
+}
+
+// Task is a task that begins on a node.
+func (w *Witness) Task(u bellows.Unit, n bellows.NodeID) Task {
+	return Task{w: w, unit: u, who: fmt.Sprintf("%v on node %d", u, n)}
+}
+
+func (t *Task) String() string { return t.who }
+
+// Adds notes that the task changes a table from now on.
+func (t *Task) Adds(tab bellows.TableID) { t.added[tab] = true }
+
+// Cells notes what the task has read in the two rows of sums that its deltas depend on.
+func (t *Task) Cells(own, other float32) { t.cells = [2]float32{own, other} }
+
+// SumDelta is the task's delta for a row of sums.
+func (t *Task) SumDelta(row int) (d [model.SumWidth]float32) {
+	for col := range d {
+		d[col] = t.w.Job.SumDelta(t.unit.Split, t.unit.Clock, row, col, t.cells[0], t.cells[1])
+	}
+	return d
+}
+
+// clocks is how many of its split's clocks the task sees in a table: its own, if it has added to it.
+func (t *Task) clocks(tab bellows.TableID) bellows.Clock {
+	if t.added[tab] {
+		return t.unit.Clock + 1
+	}
+	return t.unit.Clock
+}
+
+func (t *Task) seen() *seen { return &t.w.splits[t.unit.Split] }
+
+// mustSee is how many clocks of every split the task must see in a table (P4 and Litz).
+func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]bellows.Clock {
+	need := t.w.oracle.DoneAt[t.w.oracle.Dispatched[t.unit.Split][t.unit.Clock]]
+	bound := t.w.Bound(tab, t.unit.Clock)
+	for i := range need {
+		switch bound {
+		case table.Async:
+		case table.BSP: // only whole clocks are visible
+			need[i] = t.unit.Clock
+		default:
+			need[i] = max(need[i], t.unit.Clock-bellows.Clock(bound))
+		}
+	}
+	return need
+}
+
+// maySee is how many clocks of every split the task may see in a table.
+func (t *Task) maySee(tab bellows.TableID) [model.SplitsMax]bellows.Clock {
+	if t.w.Bound(tab, t.unit.Clock) == table.BSP {
+		return t.mustSee(tab)
+	}
+	return *t.w.oracle.Done()
+}
+
+// Block sees that what the cache shows a split of a partition never goes back (P3).
+func (t *Task) Block(ref bellows.PartitionRef, at wire.Need) {
+	was := &t.seen().blocks[ref.Table][ref.Partition]
+	if *was == nil {
+		*was = &blockBefore{t.unit, at}
+		return
+	}
+	if b := (*was).at; at.Commit < b.Commit || at.Clock < b.Clock {
+		t.w.violated("P3: %v is shown %v at commit %d, clock %d; its split's clock %d was shown commit %d, clock %d",
+			t, ref, at.Commit, at.Clock, (*was).by.Clock, b.Commit, b.Clock)
+	}
+	**was = blockBefore{t.unit, at}
+}
