@@ -243,6 +243,7 @@ func (l *lead) tick() {
 	}
 	m := &tick{}
 	if l.mesh != nil {
+		l.mesh.tick()
 		m.heard = l.mesh.heard()
 	}
 	var out wire.Outbox

@@ -196,6 +196,16 @@ func (m *mesh) heard() []uint64 {
 	return list
 }
 
+// tick tells all sessions that time has passed.
+func (m *mesh) tick() {
+	for p := range m.all() {
+		p.mu.Lock()
+		p.end.Tick()
+		p.mu.Unlock()
+		p.ship()
+	}
+}
+
 // hangUp ends the connections of a mesh that was not started.
 func (m *mesh) hangUp() (err error) {
 	for p := range m.all() {
@@ -214,7 +224,11 @@ func (m *mesh) post(e wire.Envelope) {
 		release(e)
 		return
 	}
-	p.end.Post(e)
+	if p.end.Post(e) {
+		p.mu.Unlock()
+		m.bus.Enqueue(&wire.Outbox{Envelopes: []wire.Envelope{{From: e.To, To: e.From, Message: e.Message}}})
+		return
+	}
 	first := !p.dirty
 	p.dirty = true
 	p.mu.Unlock()

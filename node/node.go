@@ -11,6 +11,7 @@ package node
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,7 @@ type process struct {
 	accepting sync.WaitGroup
 	closed    chan error  // no task runs any more, and why an executor did not close; has room
 	idle      atomic.Bool // likewise
+	keySeed   uint64      // no peer knows it
 	began     time.Time
 }
 
@@ -135,7 +137,7 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now()}
+	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
 	var err error
 	if p.route, err = c.route(job); err != nil {
 		return nil, err
@@ -206,7 +208,7 @@ func (p *process) addLanes() error {
 	for i := range p.cluster.me().Lanes {
 		a := laneAddress(p.cluster.Self, i)
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: p.cluster.clients(),
-			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost})
+			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost, KeySeed: p.keySeed})
 		if err != nil {
 			return err
 		}

@@ -95,5 +95,6 @@ func (s *member) tick() {
 	if s.runner != nil {
 		s.runner.Tick(now)
 	}
+	s.mesh.tick()
 	s.follower.Tick(now, s.mesh.heardOf(0), s.unfinished(), &s.fx)
 }

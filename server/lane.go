@@ -56,12 +56,16 @@ type Limits struct {
 	RelayWords int
 	// Commitments is how many flushes one message says to be committed: by default as many as it may have, wire.CommittedMost.
 	Commitments int
+	// Unread is about how many words of four bytes may be on their way to another node before it is sent more: by default 8 Mi, 32 MiB.
+	// Less makes questions of a node wait that is slow to read; more is memory here for each node that does not read.
+	Unread int
 }
 
 // The defaults of Limits; that of Commitments is wire's.
 const (
-	parkedMax = 1 << 16
-	relayMost = 4 << 20
+	parkedMax  = 1 << 16
+	relayMost  = 4 << 20
+	unreadMost = 8 << 20
 )
 
 // orDefault is the limits as they apply.
@@ -69,6 +73,7 @@ func (l Limits) orDefault() Limits {
 	l.Parked = cmp.Or(l.Parked, parkedMax)
 	l.RelayWords = cmp.Or(l.RelayWords, relayMost)
 	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
+	l.Unread = cmp.Or(l.Unread, unreadMost)
 	return l
 }
 
@@ -97,7 +102,8 @@ type Lane struct {
 	ended     []bool // per client: it has said or will not say that the job is over
 	open      int    // clients that may still say so
 
-	tasksEnded bool // at this node
+	credits    []credit // by node
+	tasksEnded bool     // at this node
 	collector  wire.Address
 	state      collect.Sender
 }
@@ -187,6 +193,9 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) { // what comes in any state
 	case *wire.Collect:
 		l.takeCollect(e.From, m)
+		return
+	case *wire.Mark:
+		l.takeMark(e.From, m)
 		return
 	case *TasksEnded:
 		l.tasksEnded = true

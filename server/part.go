@@ -262,7 +262,7 @@ func (p *part) grant(l *Lane, out *wire.Outbox) {
 	for _, r := range p.queue {
 		v := p.visible(l)
 		switch {
-		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock):
+		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock) || l.choked(r.from.Node):
 			rest = append(rest, r)
 		case blocked || !p.free(r.acquire.Mode):
 			blocked = true
@@ -298,7 +298,9 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	} else {
 		g.Values = p.store.Values()
 	}
+	n := len(g.Values)
 	out.Send(l.cfg.Self, r.from, g)
+	l.charge(r.from, n, out)
 	wire.Free(r.acquire)
 }
 

@@ -33,7 +33,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 	}
 	rest := l.pulls[:0]
 	for _, r := range l.pulls {
-		if l.readable(r.pull) {
+		if l.readable(r.pull) && !l.choked(r.from.Node) {
 			l.answer(r, out)
 		} else {
 			rest = append(rest, r)
@@ -83,7 +83,9 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 			l.owing = l.owing || len(p.deferred) > 0
 		}
 	}
+	n := words(a)
 	out.Send(l.cfg.Self, r.from, a)
+	l.charge(r.from, n, out)
 	wire.Free(r.pull)
 }
 

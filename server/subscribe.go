@@ -144,7 +144,7 @@ func (l *Lane) relay(out *wire.Outbox) {
 			s := &p.subs[i]
 			switch {
 			case !s.owed:
-			case p.exclusive || len(p.deferred) > 0:
+			case p.exclusive || len(p.deferred) > 0 || l.choked(l.cfg.Clients[s.client].Node):
 				l.owing = true
 			default:
 				l.relayPart(p, s, out)
@@ -232,7 +232,9 @@ func (p *part) changedSince(s *subscription, list []uint32) []uint32 {
 
 func (l *Lane) sendUnasked(client int, out *wire.Outbox) {
 	if u := &l.unasked[client]; u.rows != nil {
+		n := words(u.rows)
 		out.Send(l.cfg.Self, l.cfg.Clients[client], u.rows)
+		l.charge(l.cfg.Clients[client], n, out)
 		*u = unasked{}
 	}
 }

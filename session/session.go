@@ -13,8 +13,8 @@
 //     Resume.
 //  3. Take what may be written, in pieces as it likes, first of the urgent stream. What was taken stays the session's until it
 //     is acknowledged; the caller neither frees nor changes it, but may free what Acknowledge and Resume give back.
-//  4. Count every message that has come whole with Received, write an Ack when Due says so, and give every Ack that
-//     comes to Acknowledge.
+//  4. Count every message that has come whole with Received, call Tick a few times a second, write an Ack when Due says so, and give
+//     every Ack that comes to Acknowledge.
 //
 // The package refuses to dial, to judge when a node is lost (package core/members does), and to repeat anything on a
 // connection that stands.
@@ -70,15 +70,20 @@ type stream struct {
 	acked uint64 // messages before head, since the beginning
 }
 
-// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has.
-func (e *End) Post(m wire.Envelope) {
+// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has been acknowledged, or
+// at once: back.
+func (e *End) Post(m wire.Envelope) (back bool) {
 	s := &e.streams[StreamOf(m)]
+	if _, mark := m.Message.(*wire.Mark); mark && s.head == len(s.list) {
+		return true
+	}
 	if s.head > 64 && s.head > len(s.list)/2 { // make room where memory is there already
 		n := copy(s.list, s.list[s.head:])
 		clear(s.list[n:])
 		s.list, s.next, s.head = s.list[:n], s.next-s.head, 0
 	}
 	s.list = append(s.list, m)
+	return false
 }
 
 // Take appends the messages of a stream that may be written now, at most so many.
@@ -153,6 +158,14 @@ func (e *End) Due() bool {
 	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
 }
 
+// Tick makes Due what has come since the other end was last told: it is called a few times a second, so that nobody keeps for long what
+// has come.
+func (e *End) Tick() {
+	if e.received != e.told && !planted.On("ack-put-off") {
+		e.late = dueBytes
+	}
+}
+
 // Ack is the word for the other end, nil if it knows already; the caller frees it. It is as good as sent: a connection that breaks before is
 // followed by a Resume.
 func (e *End) Ack() *wire.Ack {
@@ -178,9 +191,9 @@ func (e *End) Acknowledge(m *wire.Ack, to []wire.Envelope) ([]wire.Envelope, err
 }
 
 func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, error) {
-	for s.head < s.next {
+	for s.head < len(s.list) {
 		_, mark := s.list[s.head].Message.(*wire.Mark)
-		if !mark && s.acked >= n {
+		if !mark && (s.acked >= n || s.head == s.next) {
 			break
 		}
 		if !mark {
@@ -189,6 +202,7 @@ func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, err
 		to = append(to, s.list[s.head])
 		s.list[s.head] = wire.Envelope{}
 		s.head++
+		s.next = max(s.next, s.head)
 	}
 	if s.acked < n {
 		return to, fmt.Errorf("%d messages are acknowledged, of which %d were sent", n, s.acked)

@@ -110,7 +110,9 @@ func TestExactlyOnceInOrder(t *testing.T) {
 			case 2:
 				if s.marks < 9 {
 					s.marks++
-					s.end.Post(wire.Envelope{Message: &wire.Mark{}})
+					if s.end.Post(wire.Envelope{Message: &wire.Mark{}}) {
+						s.returned++
+					}
 				}
 			case 3, 4:
 				s.write(random)

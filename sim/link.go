@@ -90,7 +90,9 @@ func (l *link) begin() {
 // send posts a message.
 func (l *link) send(e wire.Envelope) {
 	if !l.dead && !l.closing {
-		l.end.Post(e)
+		if l.end.Post(e) {
+			l.returns(e)
+		}
 		l.pump()
 	}
 }
@@ -272,12 +274,17 @@ func (l *link) takeBelow(m wire.Message) {
 		l.w.violated("a session was told what cannot be: %v", err)
 	}
 	for _, e := range l.acked {
-		if mark, is := e.Message.(*wire.Mark); is { // what else was acknowledged is left to the collector: the model may look at it
-			l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: mark}})
+		if _, mark := e.Message.(*wire.Mark); mark { // what else was acknowledged is left to the collector: the model may look at it
+			l.returns(e)
 		}
 	}
 	clear(l.acked)
 	l.pump()
+}
+
+// returns gives a mark back to its sender.
+func (l *link) returns(e wire.Envelope) {
+	l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
 }
 
 // take delivers the message of a frame that has arrived at this end, if it ends with it.
@@ -301,7 +308,7 @@ func (l *link) count(e wire.Envelope) {
 	var one session.Counts
 	one[session.StreamOf(e)]++
 	l.end.Received(one, 100)
-	if l.end.Due() || l.w.Rng.IntN(4) == 0 {
+	if l.end.Due() {
 		l.pump()
 	}
 }

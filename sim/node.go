@@ -109,9 +109,20 @@ func (n *node) tick() {
 	if n.worker != nil {
 		n.worker.tick(now)
 	}
+	n.tickLinks()
 	n.follower.Tick(now, n.heard[0], n.unfinished(), &n.fx)
 	n.obey()
 	n.w.After(n.period(beatEvery), n, n.tick)
+}
+
+// tickLinks tells the sessions of a node that time has passed.
+func (n *node) tickLinks() {
+	for _, l := range n.links {
+		if l != nil {
+			l.end.Tick()
+			l.pump()
+		}
+	}
 }
 
 // unfinished are the tasks that run at a node.
@@ -234,6 +245,7 @@ func (w *world) tickController() {
 	if n.worker != nil {
 		n.worker.tick(n.local())
 	}
+	n.tickLinks()
 	w.controller.Tick(n.local(), n.heard, &w.fx)
 	w.obey()
 	if kind, mark := w.waitsFor(); w.outcome == nil {

@@ -102,7 +102,7 @@ func (s *Schedule) drawLimits() {
 	}
 	l := &s.Limits
 	l.Client = client.Limits{Retained: small(5), Unread: small(2), BarredValues: small(9), Subscribed: small(4)}
-	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2)}
+	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2), Unread: small(9)}
 	l.Coord = coord.Limits{Records: small(4)}
 	if small(0) > 0 {
 		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far

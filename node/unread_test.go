@@ -1,0 +1,63 @@
+package node
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/table"
+	"bellows/train"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// stuckConn takes nothing, and nothing comes over it.
+type stuckConn struct{ slowConn }
+
+func (c *stuckConn) WriteFrames([][]byte) error { <-c.closed; return nil }
+
+// TestWhoDoesNotReadIsNotAnswered has a peer ask for a partition of a MiB 300 times and read no answer: what the node keeps for it is bounded.
+func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
+	conn := &stuckConn{slowConn{closed: make(chan struct{})}}
+	job := train.Job{Tables: []table.Schema{{Name: "w", Rows: 1 << 18, Width: 1, Partitions: 1}}, Splits: 2, Driver: &train.Clocks{Splits: 2, Count: 1},
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return nil, nil },
+		Items:       func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
+	c := Cluster{Members: []Member{{Slots: 0, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 0}}}
+	m := newMesh([]transport.Conn{nil, conn})
+	p, err := assemble(&job, c, m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.start(p.bus, p.newGuard(), p.formats(), nil, func(bellows.NodeID, error) {})
+	defer p.close()
+	defer conn.Close()
+	from := m.pairs[1].peers[0]
+	heap := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	before := heap()
+	var in wire.Outbox
+	for i := range 300 {
+		var b wire.Batch
+		pull := &wire.Pull{Request: uint64(i + 1), Need: wire.Need{Clock: -1}, Parts: []wire.PullPart{{Pair: wire.Pair{Generation: 1}}}}
+		if err := b.Add(wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: pull}); err != nil {
+			t.Fatal(err)
+		}
+		frame := slices.Concat(b.Buffers()...)
+		h, err := wire.ParseHeader(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.take(from, h, append(h.Payload()[:0], frame[wire.HeaderSize:]...), &in); err != nil {
+			t.Fatal(err)
+		}
+		m.bus.Drain()
+	}
+	if grown := heap() - before; grown > 64<<20 {
+		t.Errorf("a peer that does not read makes the node keep %d MiB", grown>>20)
+	}
+}
