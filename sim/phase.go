@@ -61,6 +61,8 @@ func (w *world) sees(e wire.Envelope) {
 		w.moved()
 	case *wire.End:
 		w.ending = true
+	case *wire.Collect:
+		w.asked = true
 	}
 }
 
@@ -93,8 +95,13 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Closed:
 		w.lastWords++
 		w.checkCounts(e.From, m)
-	case *wire.Slab, *wire.Collected:
+	case *wire.Slab:
 		w.surrendered++
+	case *wire.Collected:
+		w.surrendered++
+		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 {
+			w.lanes[at].gaveAll = true
+		}
 	}
 }
 

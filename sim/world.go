@@ -46,9 +46,10 @@ type world struct {
 	released    bool     // node 0 has let the others go
 	named       []string // the controller's notices
 	await       await.Watch
-	lastWords   int // that node 0 has heard
-	surrendered int // messages with state that have come
-	losses      int // nodes that it knows to be lost
+	lastWords   int  // that node 0 has heard
+	asked       bool // lanes for their state
+	surrendered int  // messages with state that have come
+	losses      int  // nodes that it knows to be lost
 	state       *collect.Collector
 	whole       bool   // the state has come together
 	life        int    // how often the job has gone on after an interruption
@@ -82,6 +83,7 @@ type lane struct {
 	node     *node
 	told     bool // by the controller that the job is over
 	closed   bool
+	gaveAll  bool                 // of its state, to node 0
 	heardEnd bool                 // from anybody
 	kept     bellows.CommitNumber // what its images show; 0: it has none
 	look     bool                 // at its images, after the step

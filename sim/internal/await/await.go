@@ -43,7 +43,8 @@ type Watch struct {
 	kind    Wait
 	mark    int   // changes when something comes
 	since   int64 // when it last did
-	longest int64 // that a commit was waited for
+	longest int64 // of such waits before, or that node 0 did not run: some of its sleep counts as one
+	last    int64 // when it was last seen
 	named   bool
 }
 
@@ -51,14 +52,20 @@ type Watch struct {
 // wait that is to be named after the patience is a little longer before a tick has seen it: by slack. Whoever did not run until some time
 // could not say anything before.
 func (a *Watch) See(kind Wait, mark int, now, stoppedUntil, patience, slack int64) error {
+	slept := int64(0)
+	if gap := now - a.last; gap > 2*slack {
+		slept = gap
+		a.longest = max(a.longest, gap)
+	}
+	a.last = now
 	if kind != a.kind || mark != a.mark {
-		if a.kind == Tasks && kind == Tasks {
-			a.longest = max(a.longest, now-a.since)
+		if a.longest = max(a.longest, now-a.since); kind != a.kind {
+			a.longest = slept
 		}
-		*a = Watch{kind: kind, mark: mark, since: now, longest: a.longest}
+		*a = Watch{kind: kind, mark: mark, since: now, longest: a.longest, last: now}
 		return nil
 	}
-	if kind == Tasks { // these are named when they are unusual: four times as long as any before
+	if kind != Ready { // these are named when they are unusual: four times as long as any before
 		patience = max(patience, 5*(a.longest+2*slack))
 	}
 	if waited := now - a.since; waited > patience+slack && !a.named && Unnamed[kind] == "" && stoppedUntil < a.since {

@@ -7,7 +7,7 @@ import (
 	"go/token"
 )
 
-// Needed says whether a condition cannot be true unless a bug is planted: planted.On("name"), alone or joined to others by &&.
+// Needed says whether a condition cannot be true unless a bug is planted: a call of planted.On, alone or joined to others by &&.
 func Needed(condition ast.Expr) bool {
 	switch x := condition.(type) {
 	case *ast.BinaryExpr:
