@@ -43,6 +43,7 @@ type Watch struct {
 	kind    Wait
 	mark    int   // changes when something comes
 	since   int64 // when it last did
+	seen    int64 // when it was last looked at
 	longest int64 // that a commit was waited for
 	named   bool
 }
@@ -51,11 +52,16 @@ type Watch struct {
 // wait that is to be named after the patience is a little longer before a tick has seen it: by slack. Whoever did not run until some time
 // could not say anything before.
 func (a *Watch) See(kind Wait, mark int, now, stoppedUntil, patience, slack int64) error {
+	before := a.seen
+	a.seen = now
 	if kind != a.kind || mark != a.mark {
-		if a.kind == Tasks && kind == Tasks {
+		switch {
+		case a.kind == Tasks && kind == Tasks:
 			a.longest = max(a.longest, now-a.since)
+		case kind == Tasks: // commits may have been waited for since the tick before, which is long ago where node 0 was stopped
+			a.longest = max(a.longest, now-before)
 		}
-		*a = Watch{kind: kind, mark: mark, since: now, longest: a.longest}
+		*a = Watch{kind: kind, mark: mark, since: now, seen: now, longest: a.longest}
 		return nil
 	}
 	if kind == Tasks { // these are named when they are unusual: four times as long as any before
