@@ -73,13 +73,21 @@ func (u Unit) String() string {
 	return fmt.Sprintf("split %d clock %d items %v", u.Split, u.Clock, u.Items)
 }
 
-// FlushID names one flush: the client that sent it, and its number there, counted from 1.
+// FlushID names one flush: the client that sent it, which life of that client's process it was, counted from 1, and its
+// number in that life, counted from 1. A worker that is started again numbers its flushes anew: without the incarnation
+// its first ones would be taken for those that the process before it has sent.
 type FlushID struct {
-	Client NodeID
-	Seq    uint64
+	Client      NodeID
+	Incarnation uint32
+	Seq         uint64
 }
 
-func (f FlushID) String() string { return fmt.Sprintf("flush %d of node %d", f.Seq, f.Client) }
+func (f FlushID) String() string {
+	if f.Incarnation > 1 {
+		return fmt.Sprintf("flush %d of node %d, incarnation %d", f.Seq, f.Client, f.Incarnation)
+	}
+	return fmt.Sprintf("flush %d of node %d", f.Seq, f.Client)
+}
 
 // Fingerprint says what a node's job is, as stable hashes of its parts: two nodes that made the same job of the same data, and
 // will compute it to the same bits, have the same one.

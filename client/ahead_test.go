@@ -29,7 +29,7 @@ func TestASplitFarAheadWaitsAndGoesOn(t *testing.T) {
 			t.Fatalf("limit %d: clock %d is begun with %d flushes not committed", limit, at, most)
 		}
 		for n := range 2 {
-			d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: uint64(n + 1)}, Commit: bellows.CommitNumber(n + 1)}))
+			d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(n + 1)}, Commit: bellows.CommitNumber(n + 1)}))
 			d.expect(fmt.Sprintf("run split 0 clock %d items [0,1)", most+n))
 			d.tasks[0].AddRow(1, 0, []float32{1})
 			d.finish(0)
@@ -80,7 +80,7 @@ func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
 	}
 	d.fx.Reset()
 	own := func(seq uint64, n bellows.CommitNumber) {
-		d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: seq}, Commit: n, Waiting: true}))
+		d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: seq}, Commit: n, Waiting: true}))
 	}
 	own(1, 3)
 	d.expect("")

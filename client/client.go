@@ -37,10 +37,13 @@ import (
 type Config struct {
 	Self       wire.Address
 	Controller wire.Address
-	Tables     []table.Schema
-	Route      *route.Route
-	Formats    []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
-	Limits     Limits
+	Era        bellows.Era
+	// Incarnation is which process of the node this client is in, counted from 1. 0: the first.
+	Incarnation uint32
+	Tables      []table.Schema
+	Route       *route.Route
+	Formats     []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
+	Limits      Limits
 	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
 	// It changes nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
@@ -114,6 +117,8 @@ type Client struct {
 	sixteen []uint16     // scratch: of narrowed
 	rounded []float32    // scratch: of narrowed
 	spare   spares
+	partAt  []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
+	named   []int // scratch: places in flush.parts
 
 	request   uint64
 	seq       uint64
@@ -170,6 +175,7 @@ type queued struct {
 func New(cfg Config) *Client {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
+	cfg.Incarnation = max(cfg.Incarnation, 1)
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
@@ -201,7 +207,7 @@ func New(cfg Config) *Client {
 	}
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
-	c.pulls = make([]*wire.Pull, len(c.lanes))
+	c.pulls, c.partAt = make([]*wire.Pull, len(c.lanes)), make([]int, len(c.parts))
 	c.relays, c.relayed = make([]int, len(c.lanes)), make([]bellows.CommitNumber, len(c.lanes))
 	for s := range c.splits {
 		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
@@ -224,7 +230,8 @@ func (c *Client) setBarriers() {
 
 // Deliver takes one message that has arrived.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
-	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) {
+	fx.Era = c.cfg.Era
+	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) || !e.In(c.cfg.Era) {
 		return
 	}
 	switch m := e.Message.(type) {
@@ -239,15 +246,15 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Granted:
 		c.takeGranted(m, e.From, fx)
 	case *wire.Held:
-		c.takeHeld(m.Flush, e.From, fx)
+		c.takeHeld(m, e.From, fx)
 		wire.Free(m)
 	case *wire.Full:
-		c.takeFull(m.Flush, e.From, fx)
+		c.takeFull(m, e.From, fx)
 	case *wire.Room:
-		c.takeRoom(m.Flush, e.From, fx)
+		c.takeRoom(m, e.From, fx)
 	case *wire.Committed:
-		for _, f := range m.List {
-			c.takeCommitted(f, e.From, fx)
+		for i := range m.List {
+			c.takeCommitted(&m.List[i], e.From, fx)
 		}
 		c.acquireDelayed(fx)
 		c.startQueued(fx)
@@ -335,6 +342,7 @@ func (c *Client) start(s *split, fx *Effects) {
 // Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
 // and the controller told.
 func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
+	fx.Era = c.cfg.Era
 	if c.ended != nil {
 		return
 	}
@@ -363,6 +371,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 
 // Tick tells the client the time: it names waits that last.
 func (c *Client) Tick(nowMillis int64, fx *Effects) {
+	fx.Era = c.cfg.Era
 	c.nowMillis = nowMillis
 	if c.ended == nil {
 		c.nameReads(fx)
@@ -401,7 +410,7 @@ func (c *Client) nameFlushes(fx *Effects) {
 			continue
 		}
 		for i := range f.pushes {
-			if p := &f.pushes[i]; !p.held {
+			if p := &f.pushes[i]; p.waits(f) {
 				fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s",
 					f.id, c.lanes[p.lane], f.patience.seconds(c.nowMillis)))
 			}

@@ -118,6 +118,7 @@ func (d *desk) deliver(from wire.Address, m wire.Message) {
 // answer answers the last pull with the same value in every row.
 func (d *desk) answer(v float32, commit bellows.CommitNumber, complete bellows.Clock) {
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	q := d.pulls[len(d.pulls)-1]
 	m.Request = q.Request
 	for i := range q.Parts {
@@ -243,7 +244,7 @@ func TestAFullLaneStopsNewTasks(t *testing.T) {
 	d.tasks[0].AddRow(1, 0, []float32{1})
 	d.finish(0)
 	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 1 pairs")
-	id := bellows.FlushID{Client: 1, Seq: 1}
+	id := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	d.deliver(lanes[0], &wire.Full{Flush: id})
 	d.dispatch(0, 0, 1)
 	d.expect("") // waits with the flush
@@ -267,8 +268,8 @@ func TestOwnDeltasAreLaidOverUntilTheirCommit(t *testing.T) {
 		t.Errorf("sees %v, want 10 and its own 5", v)
 	}
 	d.finish(0)
-	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 1}})
-	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1}))
+	d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Commit: 1}))
 	d.dispatch(2, 1, 0)
 	d.said()
 	if d.read(0, 1, 0, 1) {
@@ -316,7 +317,7 @@ func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
 	d.tasks[0].AddRow(0, 5, []float32{1})
 	d.finish(0)
 	d.said()
-	id := bellows.FlushID{Client: 1, Seq: 1}
+	id := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	d.deliver(lanes[1], &wire.Held{Flush: id})
 	d.deliver(lanes[1], &wire.Held{Flush: id}) // the same word again is no other lane's
 	d.expect("")
@@ -351,6 +352,7 @@ func TestAQuestionOwnsItsRows(t *testing.T) {
 			break
 		}
 		m := wire.New[wire.Rows]()
+		m.Incarnation = 1
 		m.Request = d.pulls[0].Request
 		p := m.Extend()
 		p.Ref, p.Rows, p.Values = d.pulls[0].Parts[0].Ref, borrowed, []float32{1}

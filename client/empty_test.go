@@ -66,6 +66,7 @@ func TestEmptyPartitionsAreNotAskedFor(t *testing.T) {
 	}
 	d.expect("lane 1 of node 0: pull t2/p1 [] t2/p3 [] after commit 0 clock -1")
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	m.Request = d.pulls[0].Request
 	for p, values := range [][]float32{1: {1, 2, 3}, 3: {4, 5, 6, 7, 8}} {
 		if values != nil {

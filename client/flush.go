@@ -73,29 +73,55 @@ type subtree struct {
 	bundle *bundle
 }
 
-// flush is a gather that has left, until every lane has committed it.
+// flush is a gather that has left, until every part of it is visible.
 type flush struct {
-	id        bellows.FlushID
-	clock     bellows.Clock
-	pushes    []lanePush
-	held      int
-	committed int
-	pairs     []wire.Pair
-	values    int
-	gather    *gather
-	sum       *bundle // the bounded deltas, where they are of several splits
-	patience  patience
-	unheld    bool // counted in Client.unheld
+	id       bellows.FlushID
+	clock    bellows.Clock
+	pushes   []lanePush
+	parts    []flushPart
+	held     int // of the parts: some lane holds them, or has recorded them
+	visible  int // of the parts
+	values   int
+	gather   *gather
+	sum      *bundle // the bounded deltas, where they are of several splits
+	patience patience
+	unheld   bool // counted in Client.unheld
 }
 
+// lanePush is what one lane was sent of a flush at one time.
 type lanePush struct {
-	lane  int
-	push  *wire.Push
-	shows bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
-	sure  bool // that it will be recorded: counted in Client.relays
-
-	full, held, committed bool // what the lane has said
+	lane   int
+	push   *wire.Push
+	first  int  // of its parts, the others are linked to it; none: they have all been sent again
+	again  bool // as the push says, which may be its lane's by now
+	waited bool // its lane had no room for some of it
+	due    bool // it has room now
+	shows  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
+	sure   bool // that it will be recorded: counted in Client.relays
 }
+
+// flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane
+// says them.
+type flushPart struct {
+	pair  wire.Pair // as it was sent last
+	push  int       // in which it was sent last
+	next  int       // another part of that push, or none
+	state partState
+}
+
+// none is the end of a list of parts.
+const none = -1
+
+// partState is how far a part of a flush is. It goes from sent to visible, by way of the others or past them; from full it goes back to sent.
+type partState uint8
+
+const (
+	partSent     partState = iota
+	partFull               // its lane has no room for it
+	partHeld               // its lane keeps it until its record
+	partRecorded           // it has a number, and waits for a clock or a lease
+	partVisible
+)
 
 func (c *Client) newBundle() *bundle {
 	b := c.spare.bundles.take()
@@ -204,7 +230,7 @@ func (c *Client) flushReady(fx *Effects) {
 func (c *Client) flush(g *gather, fx *Effects) {
 	c.seq++
 	f := c.spare.flushes.take()
-	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Seq: c.seq}, g.clock, g
+	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, g.clock, g
 	for _, s := range g.tree {
 		c.account(&s.bundle.update, g.clock)
 		c.addChunks(f, &s.bundle.update, s.at)
@@ -308,20 +334,36 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 
 // pushTo is the flush's push to the lane of a partition.
 func (c *Client) pushTo(f *flush, number int) *lanePush {
-	f.pairs = append(f.pairs, c.parts[number].pair)
-	lane := c.parts[number].lane
-	for i := range f.pushes {
-		if f.pushes[i].lane == lane {
-			return &f.pushes[i]
-		}
+	if at := c.partAt[number]; at > 0 {
+		return &f.pushes[f.parts[at-1].push]
 	}
-	m := wire.New[wire.Push]()
-	m.Flush, m.Clock = f.id, f.clock
-	f.pushes = append(f.pushes, lanePush{lane: lane, push: m})
-	return &f.pushes[len(f.pushes)-1]
+	lane := c.parts[number].lane
+	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return p.lane == lane })
+	if i < 0 {
+		i = len(f.pushes)
+		m := wire.New[wire.Push]()
+		m.Flush, m.Clock = f.id, f.clock
+		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
+	}
+	p := &f.pushes[i]
+	f.parts = append(f.parts, flushPart{pair: c.parts[number].pair, push: i, next: p.first})
+	p.first = len(f.parts) - 1
+	c.partAt[number] = len(f.parts)
+	return p
+}
+
+// pairs appends the pairs of all parts of a flush.
+func (f *flush) pairs(to []wire.Pair) []wire.Pair {
+	for i := range f.parts {
+		to = append(to, f.parts[i].pair)
+	}
+	return to
 }
 
 func (c *Client) sendFlush(f *flush, fx *Effects) {
+	for i := range f.parts {
+		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = 0
+	}
 	c.flushes = append(c.flushes, f)
 	if len(f.pushes) > 0 {
 		f.unheld = true
@@ -332,83 +374,12 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		p.push.Pairs = append(p.push.Pairs, f.pairs...)
+		p.push.Pairs = f.pairs(p.push.Pairs)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}
 	if len(f.pushes) == 0 {
 		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 		c.close(f)
-	}
-}
-
-// takeFull notes that a lane has no room for its part of a flush.
-func (c *Client) takeFull(id bellows.FlushID, lane wire.Address, fx *Effects) {
-	_, p := c.partOf(id, lane)
-	if p == nil || p.full || p.held {
-		c.breach(lane, fx, "%v found no room, which it did not ask for", id)
-		return
-	}
-	p.full = true
-	c.full++
-	c.noRoom(p, fx)
-}
-
-// takeRoom sends the part of a flush that a lane had no room for.
-func (c *Client) takeRoom(id bellows.FlushID, lane wire.Address, fx *Effects) {
-	f, p := c.partOf(id, lane)
-	if p == nil || !p.full {
-		c.breach(lane, fx, "%v found room, for which it did not wait", id)
-		return
-	}
-	p.full = false
-	c.full--
-	if f.gather.done == nil {
-		c.expectRelay(p)
-	}
-	fx.Send(c.cfg.Self, lane, p.push)
-	c.startQueued(fx)
-}
-
-// partOf is a flush and its part for a lane; nil where there is none.
-func (c *Client) partOf(id bellows.FlushID, lane wire.Address) (*flush, *lanePush) {
-	f := c.find(id)
-	if f == nil {
-		return nil, nil
-	}
-	for i := range f.pushes {
-		if p := &f.pushes[i]; c.lanes[p.lane] == lane {
-			return f, p
-		}
-	}
-	return f, nil
-}
-
-func (c *Client) find(id bellows.FlushID) *flush {
-	for _, f := range c.flushes {
-		if f.id == id {
-			return f
-		}
-	}
-	return nil
-}
-
-// takeHeld counts a lane that holds its part; when all do, the controller is told. A word that came before does no harm.
-func (c *Client) takeHeld(id bellows.FlushID, lane wire.Address, fx *Effects) {
-	f, p := c.partOf(id, lane)
-	past := p == nil && f == nil && id.Client == c.cfg.Self.Node && id.Seq <= c.seq
-	switch {
-	case past || p != nil && p.held:
-		return
-	case p == nil:
-		c.breach(lane, fx, "%v is held, of which it was sent nothing", id)
-		return
-	}
-	p.held = true
-	if f.held++; f.held == len(f.pushes) {
-		c.settle(f)
-	}
-	if (f.held == len(f.pushes) || planted.On("done-after-first")) && f.gather.done != nil {
-		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 	}
 }
 
@@ -419,33 +390,12 @@ func (c *Client) done(f *flush) *wire.Done {
 	for i := range f.pushes {
 		c.expectRelay(&f.pushes[i])
 	}
-	d.Flush, d.Clock, d.Pairs = f.id, f.clock, append(d.Pairs, f.pairs...)
+	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs)
 	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	return d
 }
 
-// takeCommitted learns a flush's number, and counts a lane where all of it is visible. When it is
-// everywhere, its memory is free again.
-func (c *Client) takeCommitted(m wire.Commitment, lane wire.Address, fx *Effects) {
-	f, p := c.partOf(m.Flush, lane)
-	if p == nil || p.committed || !p.held && len(f.pushes) > 1 {
-		c.breach(lane, fx, "%v is committed, of which it held nothing more", m.Flush)
-		return
-	}
-	c.recordedAt(p, m.Commit)
-	c.settle(f)
-	for _, b := range f.gather.members {
-		b.commit = m.Commit
-	}
-	if m.Waiting {
-		return
-	}
-	p.committed = true
-	if f.committed++; f.committed == len(f.pushes) {
-		c.close(f)
-	}
-}
-
+// close ends a flush that is visible everywhere: its memory is free again.
 func (c *Client) close(f *flush) {
 	g := f.gather
 	for _, s := range g.tree {
@@ -474,6 +424,6 @@ func (c *Client) close(f *flush) {
 		}
 	}
 	clear(f.pushes)
-	*f = flush{pushes: f.pushes[:0], pairs: f.pairs[:0]}
+	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0]}
 	c.spare.flushes.put(f)
 }

@@ -49,6 +49,7 @@ func (d *desk) expectQuestion(q *wire.PullPart, subscribe bool, list ...bellows.
 func (d *desk) answerAll(v float32, commit bellows.CommitNumber, complete bellows.Clock) {
 	q := d.pulls[len(d.pulls)-1]
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	m.Request = q.Request
 	p := m.Extend()
 	p.Ref, p.Commit, p.Complete = q.Parts[0].Ref, commit, complete
@@ -61,6 +62,7 @@ func (d *desk) answerAll(v float32, commit bellows.CommitNumber, complete bellow
 // relay delivers rows of keys that nobody asked for, with one value in each.
 func (d *desk) relay(tab bellows.TableID, v float32, commit bellows.CommitNumber, complete bellows.Clock, list ...bellows.Key) {
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	p := m.Extend()
 	p.Ref, p.Commit, p.Complete = bellows.PartitionRef{Table: tab}, commit, complete
 	p.OwnKeys(append(p.ScratchKeys(), list...))
@@ -248,7 +250,7 @@ func TestNoSubscriptionIsGivenUpUnderAQuestion(t *testing.T) {
 // asks for nothing as long as only its own node commits.
 func TestOwnDeltasOfSubscribedKeys(t *testing.T) {
 	d := newWatchDesk(t)
-	id := bellows.FlushID{Client: 1}
+	id := bellows.FlushID{Client: 1, Incarnation: 1}
 	for c := range bellows.Clock(8) {
 		d.dispatch(c, bellows.CommitNumber(c), 0)
 		q, there := d.asks(0, againA, 4, 8)

@@ -68,6 +68,7 @@ func (c *Client) ReadKeys(t *Task, fx *Effects) bool { return c.readKeys(asking{
 func (c *Client) PrefetchKeys(t *Task, fx *Effects) { c.readKeys(asking{c: c, t: t, ahead: true}, fx) }
 
 func (c *Client) readKeys(asked asking, fx *Effects) bool {
+	fx.Era = c.cfg.Era
 	g := &asked.t.groups
 	asked.need = asked.t.need(&c.cfg.Tables[g.table])
 	first := c.cfg.Route.Number(bellows.PartitionRef{Table: g.table})

@@ -27,6 +27,7 @@ func (d *desk) readKeys(s bellows.SplitID, tab bellows.TableID, list ...bellows.
 // answerKeys answers a pull of one part: the rows of key n are n and n + plus.
 func (d *desk) answerKeys(q *wire.Pull, plus float32, commit bellows.CommitNumber) {
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	m.Request = q.Request
 	p := m.Extend()
 	p.Ref, p.Commit, p.Complete = q.Parts[0].Ref, commit, bellows.NoClock
@@ -121,8 +122,8 @@ func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 		t.Errorf("views %v", got)
 	}
 	d.finish(0)
-	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 1}, Commit: 1}))
-	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Seq: 2}, Commit: 2}))
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Commit: 1}))
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, Commit: 2}))
 	d.dispatch(2, 2, 0)
 	d.said()
 	if d.readKeys(0, sparseK, 4) {
@@ -142,6 +143,7 @@ func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
 	d.readKeys(0, sparseK, 4, 8)
 	d.said()
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	m.Request = d.pulls[0].Request
 	p := m.Extend()
 	p.Ref, p.Values = d.pulls[0].Parts[0].Ref, []float32{1, 2, 3}

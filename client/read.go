@@ -110,6 +110,7 @@ func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx
 }
 
 func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
+	fx.Era = c.cfg.Era
 	cut := c.cfg.Route.Cut(tab)
 	asked.need = asked.t.need(&c.cfg.Tables[tab])
 	for p := cut.Find(first); first < end; p++ {
@@ -132,6 +133,7 @@ func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID
 
 // ReadRows is Read for any rows, ascending.
 func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx *Effects) bool {
+	fx.Era = c.cfg.Era
 	cut := c.cfg.Route.Cut(tab)
 	asked := asking{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
 	for len(rows) > 0 {
@@ -288,7 +290,7 @@ func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 	if m == nil {
 		c.request++
 		m = wire.New[wire.Pull]()
-		m.Request, m.Need = c.request, a.need
+		m.Request, m.Incarnation, m.Need = c.request, c.cfg.Incarnation, a.need
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
@@ -329,6 +331,10 @@ func (a *asking) done(fx *Effects) bool {
 
 // takeRows puts answers into the cache and pins them for those who wait.
 func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
+	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
+		wire.Free(m)
+		return
+	}
 	a := c.spare.answers.take()
 	*a = answer{rows: m, blocks: 1} // this call
 	for i := range m.Parts {

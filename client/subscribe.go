@@ -137,7 +137,7 @@ func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
 	c.request++
 	f.request, f.subscribe = c.request, true
 	m := wire.New[wire.Pull]()
-	m.Request, m.Need = f.request, f.need
+	m.Request, m.Incarnation, m.Need = f.request, c.cfg.Incarnation, f.need
 	if p.schema.Sparse {
 		f.keys = append(f.keys, p.block.keys...)
 		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})
@@ -155,7 +155,7 @@ func (c *Client) unsubscribe(p *part, fx *Effects) {
 	p.interest = interest{most: p.interest.most}
 	c.unpinBlock(p.block)
 	p.block = nil
-	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref})
+	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref, Incarnation: c.cfg.Incarnation})
 }
 
 // expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what

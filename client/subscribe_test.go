@@ -10,6 +10,7 @@ import (
 // unasked delivers rows of w's first partition that nobody asked for.
 func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32) {
 	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
 	p := m.Extend()
 	p.Ref, p.Commit, p.Complete = bellows.PartitionRef{}, bellows.CommitNumber(complete), complete
 	p.Values = append(p.Values, values...)
@@ -92,6 +93,6 @@ func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
 		t.Fatal("a block of commit 1 is served after commit 2 was known")
 	}
 	d.expect("")
-	d.deliver(lanes[0], &wire.Full{Flush: bellows.FlushID{Client: 1, Seq: 2}})
+	d.deliver(lanes[0], &wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}})
 	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 2 clock -1")
 }

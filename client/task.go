@@ -203,6 +203,7 @@ func (t *Task) HoldsExclusive() bool { return len(t.leases) > 0 }
 // until it is woken and asks again. Leases are taken in ascending order of (table, partition), so
 // that no two tasks can wait for each other.
 func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
+	fx.Era = c.cfg.Era
 	n := c.cfg.Route.Number(ref)
 	if s := c.parts[n].schema; s.Sparse {
 		return false, bellows.Errorf(bellows.Config, "lease", ref.String(),

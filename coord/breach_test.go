@@ -34,7 +34,7 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 		driver := &rounds{want: 2}
 		d := newDesk(driver, 0)
 		d.Start(&d.fx)
-		m := &wire.Done{Flush: bellows.FlushID{Client: 1, Seq: 1}}
+		m := &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}}
 		for _, u := range units {
 			m.Append(u, []float64{1})
 		}

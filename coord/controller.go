@@ -29,6 +29,7 @@ import (
 // Config is what a controller needs to know of its job.
 type Config struct {
 	Self    wire.Address
+	Era     bellows.Era
 	Lanes   []wire.Address
 	Clients []wire.Address
 	Route   *route.Route
@@ -164,7 +165,7 @@ func (c *Controller) Resume(s State) error {
 // Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left, when all
 // nodes are ready.
 func (c *Controller) Start(fx *Effects) {
-	c.fx = fx
+	c.enter(fx)
 	c.opened = true
 	c.begin()
 	c.conclude()
@@ -200,10 +201,19 @@ func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint) {
 	c.begin()
 }
 
+// enter begins a step.
+func (c *Controller) enter(fx *Effects) {
+	c.fx = fx
+	fx.Era = c.cfg.Era
+}
+
 // Step takes messages in the order in which they arrived.
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
-	c.fx = fx
+	c.enter(fx)
 	for _, e := range batch {
+		if !e.In(c.cfg.Era) {
+			continue
+		}
 		c.roll.Heard(e.From.Node)
 		switch m := e.Message.(type) {
 		case *wire.Done:
@@ -390,7 +400,7 @@ func (c *Controller) rest() {
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
 // finished, later tasks are left in the queue.
 func (c *Controller) Interrupt(fx *Effects) {
-	c.fx = fx
+	c.enter(fx)
 	c.draining = c.draining || c.ending == nil
 }
 

@@ -105,7 +105,7 @@ func (d *desk) said() []string {
 
 func (d *desk) done(client, clock int) {
 	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(clock + 1)}
+	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(clock + 1)}
 	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, []float64{float64(client)})
 	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
 }

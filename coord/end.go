@@ -149,7 +149,7 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) {
 // Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
 // node any more.
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
-	c.fx = fx
+	c.enter(fx)
 	c.lose(n, reason)
 }
 
@@ -183,7 +183,8 @@ func (c *Controller) lose(n bellows.NodeID, reason string) {
 // (nil: nobody counts): a node silent for a lease ends the job, and who does not answer the end in time is not waited for. Tick goes on until
 // the outcome is there.
 func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
-	c.fx, c.nowMillis = fx, nowMillis
+	c.enter(fx)
+	c.nowMillis = nowMillis
 	c.sendRecords()
 	c.waits.slept(c.roll.Tick(nowMillis, heard))
 	c.roll.Beat(c.cfg.Self, &c.fx.Outbox)

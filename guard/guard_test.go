@@ -46,8 +46,8 @@ func unit(s bellows.SplitID, c bellows.Clock, begin, end int) bellows.Unit {
 }
 
 var (
-	own   = bellows.FlushID{Client: 1, Seq: 3}
-	other = bellows.FlushID{Client: 0, Seq: 3}
+	own   = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 3}
+	other = bellows.FlushID{Client: 0, Incarnation: 1, Seq: 3}
 )
 
 // attempt is a message between two nodes, and what is wrong with it; "": nothing.
@@ -69,21 +69,21 @@ func push(change func(*wire.Push)) *wire.Push {
 }
 
 func rows(change func(*wire.RowsPart)) *wire.Rows {
-	m := &wire.Rows{Parts: []wire.RowsPart{{Ref: ref(0, 0), Rows: []uint32{1, 2}, Values: make([]float32, 4)}}}
+	m := &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Ref: ref(0, 0), Rows: []uint32{1, 2}, Values: make([]float32, 4)}}}
 	change(&m.Parts[0])
 	return m
 }
 
 var pulls = []attempt{
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(0, 2), Rows: []uint32{0, 3}}}}, ""},
-	{worker, lane0, &wire.Pull{}, ""},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(3, 0)}}}, "the table of part 0 is 3, not from 0 to 2"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 3)}}}, "the partition of part 0 is 3, not from 0 to 2"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 1<<32-1)}}}, "the partition of part 0 is 4294967295"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(1, 0)}}}, "the table of part 1 is 1, not 0"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 1)}, {Pair: pair(0, 1)}}}, "the partition of part 1 is t0/p1, not one behind t0/p1"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0), Rows: []uint32{0, 3}}}}, "a row of part 0 is 3, not from 0 to 2"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0), Rows: []uint32{0, 0, 0, 0}}}}, "the number of rows of part 0 is 4, not from 0 to 3"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(0, 2), Rows: []uint32{0, 3}}}}, ""},
+	{worker, lane0, &wire.Pull{Incarnation: 1}, ""},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(3, 0)}}}, "the table of part 0 is 3, not from 0 to 2"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 3)}}}, "the partition of part 0 is 3, not from 0 to 2"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 1<<32-1)}}}, "the partition of part 0 is 4294967295"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 0)}, {Pair: pair(1, 0)}}}, "the table of part 1 is 1, not 0"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 1)}, {Pair: pair(0, 1)}}}, "the partition of part 1 is t0/p1, not one behind t0/p1"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 0), Rows: []uint32{0, 3}}}}, "a row of part 0 is 3, not from 0 to 2"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 0), Rows: []uint32{0, 0, 0, 0}}}}, "the number of rows of part 0 is 4, not from 0 to 3"},
 	{lane1, worker, rows(func(*wire.RowsPart) {}), "the lane of the partition of part 0 is lane 0 of node 1, not lane 0 of node 0"},
 	{lane0, worker, rows(func(*wire.RowsPart) {}), ""},
 	{lane0, worker, rows(func(p *wire.RowsPart) { p.Rows, p.Values = nil, make([]float32, 6) }), ""},
@@ -100,7 +100,7 @@ func chunk(values int, keys ...bellows.Key) *wire.Push {
 
 // pullKeys asks for keys of table k.
 func pullKeys(keys ...bellows.Key) *wire.Pull {
-	return &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0), Keys: keys}}}
+	return &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(2, 0), Keys: keys}}}
 }
 
 // subscribeKeys subscribes to so many keys of table k.
@@ -126,8 +126,8 @@ var sparse = []attempt{
 	{worker, lane0, pullKeys(3, 1<<63), ""},
 	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10)...), ""},
 	{worker, lane0, pullKeys(make([]bellows.Key, 256<<10+1)...), "the number of values asked for up to of part 0 is 16777280, not from 0 to 16777216"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(2, 0)}}}, "the list of part 0 is of numbers, not of keys as those of table k"},
-	{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, 0), Keys: []bellows.Key{1}}}}, "the list of part 0 is of keys, not of numbers as those of table w"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(2, 0)}}}, "the list of part 0 is of numbers, not of keys as those of table k"},
+	{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, 0), Keys: []bellows.Key{1}}}}, "the list of part 0 is of keys, not of numbers as those of table w"},
 	{worker, lane0, subscribeKeys(137), ""},
 	{worker, lane0, subscribeKeys(138), "the number of keys subscribed to of part 0 is 138, not from 0 to 137"},
 	{lane0, worker, answer(func(p *wire.RowsPart) { p.Ref, p.Rows, p.Values = ref(2, 0), nil, make([]float32, 128) }), ""},
@@ -160,8 +160,8 @@ func TestKeysBelongToTheirPartition(t *testing.T) {
 			there := s[0].Cut().FindKey(k)
 			for _, c := range []attempt{
 				{worker, lane0, &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
-				{worker, lane0, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Subscribe: true}}}, ""},
-				{lane0, worker, &wire.Rows{Parts: []wire.RowsPart{{Ref: ref(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
+				{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Subscribe: true}}}, ""},
+				{lane0, worker, &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Ref: ref(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
 			} {
 				err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message})
 				if (err == nil) != (there == p) {
@@ -230,9 +230,9 @@ var control = []attempt{
 	{worker, lane0, done(unit(0, 0, 5, 15)), ""},
 	{lane0, controller, done(unit(0, 0, 5, 15)), ""},
 	{lane0, controller, &wire.Done{Flush: other}, "the flush's client is 0, not a node that runs tasks"},
-	{lane0, controller, &wire.Done{Flush: bellows.FlushID{Client: 7, Seq: 1}}, "the flush's client is 7, not a node that runs tasks"},
-	{worker, lane0, &wire.Unsubscribe{Ref: ref(1, 1)}, ""},
-	{worker, lane0, &wire.Unsubscribe{Ref: ref(1, 2)}, "the partition is 2, not from 0 to 1"},
+	{lane0, controller, &wire.Done{Flush: bellows.FlushID{Client: 7, Incarnation: 1, Seq: 1}}, "the flush's client is 7, not a node that runs tasks"},
+	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Ref: ref(1, 1)}, ""},
+	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Ref: ref(1, 2)}, "the partition is 2, not from 0 to 1"},
 	{worker, controller, done(unit(4, 0, 5, 15)), "the split of part 0 is 4, not from 0 to 3"},
 	{worker, controller, done(unit(0, -1, 5, 15)), "the clock of part 0 is -1"},
 	{worker, controller, &wire.Done{Flush: other}, "the flush's client is 0, not 1"},
@@ -252,8 +252,9 @@ var control = []attempt{
 	{controller, worker, dispatch(unit(8, 7, 5, 15)), "the split of part 0 is 8"},
 	{controller, lane1, records(unit(3, 7, 5, 15), own), ""},
 	{controller, lane1, records(unit(3, -2, 5, 15), own), "the clock of part 0 is -2"},
-	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 2, Seq: 1}), "the flush's client of part 0 is 2"},
-	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 1}), "the flush's number of part 0 is 0"},
+	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 2, Incarnation: 1, Seq: 1}), "the flush's client of part 0 is 2"},
+	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 1, Incarnation: 1}), "the flush's number of part 0 is 0"},
+	{controller, lane1, records(unit(3, 7, 5, 15), bellows.FlushID{Client: 1, Seq: 1}), "the flush's incarnation of part 0 is 0"},
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: 3}, ""},
 	{controller, lane1, &wire.Staleness{Table: 3, Clocks: 3}, "the table is 3"},
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: -3}, "the staleness is -3"},
@@ -300,7 +301,7 @@ func header(t testing.TB, c attempt) wire.Header {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	beat, pull, end := &wire.Beat{}, &wire.Pull{}, &wire.End{}
+	beat, pull, end := &wire.Beat{}, &wire.Pull{Incarnation: 1}, &wire.End{}
 	for _, c := range []struct {
 		peer bellows.NodeID
 		attempt
@@ -362,7 +363,7 @@ func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := g.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: &wire.Pull{}})
+	err := g.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: &wire.Pull{Incarnation: 1}})
 	if err == nil || !strings.Contains(err.Error(), "the sender is node 0, not a node that runs tasks") {
 		t.Error(err)
 	}

@@ -158,14 +158,40 @@ func flush(client wire.Address, f bellows.FlushID) *breach {
 	if b := exactly("the flush's client", -1, int64(f.Client), int64(client.Node)); b != nil {
 		return b
 	}
-	return atLeastOne("the flush's number", -1, f.Seq)
+	return numbered(-1, f)
+}
+
+// numbered is a flush with a number, of a client that has an incarnation.
+func numbered(at int, f bellows.FlushID) *breach {
+	if b := atLeastOne("the flush's incarnation", at, uint64(f.Incarnation)); b != nil {
+		return b
+	}
+	return atLeastOne("the flush's number", at, f.Seq)
+}
+
+// answer is a flush of the client it is for, and pairs of it.
+func (g *Guard) answer(client wire.Address, f bellows.FlushID, pairs []wire.Pair) *breach {
+	if b := flush(client, f); b != nil {
+		return b
+	}
+	return g.pairs(pairs)
+}
+
+// pairs are partitions that the job has.
+func (g *Guard) pairs(list []wire.Pair) *breach {
+	for i := range list {
+		if b := g.ref("the partition of the flush", i, list[i].Ref); b != nil {
+			return b
+		}
+	}
+	return nil
 }
 
 // committed is flushes of the client it is for, with their numbers.
-func committed(_ *Guard, e wire.Envelope, m *wire.Committed) *breach {
+func (g *Guard) committed(e wire.Envelope, m *wire.Committed) *breach {
 	for i := range m.List {
 		c := &m.List[i]
-		if b := flush(e.To, c.Flush); b != nil {
+		if b := g.answer(e.To, c.Flush, c.Pairs); b != nil {
 			b.at = i
 			return b
 		}
@@ -201,6 +227,9 @@ func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *bre
 // pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
 // it is not larger than a frame.
 func (g *Guard) pull(_ wire.Envelope, m *wire.Pull) *breach {
+	if b := atLeastOne("the incarnation", -1, uint64(m.Incarnation)); b != nil {
+		return b
+	}
 	values := 0 // of keys
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -347,12 +376,7 @@ func (g *Guard) whole(client wire.Address, f bellows.FlushID, c bellows.Clock, p
 	if b := clock(-1, c); b != nil {
 		return b
 	}
-	for i := range pairs {
-		if b := g.ref("the partition of the flush", i, pairs[i].Ref); b != nil {
-			return b
-		}
-	}
-	return nil
+	return g.pairs(pairs)
 }
 
 // done is a client's word, or passed on for it by the lane that holds all of the flush.
@@ -381,7 +405,7 @@ func (g *Guard) records(_ wire.Envelope, m *wire.Records) *breach {
 		if b := g.node("the flush's client", i, r.Flush.Client); b != nil {
 			return b
 		}
-		if b := atLeastOne("the flush's number", i, r.Flush.Seq); b != nil {
+		if b := numbered(i, r.Flush); b != nil {
 			return b
 		}
 		for k := range r.Units {

@@ -48,7 +48,7 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 		return wire.Pair{Ref: bellows.PartitionRef{Partition: p}, Generation: 1}
 	}
 	done := func(s bellows.SplitID, c bellows.Clock) *wire.Done {
-		m := &wire.Done{Flush: bellows.FlushID{Client: 2, Seq: 1 << 40}, Clock: c}
+		m := &wire.Done{Flush: bellows.FlushID{Client: 2, Incarnation: 1, Seq: 1 << 40}, Clock: c}
 		m.Append(bellows.Unit{Split: s, Clock: c, Items: bellows.Range{Begin: 0, End: 10}}, nil)
 		return m
 	}
@@ -61,12 +61,12 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 	}{
 		"work of another split":     {two, controller, done(0, 0), "the split's node of part 0 is 1, not 2"},
 		"work that nobody wanted":   {two, controller, done(3, 1<<30), "flush 1099511627776 of node 2 refused: split 3 clock 1073741824"},
-		"a partition too many":      {two, lane1, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
-		"a row too many":            {two, lane1, &wire.Pull{Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
+		"a partition too many":      {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
+		"a row too many":            {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
 		"a lease that is not there": {two, lane1, &wire.Release{Ref: pair(0).Ref}, "it releases a lease on t0/p0 that it does not have"},
 		"values that nobody wanted": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
 		"an end that nobody wanted": {lane2, controller, &wire.Collected{}, "for which it was not asked"},
-		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Seq: 99}}, "of which it was sent nothing"},
+		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "of which it was sent nothing"},
 		"another's word":            {one, controller, &wire.Beat{}, "which came from node 2: the sender is node 1"},
 		"a role's word":             {two, lane1, &wire.Records{}, "the way is from node 2 to lane 0 of node 1"},
 		"items too many":            {controller, two, dispatch, "node 2 is gone"},
@@ -112,7 +112,7 @@ func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
 		want string
 	}{
 		"a last without a first": {parts[len(parts)-1], "the parts before it have not come"},
-		"a message between":      {slices.Concat(parts[0], frame(t, two, lane, &wire.Pull{Request: 1})), "it comes between the parts of a push from node 2 to lane 0 of node 1"},
+		"a message between":      {slices.Concat(parts[0], frame(t, two, lane, &wire.Pull{Incarnation: 1, Request: 1})), "it comes between the parts of a push from node 2 to lane 0 of node 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

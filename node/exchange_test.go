@@ -104,6 +104,7 @@ func exchangeAll(t *testing.T, near, far transport.Conn) {
 		go func() {
 			for i := range uint64(each) {
 				m := wire.New[wire.Rows]()
+				m.Incarnation = 1
 				m.Request = i*senders + s
 				p := m.Extend()
 				p.Values = append(p.Values, make([]float32, 1<<(i%17))...)

@@ -84,7 +84,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	}
 	part, last := "part of a push, 100 bytes from node 0 to lane 0 of node 1", "part of a push, 68 bytes from node 0 to lane 0 of node 1"
 	want := []string{"resume of 2 bytes from node 0 to node 0", part, "keep of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
-		"held of 16 bytes from lane 0 of node 0 to node 1", "bye of 0 bytes from node 0 to node 0"}
+		"held of 20 bytes from lane 0 of node 0 to node 1", "bye of 0 bytes from node 0 to node 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("what left is\n%q, not\n%q", got, want)
 	}

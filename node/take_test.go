@@ -39,7 +39,7 @@ func newIntake(t testing.TB) *intake {
 // pushOf is the frame of a push of some rows, and its header.
 func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	t.Helper()
-	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Seq: 1}, Pairs: []wire.Pair{{Generation: 1}}}
+	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Pairs: []wire.Pair{{Generation: 1}}}
 	c := wire.Chunk{Pair: wire.Pair{Generation: 1}, Subtree: wire.Subtree{Index: 1}, Values: make([]float32, 16*rows)}
 	for r := range rows {
 		c.Rows = append(c.Rows, uint32(rows-r))

@@ -43,7 +43,7 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	var in wire.Outbox
 	for i := range 300 {
 		var b wire.Batch
-		pull := &wire.Pull{Request: uint64(i + 1), Need: wire.Need{Clock: -1}, Parts: []wire.PullPart{{Pair: wire.Pair{Generation: 1}}}}
+		pull := &wire.Pull{Request: uint64(i + 1), Incarnation: 1, Need: wire.Need{Clock: -1}, Parts: []wire.PullPart{{Pair: wire.Pair{Generation: 1}}}}
 		if err := b.Add(wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: pull}); err != nil {
 			t.Fatal(err)
 		}

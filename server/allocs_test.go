@@ -35,6 +35,7 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 		}
 		for _, at := range clients {
 			m := wire.New[wire.Pull]()
+			m.Incarnation = 1
 			m.Request, m.Need = 1, wire.Need{Clock: bellows.NoClock}
 			m.Parts = append(m.Parts, wire.PullPart{Pair: ref(0, 0), Keys: list, Subscribe: true})
 			step(at, m)
@@ -45,14 +46,14 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 		n := testing.AllocsPerRun(200, func() {
 			for i, at := range clients {
 				m := wire.New[wire.Push]()
-				m.Flush, m.Clock = bellows.FlushID{Client: at.Node, Seq: uint64(clock) + 1}, clock
+				m.Flush, m.Clock = bellows.FlushID{Client: at.Node, Incarnation: 1, Seq: uint64(clock) + 1}, clock
 				m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(0, 0), Subtree: wire.Subtree{Index: uint32(i)}, Keys: list[30*i:], Values: deltas[60*i:]})
 				step(at, m)
 			}
 			for i, at := range clients {
 				m := wire.New[wire.Records]()
 				results[0].Unit = bellows.Unit{Split: bellows.SplitID(i), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
-				m.Append(bellows.CommitNumber(2*int(clock)+i+1), bellows.FlushID{Client: at.Node, Seq: uint64(clock) + 1}, results)
+				m.Append(bellows.CommitNumber(2*int(clock)+i+1), bellows.FlushID{Client: at.Node, Incarnation: 1, Seq: uint64(clock) + 1}, results)
 				step(controller, m)
 			}
 			for _, e := range out.Envelopes {

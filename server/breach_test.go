@@ -41,7 +41,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 			s.endLease(1, 2, ref(1, 0))
 		}},
 		{"a sum has a split of another client", func(s *script) {
-			m := &wire.Push{Flush: bellows.FlushID{Client: 1, Seq: 1}}
+			m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}}
 			m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(0, 0), Subtree: wire.Subtree{Level: 1}, Rows: []uint32{0}, Values: []float32{1}})
 			s.send(clients[0], "push of splits 0 and 1, of which it runs one", m)
 		}},
@@ -50,7 +50,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 			s.push(1, 2, 0, ref(0, 0), 1)
 			s.record(1, 1, 1, 0)
 			r := wire.New[wire.Records]()
-			r.Append(2, bellows.FlushID{Client: 1, Seq: 2}, nil)
+			r.Append(2, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, nil)
 			s.send(controller, "commit 2 is flush 2 of node 1, without a unit", r)
 			s.record(3, 2, 1, 0)
 		}},
@@ -76,7 +76,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 
 // endLease is a flush of one client that ends an exclusive lease.
 func (s *script) endLease(client, seq int, of wire.Pair) {
-	m := &wire.Push{Flush: bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}}
+	m := &wire.Push{Flush: bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}}
 	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: of, Values: []float32{1, 2}})
 	s.send(clients[client-1], "push that ends the exclusive lease on "+of.Ref.String(), m)
 }
@@ -85,7 +85,7 @@ func (s *script) endLease(client, seq int, of wire.Pair) {
 func TestReadsThatWaitAreBounded(t *testing.T) {
 	never := wire.Need{Clock: 1 << 20}
 	for want, m := range map[string]wire.Message{
-		"65536 reads wait already":                        &wire.Pull{Need: never, Parts: []wire.PullPart{{Pair: ref(1, 0)}}},
+		"65536 reads wait already":                        &wire.Pull{Incarnation: 1, Need: never, Parts: []wire.PullPart{{Pair: ref(1, 0)}}},
 		"65536 requests for leases on t1/p0 wait already": &wire.Acquire{Need: never, Pair: ref(1, 0)},
 	} {
 		s := newScript(t, 0)
@@ -113,7 +113,7 @@ func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &script{t: t, lane: l}
-	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Seq: 1}, Pairs: []wire.Pair{ref(0, 0), ref(0, 1)}, Done: &wire.Done{}}
+	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Pairs: []wire.Pair{ref(0, 0), ref(0, 1)}, Done: &wire.Done{}}
 	s.send(clients[0], "half of a flush, with its done", m)
 	if want := "flush 1 of node 1 is done before other lanes hold their parts"; !strings.Contains(s.text.String(), want) {
 		t.Errorf("%s\nwant %q", s.text.String(), want)

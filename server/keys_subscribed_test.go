@@ -15,6 +15,7 @@ import (
 // subscribeKeys asks for the rows of keys, and for them again when they have changed.
 func (s *script) subscribeKeys(client int, of wire.Pair, list ...bellows.Key) {
 	m := wire.New[wire.Pull]()
+	m.Incarnation = 1
 	m.Request, m.Need = 1, wire.Need{Clock: bellows.NoClock}
 	m.Parts = append(m.Parts, wire.PullPart{Pair: of, Keys: list, Subscribe: true})
 	what := fmt.Sprintf("keys %v", list)
@@ -47,7 +48,7 @@ func TestSubscribedKeysBarrier(t *testing.T) {
 	s.pushKeys(2, 3, 2, ref(2, 0), 5, 4)
 	s.record(5, 1, 3, 2)
 	s.record(6, 2, 3, 2)
-	s.send(clients[0], "unsubscribe t2/p0", &wire.Unsubscribe{Ref: ref(2, 0).Ref})
+	s.send(clients[0], "unsubscribe t2/p0", &wire.Unsubscribe{Incarnation: 1, Ref: ref(2, 0).Ref})
 	s.keysClock(3, ref(2, 0), keys(5, 6), keys(7))
 	s.check()
 }
@@ -91,7 +92,8 @@ func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	pull, push, deltas := wire.New[wire.Pull](), wire.New[wire.Push](), make([]float32, 3<<19)
-	push.Flush = bellows.FlushID{Client: 1, Seq: 1}
+	pull.Incarnation = 1
+	push.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	pull.Request, pull.Need = 1, wire.Need{Clock: bellows.NoClock}
 	for p := range bellows.PartitionID(3) {
 		pull.Parts = append(pull.Parts, wire.PullPart{Pair: ref(0, p), Subscribe: true})

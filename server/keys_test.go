@@ -19,7 +19,7 @@ func newKeysScript(t *testing.T) *script {
 // pushKeys is a flush of one client: the same delta for keys of a partition.
 func (s *script) pushKeys(client, seq int, clock bellows.Clock, to wire.Pair, v float32, list ...bellows.Key) {
 	m := wire.New[wire.Push]()
-	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
+	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
 	values := make([]float32, len(list))
 	for i := range values {
 		values[i] = v
@@ -34,6 +34,7 @@ func (s *script) pushKeys(client, seq int, clock bellows.Clock, to wire.Pair, v 
 
 func (s *script) pullKeys(client int, of wire.Pair, need wire.Need, list ...bellows.Key) {
 	m := wire.New[wire.Pull]()
+	m.Incarnation = 1
 	m.Need, m.Parts = need, append(m.Parts, wire.PullPart{Pair: of, Keys: list})
 	s.send(clients[client-1], fmt.Sprintf("pull %v keys %v, needs commit %d and clock %d", of.Ref, list, need.Commit, need.Clock), m)
 }

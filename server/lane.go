@@ -32,10 +32,13 @@ import (
 type Config struct {
 	Self       wire.Address
 	Controller wire.Address
+	Era        bellows.Era
 	Clients    []wire.Address // who may push here, and passes on the job's end
-	Tables     []table.Schema
-	Route      *route.Route
-	Items      gate.Items
+	// Incarnations are which process of each of the clients takes part when the lane begins, counted from 1. nil: the first of all.
+	Incarnations []uint32
+	Tables       []table.Schema
+	Route        *route.Route
+	Items        gate.Items
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
 	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
 	HeldBytesMax int
@@ -88,13 +91,17 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	recorded  []recorded // per client that has pushed here
+	lives     []uint32   // per client: its newest incarnation
+	recorded  []recorded // per incarnation of a client that has pushed here
 	waiting   []waiter   // flushes told Full, by rank
 	pulls     []parkedPull
 	owing     bool      // somebody's subscription is owed rows
-	unasked   []unasked // per client, while relay runs
+	unasked   []unasked // per subscriber, while relay runs
 	news      []news    // what the message being taken has committed
+	numbered  []*flush  // by the record being taken
 	spare     []*flush
+	pairs     []wire.Pair // scratch
+	stamps    uint64      // that have been given to partitions
 	counts    wire.Counts
 	closing   bool   // the controller has ended the job
 	closed    bool   // and nothing more can come
@@ -108,19 +115,21 @@ type Lane struct {
 	state      collect.Sender
 }
 
-// recorded is which flushes of one client have a number: all up to upTo, and those above.
+// recorded is which flushes of one incarnation of a client have a number: all up to upTo, and those above.
 type recorded struct {
-	client bellows.NodeID
-	upTo   uint64
-	above  []uint64
+	client      bellows.NodeID
+	incarnation uint32
+	upTo        uint64
+	above       []uint64
 }
 
-// flush is what the lane has of one flush.
+// flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
 type flush struct {
 	push   *wire.Push
 	from   wire.Address
 	bytes  int
-	above  bool                 // it was taken above the cap
+	above  bool                 // it was taken above the cap, the first that came of it
+	named  bool                 // what is said of it names its pairs
 	number bellows.CommitNumber // 0: not recorded
 	open   int                  // chunks and lease ends not applied yet
 	rows   []uint32             // memory for the numbers of the rows that its keys name
@@ -132,9 +141,13 @@ type news struct {
 	committed *wire.Committed
 }
 
+// waiter is a push that must come again.
 type waiter struct {
 	flush bellows.FlushID
 	clock bellows.Clock
+	first int         // the least partition of it, by route.Number
+	pairs []wire.Pair // of it
+	named bool        // what is said of it names them
 	from  wire.Address
 	rows  int64
 	bits  []audit.Ledger // of the job's tables: what of them would be dropped
@@ -152,6 +165,12 @@ func NewLane(cfg Config) (*Lane, error) {
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
+	for i := range cfg.Clients {
+		l.lives = append(l.lives, 1)
+		if i < len(cfg.Incarnations) {
+			l.lives[i] = max(1, cfg.Incarnations[i])
+		}
+	}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		cut := cfg.Route.Cut(bellows.TableID(i))
@@ -178,9 +197,12 @@ func NewLane(cfg Config) (*Lane, error) {
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
 func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
+	out.Era = l.cfg.Era
 	for _, e := range batch {
-		l.take(e, out)
-		l.tell(out)
+		if own := e.Kind() == 0; own || e.In(l.cfg.Era) { // what never travels is of this node and of now
+			l.take(e, out)
+			l.tell(out)
+		}
 	}
 	if !l.broken {
 		l.relay(out)
@@ -192,7 +214,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) { // what comes in any state
 	case *wire.Collect:
-		l.takeCollect(e.From, m)
+		l.takeCollect(e.From, m, out)
 		return
 	case *wire.Mark:
 		l.takeMark(e.From, m)
@@ -217,7 +239,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
 	case *wire.Unsubscribe:
-		l.takeUnsubscribe(e.From, m.Ref)
+		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Ref)
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
@@ -257,7 +279,7 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 			p.applyClocks(math.MaxInt32, l, out)
 		}
 	}
-	l.owe(-1, func(p *part) bool { return p.ref.Table == t })
+	l.owe(nil, func(p *part) bool { return p.ref.Table == t })
 }
 
 // part returns the partition of a pair if this lane owns it at that generation.
@@ -274,11 +296,17 @@ func (l *Lane) part(p wire.Pair) (*part, error) {
 
 // takePush holds the parts of a flush, or says that it cannot yet, or never.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
+	if l.outlived(subscriber{from, m.Flush.Incarnation}) && !planted.On("incarnation-ignored") {
+		wire.Free(m)
+		return
+	}
 	if err := l.checkPush(m); err != nil {
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
-	if l.knows(m.Flush, m.Clock) && !planted.On("push-twice") {
+	known, fresh := l.sift(m)
+	if !fresh {
+		l.answerHeld(from, m, out)
 		return
 	}
 	if err := l.fits(from, m); err != nil {
@@ -288,26 +316,38 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	bytes := pushBytes(m)
 	room, above := l.hasRoom(m.Flush, m.Clock, bytes)
 	if !room {
-		if !l.wait(waiter{flush: m.Flush, clock: m.Clock, from: from, rows: pushRows(m, l), bits: l.bits(m)}) {
-			l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
-			return
-		}
-		out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush})
-		if m.Done != nil && planted.On("done-passed-unheld") {
-			l.passDone(m, out)
-		}
+		l.full(from, m, known, out)
 		return
 	}
-	l.arrived(m.Flush)
+	l.arrived(m)
 	f := l.newFlush()
-	*f = flush{push: m, from: from, bytes: bytes, above: above, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
+	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
 		l.drop(pushRows(m, l), l.bits(m))
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
+	l.hold(f, out)
+	if l.passDone(m, known, out) {
+		return
+	}
+	if m.Again {
+		l.answerHeld(from, m, out)
+		return
+	}
+	h := wire.New[wire.Held]()
+	h.Flush = m.Flush
+	if f.named {
+		h.Pairs = append(h.Pairs, l.pairsOf(m)...)
+	}
+	out.Send(l.cfg.Self, from, h)
+}
+
+// hold keeps what came of a flush until its record.
+func (l *Lane) hold(f *flush, out *wire.Outbox) {
+	m := f.push
 	l.held = append(l.held, f)
-	l.heldBytes += bytes
+	l.heldBytes += f.bytes
 	for i := range m.Leases {
 		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
 	}
@@ -317,19 +357,44 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
 		}
 	}
-	if m.Done != nil {
-		l.passDone(m, out)
-		return
-	}
-	h := wire.New[wire.Held]()
-	h.Flush = m.Flush
-	out.Send(l.cfg.Self, from, h)
 }
 
-// passDone tells the controller that a flush is held of which all is here.
-func (l *Lane) passDone(m *wire.Push, out *wire.Outbox) {
-	out.Send(l.cfg.Self, l.cfg.Controller, m.Done)
-	m.Done = nil
+// full tells a client that there is no room for a push, and notes that it must come again.
+func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) {
+	w := waiter{flush: m.Flush, clock: m.Clock, first: l.least(m), pairs: slices.Clone(l.pairsOf(m)), named: m.Again || known, from: from,
+		rows: pushRows(m, l), bits: l.bits(m)}
+	if !l.wait(w) {
+		l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
+		return
+	}
+	l.answerHeld(from, m, out)
+	out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush, Pairs: w.said()})
+	if m.Done != nil && planted.On("done-passed-unheld") {
+		out.Send(l.cfg.Self, l.cfg.Controller, m.Done)
+		m.Done = nil
+	}
+}
+
+// passDone tells the controller that a flush is held, when all of it is here, and reports whether it did: the word that it is done came with one of the
+// pushes of it, which may not be the last.
+func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
+	with, here := m, len(l.pairsOf(m))
+	if several {
+		for _, f := range l.held {
+			if f.push != m && same(f.push.Flush, m.Flush) {
+				here += len(l.pairsOf(f.push))
+				if f.push.Done != nil {
+					with = f.push
+				}
+			}
+		}
+	}
+	if with.Done == nil || here < len(m.Pairs) && !planted.On("done-passed-early") {
+		return false
+	}
+	out.Send(l.cfg.Self, l.cfg.Controller, with.Done)
+	with.Done = nil
+	return true
 }
 
 func (l *Lane) checkPush(m *wire.Push) error {
@@ -426,13 +491,15 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		}
 		l.progress.Commit(u)
 	}
-	f := l.unhold(r.Flush)
-	if f != nil {
+	l.unhold(r.Flush)
+	for _, f := range l.numbered {
 		f.number = r.Number
 		if l.mayShow(f) {
-			l.owe(slices.Index(l.cfg.Clients, f.from), noBarrier)
+			l.owe(&subscriber{f.from, r.Flush.Incarnation}, noBarrier)
 		}
 		l.applyFlush(f, out)
+	}
+	if len(l.numbered) > 0 {
 		l.admitWaiting(out)
 	}
 	if c := l.progress.Complete(); c > before {
@@ -441,12 +508,16 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 			p.reach(c, l, out)
 		}
 		if !planted.On("relay-forgotten") {
-			l.owe(-1, hasBarrier)
+			l.owe(nil, hasBarrier)
 		}
 	}
-	if f != nil && f.push != nil && l.mayShow(f) && !planted.On("number-when-visible") {
-		l.note(f, true)
+	for _, f := range l.numbered {
+		if f.push != nil && l.mayShow(f) && !planted.On("number-when-visible") {
+			l.note(f, true)
+		}
 	}
+	clear(l.numbered)
+	l.numbered = l.numbered[:0]
 }
 
 // mayShow reports whether reads may see some of a recorded flush before all of it is visible.
@@ -495,13 +566,18 @@ func (l *Lane) closeFlush(f *flush) {
 
 // note keeps for tell that a flush counts.
 func (l *Lane) note(f *flush, waiting bool) {
-	i := slices.IndexFunc(l.news, func(n news) bool { return n.to == f.from && len(n.committed.List) < l.cfg.Limits.Commitments })
+	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
+	if f.named && !planted.On("pairs-unnamed") {
+		one.Pairs = l.pairsOf(f.push)
+	}
+	i := slices.IndexFunc(l.news, func(n news) bool {
+		return n.to == f.from && len(n.committed.List) < l.cfg.Limits.Commitments && n.committed.HasRoom(len(one.Pairs))
+	})
 	if i < 0 {
 		i = len(l.news)
 		l.news = append(l.news, news{f.from, wire.New[wire.Committed]()})
 	}
-	c := l.news[i].committed
-	c.List = append(c.List, wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting})
+	l.news[i].committed.Append(one)
 }
 
 // tell sends clients what has been noted, before rows that may show it.
@@ -522,34 +598,45 @@ func (l *Lane) newFlush() *flush {
 	return new(flush)
 }
 
-func (l *Lane) unhold(id bellows.FlushID) *flush {
-	for i, f := range l.held {
-		if f.push.Flush == id {
-			l.held = append(l.held[:i], l.held[i+1:]...)
-			l.heldBytes -= f.bytes
-			return f
-		}
-	}
-	return nil
-}
-
-// knows reports whether a flush waits for room, is held or was recorded: a part of it that comes then
-// has come before.
-func (l *Lane) knows(id bellows.FlushID, clock bellows.Clock) bool {
-	if i, waits := slices.BinarySearchFunc(l.waiting, waiter{flush: id, clock: clock}, rank); waits && !l.waiting[i].asked {
-		return true
-	}
+// unhold moves what is held of a flush to numbered.
+func (l *Lane) unhold(id bellows.FlushID) {
+	rest := l.held[:0]
 	for _, f := range l.held {
-		if f.push.Flush == id {
-			return true
+		if f.push.Flush != id {
+			rest = append(rest, f)
+			continue
 		}
+		l.heldBytes -= f.bytes
+		l.numbered = append(l.numbered, f)
 	}
-	r := l.recordedOf(id.Client)
-	return id.Seq <= r.upTo || slices.Contains(r.above, id.Seq)
+	clear(l.held[len(rest):])
+	l.held = rest
 }
 
 // remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.
-func (l *Lane) remember(id bellows.FlushID) { l.recordedOf(id.Client).add(id.Seq) }
+func (l *Lane) remember(id bellows.FlushID) { l.recordedOf(id).add(id.Seq) }
+
+// same reports whether two names are those of one flush.
+func same(a, b bellows.FlushID) bool {
+	if planted.On("incarnation-ignored") {
+		a.Incarnation = b.Incarnation
+	}
+	return a == b
+}
+
+// outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part
+// is not held then never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
+func (l *Lane) outlived(who subscriber) bool {
+	i := slices.Index(l.cfg.Clients, who.address)
+	if i < 0 || who.incarnation <= l.lives[i] {
+		return i >= 0 && who.incarnation < l.lives[i]
+	}
+	l.lives[i] = who.incarnation
+	for _, p := range l.owned {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
+	}
+	return false
+}
 
 func (r *recorded) add(seq uint64) {
 	if seq != r.upTo+1 {
@@ -563,13 +650,13 @@ func (r *recorded) add(seq uint64) {
 	}
 }
 
-func (l *Lane) recordedOf(client bellows.NodeID) *recorded {
+func (l *Lane) recordedOf(id bellows.FlushID) *recorded {
 	for i := range l.recorded {
-		if l.recorded[i].client == client {
-			return &l.recorded[i]
+		if r := &l.recorded[i]; r.client == id.Client && (r.incarnation == id.Incarnation || planted.On("incarnation-ignored")) {
+			return r
 		}
 	}
-	l.recorded = append(l.recorded, recorded{client: client})
+	l.recorded = append(l.recorded, recorded{client: id.Client, incarnation: id.Incarnation})
 	return &l.recorded[len(l.recorded)-1]
 }
 

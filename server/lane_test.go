@@ -78,13 +78,13 @@ func describe(m wire.Message) string {
 	case *wire.Granted:
 		return fmt.Sprintf("granted %v %v", m.Ref, m.Values)
 	case *wire.Held:
-		return fmt.Sprintf("held %v", m.Flush)
+		return fmt.Sprintf("held %v", m.Flush) + named(m.Pairs)
 	case *wire.Done:
 		return fmt.Sprintf("done %v", m.Flush)
 	case *wire.Full:
-		return fmt.Sprintf("full, %v must wait", m.Flush)
+		return fmt.Sprintf("full, %v must wait", m.Flush) + named(m.Pairs)
 	case *wire.Room:
-		return fmt.Sprintf("room for %v", m.Flush)
+		return fmt.Sprintf("room for %v", m.Flush) + named(m.Pairs)
 	case *wire.Committed:
 		var said []string
 		for _, c := range m.List {
@@ -92,6 +92,7 @@ func describe(m wire.Message) string {
 			if c.Waiting {
 				s += ", some of it waits"
 			}
+			s += named(c.Pairs)
 			said = append(said, s)
 		}
 		return strings.Join(said, "; ")
@@ -105,6 +106,14 @@ func describe(m wire.Message) string {
 	return fmt.Sprintf("%T", m)
 }
 
+// named is the pairs that an answer speaks of; empty: it does not say.
+func named(pairs []wire.Pair) string {
+	if len(pairs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %v", pairs)
+}
+
 func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: 1}
 }
@@ -112,7 +121,7 @@ func ref(t bellows.TableID, p bellows.PartitionID) wire.Pair {
 // push is a flush of one client, all of it for this lane, with its done: a delta for the first row of a partition.
 func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v float32) {
 	m := wire.New[wire.Push]()
-	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}, clock
+	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
 	m.Pairs = append(m.Pairs, to)
 	m.Done = wire.New[wire.Done]()
 	m.Done.Flush, m.Done.Clock = m.Flush, m.Clock
@@ -123,7 +132,7 @@ func (s *script) push(client, seq int, clock bellows.Clock, to wire.Pair, v floa
 // record numbers a flush that finished a split's clock.
 func (s *script) record(n, client, seq int, clock bellows.Clock) {
 	r := wire.New[wire.Records]()
-	f := bellows.FlushID{Client: bellows.NodeID(client), Seq: uint64(seq)}
+	f := bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
 	u := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
 	r.Append(bellows.CommitNumber(n), f, []wire.Result{{Unit: u}})
 	s.send(controller, fmt.Sprintf("commit %d is %v, with %v", n, f, u), r)
@@ -131,6 +140,7 @@ func (s *script) record(n, client, seq int, clock bellows.Clock) {
 
 func (s *script) pull(client int, of wire.Pair, need wire.Need) {
 	m := wire.New[wire.Pull]()
+	m.Incarnation = 1
 	m.Request, m.Need, m.Parts = 2, need, append(m.Parts, wire.PullPart{Pair: of})
 	s.send(clients[client-1], fmt.Sprintf("pull %v, needs commit %d and clock %d", of.Ref, need.Commit, need.Clock), m)
 }
@@ -206,7 +216,7 @@ func TestLeases(t *testing.T) {
 	s.acquire(2, ref(1, 0), wire.Exclusive)
 	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
 	m := wire.New[wire.Push]()
-	m.Flush, m.Clock = bellows.FlushID{Client: 1, Seq: 2}, 1
+	m.Flush, m.Clock = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, 1
 	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: ref(1, 0), Values: []float32{7, 8}})
 	s.send(clients[0], "push: the lease on t1/p0 ends with [7 8]", m)
 	s.record(2, 1, 2, 1)
@@ -222,7 +232,7 @@ func TestSubscribersAreSentWhatChanged(t *testing.T) {
 	s.clock(0, 1)
 	s.note("clock 1 changes nothing there: the version is lifted, without rows")
 	s.clock(1, 0)
-	s.send(clients[0], "unsubscribe t0/p0", &wire.Unsubscribe{Ref: ref(0, 0).Ref})
+	s.send(clients[0], "unsubscribe t0/p0", &wire.Unsubscribe{Incarnation: 1, Ref: ref(0, 0).Ref})
 	s.clock(2, 1)
 	s.check()
 }
@@ -243,6 +253,7 @@ func (s *script) clock(c bellows.Clock, v float32) {
 
 func (s *script) subscribe(client int, to wire.Pair) {
 	m := wire.New[wire.Pull]()
+	m.Incarnation = 1
 	m.Request, m.Need = 1, wire.Need{Clock: bellows.NoClock}
 	m.Parts = append(m.Parts, wire.PullPart{Pair: to, Subscribe: true})
 	s.send(clients[client-1], fmt.Sprintf("pull %v, and subscribe", to.Ref), m)

@@ -42,6 +42,8 @@ type part struct {
 	all          uint64   // at which of these every row did
 	changed      []uint64 // per row: at which it did last; nil: none has, on its own
 
+	stamp uint64 // the last that Lane.mark or Lane.pairsOf gave it
+
 	image   store.Image
 	kept    bool
 	sums    []wire.Chunk

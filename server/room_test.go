@@ -37,7 +37,7 @@ func TestWhatDescendsHasABound(t *testing.T) {
 		t.Error("the other client has to wait for the first")
 	}
 	r := wire.New[wire.Records]()
-	r.Append(1, bellows.FlushID{Client: 1, Seq: 4}, nil)
+	r.Append(1, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 4}, nil)
 	s.send(controller, "commit 1 is flush 4 of node 1", r)
 	if !taken(1, 51, 10) || taken(1, 52, 9) {
 		t.Error("one that is recorded makes room for one")
@@ -70,7 +70,7 @@ func TestFlushesThatWaitAreBounded(t *testing.T) {
 	s.push(1, 1, 0, ref(1, 0), 1)
 	batch := make([]wire.Envelope, 1<<16)
 	for i := range batch {
-		m := &wire.Push{Flush: bellows.FlushID{Client: 2, Seq: uint64(i + 1)}, Clock: 1}
+		m := &wire.Push{Flush: bellows.FlushID{Client: 2, Incarnation: 1, Seq: uint64(i + 1)}, Clock: 1}
 		m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(1, 0), Rows: []uint32{0}, Values: []float32{1}})
 		batch[i] = wire.Envelope{From: clients[1], To: laneAt, Message: m}
 	}

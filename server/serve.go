@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 
 	"bellows"
@@ -11,6 +12,10 @@ import (
 
 // takePull parks a read; serve answers it when it may be.
 func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
+	if l.outlived(subscriber{from, m.Incarnation}) {
+		wire.Free(m)
+		return
+	}
 	for i := range m.Parts {
 		if _, err := l.part(m.Parts[i].Pair); err != nil {
 			out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
@@ -56,7 +61,8 @@ func (l *Lane) readable(m *wire.Pull) bool {
 
 func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	a := wire.New[wire.Rows]()
-	a.Request = r.pull.Request
+	a.Request, a.Incarnation = r.pull.Request, r.pull.Incarnation
+	who := subscriber{r.from, r.pull.Incarnation}
 	a.Borrow(r.pull)
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]
@@ -71,7 +77,7 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		if q.Keys != nil {
 			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
 			if q.Subscribe {
-				if err := p.subscribeKeys(slices.Index(l.cfg.Clients, r.from), q.Keys); err != nil {
+				if err := l.subscribeKeys(p, who, q.Keys); err != nil {
 					l.breach(r.from, out, "%v", err)
 				}
 			}
@@ -79,7 +85,7 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 		}
 		to.Values = p.store.Read(q.Rows, to.Values)
 		if q.Subscribe {
-			p.subscribe(slices.Index(l.cfg.Clients, r.from), q.Rows)
+			l.subscribe(p, who, q.Rows)
 			l.owing = l.owing || len(p.deferred) > 0
 		}
 	}
@@ -105,15 +111,15 @@ func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) (room, abo
 	}
 	this, aboves := waiter{flush: f, clock: c}, 0
 	for _, h := range l.held {
-		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, this) < 0 {
+		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, this) < 0 { // of another flush
 			return false, true
 		}
-		if h.above && h.push.Flush.Client == f.Client {
+		if h.above && h.push.Flush.Client == f.Client && h.push.Flush.Incarnation == f.Incarnation {
 			aboves++
 		}
 	}
 	lower, _ := slices.BinarySearchFunc(l.waiting, this, rank)
-	if slices.ContainsFunc(l.waiting[:lower], func(w waiter) bool { return w.flush.Client == f.Client }) {
+	if slices.ContainsFunc(l.waiting[:lower], func(w waiter) bool { return w.flush.Client == f.Client && w.flush.Incarnation == f.Incarnation }) {
 		return false, true
 	}
 	return aboves < 2*l.splitsOf(f.Client)+1, true
@@ -135,8 +141,12 @@ func rank(a, b waiter) int {
 		return int(a.clock) - int(b.clock)
 	case a.flush.Client != b.flush.Client:
 		return int(a.flush.Client) - int(b.flush.Client)
+	case a.flush.Incarnation != b.flush.Incarnation && !planted.On("incarnation-ignored"):
+		return cmp.Compare(a.flush.Incarnation, b.flush.Incarnation)
+	case a.flush.Seq != b.flush.Seq:
+		return cmp.Compare(a.flush.Seq, b.flush.Seq)
 	}
-	return int(int64(a.flush.Seq) - int64(b.flush.Seq))
+	return a.first - b.first
 }
 
 // wait notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
@@ -153,25 +163,34 @@ func (l *Lane) wait(w waiter) bool {
 	return true
 }
 
-// arrived forgets that a flush waits.
-func (l *Lane) arrived(id bellows.FlushID) {
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == id })
+// arrived forgets that what a push brings waits.
+func (l *Lane) arrived(m *wire.Push) {
+	if len(l.waiting) > 0 {
+		pairs := l.pairsOf(m)
+		l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == m.Flush && w.shares(pairs) })
+	}
 }
 
-// admitWaiting tells the lowest waiting flush to come again. One at a time is enough: its own record
+// admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One flush at a time is enough: its own record
 // admits the next.
 func (l *Lane) admitWaiting(out *wire.Outbox) {
 	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return !w.asked })
 	if i < 0 {
 		return
 	}
-	w := &l.waiting[i]
-	if room, _ := l.hasRoom(w.flush, w.clock, 0); !room {
+	id := l.waiting[i].flush
+	if room, _ := l.hasRoom(id, l.waiting[i].clock, 0); !room {
 		return
 	}
-	w.asked = true
-	if planted.On("room-forgotten") {
-		return
+	to, room := l.waiting[i].from, &wire.Room{Flush: id, Pairs: l.waiting[i].said()}
+	l.waiting[i].asked = true
+	for i++; i < len(l.waiting) && l.waiting[i].flush == id; i++ { // in one word: what waits may be one push at its client
+		if w := &l.waiting[i]; !w.asked {
+			w.asked = true
+			room.Pairs = append(room.Pairs, w.pairs...)
+		}
 	}
-	out.Send(l.cfg.Self, w.from, &wire.Room{Flush: w.flush})
+	if !planted.On("room-forgotten") {
+		out.Send(l.cfg.Self, to, room)
+	}
 }

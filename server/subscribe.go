@@ -17,15 +17,22 @@ import (
 // task must see it. A client may rely on that and wait instead of asking. What leases keep out of the partition is
 // waited for.
 type subscription struct {
-	client int       // in Config.Clients
-	rows   []uint32  // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
-	keys   *interest // of a sparse table, in place of rows
-	seen   uint64    // part.writes when the client was last sent what had changed
-	owed   bool
+	to   subscriber
+	rows []uint32  // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
+	keys *interest // of a sparse table, in place of rows
+	seen uint64    // part.writes when the client was last sent what had changed
+	owed bool
 }
 
-// unasked is the message to a client that relay is filling.
+// subscriber is one life of a client.
+type subscriber struct {
+	address     wire.Address
+	incarnation uint32
+}
+
+// unasked is the message to a subscriber that relay is filling.
 type unasked struct {
+	to    subscriber
 	rows  *wire.Rows // nil: there is none yet
 	words int        // in it
 }
@@ -57,14 +64,14 @@ func (p *part) wrote(rows []uint32) {
 }
 
 // subscribe adds rows to what a client is sent of a partition.
-func (p *part) subscribe(client int, rows []uint32) {
-	if client < 0 {
+func (l *Lane) subscribe(p *part, who subscriber, rows []uint32) {
+	if !slices.Contains(l.cfg.Clients, who.address) {
 		return // nobody who pushes here
 	}
-	i := p.subscriber(client)
+	i := p.subscriber(who)
 	switch {
 	case i < 0:
-		p.subs = append(p.subs, subscription{client: client, rows: slices.Clone(rows), seen: p.writes, owed: len(p.deferred) > 0})
+		p.subs = append(p.subs, subscription{to: who, rows: slices.Clone(rows), seen: p.writes, owed: len(p.deferred) > 0})
 	case rows == nil:
 		p.subs[i].rows = nil
 	case p.subs[i].rows != nil:
@@ -73,19 +80,19 @@ func (p *part) subscribe(client int, rows []uint32) {
 }
 
 // subscriber is the place of a client among the subscribers, or -1.
-func (p *part) subscriber(client int) int {
-	return slices.IndexFunc(p.subs, func(s subscription) bool { return s.client == client })
+func (p *part) subscriber(who subscriber) int {
+	return slices.IndexFunc(p.subs, func(s subscription) bool { return s.to == who })
 }
 
 // subscribeKeys is subscribe for keys. It refuses more than a client may be subscribed to.
-func (p *part) subscribeKeys(client int, list []bellows.Key) error {
-	if client < 0 {
+func (l *Lane) subscribeKeys(p *part, who subscriber, list []bellows.Key) error {
+	if !slices.Contains(l.cfg.Clients, who.address) {
 		return nil
 	}
-	i := p.subscriber(client)
+	i := p.subscriber(who)
 	if i < 0 {
 		i = len(p.subs)
-		p.subs = append(p.subs, subscription{client: client, keys: newInterest(p.keySeed), seen: p.writes})
+		p.subs = append(p.subs, subscription{to: who, keys: newInterest(p.keySeed), seen: p.writes})
 	} else if planted.On("union-forgotten") {
 		return nil
 	}
@@ -107,23 +114,22 @@ func union[T cmp.Ordered](a, b []T) []T {
 	return slices.Compact(u)
 }
 
-func (l *Lane) takeUnsubscribe(from wire.Address, ref bellows.PartitionRef) {
+func (l *Lane) takeUnsubscribe(who subscriber, ref bellows.PartitionRef) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	if p == nil {
 		return
 	}
-	client := slices.Index(l.cfg.Clients, from)
-	p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.client == client })
+	p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to == who })
 }
 
 // owe notes who is to be sent what has changed: all subscribers of the partitions that a test names, or one.
-func (l *Lane) owe(client int, which func(*part) bool) {
+func (l *Lane) owe(who *subscriber, which func(*part) bool) {
 	for _, p := range l.owned {
 		if len(p.subs) == 0 || !which(p) {
 			continue
 		}
 		for i := range p.subs {
-			if s := &p.subs[i]; client < 0 || s.client == client {
+			if s := &p.subs[i]; who == nil || s.to == *who {
 				s.owed, l.owing = true, true
 			}
 		}
@@ -144,29 +150,28 @@ func (l *Lane) relay(out *wire.Outbox) {
 			s := &p.subs[i]
 			switch {
 			case !s.owed:
-			case p.exclusive || len(p.deferred) > 0 || l.choked(l.cfg.Clients[s.client].Node):
+			case p.exclusive || len(p.deferred) > 0 || l.choked(s.to.address.Node):
 				l.owing = true
 			default:
 				l.relayPart(p, s, out)
 			}
 		}
 	}
-	for client := range l.unasked {
-		l.sendUnasked(client, out)
+	for i := range l.unasked {
+		l.unasked[i].send(l, out)
 	}
+	l.unasked = l.unasked[:0]
 }
 
 // relayPart adds what has changed of a partition to its subscriber's message.
 func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
-	if l.unasked == nil {
-		l.unasked = make([]unasked, len(l.cfg.Clients))
-	}
-	u := &l.unasked[s.client]
+	u := l.unaskedTo(s.to)
 	if u.words > 0 && u.words+p.words(s) > l.cfg.Limits.RelayWords {
-		l.sendUnasked(s.client, out)
+		u.send(l, out)
 	}
 	if u.rows == nil {
 		u.rows = wire.New[wire.Rows]()
+		u.rows.Incarnation = s.to.incarnation
 	}
 	v := p.visible(l)
 	to := u.rows.Extend()
@@ -174,6 +179,17 @@ func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
 	p.fill(to, s)
 	s.owed, s.seen = false, p.writes
 	u.words += len(to.Rows) + 2*len(to.Keys) + len(to.Values)
+}
+
+// unaskedTo is the message to a subscriber that is being filled.
+func (l *Lane) unaskedTo(who subscriber) *unasked {
+	for i := range l.unasked {
+		if l.unasked[i].to == who {
+			return &l.unasked[i]
+		}
+	}
+	l.unasked = append(l.unasked, unasked{to: who})
+	return &l.unasked[len(l.unasked)-1]
 }
 
 // words is how many words a subscription takes in a message if all of it has changed.
@@ -230,11 +246,12 @@ func (p *part) changedSince(s *subscription, list []uint32) []uint32 {
 	return list
 }
 
-func (l *Lane) sendUnasked(client int, out *wire.Outbox) {
-	if u := &l.unasked[client]; u.rows != nil {
+// send sends what has been filled.
+func (u *unasked) send(l *Lane, out *wire.Outbox) {
+	if u.rows != nil {
 		n := words(u.rows)
-		out.Send(l.cfg.Self, l.cfg.Clients[client], u.rows)
-		l.charge(l.cfg.Clients[client], n, out)
-		*u = unasked{}
+		out.Send(l.cfg.Self, u.to.address, u.rows)
+		l.charge(u.to.address, n, out)
+		u.rows, u.words = nil, 0
 	}
 }

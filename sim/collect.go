@@ -69,12 +69,14 @@ func (w *world) again() *world {
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
 	n.happened[resumed] = true
 	n.oracle = w.oracle.Again()
+	n.faults.past = w.faults.memory
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)
 	if err := n.controller.Resume(w.outcome.State); err != nil {
 		n.violated("the controller does not resume: %v", err)
 	}
+	n.After(n.Rng.Int64N(200), nil, n.haunt)
 	return n
 }
 

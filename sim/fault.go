@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 	"fmt"
 )
@@ -37,7 +38,8 @@ type faults struct {
 	covered [schedule.FaultKinds][schedule.Phases]bool
 	struck  [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
 	ends    []string                           // a fragment for each reason for which the job may end
-	memory  memory
+	memory  past.Memory
+	past    past.Memory // of the life before
 }
 
 // consider fires the plans whose time has come.

@@ -117,6 +117,8 @@ const (
 	tasksNamed                      // the controller named a task that does not end
 	newerForged                     // somebody named a generation that is not there yet
 	resumed                         // a job went on from its image after an interruption
+	haunted                         // and was sent a push of the life before
+	halved                          // parts of a flush came to a lane one by one
 	events
 )
 
@@ -125,7 +127,8 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
-	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed"}
+	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
+	"push of the life before", "push in halves"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -141,59 +144,26 @@ func (w *world) judge(n *node, until int64) {
 // and what was under way when it fell silent.
 const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)/1000 + 2*schedule.LateMax
 
-// stranger is a node that is not, or no longer, of the job.
-const stranger = 99
-
-// memory is messages of the past, one of each kind, for nodes of the past to send again.
-type memory struct{ push, done, held wire.Envelope }
-
 // remember keeps a copy of some push, some done and some word that a part is held.
-func (w *world) remember(e wire.Envelope) {
-	keep := &w.faults.memory.push
-	switch e.Message.(type) {
-	case *wire.Done:
-		if e.To != controllerAddress {
-			return // its way goes on
-		}
-		keep = &w.faults.memory.done
-	case *wire.Held:
-		keep = &w.faults.memory.held
-	}
-	if keep.Message == nil || w.Rng.IntN(3) == 0 {
-		wire.Free(keep.Message)
-		*keep = e
-		keep.Message = parcel.Clone(e.Message)
-	}
-}
+func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
 
 // replay gives a lane a push for the second time, or one that names another generation; or a client a lane's word
 // that it holds a part.
 func (w *world) replay() {
-	e, again := w.faults.memory.push, w.faults.memory.held
-	if again.Message != nil && w.Rng.IntN(3) == 0 {
-		again.Message = parcel.Clone(again.Message)
-		w.forged(again)
+	if w.life > 0 && w.Rng.IntN(2) == 0 {
+		w.haunt()
 		return
 	}
-	if e.Message == nil {
+	if e, ok := w.faults.memory.Held(); ok && w.Rng.IntN(3) == 0 {
+		w.forged(e)
 		return
 	}
-	m := parcel.Clone(e.Message).(*wire.Push)
-	e.Message = m
+	e, ok := w.faults.memory.Push()
+	if !ok {
+		return
+	}
 	if w.Rng.IntN(2) == 0 {
-		e.From.Node = stranger
-		m.Flush.Client = stranger
-		which, by := w.Rng.IntN(3), w.otherGeneration() // the chunks, the leases, or both
-		for i := range m.Chunks {
-			if which != 1 || len(m.Leases) == 0 {
-				m.Chunks[i].Generation += by
-			}
-		}
-		for i := range m.Leases {
-			if which != 0 || len(m.Chunks) == 0 {
-				m.Leases[i].Generation += by
-			}
-		}
+		past.OfStranger(&e, w.otherGeneration(), w.Rng)
 		w.forged(e)
 		return
 	}
@@ -201,12 +171,31 @@ func (w *world) replay() {
 	// copy in its place, and the client's memory, free with the commit, would still be on its way.
 	a := w.actors[e.To]
 	w.After(0, a.node, func() {
-		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: m.Flush}) {
+		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
 		}
 		w.happened[pushReplayed] = true
 		a.step([]wire.Envelope{e})
 	})
+}
+
+// haunt sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
+// that one is done, or held.
+func (w *world) haunt() {
+	past := &w.faults.past
+	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
+		w.forged(e)
+	}
+	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actors[e.To] != nil {
+		w.forged(e)
+	}
+	if e, ok := past.Haunting(w.route); ok && slices.Contains(w.ClientAt, e.From) {
+		w.happened[haunted] = true
+		if w.Rng.IntN(2) == 0 {
+			e.Era = w.era()
+		}
+		w.forged(e)
+	}
 }
 
 // otherGeneration is how far a forged generation is from the one that there is: mostly older.
@@ -221,12 +210,11 @@ func (w *world) otherGeneration() bellows.Generation {
 
 // forge gives the controller a done for the second time, or one that names another generation.
 func (w *world) forge() {
-	e := w.faults.memory.done
-	if e.Message == nil {
+	e, ok := w.faults.memory.Done()
+	if !ok {
 		return
 	}
-	m := parcel.Clone(e.Message).(*wire.Done)
-	e.Message = m
+	m := e.Message.(*wire.Done)
 	if !w.ledger.Done[m.Flush] || w.Rng.IntN(2) == 0 {
 		if len(m.Pairs) == 0 {
 			return
@@ -275,7 +263,7 @@ func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	case f.more != (got.Message == nil):
 		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || parcel.Digest(got.Message) != w.sent[e.Message]):
+	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != w.sent[e.Message]):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
 	w.sees16(got.Message)

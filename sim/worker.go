@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellows"
 	"bellows/client"
 	"bellows/core/slots"
 	"bellows/sim/internal/account"
@@ -36,7 +37,7 @@ type unheld struct {
 
 func (w *world) addWorker(a wire.Address, slots int) {
 	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
-	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Tables: w.Job.Schemas, Route: w.route, Limits: w.Limits.Client})
+	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Era: w.era(), Incarnation: w.incarnation(), Tables: w.Job.Schemas, Route: w.route, Limits: w.Limits.Client})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {
@@ -49,6 +50,12 @@ func (w *world) addWorker(a wire.Address, slots int) {
 		k.obey()
 	})
 }
+
+// era is that of this life.
+func (w *world) era() bellows.Era { return bellows.Era(w.life) }
+
+// incarnation is that of the clients in this life.
+func (w *world) incarnation() uint32 { return uint32(w.life) + 1 }
 
 func (k *worker) tick(now int64) {
 	k.client.Tick(now, &k.fx)

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"bellows"
 	"bellows/coord"
@@ -150,8 +151,8 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: w.ClientAt,
-			Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
+		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Era: w.era(), Clients: w.ClientAt,
+			Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}
@@ -174,7 +175,7 @@ func (w *world) addController() {
 		panic(err)
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
-	w.controller = coord.New(coord.Config{Self: controllerAddress, Lanes: w.LaneAt, Clients: w.ClientAt,
+	w.controller = coord.New(coord.Config{Self: controllerAddress, Era: w.era(), Lanes: w.LaneAt, Clients: w.ClientAt,
 		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state, Limits: w.Limits.Coord})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
@@ -207,10 +208,17 @@ func (w *world) post(from *node, out *wire.Outbox) {
 	out.Envelopes = out.Envelopes[:0]
 }
 
-// put leaves mail for an actor, which takes all it has at once, soon.
+// put leaves mail for an actor, which takes all it has at once, soon. Some pushes come in two halves, the first of which the world makes up.
 func (a *actor) put(l letter) {
 	if a.node.done() {
 		return
+	}
+	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
+		if first, ok := parcel.Halves(m); ok {
+			a.w.happened[halved] = true
+			l.digest = parcel.Digest(m)
+			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, parcel.Digest(first), true})
+		}
 	}
 	a.inbox = append(a.inbox, l)
 	if !a.awake {

@@ -24,6 +24,7 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/planted"
 )
 
 // Role is the part that an actor plays in a node.
@@ -63,12 +64,25 @@ type Message interface{ kind() uint8 }
 type Envelope struct {
 	From, To Address
 	Message  Message
+	// Era is the sender's history of the job, as its Outbox has stamped it. What comes of an older one, or of one that the receiver does
+	// not know, it takes no notice of.
+	Era bellows.Era
+}
+
+// In reports whether the envelope is of an era. The receiver asks before anything else: what an older history of the job has to say would undo
+// this one, and what a newer one says is for those who have heard of it. Neither is a breach: it was under way.
+func (e Envelope) In(era bellows.Era) bool {
+	return e.Era == era || e.Era < era && planted.On("old-era-taken")
 }
 
 // Outbox collects what a step wants sent. Messages of one outbox to one address arrive in order.
-type Outbox struct{ Envelopes []Envelope }
+type Outbox struct {
+	Envelopes []Envelope
+	// Era is that of what is sent. An actor sets it when its step begins.
+	Era bellows.Era
+}
 
 // Send adds a message.
 func (o *Outbox) Send(from, to Address, m Message) {
-	o.Envelopes = append(o.Envelopes, Envelope{from, to, m})
+	o.Envelopes = append(o.Envelopes, Envelope{from, to, m, o.Era})
 }

@@ -10,6 +10,7 @@ import (
 	"bellows/vec"
 	"bellows/wire/internal/gather"
 	"bellows/wire/internal/memory"
+	"bellows/wire/internal/raw"
 )
 
 // borrowMin is the length in bytes from which an array is sent from where it lies. A shorter one is
@@ -54,6 +55,9 @@ func (b *Batch) Add(e Envelope) error {
 	if !travels {
 		return doesNotTravel(e.Message)
 	}
+	if e.Era > EraMost {
+		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, EraMost)
+	}
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)
 	b.start = b.Len()
@@ -75,7 +79,7 @@ func (b *Batch) Add(e Envelope) error {
 		b.scratch = b.scratch[:at]
 		return err
 	}
-	h := Header{Kind: kind, From: e.From, To: e.To}
+	h := Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}
 	if length > most {
 		b.cut(h, at+HeaderSize, pieces, (length-1)/most, most)
 	} else {
@@ -228,9 +232,9 @@ func (b *Batch) count(n int) { b.u32(uint32(n)) }
 func (b *Batch) idCount(rows []uint32, list []bellows.Key) {
 	switch {
 	case list != nil:
-		b.u32(keyList | uint32(len(list)))
+		b.u32(raw.KeyList | uint32(len(list)))
 	case rows == nil:
-		b.u32(allRows)
+		b.u32(raw.AllRows)
 	default:
 		b.count(len(rows))
 	}
@@ -241,23 +245,18 @@ func (b *Batch) ids(rows []uint32, list []bellows.Key) {
 	if list == nil {
 		array(b, rows)
 	} else if len(list) > 0 {
-		b.zeros(toKeys(b.Len() - b.start))
+		b.zeros(raw.ToKeys(b.Len() - b.start))
 		array(b, list)
 	}
 }
 
-// swapped says that the machine's order of bytes is not the wire's, which is little-endian. Where it is, arrays of numbers are looked
-// at in place and never copied; elsewhere their bytes are turned around, on the way out in a copy, on the way in in the payload
-// itself, which nobody else sees.
-var swapped = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
-
 // array adds the elements of an array, in place where that pays.
 func array[T memory.Word](b *Batch, v []T) {
 	data := memory.Bytes(v)
-	if len(data) < borrowMin || swapped {
+	if len(data) < borrowMin || memory.Swapped {
 		at := len(b.scratch)
 		b.scratch = append(b.scratch, data...)
-		if swapped {
+		if memory.Swapped {
 			memory.Turn[T](b.scratch[at:])
 		}
 		return

@@ -19,7 +19,7 @@ func BenchmarkPush(b *testing.B) {
 func benchPush(b *testing.B, f vec.Format) {
 	for _, kib := range []int{1, 64, 1024} {
 		values := make([]float32, kib<<10/4)
-		m := &Push{Flush: bellows.FlushID{Client: 1, Seq: 2}, Chunks: []Chunk{{Values: values}}}
+		m := &Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, Chunks: []Chunk{{Values: values}}}
 		m.Pairs = []Pair{m.Chunks[0].Pair}
 		b.Run(fmt.Sprintf("encode/%dKiB", kib), func(b *testing.B) { benchEncode(b, f, m, len(values)) })
 		b.Run(fmt.Sprintf("decode/%dKiB", kib), func(b *testing.B) { benchDecode(b, f, m, len(values)) })

@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/memory"
+	"bellows/wire/internal/raw"
 )
 
 // castagnoli is the polynomial as the standard library computes it.
@@ -27,7 +28,7 @@ func TestRoundTrip(t *testing.T) {
 		s := newSampler(seed)
 		var sent []Envelope
 		for _, m := range s.messages() {
-			e := Envelope{s.address(), s.address(), m}
+			e := Envelope{Era: bellows.Era(s.Uint32() >> 16), From: s.address(), To: s.address(), Message: m}
 			sent = append(sent, e)
 			if err := b.Add(e); err != nil {
 				t.Fatal(err)
@@ -146,37 +147,39 @@ func TestRefusals(t *testing.T) {
 		{"subtree level", push(Chunk{Subtree: Subtree{Level: 33}}), nil, errSubtree},
 		{"subtree index", push(Chunk{Subtree: Subtree{Level: 31, Index: 2}}), nil, errSubtree},
 		{"subtree overflow", push(Chunk{Subtree: Subtree{Level: 32, Index: math.MaxUint32}}), nil, errSubtree},
-		{"values for no rows", push(Chunk{Rows: []uint32{}, Values: []float32{1}}), nil, errShape},
-		{"values for rows and a half", push(Chunk{Rows: []uint32{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
-		{"rows asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Rows: []uint32{2, 1}}}}, nil, errOrder},
-		{"keys asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{1 << 63, 1}}}}, nil, errOrder},
-		{"keys of a slab out of order", &Slab{Keys: []bellows.Key{2, 1}}, nil, errOrder},
-		{"values for no keys", push(Chunk{Keys: []bellows.Key{}, Values: []float32{1}}), nil, errShape},
-		{"values for keys and a half", push(Chunk{Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3}}), nil, errShape},
-		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[68] = 1; return p }, errReserved},
+		{"values for no rows", push(Chunk{Rows: []uint32{}, Values: []float32{1}}), nil, raw.ErrShape},
+		{"values for rows and a half", push(Chunk{Rows: []uint32{1, 2}, Values: []float32{1, 2, 3}}), nil, raw.ErrShape},
+		{"rows asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Rows: []uint32{2, 1}}}}, nil, raw.ErrOrder},
+		{"keys asked out of order", &Pull{Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{1 << 63, 1}}}}, nil, raw.ErrOrder},
+		{"keys of a slab out of order", &Slab{Keys: []bellows.Key{2, 1}}, nil, raw.ErrOrder},
+		{"values for no keys", push(Chunk{Keys: []bellows.Key{}, Values: []float32{1}}), nil, raw.ErrShape},
+		{"values for keys and a half", push(Chunk{Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3}}), nil, raw.ErrShape},
+		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[68] = 1; return p }, raw.ErrReserved},
 		{"results of what is not done", &Push{}, func(p []byte) []byte { p[32] = 1; return p }, errDone},
 		{"barred is not done", &Push{}, func(p []byte) []byte { p[37] = 1; return p }, errDone},
-		{"done is a flag", &Push{}, func(p []byte) []byte { p[36] = 2; return p }, errFlag},
-		{"more results than bytes", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], 1); return p }, errShort},
+		{"done is a flag", &Push{}, func(p []byte) []byte { p[36] = 2; return p }, raw.ErrFlag},
+		{"more results than bytes", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], 1); return p }, raw.ErrShort},
 		{"more results than may be", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], listMax+1); return p }, errMany},
-		{"more numbers than bytes", pushDone(bellows.Unit{}), func(p []byte) []byte { le.PutUint32(p[64:], math.MaxUint32); return p }, errShort},
+		{"more numbers than bytes", pushDone(bellows.Unit{}), func(p []byte) []byte { le.PutUint32(p[64:], math.MaxUint32); return p }, raw.ErrShort},
 		{"a pushed result's items", pushDone(bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}), nil, errNumber},
-		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[12:], math.MaxUint32-1); return p }, errShort},
+		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[12:], math.MaxUint32-1); return p }, raw.ErrShort},
 		{"kind of a refusal", &Refused{}, func(p []byte) []byte { p[16] = 11; return p }, errKind},
-		{"reserved bytes of a refusal", &Refused{}, func(p []byte) []byte { p[17] = 1; return p }, errReserved},
-		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, errOrder},
+		{"reserved bytes of a refusal", &Refused{}, func(p []byte) []byte { p[17] = 1; return p }, raw.ErrReserved},
+		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, raw.ErrOrder},
 		{"mode of acquire", &Acquire{Mode: 2}, nil, errMode},
 		{"mode of granted", &Granted{Mode: 2}, nil, errMode},
-		{"more parts than bytes", &Pull{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, errShort},
-		{"more chunks than bytes", &Push{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, errShort},
-		{"more values than bytes", &Granted{}, func(p []byte) []byte { le.PutUint32(p[20:], math.MaxUint32); return p }, errShort},
-		{"bytes behind the end", &Push{}, func(p []byte) []byte { return append(p, 0, 0, 0, 0) }, errLong},
-		{"subscribing is a flag", &Pull{Parts: []PullPart{{}}}, func(p []byte) []byte { p[48] = 2; return p }, errFlag},
-		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, errReserved},
-		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, errFlag},
-		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, errReserved},
-		{"waiting is a flag", &Committed{make([]Commitment, 1)}, func(p []byte) []byte { p[32] = 2; return p }, errFlag},
-		{"more commitments than bytes", &Committed{}, func(p []byte) []byte { p[0] = 1; return p }, errShort},
+		{"more parts than bytes", &Pull{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, raw.ErrShort},
+		{"more chunks than bytes", &Push{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, raw.ErrShort},
+		{"more values than bytes", &Granted{}, func(p []byte) []byte { le.PutUint32(p[20:], math.MaxUint32); return p }, raw.ErrShort},
+		{"bytes behind the end", &Push{}, func(p []byte) []byte { return append(p, 0, 0, 0, 0) }, raw.ErrLong},
+		{"subscribing is a flag", &Pull{Parts: []PullPart{{}}}, func(p []byte) []byte { p[48] = 2; return p }, raw.ErrFlag},
+		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, raw.ErrReserved},
+		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, raw.ErrFlag},
+		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, raw.ErrReserved},
+		{"waiting is a flag", &Committed{List: make([]Commitment, 1)}, func(p []byte) []byte { p[32] = 2; return p }, raw.ErrFlag},
+		{"more pairs than bytes", &Committed{List: make([]Commitment, 1)}, func(p []byte) []byte { p[36] = 1; return p }, raw.ErrShort},
+		{"half a pair", &Held{}, func(p []byte) []byte { return append(p, 0, 0, 0, 0) }, raw.ErrLong},
+		{"more commitments than bytes", &Committed{}, func(p []byte) []byte { p[0] = 1; return p }, raw.ErrShort},
 		{"reason", &Refused{}, func(p []byte) []byte { return append(p, 0xff) }, errText},
 		{"items end before they begin", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}}, nil, errNumber},
 		{"items before the first", &Failed{Unit: bellows.Unit{Items: bellows.Range{Begin: -1}}}, nil, errNumber},
@@ -209,7 +212,7 @@ func TestRefusals(t *testing.T) {
 // TestHeaderRefusals wants the reason in the sentence, and nothing taken for a header that is none.
 func TestHeaderRefusals(t *testing.T) {
 	t.Parallel()
-	good := frame(t, Envelope{From: Address{1, Lane, 2}, To: Address{3, Client, 0}, Message: &Held{bellows.FlushID{Client: 1, Seq: 2}}})
+	good := frame(t, Envelope{From: Address{1, Lane, 2}, To: Address{3, Client, 0}, Message: &Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}}})
 	for _, c := range []struct {
 		name string
 		at   int
@@ -221,7 +224,7 @@ func TestHeaderRefusals(t *testing.T) {
 		{"kind", 5, 200, "kind 200"},
 		{"kind between", 5, 30, "kind 30"},
 		{"no kind", 5, 0, "kind 0"},
-		{"length", 8, 17, "over the limit of 16"},
+		{"length", 11, 1, "over the limit of 3145748"},
 		{"reserved", 7, 1, "reserved"},
 		{"no such part", 6, 3, "reserved"},
 		{"a part", 6, 1, "a held has no parts"},
@@ -239,7 +242,7 @@ func TestHeaderRefusals(t *testing.T) {
 			t.Errorf("%d bytes were taken for a header", n)
 		}
 	}
-	if h, err := ParseHeader(good); err != nil || h.String() != "held of 16 bytes from lane 2 of node 1 to node 3" {
+	if h, err := ParseHeader(good); err != nil || h.String() != "held of 20 bytes from lane 2 of node 1 to node 3" {
 		t.Errorf("%v, %v", h, err)
 	}
 }
@@ -254,7 +257,7 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := b.Buffers()
-	if swapped {
+	if memory.Swapped {
 		if len(list) != 1 {
 			t.Fatalf("%d buffers, though numbers must be turned", len(list))
 		}
@@ -289,11 +292,11 @@ func TestViews(t *testing.T) {
 
 // TestSwapped plays a machine with the other order of bytes: its frames are the same.
 func TestSwapped(t *testing.T) {
-	defer func() { swapped = !swapped }()
+	defer func() { memory.Swapped = !memory.Swapped }()
 	rows, values := []uint32{1, 2, 0x01020304}, []float32{1, -2.5, 3e7}
 	list := []bellows.Key{1, 2, 0x0102030405060708}
 	want := frame(t, Envelope{Message: &Push{Chunks: []Chunk{{Rows: rows, Values: values}, {Keys: list}}}})
-	swapped = !swapped
+	memory.Swapped = !memory.Swapped
 	other := &Push{Chunks: []Chunk{{Rows: slices.Clone(rows), Values: slices.Clone(values)}, {Keys: slices.Clone(list)}}}
 	for i := range rows {
 		other.Chunks[1].Keys[i] = bellows.Key(bits.ReverseBytes64(uint64(list[i])))

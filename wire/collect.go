@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/fields"
+	"bellows/wire/internal/raw"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -28,18 +29,18 @@ func (m *Slab) encode(b *Batch) {
 }
 
 func (m *Slab) decode(payload []byte) error {
-	r := reader{b: payload, whole: len(payload)}
-	*m = Slab{Ref: r.ref(), Kept: r.flag()}
-	r.reserved(1)
-	m.Slot = r.u16()
-	n := r.u32()
-	if isKeys(n) {
-		_, m.Keys = r.ids(n)
-		ascending(&r, m.Keys)
+	r := readerOf(payload)
+	*m = Slab{Ref: r.ref(), Kept: r.Flag()}
+	r.Reserved(1)
+	m.Slot = r.U16()
+	n := r.U32()
+	if raw.IsKeys(n) {
+		_, m.Keys = r.IDs(n)
+		raw.Ascending(&r.Reader, m.Keys)
 	} else {
-		m.Values = words[float32](&r, n)
+		m.Values = raw.Words[float32](&r.Reader, n)
 	}
-	return r.end()
+	return r.End()
 }
 
 const kindCollect uint8 = 73

@@ -36,7 +36,7 @@ func (b *Batch) values(ref bellows.PartitionRef, v []float32) {
 		return
 	}
 	var err error
-	if size := narrowSize(len(v)); size >= borrowMin && !swapped {
+	if size := narrowSize(len(v)); size >= borrowMin && !memory.Swapped {
 		data := memory.Get(size)
 		clear(data[2*len(v):])
 		err = f.Narrow(memory.Words[uint16](data)[:len(v)], v)
@@ -59,7 +59,7 @@ func (b *Batch) shortValues(f vec.Format, v []float32) error {
 		if err := f.Narrow(room[:len(some)], some); err != nil {
 			return err
 		}
-		if swapped {
+		if memory.Swapped {
 			for i, x := range room[:len(some)] {
 				room[i] = bits.ReverseBytes16(x)
 			}
@@ -82,18 +82,18 @@ type widened struct {
 // the rows or keys where these are listed.
 func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, ids uint32) []float32 {
 	if f == vec.Float32 {
-		return r.values(n, ids)
+		return r.Values(n, ids)
 	}
-	r.shape(n, ids)
-	b := r.take(2 * uint64(n))
-	r.reserved(uint64(narrowSize(int(n)) - 2*int(n)))
+	r.Shape(n, ids)
+	b := r.Take(2 * uint64(n))
+	r.Reserved(uint64(narrowSize(int(n)) - 2*int(n)))
 	if len(w.tables) == 0 || w.tables[len(w.tables)-1] != t {
 		w.tables = append(w.tables, t)
 	}
-	if len(b) == 0 || r.err != nil {
+	if len(b) == 0 || r.Err != nil {
 		return nil
 	}
-	if swapped {
+	if memory.Swapped {
 		for i := 0; i+1 < len(b); i += 2 {
 			b[i], b[i+1] = b[i+1], b[i]
 		}

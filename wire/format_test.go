@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/vec"
+	"bellows/wire/internal/raw"
 )
 
 // narrowBatch sends table 1 in one format and the others as they are.
@@ -145,11 +146,11 @@ func TestGoldenNarrow(t *testing.T) {
 		ref := bellows.PartitionRef{Table: 1, Partition: 0x020304}
 		for name, m := range map[string]Message{
 			"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}, {Commit: 24, Complete: 25, Values: values[:1]}}},
-			"push": &Push{Flush: bellows.FlushID{Client: 6, Seq: 7}, Clock: 16, Pairs: []Pair{{ref, 5}},
+			"push": &Push{Flush: bellows.FlushID{Client: 6, Incarnation: 1, Seq: 7}, Clock: 16, Pairs: []Pair{{ref, 5}},
 				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, nil, values}}},
 		} {
 			b := narrowBatch(f)
-			if err := b.Add(Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, m}); err != nil {
+			if err := b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m}); err != nil {
 				t.Fatal(err)
 			}
 			got, file := joined(t, b), filepath.Join("testdata", fmt.Sprintf("%s-%v.hex", name, f))
@@ -218,7 +219,7 @@ func TestNarrowPayloadsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	const chunk = flushSize + 24 // where the chunk's table is
-	for at, want := range map[int]error{chunk + 2: errFormat, chunk + 3: errReserved, len(f) - HeaderSize - 1: errReserved} {
+	for at, want := range map[int]error{chunk + 2: errFormat, chunk + 3: raw.ErrReserved, len(f) - HeaderSize - 1: raw.ErrReserved} {
 		p := alignedCopy(f[HeaderSize:])
 		p[at] = 7
 		if _, err := Decode(sealed(h, p), p); !errors.Is(err, want) {
@@ -227,7 +228,7 @@ func TestNarrowPayloadsAreChecked(t *testing.T) {
 	}
 	p := alignedCopy(f[HeaderSize:])
 	p[chunk+26], p[chunk+27] = 0xff, 0xff // far more values than there are bytes
-	if _, err := Decode(sealed(h, p), p); !errors.Is(err, errShort) {
+	if _, err := Decode(sealed(h, p), p); !errors.Is(err, raw.ErrShort) {
 		t.Error(err)
 	}
 }

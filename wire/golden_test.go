@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden frames")
 // golden is one message of each kind, the same for ever: programs of other versions send them.
 func golden() map[string]Message {
 	pair := Pair{bellows.PartitionRef{Table: 1, Partition: 0x020304}, 5}
-	flush := bellows.FlushID{Client: 6, Seq: 0x0708090a0b0c0d0e}
+	flush := bellows.FlushID{Client: 6, Incarnation: 7, Seq: 0x0708090a0b0c0d0e}
 	unit := bellows.Unit{Split: 15, Clock: 16, Items: bellows.Range{Begin: 17, End: 1800}}
 	need := Need{19, bellows.NoClock}
 	values := []float32{1, -2, float32(math.Inf(1))}
@@ -32,37 +32,38 @@ func golden() map[string]Message {
 	dispatch := &Dispatch{Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
-		"pull":      &Pull{Request: 21, Need: need, Parts: []PullPart{{pair, nil, nil, true}, {pair, []uint32{}, nil, false}, {pair, []uint32{22, 23}, nil, false}}},
+		"pull":      &Pull{Request: 21, Incarnation: 7, Need: need, Parts: []PullPart{{pair, nil, nil, true}, {pair, []uint32{}, nil, false}, {pair, []uint32{22, 23}, nil, false}}},
 		"pull.keys": &Pull{Request: 21, Need: need, Parts: []PullPart{{Pair: pair, Keys: []bellows.Key{}}, {Pair: pair, Keys: []bellows.Key{22, 1<<63 | 23}}}},
-		"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Values: values},
+		"rows": &Rows{Request: 21, Incarnation: 7, Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Values: values},
 			{Ref: pair.Ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
 		"rows.keys": &Rows{Parts: []RowsPart{{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{}},
 			{Ref: pair.Ref, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
 		"acquire": &Acquire{27, pair, Exclusive, need},
 		"granted": &Granted{Request: 27, Ref: pair.Ref, Mode: Exclusive, Values: values},
-		"release": &Release{pair.Ref}, "unsubscribe": &Unsubscribe{pair.Ref},
+		"release": &Release{pair.Ref}, "unsubscribe": &Unsubscribe{pair.Ref, 7},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},
 			Leases: []LeaseEnd{{pair, values}}},
-		"push.done": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Chunks: []Chunk{{pair, Subtree{}, nil, nil, values}}, Done: &pushed},
+		"push.done": &Push{Flush: flush, Again: true, Clock: 16, Pairs: []Pair{pair}, Chunks: []Chunk{{pair, Subtree{}, nil, nil, values}}, Done: &pushed},
 		"push.keys": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, nil, []bellows.Key{1<<63 | 29, 28, 30}, values}, {pair, Subtree{}, nil, []bellows.Key{31}, values}}},
-		"held":      &Held{flush},
-		"full":      &Full{flush},
-		"room":      &Room{flush},
-		"committed": &Committed{[]Commitment{{flush, 31, true}, {bellows.FlushID{Client: 3, Seq: 8}, 32, false}}},
-		"refused":   &Refused{flush, bellows.Refused, "partition t1/p2 is elsewhere"},
-		"done":      done,
-		"failed":    &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},
-		"beat":      &Beat{},
-		"records":   &Records{List: []Record{{32, flush, []bellows.Unit{unit, {}}}, {33, flush, nil}}},
-		"keep":      &Keep{34},
-		"staleness": &Staleness{1, -1},
-		"dispatch":  dispatch,
-		"end":       &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
-		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
-		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
-		"collect":   &Collect{true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"held":       &Held{flush, []Pair{pair}},
+		"full.pairs": &Full{flush, []Pair{pair}},
+		"full":       &Full{flush, nil},
+		"room":       &Room{flush, []Pair{pair, pair}},
+		"committed":  &Committed{List: []Commitment{{flush, 31, true, []Pair{pair}}, {bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, 32, false, nil}, {flush, 33, false, []Pair{pair, pair}}}},
+		"refused":    &Refused{flush, bellows.Refused, "partition t1/p2 is elsewhere"},
+		"done":       done,
+		"failed":     &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},
+		"beat":       &Beat{},
+		"records":    &Records{List: []Record{{32, flush, []bellows.Unit{unit, {}}}, {33, flush, nil}}},
+		"keep":       &Keep{34},
+		"staleness":  &Staleness{1, -1},
+		"dispatch":   dispatch,
+		"end":        &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
+		"slab":       &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
+		"slab.keys":  &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
+		"collect":    &Collect{true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
 		"report": &Report{41, 42000, reported()},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},
 		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}, []audit.Ledger{{Sent: 51, Taken: 52, Dropped: 53, Yielded: 54, Written: 55}, {Sent: 1 << 63, Written: 1}}}},
@@ -89,7 +90,7 @@ func TestGolden(t *testing.T) {
 	}
 	for name, m := range messages {
 		file := filepath.Join("testdata", name+".hex")
-		got := frame(t, Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, m})
+		got := frame(t, Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m})
 		if *update {
 			if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
 				t.Fatal(err)
@@ -113,11 +114,11 @@ func TestGoldenParts(t *testing.T) {
 	push := golden()["push"]
 	var b Batch
 	b.Shorten(80, 0)
-	if err := b.Add(Envelope{Address{1, Client, 0}, Address{2, Lane, 3}, push}); err != nil {
+	if err := b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: push}); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.Concat(b.Next()...)
-	got = append(got, frame(t, Envelope{Address{0, Controller, 0}, Address{2, Lane, 3}, golden()["keep"]})...)
+	got = append(got, frame(t, Envelope{From: Address{0, Controller, 0}, To: Address{2, Lane, 3}, Message: golden()["keep"]})...)
 	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 		got = append(got, slices.Concat(turn...)...)
 	}

@@ -5,9 +5,13 @@ import (
 
 	"bellows"
 	"bellows/wire/internal/memory"
+	"bellows/wire/internal/raw"
 )
 
-const acquireSize = 8 + pairSize + 4 + needSize
+const (
+	acquireSize     = 8 + pairSize + 4 + needSize
+	unsubscribeSize = refSize + 4
+)
 
 const kindAcquire uint8 = 3
 
@@ -21,9 +25,9 @@ func (m *Acquire) encode(b *Batch) {
 }
 
 func (m *Acquire) decode(payload []byte) error {
-	r := reader{b: payload}
-	*m = Acquire{Request: r.u64(), Pair: r.pair(), Mode: r.mode(), Need: r.need()}
-	return r.end()
+	r := readerOf(payload)
+	*m = Acquire{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Need: r.need()}
+	return r.End()
 }
 
 func (m *Acquire) recycle() *sync.Pool {
@@ -44,10 +48,10 @@ func (m *Granted) encode(b *Batch) {
 }
 
 func (m *Granted) decode(payload []byte) error {
-	r := reader{b: payload}
-	*m = Granted{Request: r.u64(), Ref: r.ref(), Mode: r.mode(), payload: payload}
-	m.Values = words[float32](&r, r.u32())
-	return r.end()
+	r := readerOf(payload)
+	*m = Granted{Request: r.U64(), Ref: r.ref(), Mode: r.mode(), payload: payload}
+	m.Values = raw.Words[float32](&r.Reader, r.U32())
+	return r.End()
 }
 
 func (m *Granted) recycle() *sync.Pool {
@@ -69,12 +73,21 @@ func (m *Release) recycle() *sync.Pool {
 
 const kindUnsubscribe uint8 = 13
 
-func (*Unsubscribe) kind() uint8                   { return kindUnsubscribe }
-func (m *Unsubscribe) encode(b *Batch)             { b.ref(m.Ref) }
-func (m *Unsubscribe) decode(payload []byte) error { return decodeRef(&m.Ref, payload) }
+func (*Unsubscribe) kind() uint8 { return kindUnsubscribe }
+
+func (m *Unsubscribe) encode(b *Batch) {
+	b.ref(m.Ref)
+	b.u32(m.Incarnation)
+}
+
+func (m *Unsubscribe) decode(payload []byte) error {
+	r := readerOf(payload)
+	m.Ref, m.Incarnation = r.ref(), r.U32()
+	return r.End()
+}
 
 func decodeRef(p *bellows.PartitionRef, payload []byte) error {
-	r := reader{b: payload}
+	r := readerOf(payload)
 	*p = r.ref()
-	return r.end()
+	return r.End()
 }

@@ -24,13 +24,17 @@ const (
 	partLast
 )
 
+// EraMost is the last era whose number headers have room for.
+const EraMost = 1<<16 - 1
+
 // Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
 type Header struct {
 	Length   uint32 // of the payload, in bytes
 	Kind     uint8  // of the message, as docs/5-wire.md numbers them
 	Part     uint8  // of the message: 0 the whole, 1 a part that others follow, 2 the last part
 	From, To Address
-	Checksum uint32 // CRC-32C of the payload
+	Checksum uint32      // CRC-32C of the payload
+	Era      bellows.Era // of the sender: up to EraMost
 }
 
 func (h Header) String() string {
@@ -51,7 +55,7 @@ func (h Header) put(b []byte) {
 	le.PutUint16(b[18:], h.From.Index)
 	le.PutUint16(b[20:], uint16(h.To.Node))
 	le.PutUint16(b[22:], h.To.Index)
-	b[24], b[25], b[26], b[27] = uint8(h.From.Role), uint8(h.To.Role), 0, 0
+	b[24], b[25], b[26], b[27] = uint8(h.From.Role), uint8(h.To.Role), uint8(h.Era), uint8(h.Era>>8)
 	le.PutUint32(b[28:], crc.Sum(b[:28]))
 }
 
@@ -75,11 +79,12 @@ func ParseHeader(b []byte) (Header, error) {
 		return Header{}, refuse("run the same version on every node", "the format is version %d, this program reads %d", b[4], version)
 	case crc.Sum(b[:28]) != le.Uint32(b[28:]):
 		return Header{}, refuse("", "its checksum does not fit")
-	case b[6] > partLast || b[7]|b[26]|b[27] != 0:
+	case b[6] > partLast || b[7] != 0:
 		return Header{}, refuse("run the same version on every node", "reserved bytes are in use")
 	}
 	h := Header{Length: le.Uint32(b[8:]), Kind: b[5], Part: b[6], Checksum: le.Uint32(b[12:]),
 		From: Address{bellows.NodeID(le.Uint16(b[16:])), Role(b[24]), le.Uint16(b[18:])},
+		Era:  bellows.Era(le.Uint16(b[26:])),
 		To:   Address{bellows.NodeID(le.Uint16(b[20:])), Role(b[25]), le.Uint16(b[22:])},
 	}
 	switch limit := frameLimit(h.Kind); {

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"errors"
+
 	"bellows"
 	"bellows/vec"
+	"bellows/wire/internal/raw"
 )
 
 // Lengths in bytes of what raw payloads are made of.
@@ -13,15 +16,31 @@ const (
 	pairSize  = 12
 )
 
+// reader reads a raw payload, identities included.
+type reader struct{ raw.Reader }
+
+func readerOf(payload []byte) reader { return reader{raw.Of(payload)} }
+
+// What can be wrong with what a raw payload names.
+var (
+	errMode    = errors.New("it names no lease mode")
+	errSubtree = errors.New("it names a subtree beyond the last split")
+	errKind    = errors.New("it names no kind of error")
+	errFormat  = errors.New("its values are in a format that is not known")
+	errDone    = errors.New("it is not done, and has results")
+)
+
 func (b *Batch) flush(f bellows.FlushID) {
 	b.u64(f.Seq)
 	b.u16(uint16(f.Client))
-	b.zeros(6)
+	b.zeros(2)
+	b.u32(f.Incarnation)
 }
 
 func (r *reader) flush() (f bellows.FlushID) {
-	f.Seq, f.Client = r.u64(), bellows.NodeID(r.u16())
-	r.reserved(6)
+	f.Seq, f.Client = r.U64(), bellows.NodeID(r.U16())
+	r.Reserved(2)
+	f.Incarnation = r.U32()
 	return f
 }
 
@@ -32,8 +51,8 @@ func (b *Batch) need(n Need) {
 }
 
 func (r *reader) need() (n Need) {
-	n.Commit, n.Clock = bellows.CommitNumber(r.u64()), bellows.Clock(r.u32())
-	r.reserved(4)
+	n.Commit, n.Clock = bellows.CommitNumber(r.U64()), bellows.Clock(r.U32())
+	r.Reserved(4)
 	return n
 }
 
@@ -44,9 +63,9 @@ func (b *Batch) ref(p bellows.PartitionRef) {
 }
 
 func (r *reader) ref() (p bellows.PartitionRef) {
-	p.Table = bellows.TableID(r.u16())
-	r.reserved(2)
-	p.Partition = bellows.PartitionID(r.u32())
+	p.Table = bellows.TableID(r.U16())
+	r.Reserved(2)
+	p.Partition = bellows.PartitionID(r.U32())
 	return p
 }
 
@@ -59,13 +78,13 @@ func (b *Batch) part(p bellows.PartitionRef) {
 }
 
 func (r *reader) part() (p bellows.PartitionRef, f vec.Format) {
-	p.Table = bellows.TableID(r.u16())
-	if f = vec.Format(r.u8()); f >= vec.Formats {
-		r.fail(errFormat)
+	p.Table = bellows.TableID(r.U16())
+	if f = vec.Format(r.U8()); f >= vec.Formats {
+		r.Fail(errFormat)
 		f = vec.Float32
 	}
-	r.reserved(1)
-	p.Partition = bellows.PartitionID(r.u32())
+	r.Reserved(1)
+	p.Partition = bellows.PartitionID(r.U32())
 	return p, f
 }
 
@@ -74,7 +93,7 @@ func (b *Batch) pair(p Pair) {
 	b.u32(uint32(p.Generation))
 }
 
-func (r *reader) pair() Pair { return Pair{r.ref(), bellows.Generation(r.u32())} }
+func (r *reader) pair() Pair { return Pair{r.ref(), bellows.Generation(r.U32())} }
 
 func (b *Batch) mode(m Mode) {
 	b.u8(uint8(m))
@@ -82,11 +101,11 @@ func (b *Batch) mode(m Mode) {
 }
 
 func (r *reader) mode() Mode {
-	m := Mode(r.u8())
+	m := Mode(r.U8())
 	if m > Exclusive {
-		r.fail(errMode)
+		r.Fail(errMode)
 	}
-	r.reserved(3)
+	r.Reserved(3)
 	return m
 }
 
@@ -98,10 +117,10 @@ func (b *Batch) subtree(t Subtree) {
 
 // subtree refuses what reaches beyond the last split that has a number.
 func (r *reader) subtree() Subtree {
-	t := Subtree{Index: r.u32(), Level: r.u8()}
-	r.reserved(3)
+	t := Subtree{Index: r.U32(), Level: r.U8()}
+	r.Reserved(3)
 	if t.Level > 32 || uint64(t.Index)>>(32-t.Level) != 0 {
-		r.fail(errSubtree)
+		r.Fail(errSubtree)
 	}
 	return t
 }

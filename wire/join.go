@@ -50,7 +50,7 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, bad(h, err)
 	}
-	return Envelope{h.From, h.To, m}, nil
+	return Envelope{h.From, h.To, m, h.Era}, nil
 }
 
 // follows refuses a frame that cannot come now. Between the parts of a message come whole messages that the controller says
@@ -70,7 +70,7 @@ func (j *Joiner) follows(h Header) error {
 		return errors.New("it is empty")
 	case !begun && h.Part == partLast:
 		return errors.New("the parts before it have not come")
-	case begun && (h.Kind != j.before.Kind || h.From != j.before.From || h.To != j.before.To):
+	case begun && (h.Kind != j.before.Kind || h.From != j.before.From || h.To != j.before.To || h.Era != j.before.Era):
 		return fmt.Errorf("the message before it, a %s from %v to %v, has not ended", kindName(j.before.Kind), j.before.From, j.before.To)
 	case j.parts.Len()+int(h.Length) > most:
 		return tooLong{j.parts.Len() + int(h.Length), most}

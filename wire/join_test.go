@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"bellows"
+	"bellows/wire/internal/memory"
 )
 
 // readParts takes all messages of a stream.
@@ -72,7 +73,7 @@ func TestParts(t *testing.T) {
 		s := newSampler(seed)
 		part := 1 + s.IntN(1<<s.IntN(16))
 		for _, m := range s.messages() {
-			e := Envelope{s.address(), s.address(), m}
+			e := Envelope{Era: bellows.Era(s.Uint32() >> 16), From: s.address(), To: s.address(), Message: m}
 			frames := inPartsOf(t, e, part)
 			whole := frame(t, e)[HeaderSize:]
 			var payload []byte
@@ -135,7 +136,7 @@ func TestPartsKeepTheirPlace(t *testing.T) {
 		n := 0
 		for list := turned.Next(); len(list) > 0; list = turned.Next() {
 			for _, d := range list {
-				if len(d) > borrowMin && !swapped && !within(values, d) {
+				if len(d) > borrowMin && !memory.Swapped && !within(values, d) {
 					t.Errorf("a buffer of %d bytes is not the sender's", len(d))
 				}
 			}
@@ -172,10 +173,10 @@ func TestJoinerRefusals(t *testing.T) {
 	from, to := Address{1, Client, 0}, Address{2, Lane, 3}
 	values := make([]float32, 100)
 	push := func(from, to Address) []cutFrame {
-		return inPartsOf(t, Envelope{from, to, &Push{Chunks: []Chunk{{Values: values}}}}, 150)
+		return inPartsOf(t, Envelope{From: from, To: to, Message: &Push{Chunks: []Chunk{{Values: values}}}}, 150)
 	}
-	one := func(m Message) cutFrame { return inPartsOf(t, Envelope{from, to, m}, 1<<20)[0] }
-	granted := inPartsOf(t, Envelope{from, to, &Granted{Values: values}}, 150)
+	one := func(m Message) cutFrame { return inPartsOf(t, Envelope{From: from, To: to, Message: m}, 1<<20)[0] }
+	granted := inPartsOf(t, Envelope{From: from, To: to, Message: &Granted{Values: values}}, 150)
 	frames := push(from, to)
 	damaged := cutFrame{frames[1].h, slices.Clone(frames[1].payload)}
 	damaged.payload[7]++
@@ -253,7 +254,7 @@ func FuzzJoiner(f *testing.F) {
 		data := s.data()
 		var sources []*source
 		for range 2 {
-			e := Envelope{s.address(), s.address(), data[s.IntN(len(data))]}
+			e := Envelope{Era: bellows.Era(s.Uint32() >> 16), From: s.address(), To: s.address(), Message: data[s.IntN(len(data))]}
 			sources = append(sources, &source{e, inPartsOf(t, e, 1+int(part)), 0})
 		}
 		play(t, sources, script)
@@ -271,8 +272,8 @@ type source struct {
 // somebody else; 4 leaves out a frame of the first source, 5 repeats one.
 func play(t *testing.T, sources []*source, script []byte) {
 	t.Helper()
-	beat := inPartsOf(t, Envelope{Address{Role: Controller}, Address{}, &Beat{}}, 1)[0]
-	held := inPartsOf(t, Envelope{Address{Role: Lane}, Address{}, &Held{}}, 1)[0]
+	beat := inPartsOf(t, Envelope{From: Address{Role: Controller}, To: Address{}, Message: &Beat{}}, 1)[0]
+	held := inPartsOf(t, Envelope{From: Address{Role: Lane}, To: Address{}, Message: &Held{}}, 1)[0]
 	var j Joiner
 	var p page
 	for _, op := range script {

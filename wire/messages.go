@@ -32,10 +32,11 @@ const (
 // Pull asks a lane for rows of partitions of one table. It waits there until Need holds. An answer that goes on
 // using its lists of rows when it is freed must Borrow from it.
 type Pull struct {
-	Request uint64 // the client's number from 1, echoed by Rows
-	Need    Need
-	Parts   []PullPart
-	payload []byte // what Decode made the message from; nil: its lists are not in it
+	Request     uint64 // the client's number from 1, echoed by Rows
+	Incarnation uint32 // of the client, as in its flushes: a subscription is that of one life of it
+	Need        Need
+	Parts       []PullPart
+	payload     []byte // what Decode made the message from; nil: its lists are not in it
 }
 
 // PullPart asks for rows of one partition.
@@ -51,11 +52,12 @@ type PullPart struct {
 // Rows answers a Pull. Request 0 are rows that the client has subscribed to: those that have changed
 // since it was last sent some, none perhaps; all its other rows are as they were, and of this version.
 type Rows struct {
-	Request uint64
-	Parts   []RowsPart
-	payload []byte // what Decode made the message from
-	lent    []byte // what it was lent by Borrow
-	widened widened
+	Request     uint64
+	Incarnation uint32 // of the client that it is for: another one has asked other questions
+	Parts       []RowsPart
+	payload     []byte // what Decode made the message from
+	lent        []byte // what it was lent by Borrow
+	widened     widened
 }
 
 // Borrow keeps the memory of a pull's lists of rows until the answer is freed, too. An answer borrows from one
@@ -140,7 +142,10 @@ func (m *Granted) Copy(values []float32) {
 type Release struct{ Ref bellows.PartitionRef }
 
 // Unsubscribe tells a lane that a client does not want a partition's rows unasked any more. Some may be under way.
-type Unsubscribe struct{ Ref bellows.PartitionRef }
+type Unsubscribe struct {
+	Ref         bellows.PartitionRef
+	Incarnation uint32 // of the client
+}
 
 // Push carries the parts of a flush that one lane must hold. The chunks stay the client's memory and
 // unchanged until the lane says Committed.
@@ -153,6 +158,9 @@ type Push struct {
 	// Done is the flush's, where one lane gets all of it: that sends it on when it holds the push. nil: the client says when all
 	// lanes hold their parts. It agrees with the push on the flush, the clock and the pairs, and is the lane's from then on.
 	Done *Done
+	// Again says that parts of the push were sent before, elsewhere or in another push: each answer to it names the pairs that it
+	// speaks of. Answers to a push that is not name none where they mean all of it.
+	Again bool
 
 	payload []byte // what Decode made the message from
 	widened widened
@@ -180,24 +188,56 @@ type LeaseEnd struct {
 	Values []float32 // the partition's new values; the slab itself within one node, else unchanged as chunks are
 }
 
-// Held tells a client that all parts of a flush for this lane are held.
-type Held struct{ Flush bellows.FlushID }
+// What a lane says of a flush it says of pairs: a partition that has moved is spoken of by two lanes, each at its generation. Where it means all that the
+// client sent it of the flush in the push that was not sent Again, of which there is at most one, it names none: so answers are short as
+// long as nothing moves, and it is clear which pairs they mean, at the generations at which they were sent.
 
-// Full tells a client that the lane cannot hold the flush now; Room, later, that it may send again.
-type Full struct{ Flush bellows.FlushID }
+// Held tells a client that parts of a flush are held.
+type Held struct {
+	Flush bellows.FlushID
+	Pairs []Pair // none: all of the first push
+}
+
+// Full tells a client that the lane cannot hold parts of a flush now; Room, later, that it may send them again.
+type Full struct {
+	Flush bellows.FlushID
+	Pairs []Pair // as in Held
+}
 
 // Room is the end of Full.
-type Room struct{ Flush bellows.FlushID }
+type Room struct {
+	Flush bellows.FlushID
+	Pairs []Pair // as in Full
+}
 
 // Committed tells a client of flushes of its own that count.
-type Committed struct{ List []Commitment }
+type Committed struct {
+	List  []Commitment
+	pairs []Pair
+}
 
-// Commitment says that a flush is applied and visible at this lane; or, while some of it waits for a clock
+// Commitment says that parts of a flush are applied and visible at this lane; or, while some of them wait for a clock
 // or a lease, that it has its number: what the lane shows from then on may contain the rest.
 type Commitment struct {
 	Flush   bellows.FlushID
 	Commit  bellows.CommitNumber
-	Waiting bool // not all of it is visible; the chunks must stay as they are
+	Waiting bool   // not all of them are visible; the chunks must stay as they are
+	Pairs   []Pair // as in Held
+}
+
+// HasRoom reports whether a commitment with so many pairs fits into the message.
+func (m *Committed) HasRoom(pairs int) bool {
+	return len(m.List) < CommittedMost && len(m.pairs)+pairs <= pairsMost
+}
+
+// Append adds a commitment, copying its pairs.
+func (m *Committed) Append(c Commitment) {
+	at := len(m.pairs)
+	m.pairs = append(m.pairs, c.Pairs...)
+	if c.Pairs = nil; len(m.pairs) > at {
+		c.Pairs = m.pairs[at:len(m.pairs):len(m.pairs)]
+	}
+	m.List = append(m.List, c)
 }
 
 // Refused tells a sender that a request cannot be served, ever.

@@ -86,6 +86,7 @@ func (b *Batch) protoFlush(number protowire.Number, f bellows.FlushID) {
 	at := b.open(number)
 	b.varint(1, uint64(f.Client))
 	b.varint(2, f.Seq)
+	b.varint(3, uint64(f.Incarnation))
 	b.shut(at)
 }
 
@@ -97,6 +98,8 @@ func flushOf(b []byte, id *bellows.FlushID) error {
 			id.Client = bellows.NodeID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
 			id.Seq = f.Num
+		case 3<<3 | varint:
+			id.Incarnation = uint32(f.UpTo(math.MaxUint32))
 		}
 	}
 	return f.Err

@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/vec"
 	"bellows/wire/internal/memory"
+	"bellows/wire/internal/raw"
 )
 
 const (
@@ -23,7 +24,7 @@ func (m *Pull) encode(b *Batch) {
 	b.u64(m.Request)
 	b.need(m.Need)
 	b.count(len(m.Parts))
-	b.zeros(4)
+	b.u32(m.Incarnation)
 	for i := range m.Parts {
 		b.pair(m.Parts[i].Pair)
 		b.idCount(m.Parts[i].Rows, m.Parts[i].Keys)
@@ -36,26 +37,26 @@ func (m *Pull) encode(b *Batch) {
 }
 
 func (m *Pull) decode(payload []byte) error {
-	r := reader{b: payload, whole: len(payload)}
+	r := readerOf(payload)
 	m.payload = payload
-	m.Request, m.Need = r.u64(), r.need()
-	n := r.u32()
-	r.reserved(4)
-	heads := reader{b: r.take(uint64(n) * pullPartSize)}
-	if r.err != nil {
-		return r.err
+	m.Request, m.Need = r.U64(), r.need()
+	n := r.U32()
+	m.Incarnation = r.U32()
+	heads := readerOf(r.Take(uint64(n) * pullPartSize))
+	if r.Err != nil {
+		return r.Err
 	}
 	m.Parts = slices.Grow(m.Parts[:0], int(n))[:n]
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		p.Pair = heads.pair()
-		p.Rows, p.Keys = r.ids(heads.u32())
-		p.Subscribe = heads.flag()
-		heads.reserved(3)
-		ascending(&r, p.Rows)
-		ascending(&r, p.Keys)
+		p.Rows, p.Keys = r.IDs(heads.U32())
+		p.Subscribe = heads.Flag()
+		heads.Reserved(3)
+		raw.Ascending(&r.Reader, p.Rows)
+		raw.Ascending(&r.Reader, p.Keys)
 	}
-	return cmp.Or(heads.err, r.end())
+	return cmp.Or(heads.Err, r.End())
 }
 
 func (m *Pull) recycle() *sync.Pool {
@@ -72,7 +73,7 @@ func (*Rows) kind() uint8 { return kindRows }
 func (m *Rows) encode(b *Batch) {
 	b.u64(m.Request)
 	b.count(len(m.Parts))
-	b.zeros(4)
+	b.u32(m.Incarnation)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		b.part(p.Ref)
@@ -88,28 +89,28 @@ func (m *Rows) encode(b *Batch) {
 }
 
 func (m *Rows) decode(payload []byte) error {
-	r := reader{b: payload, whole: len(payload)}
+	r := readerOf(payload)
 	m.payload = payload
-	m.Request = r.u64()
-	n := r.u32()
-	r.reserved(4)
-	heads := reader{b: r.take(uint64(n) * rowsPartSize)}
-	if r.err != nil {
-		return r.err
+	m.Request = r.U64()
+	n := r.U32()
+	m.Incarnation = r.U32()
+	heads := readerOf(r.Take(uint64(n) * rowsPartSize))
+	if r.Err != nil {
+		return r.Err
 	}
 	m.Parts = slices.Grow(m.Parts[:0], int(n))[:n]
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		var f vec.Format
 		p.Ref, f = heads.part()
-		p.Commit, p.Complete = bellows.CommitNumber(heads.u64()), bellows.Clock(heads.u32())
-		rows, values := heads.u32(), heads.u32()
-		p.Rows, p.Keys = r.ids(rows)
-		ascending(&r, p.Rows)
-		ascending(&r, p.Keys)
+		p.Commit, p.Complete = bellows.CommitNumber(heads.U64()), bellows.Clock(heads.U32())
+		rows, values := heads.U32(), heads.U32()
+		p.Rows, p.Keys = r.IDs(rows)
+		raw.Ascending(&r.Reader, p.Rows)
+		raw.Ascending(&r.Reader, p.Keys)
 		p.Values = m.widened.values(&r, p.Ref.Table, f, values, rows)
 	}
-	return cmp.Or(heads.err, r.end())
+	return cmp.Or(heads.Err, r.End())
 }
 
 func (m *Rows) recycle() *sync.Pool {

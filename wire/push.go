@@ -10,6 +10,7 @@ import (
 	"bellows"
 	"bellows/vec"
 	"bellows/wire/internal/memory"
+	"bellows/wire/internal/raw"
 )
 
 const (
@@ -31,7 +32,7 @@ func (m *Push) encode(b *Batch) {
 	b.count(len(m.Pairs))
 	b.count(len(m.Chunks))
 	b.count(len(m.Leases))
-	b.pushedDone(m.Done)
+	b.pushedDone(m.Done, m.Again)
 	for _, p := range m.Pairs {
 		b.pair(p)
 	}
@@ -57,14 +58,14 @@ func (m *Push) encode(b *Batch) {
 }
 
 func (m *Push) decode(payload []byte) error {
-	r := reader{b: payload, whole: len(payload)}
+	r := readerOf(payload)
 	m.payload = payload
-	m.Flush, m.Clock = r.flush(), bellows.Clock(r.u32())
-	pairs, chunks, leases := r.u32(), r.u32(), r.u32()
+	m.Flush, m.Clock = r.flush(), bellows.Clock(r.U32())
+	pairs, chunks, leases := r.U32(), r.U32(), r.U32()
 	m.decodeDone(&r)
-	heads := reader{b: r.take(uint64(pairs)*pairSize + uint64(chunks)*chunkSize + uint64(leases)*leaseEndSize)}
-	if r.err != nil {
-		return r.err
+	heads := readerOf(r.Take(uint64(pairs)*pairSize + uint64(chunks)*chunkSize + uint64(leases)*leaseEndSize))
+	if r.Err != nil {
+		return r.Err
 	}
 	m.Pairs = slices.Grow(m.Pairs[:0], int(pairs))[:pairs]
 	for i := range m.Pairs {
@@ -81,9 +82,9 @@ func (m *Push) decode(payload []byte) error {
 	for i := range m.Leases {
 		e := &m.Leases[i]
 		e.Pair = heads.pair()
-		e.Values = words[float32](&r, heads.u32())
+		e.Values = raw.Words[float32](&r.Reader, heads.U32())
 	}
-	return cmp.Or(heads.err, r.end())
+	return cmp.Or(heads.Err, r.End())
 }
 
 func (m *Push) recycle() *sync.Pool {
@@ -101,17 +102,19 @@ func (m *Push) recycle() *sync.Pool {
 const resultSize = 32
 
 // pushedDone adds what a done has beside the push that carries it.
-func (b *Batch) pushedDone(d *Done) {
+func (b *Batch) pushedDone(d *Done, again bool) {
 	if d == nil {
 		b.count(0)
-		b.flag(false)
-		b.zeros(3)
+		b.zeros(2)
+		b.flag(again)
+		b.zeros(1)
 		return
 	}
 	b.count(len(d.Results))
 	b.flag(true)
 	b.flag(d.Barred)
-	b.zeros(2)
+	b.flag(again)
+	b.zeros(1)
 	for i := range d.Results {
 		u := &d.Results[i].Unit
 		b.u32(uint32(u.Split))
@@ -129,24 +132,25 @@ func (b *Batch) pushedDone(d *Done) {
 }
 
 func (m *Push) decodeDone(r *reader) {
-	results, done, barred := r.u32(), r.flag(), r.flag()
-	r.reserved(2)
+	results, done, barred := r.U32(), r.Flag(), r.Flag()
+	m.Again = r.Flag()
+	r.Reserved(1)
 	if !done {
 		if results > 0 || barred {
-			r.fail(errDone)
+			r.Fail(errDone)
 		}
 		return
 	}
 	if results > listMax {
-		r.fail(errMany)
+		r.Fail(errMany)
 	}
-	heads := r.take(uint64(results) * resultSize)
+	heads := r.Take(uint64(results) * resultSize)
 	numbers := uint64(0)
 	for i := resultSize; i <= len(heads); i += resultSize {
 		numbers += uint64(binary.LittleEndian.Uint32(heads[i-8:]))
 	}
-	values := r.take(8 * numbers)
-	if r.err != nil {
+	values := r.Take(8 * numbers)
+	if r.Err != nil {
 		return
 	}
 	m.Done = New[Done]()
@@ -154,26 +158,26 @@ func (m *Push) decodeDone(r *reader) {
 	d.Barred = barred
 	d.Results = slices.Grow(d.Results, int(results))
 	d.numbers = slices.Grow(d.numbers, int(numbers))
-	h := reader{b: heads}
+	h := readerOf(heads)
 	for range results {
-		u, n, at := h.unit(), int(h.u32()), len(d.numbers)
-		h.reserved(4)
+		u, n, at := h.unit(), int(h.U32()), len(d.numbers)
+		h.Reserved(4)
 		for ; n > 0; n-- {
 			d.numbers = append(d.numbers, math.Float64frombits(binary.LittleEndian.Uint64(values)))
 			values = values[8:]
 		}
 		d.Results = append(d.Results, Result{u, d.numbers[at:len(d.numbers):len(d.numbers)]})
 	}
-	if h.err != nil {
-		r.fail(h.err)
+	if h.Err != nil {
+		r.Fail(h.Err)
 	}
 }
 
 func (r *reader) unit() bellows.Unit {
-	u := bellows.Unit{Split: bellows.SplitID(r.u32()), Clock: bellows.Clock(r.u32())}
-	begin, end := r.u64(), r.u64()
+	u := bellows.Unit{Split: bellows.SplitID(r.U32()), Clock: bellows.Clock(r.U32())}
+	begin, end := r.U64(), r.U64()
 	if begin > end || end > math.MaxInt {
-		r.fail(errNumber)
+		r.Fail(errNumber)
 		return u
 	}
 	u.Items = bellows.Range{Begin: int(begin), End: int(end)}
@@ -183,8 +187,8 @@ func (r *reader) unit() bellows.Unit {
 func (c *Chunk) decode(head, arrays *reader, w *widened) {
 	var f vec.Format
 	c.Ref, f = head.part()
-	c.Generation, c.Subtree = bellows.Generation(head.u32()), head.subtree()
-	ids, values := head.u32(), head.u32()
-	c.Rows, c.Keys = arrays.ids(ids)
+	c.Generation, c.Subtree = bellows.Generation(head.U32()), head.subtree()
+	ids, values := head.U32(), head.U32()
+	c.Rows, c.Keys = arrays.IDs(ids)
 	c.Values = w.values(arrays, c.Ref.Table, f, values, ids)
 }

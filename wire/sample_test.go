@@ -29,7 +29,7 @@ func list[T any](s sampler, most int, one func() T) []T {
 }
 
 func (s sampler) flush() bellows.FlushID {
-	return bellows.FlushID{Client: bellows.NodeID(s.Uint32()), Seq: s.Uint64()}
+	return bellows.FlushID{Client: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32(), Seq: s.Uint64()}
 }
 
 func (s sampler) ref() bellows.PartitionRef {
@@ -164,27 +164,27 @@ func (s sampler) record() Record {
 func (s sampler) data() []Message {
 	mode := Mode(s.IntN(2))
 	return []Message{
-		&Pull{Request: s.Uint64(), Need: s.need(), Parts: list(s, 5, func() PullPart {
+		&Pull{Request: s.Uint64(), Incarnation: s.Uint32(), Need: s.need(), Parts: list(s, 5, func() PullPart {
 			rows, keys := s.ids()
 			return PullPart{s.pair(), rows, keys, s.IntN(2) == 1}
 		})},
-		&Rows{Request: s.Uint64(), Parts: list(s, 5, func() RowsPart {
+		&Rows{Request: s.Uint64(), Incarnation: s.Uint32(), Parts: list(s, 5, func() RowsPart {
 			rows, keys := s.ids()
 			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
 		&Granted{Request: s.Uint64(), Ref: s.ref(), Mode: mode, Values: s.values(nil, nil)},
-		&Release{s.ref()}, &Unsubscribe{s.ref()},
-		&Push{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
+		&Release{s.ref()}, &Unsubscribe{s.ref(), s.Uint32()},
+		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
 				rows, keys := s.ids()
 				return Chunk{s.pair(), s.subtree(), rows, keys, s.values(rows, keys)}
 			}),
 			Leases: list(s, 3, func() LeaseEnd { return LeaseEnd{s.pair(), s.values(nil, nil)} })},
 		s.donePush(),
-		&Held{s.flush()}, &Full{s.flush()}, &Room{s.flush()},
-		&Committed{list(s, 3, func() Commitment {
-			return Commitment{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1}
+		&Held{s.flush(), list(s, 3, s.pair)}, &Full{s.flush(), list(s, 3, s.pair)}, &Room{s.flush(), list(s, 3, s.pair)},
+		&Committed{List: list(s, 3, func() Commitment {
+			return Commitment{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1, list(s, 3, s.pair)}
 		})},
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
 		s.slab(),

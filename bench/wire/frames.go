@@ -230,7 +230,7 @@ func (d *driver) next(out *wire.Outbox) {
 	if d.duty.kind == "push" {
 		d.flushes++
 		m := d.pushes[d.flushes%uint64(d.duty.window)]
-		m.Flush = bellows.FlushID{Client: 1, Seq: d.flushes}
+		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: d.flushes}
 		m.Clock = bellows.Clock((d.flushes - 1) % math.MaxInt32)
 		m.Pairs = append(m.Pairs[:0], pair)
 		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: pair, Values: d.values[:d.duty.size/4]})
@@ -245,6 +245,7 @@ func (d *driver) next(out *wire.Outbox) {
 	}
 	d.requests++
 	m := wire.New[wire.Pull]()
+	m.Incarnation = 1
 	m.Request = d.requests
 	part := wire.PullPart{Pair: pair}
 	if d.duty.kind == "list" {

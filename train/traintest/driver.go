@@ -160,7 +160,7 @@ func (p *play) recorded() {
 func (p *play) complete() {
 	done := wire.New[wire.Done]()
 	p.flush++
-	done.Flush = bellows.FlushID{Client: worker.Node, Seq: p.flush}
+	done.Flush = bellows.FlushID{Client: worker.Node, Incarnation: 1, Seq: p.flush}
 	wanted := 1 + p.random.IntN(3)
 	for _, s := range p.random.Perm(len(p.out)) {
 		if len(p.out[s]) > 0 && len(done.Results) < wanted {

@@ -26,7 +26,7 @@ func Copy(e wire.Envelope) (got wire.Envelope, digest uint64, err error) {
 	b := batches.Get().(*wire.Batch)
 	defer batches.Put(b)
 	kind, pieces := written(b, e.Message)
-	got, err = wire.Header{Kind: kind, From: e.From, To: e.To}.Unpack(pieces)
+	got, err = wire.Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}.Unpack(pieces)
 	return got, digestOf(kind, pieces), err
 }
 

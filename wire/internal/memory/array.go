@@ -1,9 +1,15 @@
 package memory
 
 import (
+	"encoding/binary"
 	"slices"
 	"unsafe"
 )
+
+// Swapped says that the machine's order of bytes is not the wire's, which is little-endian. Where it is, arrays of numbers are looked
+// at in place and never copied; elsewhere their bytes are turned around, on the way out in a copy, on the way in in the payload
+// itself, which nobody else sees. Tests turn it around.
+var Swapped = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
 
 // Word is an element of an array.
 type Word interface {

@@ -1,0 +1,96 @@
+// Package past is messages of a job's past, for nodes of the past to send again.
+//
+// A Memory keeps a copy of some message of each kind that may come again: Remember what is sent, and ask for a copy of a
+// push, a done, or a lane's word that it holds a part, as it was or as an older owner or an older process would have had it. It
+// decides nothing about when they come, and knows no job.
+package past
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"bellows"
+	"bellows/route"
+	"bellows/sim/internal/parcel"
+	"bellows/wire"
+)
+
+// Stranger is a node that is not, or no longer, of the job.
+const Stranger = 99
+
+// Memory is what is kept.
+type Memory struct{ push, done, held wire.Envelope }
+
+// Remember keeps a copy of some push, some done and some word that a part is held.
+func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
+	keep := &m.push
+	switch p := e.Message.(type) {
+	case *wire.Push:
+		if p.Again {
+			return // half of one
+		}
+	case *wire.Done:
+		if e.To.Role != wire.Controller {
+			return // its way goes on
+		}
+		keep = &m.done
+	case *wire.Held:
+		keep = &m.held
+	}
+	if keep.Message == nil || rng.IntN(3) == 0 {
+		wire.Free(keep.Message)
+		*keep = e
+		keep.Message = parcel.Clone(e.Message)
+	}
+}
+
+// Push is the push that is remembered; false: none is.
+func (m *Memory) Push() (wire.Envelope, bool) { return again(m.push) }
+
+// Done is the done that is remembered.
+func (m *Memory) Done() (wire.Envelope, bool) { return again(m.done) }
+
+// Held is the lane's word that is remembered.
+func (m *Memory) Held() (wire.Envelope, bool) { return again(m.held) }
+
+func again(e wire.Envelope) (wire.Envelope, bool) {
+	if e.Message == nil {
+		return e, false
+	}
+	e.Message = parcel.Clone(e.Message)
+	return e, true
+}
+
+// OfStranger makes a push that of a stranger, who knows owners of other generations, by so many: of its chunks, its leases, or both.
+func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
+	m := e.Message.(*wire.Push)
+	e.From.Node = Stranger
+	m.Flush.Client = Stranger
+	which := rng.IntN(3)
+	for i := range m.Chunks {
+		if which != 1 || len(m.Leases) == 0 {
+			m.Chunks[i].Generation += by
+		}
+	}
+	for i := range m.Leases {
+		if which != 0 || len(m.Chunks) == 0 {
+			m.Leases[i].Generation += by
+		}
+	}
+}
+
+// Haunting is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
+// it is done. False: there is none.
+func (m *Memory) Haunting(r *route.Route) (e wire.Envelope, ok bool) {
+	if e, ok = m.Push(); !ok {
+		return e, false
+	}
+	p := e.Message.(*wire.Push)
+	if len(p.Chunks) == 0 {
+		return e, false
+	}
+	e.To = r.Owner(p.Chunks[0].Ref).Lane
+	p.Chunks = slices.DeleteFunc(p.Chunks, func(c wire.Chunk) bool { return r.Owner(c.Ref).Lane != e.To })
+	p.Leases, p.Done = nil, nil
+	return e, true
+}
