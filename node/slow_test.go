@@ -1,0 +1,425 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellows"
+	"bellows/lease"
+	"bellows/node"
+	"bellows/table"
+	"bellows/train"
+	"bellows/transport"
+)
+
+// These tests run whole jobs in virtual time: links of little bandwidth and tasks that hang cost nothing. One node is a gang of one, whose
+// idle slots sleep: those of Train look for work first, and time would stand still.
+
+// alone is a cluster of one node.
+var alone = []node.Member{{Slots: 4, Lanes: 2}}
+
+// linkConn is a link of so many bytes a second.
+type linkConn struct {
+	transport.Conn
+	perSecond int
+}
+
+func (c linkConn) WriteFrames(buffers [][]byte) error {
+	for b := range slices.Values(buffers) {
+		for piece := range slices.Chunk(b, max(1, c.perSecond/8)) {
+			<-time.After(time.Duration(len(piece)) * time.Second / time.Duration(c.perSecond))
+			if err := c.Conn.WriteFrames([][]byte{piece}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slowFrom lets what a node sends leave at so many bytes a second.
+func slowFrom(n bellows.NodeID, perSecond int) func(from, to bellows.NodeID, c transport.Conn) transport.Conn {
+	return func(from, _ bellows.NodeID, c transport.Conn) transport.Conn {
+		if from == n {
+			return linkConn{c, perSecond}
+		}
+		return c
+	}
+}
+
+// notices collects sentences.
+type notices struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *notices) take(s string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, s)
+}
+
+func (n *notices) all() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.list, "\n")
+}
+
+// closing is an executor that does something when it is closed.
+type closing struct {
+	train.Executor
+	close func()
+}
+
+func (c closing) Close() error { c.close(); return nil }
+
+// onClose has the executors of a job do something when they are closed.
+func onClose(j train.Job, f func(s bellows.SplitID)) train.Job {
+	run := j.NewExecutor
+	j.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
+		e, err := run(s)
+		return closing{e, func() { f(s) }}, err
+	}
+	return j
+}
+
+// wide is a job whose table has so many rows of one value.
+func wide(rows, partitions int, run func(t *train.Task) error) train.Job {
+	j := job(3, run)
+	j.Tables[0].Rows, j.Tables[0].Width, j.Tables[0].Partitions = rows, 1, partitions
+	return j
+}
+
+func pushOne(t *train.Task) error {
+	t.PushRange(0, 0, []float32{1})
+	return nil
+}
+
+// TestALargeModelIsCollected has a model that takes longer than a lease to travel.
+func TestALargeModelIsCollected(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := gang{members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}, wrap: slowFrom(1, 64<<10), // 16 s for the model
+			lead: node.Options{Times: lease.Times{Lease: 2000}}, // and 2 s for each partition
+			job:  func(bellows.NodeID) train.Job { return wide(1<<18, 8, pushOne) }}.done(t)
+		if r.Tables[0][0] != 12 || len(r.Tables[0]) != 1<<18 || r.Total < 16*time.Second {
+			t.Errorf("%d values, the first %v, after %v", len(r.Tables[0]), r.Tables[0][0], r.Total)
+		}
+	})
+}
+
+// TestASlowLinkIsNotASilentNode has a link that takes longer than a lease for one part of a message: signs of life wait behind it.
+func TestASlowLinkIsNotASilentNode(t *testing.T) {
+	t.Parallel()
+	for from := range bellows.NodeID(2) { // either end
+		synctest.Test(t, func(t *testing.T) {
+			deltas := make([]float32, 1<<18) // 16 s
+			r := gang{members: []node.Member{{Slots: int(from), Lanes: 1 - int(from)}, {Node: 1, Slots: 1 - int(from), Lanes: int(from)}},
+				wrap: slowFrom(1, 64<<10), lead: node.Options{Times: lease.Times{Lease: 2000}},
+				job: func(bellows.NodeID) train.Job {
+					return wide(1<<18, 1, func(t *train.Task) error {
+						if t.Split() == 0 {
+							t.PushRange(0, 0, deltas)
+						}
+						return nil
+					})
+				}}.done(t)
+			if r.Total < 16*time.Second {
+				t.Errorf("it took %v", r.Total)
+			}
+		})
+	}
+}
+
+// TestWhoHoldsNothingMayDieAtTheEnd has a node die, by the word of who started it, while another sends the state.
+func TestWhoHoldsNothingMayDieAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, dead := range []bellows.NodeID{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			deaths := make(chan node.Death, 1)
+			r, others, err := gang{members: []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Slots: 1}, {Node: 3, Lanes: 1}}, wrap: slowFrom(3, 64<<10),
+				lead: node.Options{Deaths: deaths},
+				job: func(n bellows.NodeID) train.Job {
+					return onClose(wide(1<<18, 8, pushOne), func(s bellows.SplitID) {
+						if s == 0 {
+							deaths <- node.Death{Node: dead, Reason: fmt.Sprintf("node %d (process 4711) ended with signal: killed", dead)}
+						}
+					})
+				}}.run(context.Background(), t)
+			switch {
+			case dead == 1 && (err != nil || r.Tables[0][0] != 12):
+				t.Errorf("all had been trained, and the only server lives: %v; others %v", err, others)
+			case dead == 3 && (err == nil || !strings.Contains(err.Error(), "collect the model: node 3 (process 4711) ended with signal: killed") || bellows.KindOf(err) != bellows.Lost):
+				t.Errorf("the server is dead, and the model is there: %v", err)
+			case dead == 3 && r.Total > 2*time.Second:
+				t.Errorf("it took %v", r.Total)
+			}
+		})
+	}
+}
+
+// TestExecutorsMayTakeTheirTimeToClose closes one for several leases, at node 0 and elsewhere.
+func TestExecutorsMayTakeTheirTimeToClose(t *testing.T) {
+	t.Parallel()
+	for slow := range bellows.SplitID(4) {
+		synctest.Test(t, func(t *testing.T) {
+			var said notices
+			r := gang{members: shapes["leader works"], lead: node.Options{Notice: said.take}, job: func(bellows.NodeID) train.Job {
+				return onClose(job(3, drift), func(s bellows.SplitID) {
+					if s == slow {
+						<-time.After(45 * time.Second)
+					}
+				})
+			}}.done(t)
+			if r.Total < 45*time.Second || r.Total > 46*time.Second {
+				t.Errorf("it took %v", r.Total)
+			}
+			want := "node 1 has waited 2.2 s for its executors to close"
+			if slow < 2 { // split 1 and 2 are the leader's
+				want = "node 0 has waited"
+			}
+			if !strings.Contains(said.all(), want) {
+				t.Errorf("split %d: nobody says %q: %s", slow, want, said.all())
+			}
+		})
+	}
+}
+
+// TestTasksThatNeverReturnAreGivenUp has a task hang at node 0 when another has failed: node 0 ends all the same, and the others with it.
+func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, members := range [][]node.Member{alone, shapes["leader works"]} {
+		synctest.Test(t, func(t *testing.T) {
+			release, hangs := make(chan struct{}), make(chan struct{})
+			defer close(release)
+			var said notices
+			began := time.Now()
+			_, others, err := gang{members: members, lead: node.Options{Notice: said.take, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+				return job(3, func(t *train.Task) error {
+					switch {
+					case t.Split() == 0 && t.Clock() == 1:
+						close(hangs)
+						<-release
+					case t.Split() == 3 && t.Clock() == 1:
+						<-hangs
+						return errors.New("item 7 is broken")
+					}
+					return drift(t)
+				})
+			}}.run(context.Background(), t)
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if err == nil || !strings.Contains(err.Error(), "[split 0 clock 1 items [0,10)] has not returned 5s after the job's end") || bellows.KindOf(err) != bellows.Lost {
+				t.Errorf("%d nodes: %v", len(members), err)
+			}
+			if errors.Join(others...) != nil {
+				t.Errorf("the others are not let go: %v", others)
+			}
+			if want := "node 0 has waited 2.2 s for split 0 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
+				t.Errorf("nobody says %q: %s", want, said.all())
+			}
+		})
+	}
+}
+
+// TestANodeWhoseTasksHangLeaves has an executor of node 1, which holds tables, not close: the node gives it up, and the model is lost by name.
+func TestANodeWhoseTasksHangLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		var said notices
+		_, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: said.take, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+			return onClose(job(3, drift), func(s bellows.SplitID) {
+				if s == 3 {
+					<-release
+				}
+			})
+		}}.run(context.Background(), t)
+		if err == nil || !strings.Contains(err.Error(), "collect the model: node 1 is gone") || bellows.KindOf(err) != bellows.Lost {
+			t.Errorf("node 0: %v", err)
+		}
+		if others[0] == nil || !strings.Contains(others[0].Error(), "its tasks have not returned 5.0 s after the job's end") || bellows.KindOf(others[0]) != bellows.Lost {
+			t.Errorf("node 1: %v", others[0])
+		}
+		if want := "node 1 has waited 2.2 s for its executors to close; the job is over, and this is given up after 5.0 s"; !strings.Contains(said.all(), want) {
+			t.Errorf("nobody says %q: %s", want, said.all())
+		}
+	})
+}
+
+// TestATaskThatHangsIsNamed has a task take its time: it is named, and the job goes on; one that does not end ends the job.
+func TestATaskThatHangsIsNamed(t *testing.T) {
+	t.Parallel()
+	for takes, ends := range map[time.Duration]bool{6 * time.Second: true, 2 * time.Minute: false} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			defer close(release)
+			var said notices
+			_, _, err := gang{members: shapes["four of each kind"], lead: node.Options{Notice: said.take, Times: lease.Times{Task: 60_000, Tasks: 120_000}}, job: func(bellows.NodeID) train.Job {
+				return job(3, func(t *train.Task) error {
+					if t.Split() == 2 && t.Clock() == 1 {
+						select {
+						case <-time.After(takes):
+						case <-release: // the node has left
+						}
+					}
+					return drift(t)
+				})
+			}}.run(context.Background(), t)
+			if want := "s for split 2 clock 1 on node 3, and gives up after 60.0 s"; !strings.Contains(said.all(), want) {
+				t.Errorf("nobody says whom the job waits for: %s", said.all())
+			}
+			if ends && err != nil || !ends && (err == nil || !strings.Contains(err.Error(), "split 2 clock 1 on node 3 has not ended")) {
+				t.Errorf("a task takes %v: %v", takes, err)
+			}
+		})
+	}
+}
+
+// TestTheEndThatWaitsForATaskIsNamed has one task fail while another goes on for a while.
+func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said notices
+		hangs := make(chan struct{})
+		_, _, err := gang{members: alone, lead: node.Options{Notice: said.take}, job: func(bellows.NodeID) train.Job {
+			return job(3, func(t *train.Task) error {
+				switch {
+				case t.Split() == 2 && t.Clock() == 1:
+					close(hangs)
+					<-time.After(5 * time.Second)
+				case t.Split() == 1 && t.Clock() == 1:
+					<-hangs
+					return errors.New("item 7 is broken")
+				}
+				return drift(t)
+			})
+		}}.run(context.Background(), t)
+		if err == nil || !strings.Contains(err.Error(), "item 7 is broken") {
+			t.Error(err)
+		}
+		if want := "node 0 has waited 2.2 s for split 2 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
+			t.Errorf("nobody says whom the end waits for: %s", said.all())
+		}
+	})
+}
+
+// gap is a job on a table one of whose partitions has no rows.
+func gap(rounds int, run func(t *train.Task) error) train.Job {
+	j := job(rounds, run)
+	j.Tables[0].Partitions, j.Tables[0].Bounds = 0, []bellows.RowID{0, 3, 3, 8}
+	return j
+}
+
+// TestAnEmptyPartitionIsKept keeps tables one of which has a partition without rows, is interrupted, and goes on: what the job returns is
+// what was kept.
+func TestAnEmptyPartitionIsKept(t *testing.T) {
+	t.Parallel()
+	keeping := func(at func(clock bellows.Clock)) train.Job {
+		j := gap(6, func(t *train.Task) error {
+			if t.Split() == 0 {
+				at(t.Clock())
+			}
+			return drift(t)
+		})
+		j.Driver = &train.Rounds{Splits: 4, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
+			if r == 1 {
+				to.Keep()
+			}
+			return r+1 < 6
+		}}
+		return j
+	}
+	synctest.Test(t, func(t *testing.T) {
+		want := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job { return keeping(func(bellows.Clock) {}) }}.done(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		r, others, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job {
+			return keeping(func(clock bellows.Clock) {
+				if clock == 3 {
+					cancel()
+					<-time.After(time.Second) // until it is heard of
+				}
+			})
+		}}.run(ctx, t)
+		if err != nil || r.Image == nil || r.Image.Kept == nil {
+			t.Fatalf("%v %v, others %v", r, err, others)
+		}
+		if !slices.Equal(r.Tables[0], want.Tables[0]) {
+			t.Errorf("what was kept is %v, not %v", r.Tables[0], want.Tables[0])
+		}
+		r = gang{members: shapes["server apart"], job: func(bellows.NodeID) train.Job { return keeping(func(bellows.Clock) {}) }, resume: r.Image}.done(t)
+		if !slices.Equal(r.Tables[0], want.Tables[0]) {
+			t.Errorf("ends at %v, not %v", r.Tables[0], want.Tables[0])
+		}
+	})
+}
+
+// TestAnEmptyPartitionIsLeasedFromAfar leases partitions of another node, one of them without rows.
+func TestAnEmptyPartitionIsLeasedFromAfar(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1}}, job: func(bellows.NodeID) train.Job {
+			j := gap(2, func(t *train.Task) error {
+				for p := range bellows.PartitionID(3) {
+					if slab := t.Lease(0, p, train.Exclusive); (len(slab) == 0) != (p == 1) {
+						return fmt.Errorf("partition %d has %d values", p, len(slab))
+					} else if p != 1 {
+						slab[0]++
+					}
+				}
+				return nil
+			})
+			j.Tables[0].Consistency = table.Async
+			return j
+		}}.done(t)
+		if r.Tables[0][0] != 8 || r.Tables[0][6] != 8 {
+			t.Errorf("ends at %v", r.Tables[0])
+		}
+	})
+}
+
+// TestNoRowsMayBePulled reads and changes the rows [n, n).
+func TestNoRowsMayBePulled(t *testing.T) {
+	t.Parallel()
+	_, err := node.Train(context.Background(), job(1, func(t *train.Task) error {
+		for n := range bellows.RowID(9) {
+			if v := t.PullRange(0, n, n); len(v) != 0 {
+				return fmt.Errorf("%d values of no rows", len(v))
+			}
+			t.PushRange(0, n, nil)
+		}
+		return nil
+	}), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestASplitFarAheadGoesOn has splits that wait for nobody, dispatched far ahead, and one task that takes long.
+func TestASplitFarAheadGoesOn(t *testing.T) {
+	t.Parallel()
+	const clocks = 200
+	synctest.Test(t, func(t *testing.T) {
+		j := job(1, func(t *train.Task) error {
+			if t.Split() == 3 && t.Clock() == 0 {
+				<-time.After(300 * time.Millisecond)
+			}
+			t.PushRange(0, 0, []float32{1, 0})
+			return nil
+		})
+		j.Tables[0].Consistency, j.Driver = table.Async, &ahead{clocks: clocks}
+		r := gang{members: alone, job: func(bellows.NodeID) train.Job { return j }}.done(t)
+		if r.Tables[0][0] != 4*clocks || r.Total > time.Second {
+			t.Errorf("ends at %v after %v", r.Tables[0][0], r.Total)
+		}
+	})
+}
