@@ -95,10 +95,21 @@ func (c *Collector) Fail(err error) {
 	}
 }
 
+// finishWhenAll ends the collecting when all has come.
 func (c *Collector) finishWhenAll() {
-	if len(c.open) == 0 {
-		c.over = true
+	if len(c.open) > 0 {
+		return
 	}
+	kept := 0
+	for i := range c.kept {
+		if c.kept[i].came {
+			kept++
+		}
+	}
+	if kept > 0 && kept < len(c.kept) {
+		c.Fail(fmt.Errorf("%d of %d partitions came as the driver kept them, which keeps all or none", kept, len(c.kept)))
+	}
+	c.over = true
 }
 
 // Take adds an array, or the next piece of one, to the state of its partition. An error is a breach: nothing of the
@@ -186,10 +197,20 @@ func (c *Collector) End(from wire.Address, m *wire.Collected) error {
 		c.Fail(errors.New(m.Reason))
 		return nil
 	}
+	kept, own := 0, 0
 	for ref := range c.route.All() {
-		if c.route.Owner(ref).Lane == from && !c.has(ref) {
+		if c.route.Owner(ref).Lane != from {
+			continue
+		}
+		if !c.has(ref) {
 			return fmt.Errorf("%v ended before it had sent all of %v", from, ref)
 		}
+		if own++; c.kept[c.route.Number(ref)].came {
+			kept++
+		}
+	}
+	if kept > 0 && kept < own {
+		return fmt.Errorf("%v sent %d of its %d partitions as the driver kept them, which keeps all or none", from, kept, own)
 	}
 	c.open = slices.Delete(c.open, i, i+1)
 	c.finishWhenAll()
@@ -254,7 +275,8 @@ func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []fl
 }
 
 // Images are the state of all partitions, by table and partition, and as the driver last kept them: nil if it never did.
-// A driver keeps all of them or none, so that each is at its partition's place (TestAnEmptyPartitionIsCollected).
+// A driver keeps all of them or none, which End holds the lanes to, so that each is at its partition's place
+// (TestAnEmptyPartitionIsCollected, TestAllIsKeptOrNothing).
 func (c *Collector) Images() (live, kept [][]store.Image) {
 	live = make([][]store.Image, len(c.tables))
 	for ref := range c.route.All() {
