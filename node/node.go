@@ -381,10 +381,10 @@ func (p *process) closeTasks() {
 	p.closed <- err
 }
 
-// over reports whether this node has been told that the job is over.
+// over reports whether this node has been told that the job is over. Nobody tells one that hosts nothing, and nothing is lost with it.
 func (p *process) over() bool {
 	if p.runner == nil {
-		return p.ended.Load()
+		return p.ended.Load() || len(p.lanes) == 0
 	}
 	select {
 	case <-p.runner.Ended():
