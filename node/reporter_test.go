@@ -36,3 +36,30 @@ func TestNobodyWaitsForReports(t *testing.T) {
 		r.say(func() { t.Error("told after the end") })
 	})
 }
+
+// TestTheEndWaitsForReports closes a reporter while a report is being told and others wait.
+func TestTheEndWaitsForReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReporter()
+		gate := make(chan struct{})
+		told, closed := 0, false
+		r.say(func() { <-gate })
+		synctest.Wait()
+		for range 3 {
+			r.say(func() { told++ })
+		}
+		go func() {
+			r.close()
+			closed = true
+		}()
+		synctest.Wait()
+		if closed {
+			t.Error("closed, and reports wait to be told")
+		}
+		close(gate)
+		synctest.Wait()
+		if !closed || told != 3 {
+			t.Errorf("closed %v, %d of 3 reports were told", closed, told)
+		}
+	})
+}

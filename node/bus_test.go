@@ -1,0 +1,73 @@
+package node
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"bellows/wire"
+)
+
+// TestWhoSendsIsNotKept has a lane that always has mail: who sends to it goes on after some steps, and the bus's own goroutine has the rest.
+// What was posted leaves meanwhile, and others who have mail are run.
+func TestWhoSendsIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, quick := laneAddress(0, 0), laneAddress(0, 1)
+		steps, sinceShip, longest, answered := 0, 0, 0, 0
+		enough := make(chan struct{})
+		stop := make(chan struct{})
+		b := newBus(0, func(wire.Envelope) {}, func() { sinceShip = 0 })
+		b.add(busy, func(_ []wire.Envelope, out *wire.Outbox) {
+			if steps++; steps == 10*drainSteps {
+				close(enough)
+				<-stop
+			}
+			sinceShip++
+			longest = max(longest, sinceShip)
+			if steps < 20*drainSteps {
+				out.Send(busy, busy, &wire.Beat{})
+			}
+		})
+		b.add(quick, func(batch []wire.Envelope, _ *wire.Outbox) { answered += len(batch) })
+		b.send(clientAddress(0), busy, &wire.Beat{})
+		<-enough // the sender is back, and the lane has been run ten times as often as it may run it
+		b.send(clientAddress(0), quick, &wire.Beat{})
+		if answered != 1 {
+			t.Error("who is not busy waits for who is")
+		}
+		close(stop)
+		synctest.Wait()
+		if steps != 20*drainSteps {
+			t.Errorf("the lane has run %d times, and has mail", steps)
+		}
+		if longest > shipSteps {
+			t.Errorf("what was posted has waited for %d steps", longest)
+		}
+		b.close()
+	})
+}
+
+// TestWhoKeepsTheTimeRunsNobody leaves mail for an actor that is stuck.
+func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane := laneAddress(0, 0)
+		stop, shipped, ran := make(chan struct{}), 0, false
+		b := newBus(0, func(wire.Envelope) {}, func() { shipped++ })
+		b.add(lane, func([]wire.Envelope, *wire.Outbox) {
+			<-stop
+			ran = true
+		})
+		var out wire.Outbox
+		out.Send(clientAddress(0), lane, &wire.Beat{})
+		b.Enqueue(&out)
+		b.Leave()
+		if ran || shipped == 0 {
+			t.Errorf("ran %v, shipped %d times", ran, shipped)
+		}
+		close(stop)
+		synctest.Wait()
+		if !ran {
+			t.Error("nobody runs it")
+		}
+		b.close()
+	})
+}

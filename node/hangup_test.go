@@ -1,0 +1,138 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellows"
+	"bellows/node"
+	"bellows/train"
+	"bellows/transport"
+	"bellows/transport/mem"
+	"bellows/wire"
+)
+
+// TestAPushIsItsClients sends a push to a node whose connection has ended: its client keeps it, to send it again, so that no other message may
+// get its memory.
+func TestAPushIsItsClients(t *testing.T) {
+	t.Parallel()
+	near, far := joined(t, mem.New().Join, "")
+	lane := wire.Address{Role: wire.Lane}
+	x := node.NewExchange(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, node.Actor{Address: wire.Address{Node: 1}, Step: func([]wire.Envelope, *wire.Outbox) {}})
+	if err := far.Close(); err != nil {
+		t.Error(err)
+	}
+	x.Close()
+	for range 100 {
+		kept := wire.New[wire.Push]()
+		kept.Flush = bellows.FlushID{Client: 1, Seq: 7}
+		kept.Chunks = append(kept.Chunks, wire.Chunk{Values: []float32{1, 2, 3}})
+		x.Send(wire.Address{Node: 1}, lane, kept)
+		if kept.Flush.Seq != 7 || len(kept.Chunks) != 1 {
+			t.Fatalf("the client's push is now %+v", kept)
+		}
+		if next := wire.New[wire.Push](); next == kept {
+			t.Fatal("two flushes have one push")
+		}
+	}
+}
+
+// TestWhoCannotServeHangsUp has nodes that cannot make their part of a job: the others are not left to wait for them.
+func TestWhoCannotServeHangsUp(t *testing.T) {
+	t.Parallel()
+	near, far := joined(t, mem.New().Join, "")
+	members := []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}
+	for name, serve := range map[string]func(j train.Job, c transport.Conn) error{
+		"who leads": func(j train.Job, c transport.Conn) error {
+			_, err := node.Lead(context.Background(), j, node.Cluster{Members: members}, []transport.Conn{nil, c}, node.Options{})
+			return err
+		},
+		"another": func(j train.Job, c transport.Conn) error {
+			return node.Serve(context.Background(), j, node.Cluster{Self: 1, Members: members}, []transport.Conn{c, nil}, node.Options{})
+		},
+	} {
+		var closings atomic.Int32
+		conn := near
+		if name == "who leads" {
+			conn = far
+		}
+		bad := job(1, drift)
+		bad.Splits = 0
+		if err := serve(bad, closeConn{conn, &closings}); bellows.KindOf(err) != bellows.Config {
+			t.Errorf("%s: %v", name, err)
+		}
+		if closings.Load() != 1 {
+			t.Errorf("%s: the connection is closed %d times", name, closings.Load())
+		}
+	}
+}
+
+// TestASecondCallIsTurnedAway has a node call twice where one connection is expected: one of the two stands, and the other is ended.
+func TestASecondCallIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := mem.New()
+		var ends [3]transport.Transport
+		for n := range ends {
+			var err error
+			if ends[n], err = network.Join(transport.Config{Self: transport.Hello{Node: bellows.NodeID(n), Token: transport.Token{1}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := ends[0].Listen("here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		read := make(chan error, 2)
+		go func() {
+			for range cap(read) {
+				c, err := ends[1].Dial(ctx, "here")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				go func() {
+					_, _, err := c.ReadFrame()
+					read <- err
+				}()
+			}
+			synctest.Wait()
+			if _, err := ends[2].Dial(ctx, "here"); err != nil {
+				t.Error(err)
+			}
+		}()
+		c := node.Cluster{Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}}
+		conns, err := node.Connect(ctx, ends[0], l, c, []string{"here", "", ""}, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(read) != 1 || !errors.Is(<-read, io.EOF) {
+			t.Errorf("one of two is ended, and of %d that is known", len(read))
+		}
+		if err := conns[1].WriteFrames([][]byte{frame(t, wire.Address{}, wire.Address{Node: 1}, &wire.Held{})}); err != nil {
+			t.Error(err)
+		}
+		if err := <-read; err != nil {
+			t.Errorf("the other does not stand: %v", err)
+		}
+		for _, c := range conns[1:] {
+			c.Close()
+		}
+		l.Close()
+	})
+}
+
+// TestWhoHostsNothingLeavesInPeace has a node without slots and lanes, as Place makes of one that would only hold tables.
+func TestWhoHostsNothingLeavesInPeace(t *testing.T) {
+	t.Parallel()
+	gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1}, {Node: 2}}, job: func(bellows.NodeID) train.Job { return job(3, drift) }}.done(t)
+}
