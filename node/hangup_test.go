@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/node"
 	"bellows/train"
 	"bellows/transport"
@@ -110,7 +111,7 @@ func TestASecondCallIsTurnedAway(t *testing.T) {
 			}
 		}()
 		c := node.Cluster{Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}}
-		conns, err := node.Connect(ctx, ends[0], l, c, []string{"here", "", ""}, func(string) {})
+		conns, err := node.Connect(ctx, ends[0], l, c, []string{"here", "", ""}, lease.Times{}, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
