@@ -59,7 +59,7 @@ func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
 		}
 		for _, e := range d.fx.Envelopes {
 			if a, ok := e.Message.(*wire.Acquire); ok {
-				d.deliver(e.To, &wire.Granted{Request: a.Request, Ref: a.Pair.Ref, Mode: a.Mode, Values: make([]float32, 4)})
+				d.deliver(e.To, &wire.Granted{Request: a.Request, Pair: a.Pair, Mode: a.Mode, Values: make([]float32, 4)})
 				d.said()
 				return a
 			}
@@ -91,7 +91,7 @@ func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
 		t.Fatalf("asks %+v", a)
 	}
 	d.fx.Reset()
-	d.deliver(lanes[0], &wire.Granted{Request: 2, Ref: bellows.PartitionRef{Table: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)})
+	d.deliver(lanes[0], &wire.Granted{Request: 2, Pair: wire.Pair{Ref: bellows.PartitionRef{Table: 1}, Generation: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)})
 	d.expect("wake split 0 clock 2 items [0,1)")
 	if a := lease(1, 1); a == nil || a.Need.Commit != 0 {
 		t.Errorf("of the other partition it asks %+v", a)

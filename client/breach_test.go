@@ -14,7 +14,7 @@ import (
 func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 	flush := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	answer := func(request uint64, rows []uint32, n int) *wire.Rows {
-		return &wire.Rows{Incarnation: 1, Request: request, Parts: []wire.RowsPart{{Ref: bellows.PartitionRef{}, Rows: rows, Values: make([]float32, n)}}}
+		return &wire.Rows{Incarnation: 1, Request: request, Parts: []wire.RowsPart{{Pair: wire.Pair{Generation: 1}, Rows: rows, Values: make([]float32, n)}}}
 	}
 	answerOf := func(tab bellows.TableID, rows []uint32) *wire.Rows {
 		m := answer(1, rows, len(rows))
@@ -70,10 +70,10 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{5, 6})}, "other rows of t2/p0 than were asked for"},
 		{asked, lanes[0], []wire.Message{answer(1, []uint32{0, 1}, 2)}, "other rows of t0/p0 than were asked for"},
 		{asked, lanes[0], []wire.Message{answer(1, []uint32{}, 0)}, "other rows of t0/p0 than were asked for"},
-		{asked, lanes[0], []wire.Message{&wire.Granted{Request: 1, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+		{asked, lanes[0], []wire.Message{&wire.Granted{Request: 1, Pair: wire.Pair{Generation: 1}, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
 		{leased, lanes[0], []wire.Message{answer(1, nil, 4)}, "other rows of t0/p0 than were asked for"},
-		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 1, Mode: wire.Shared, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
-		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 2, Mode: wire.Exclusive, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 1, Pair: wire.Pair{Generation: 1}, Mode: wire.Shared, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 2, Pair: wire.Pair{Generation: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
 	} {
 		d := newDesk(t, table.Schema{Name: "long", Rows: 64, Width: 1, Partitions: 1})
 		c.before(d)

@@ -123,7 +123,7 @@ func (d *desk) answer(v float32, commit bellows.CommitNumber, complete bellows.C
 	m.Request = q.Request
 	for i := range q.Parts {
 		p := m.Extend()
-		p.Ref, p.Rows, p.Commit, p.Complete = q.Parts[i].Ref, q.Parts[i].Rows, commit, complete
+		p.Pair, p.Rows, p.Commit, p.Complete = q.Parts[i].Pair, q.Parts[i].Rows, commit, complete
 		n := len(p.Rows)
 		if p.Rows == nil {
 			n = 4
@@ -226,7 +226,7 @@ func TestOnlyBarrierDeltasAreBarred(t *testing.T) {
 			if _, err := d.Lease(d.tasks[0], ref, wire.Exclusive, &d.fx); err != nil {
 				t.Fatal(err)
 			}
-			d.deliver(lanes[0], &wire.Granted{Request: 1, Ref: ref, Mode: wire.Exclusive, Values: make([]float32, 4)})
+			d.deliver(lanes[0], &wire.Granted{Request: 1, Pair: wire.Pair{Ref: ref, Generation: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)})
 		}
 		d.finish(0)
 		d.said()
@@ -355,7 +355,7 @@ func TestAQuestionOwnsItsRows(t *testing.T) {
 		m.Incarnation = 1
 		m.Request = d.pulls[0].Request
 		p := m.Extend()
-		p.Ref, p.Rows, p.Values = d.pulls[0].Parts[0].Ref, borrowed, []float32{1}
+		p.Pair, p.Rows, p.Values = d.pulls[0].Parts[0].Pair, borrowed, []float32{1}
 		d.deliver(lanes[0], m)
 		d.finish(0)
 		d.said()

@@ -29,7 +29,7 @@ func TestAnEmptyPartitionIsLeased(t *testing.T) {
 			t.Fatalf("has a lease that nobody gave: %v", err)
 		}
 		d.expect("lane 0 of node 0: *wire.Acquire")
-		d.deliver(lanes[0], &wire.Granted{Request: uint64(i + 1), Ref: ref, Mode: mode})
+		d.deliver(lanes[0], &wire.Granted{Request: uint64(i + 1), Pair: wire.Pair{Ref: ref, Generation: 1}, Mode: mode})
 		d.expect("wake split 0 clock 0 items [0,1)")
 		if has, err = d.Lease(d.tasks[0], ref, mode, &d.fx); !has || err != nil || len(d.tasks[0].Leased(ref)) != 0 {
 			t.Fatalf("has the lease: %v, %v", has, err)
@@ -71,7 +71,7 @@ func TestEmptyPartitionsAreNotAskedFor(t *testing.T) {
 	for p, values := range [][]float32{1: {1, 2, 3}, 3: {4, 5, 6, 7, 8}} {
 		if values != nil {
 			to := m.Extend()
-			to.Ref, to.Complete, to.Values = bellows.PartitionRef{Table: gap, Partition: bellows.PartitionID(p)}, bellows.NoClock, append(to.Values, values...)
+			to.Pair, to.Complete, to.Values = wire.Pair{Ref: bellows.PartitionRef{Table: gap, Partition: bellows.PartitionID(p)}, Generation: 1}, bellows.NoClock, append(to.Values, values...)
 		}
 	}
 	d.deliver(lanes[0], m)

@@ -29,6 +29,6 @@ func TestAnswersToTheProcessBeforeAreNothing(t *testing.T) {
 	before := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	d.deliver(lanes[0], &wire.Held{Flush: before})
 	d.deliver(lanes[1], &wire.Held{Flush: before})
-	d.deliver(lanes[0], &wire.Rows{Incarnation: 1, Request: d.pulls[0].Request, Parts: []wire.RowsPart{{Rows: []uint32{0}, Values: []float32{7}}}})
+	d.deliver(lanes[0], &wire.Rows{Incarnation: 1, Request: d.pulls[0].Request, Parts: []wire.RowsPart{{Pair: wire.Pair{Generation: 1}, Rows: []uint32{0}, Values: []float32{7}}}})
 	d.expect("")
 }

@@ -52,7 +52,7 @@ func (d *desk) answerAll(v float32, commit bellows.CommitNumber, complete bellow
 	m.Incarnation = 1
 	m.Request = q.Request
 	p := m.Extend()
-	p.Ref, p.Commit, p.Complete = q.Parts[0].Ref, commit, complete
+	p.Pair, p.Commit, p.Complete = q.Parts[0].Pair, commit, complete
 	for range q.Parts[0].Keys {
 		p.Values = append(p.Values, v)
 	}
@@ -64,7 +64,7 @@ func (d *desk) relay(tab bellows.TableID, v float32, commit bellows.CommitNumber
 	m := wire.New[wire.Rows]()
 	m.Incarnation = 1
 	p := m.Extend()
-	p.Ref, p.Commit, p.Complete = bellows.PartitionRef{Table: tab}, commit, complete
+	p.Pair, p.Commit, p.Complete = wire.Pair{Ref: bellows.PartitionRef{Table: tab}, Generation: 1}, commit, complete
 	p.OwnKeys(append(p.ScratchKeys(), list...))
 	for range list {
 		p.Values = append(p.Values, v)

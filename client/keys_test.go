@@ -30,7 +30,7 @@ func (d *desk) answerKeys(q *wire.Pull, plus float32, commit bellows.CommitNumbe
 	m.Incarnation = 1
 	m.Request = q.Request
 	p := m.Extend()
-	p.Ref, p.Commit, p.Complete = q.Parts[0].Ref, commit, bellows.NoClock
+	p.Pair, p.Commit, p.Complete = q.Parts[0].Pair, commit, bellows.NoClock
 	for _, k := range q.Parts[0].Keys {
 		p.Values = append(p.Values, float32(k), float32(k)+plus)
 	}
@@ -146,7 +146,7 @@ func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
 	m.Incarnation = 1
 	m.Request = d.pulls[0].Request
 	p := m.Extend()
-	p.Ref, p.Values = d.pulls[0].Parts[0].Ref, []float32{1, 2, 3}
+	p.Pair, p.Values = d.pulls[0].Parts[0].Pair, []float32{1, 2, 3}
 	d.deliver(lanes[0], m)
 	for _, e := range d.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Severed); ok && strings.Contains(m.Reason, "other rows of t2/p0 than were asked for") {

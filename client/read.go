@@ -345,6 +345,10 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		}
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.takeFetch(m.Request, n); f != nil {
+			if c.parts[n].outdated(r.Generation) && !f.lease {
+				c.askAgain(f, fx)
+				continue
+			}
 			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.parts[n].schema.Width) {
 				c.breach(lane, fx, "other rows of %v than were asked for", r.Ref)
 				break
@@ -366,6 +370,30 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		wire.Free(m)
 		c.spare.answers.put(a)
 	}
+}
+
+// outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
+func (p *part) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
+
+// askAgain asks a question once more, as a new one, of the owner that is known now.
+func (c *Client) askAgain(f *fetch, fx *Effects) {
+	p := &c.parts[f.number]
+	c.request++
+	f.request = c.request
+	if f.lease {
+		a := wire.New[wire.Acquire]()
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need}
+		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
+		return
+	}
+	m := wire.New[wire.Pull]()
+	m.Request, m.Incarnation, m.Need = f.request, c.cfg.Incarnation, f.need
+	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
+	if p.schema.Sparse {
+		part.Rows, part.Keys = nil, f.keys
+	}
+	m.Parts = append(m.Parts, part)
+	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
 }
 
 // sameRows reports whether an answer is about the rows that were asked for. Within a node it has the very list.

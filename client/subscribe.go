@@ -45,8 +45,8 @@ func (a *asking) await(n int, need wire.Need) {
 func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	n := c.cfg.Route.Number(r.Ref)
 	p := &c.parts[n]
-	if !p.subscribed || p.block == nil {
-		return // given up meanwhile
+	if !p.subscribed || p.block == nil || p.outdated(r.Generation) {
+		return // given up meanwhile, or moved
 	}
 	if r.Rows == nil && r.Keys == nil {
 		b := c.spare.blocks.take()
@@ -155,7 +155,7 @@ func (c *Client) unsubscribe(p *part, fx *Effects) {
 	p.interest = interest{most: p.interest.most}
 	c.unpinBlock(p.block)
 	p.block = nil
-	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Ref: p.ref, Incarnation: c.cfg.Incarnation})
+	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Pair: p.pair, Incarnation: c.cfg.Incarnation})
 }
 
 // expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what

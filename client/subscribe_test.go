@@ -12,7 +12,7 @@ func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32)
 	m := wire.New[wire.Rows]()
 	m.Incarnation = 1
 	p := m.Extend()
-	p.Ref, p.Commit, p.Complete = bellows.PartitionRef{}, bellows.CommitNumber(complete), complete
+	p.Pair, p.Commit, p.Complete = wire.Pair{Generation: 1}, bellows.CommitNumber(complete), complete
 	p.Values = append(p.Values, values...)
 	if rows != nil {
 		p.Own(append(p.Scratch(), rows...))

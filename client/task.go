@@ -249,7 +249,7 @@ func (c *Client) acquire(t *Task, fx *Effects) {
 	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
-	f.request, f.lease, f.mode, f.waiters = c.request, true, t.mode, append(f.waiters, t)
+	f.request, f.lease, f.mode, f.need, f.waiters = c.request, true, t.mode, need, append(f.waiters, t)
 }
 
 // acquireDelayed asks for the leases that have waited for commits.
@@ -265,6 +265,11 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
 	if f == nil || !f.lease || f.mode != m.Mode {
 		c.breach(lane, fx, "a lease on %v that was not asked for", m.Ref)
+		wire.Free(m)
+		return
+	}
+	if c.parts[f.number].outdated(m.Generation) {
+		c.askAgain(f, fx)
 		wire.Free(m)
 		return
 	}
@@ -314,7 +319,7 @@ func (c *Client) unpin(t *Task, fx *Effects) {
 	t.blocks = t.blocks[:0]
 	for _, l := range t.shared {
 		r := wire.New[wire.Release]()
-		r.Ref = c.parts[l.number].ref
+		r.Pair = l.grant.Pair
 		fx.Send(c.cfg.Self, c.lanes[c.parts[l.number].lane], r)
 		wire.Free(l.grant)
 	}

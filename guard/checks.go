@@ -37,7 +37,7 @@ var checks = byKind(
 	of((*Guard).rows),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Acquire) *breach { return g.leasable(m.Pair.Ref) }),
 	of(func(g *Guard, e wire.Envelope, m *wire.Granted) *breach {
-		return g.slab(e.From, "the partition", -1, m.Ref, m.Values)
+		return g.slab(e.From, "the partition", -1, m.Pair, m.Values)
 	}),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Release) *breach { return g.ref("the partition", -1, m.Ref) }),
 	of((*Guard).push),
@@ -77,7 +77,10 @@ func byKind(list ...check) (to [1 << 8]check) {
 
 // image is a part of a slab that the lane holds, or of what its rule keeps beside it.
 func (g *Guard) image(e wire.Envelope, m *wire.Slab) *breach {
-	if b := g.owned(e.From, "the partition", -1, m.Ref); b != nil {
+	if b := g.ref("the partition", -1, m.Ref); b != nil {
+		return b
+	}
+	if b := g.owned(e.From, "the partition", -1, wire.Pair{Ref: m.Ref, Generation: g.cfg.Route.Owner(m.Ref).Generation}); b != nil {
 		return b
 	}
 	return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))

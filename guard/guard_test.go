@@ -69,7 +69,7 @@ func push(change func(*wire.Push)) *wire.Push {
 }
 
 func rows(change func(*wire.RowsPart)) *wire.Rows {
-	m := &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Ref: ref(0, 0), Rows: []uint32{1, 2}, Values: make([]float32, 4)}}}
+	m := &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: pair(0, 0), Rows: []uint32{1, 2}, Values: make([]float32, 4)}}}
 	change(&m.Parts[0])
 	return m
 }
@@ -161,7 +161,7 @@ func TestKeysBelongToTheirPartition(t *testing.T) {
 			for _, c := range []attempt{
 				{worker, lane0, &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
 				{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Subscribe: true}}}, ""},
-				{lane0, worker, &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Ref: ref(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
+				{lane0, worker, &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
 			} {
 				err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message})
 				if (err == nil) != (there == p) {
@@ -175,11 +175,11 @@ func TestKeysBelongToTheirPartition(t *testing.T) {
 var leases = []attempt{
 	{worker, lane0, &wire.Acquire{Pair: pair(0, 0)}, ""},
 	{worker, lane0, &wire.Acquire{Pair: pair(0, 9)}, "the partition is 9, not from 0 to 2"},
-	{lane0, worker, &wire.Granted{Ref: ref(0, 0), Values: make([]float32, 6)}, ""},
-	{lane0, worker, &wire.Granted{Ref: ref(0, 0), Values: make([]float32, 5)}, "the number of values is 5, not 6"},
-	{lane0, worker, &wire.Granted{Ref: ref(0, 1), Values: make([]float32, 6)}, "the lane of the partition is lane 0 of node 0, not lane 0 of node 1"},
-	{worker, lane0, &wire.Release{Ref: ref(1, 1)}, ""},
-	{worker, lane0, &wire.Release{Ref: ref(1, 2)}, "the partition is 2, not from 0 to 1"},
+	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Values: make([]float32, 6)}, ""},
+	{lane0, worker, &wire.Granted{Pair: pair(0, 0), Values: make([]float32, 5)}, "the number of values is 5, not 6"},
+	{lane0, worker, &wire.Granted{Pair: pair(0, 1), Values: make([]float32, 6)}, "the lane of the partition is lane 0 of node 0, not lane 0 of node 1"},
+	{worker, lane0, &wire.Release{Pair: pair(1, 1)}, ""},
+	{worker, lane0, &wire.Release{Pair: pair(1, 2)}, "the partition is 2, not from 0 to 1"},
 }
 
 var pushes = []attempt{
@@ -231,8 +231,8 @@ var control = []attempt{
 	{lane0, controller, done(unit(0, 0, 5, 15)), ""},
 	{lane0, controller, &wire.Done{Flush: other}, "the flush's client is 0, not a node that runs tasks"},
 	{lane0, controller, &wire.Done{Flush: bellows.FlushID{Client: 7, Incarnation: 1, Seq: 1}}, "the flush's client is 7, not a node that runs tasks"},
-	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Ref: ref(1, 1)}, ""},
-	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Ref: ref(1, 2)}, "the partition is 2, not from 0 to 1"},
+	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Pair: pair(1, 1)}, ""},
+	{worker, lane0, &wire.Unsubscribe{Incarnation: 1, Pair: pair(1, 2)}, "the partition is 2, not from 0 to 1"},
 	{worker, controller, done(unit(4, 0, 5, 15)), "the split of part 0 is 4, not from 0 to 3"},
 	{worker, controller, done(unit(0, -1, 5, 15)), "the clock of part 0 is -1"},
 	{worker, controller, &wire.Done{Flush: other}, "the flush's client is 0, not 1"},

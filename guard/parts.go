@@ -26,13 +26,14 @@ func (g *Guard) ref(field string, at int, p bellows.PartitionRef) *breach {
 	return within(field, at, int64(p.Partition), 0, int64(g.cfg.Route.Cut(p.Table).Len()-1))
 }
 
-// owned is a partition that the job has and the lane holds.
-func (g *Guard) owned(lane wire.Address, field string, at int, p bellows.PartitionRef) *breach {
-	if b := g.ref(field, at, p); b != nil {
+// owned is a partition that the job has and the lane holds, at the generation that is known here. Of another the lane may have been the owner, or may be
+// soon.
+func (g *Guard) owned(lane wire.Address, field string, at int, p wire.Pair) *breach {
+	if b := g.ref(field, at, p.Ref); b != nil {
 		return b
 	}
-	if owner := g.cfg.Route.Owner(p).Lane; owner != lane {
-		return &breach{"the lane of " + field, at, lane.String(), owner.String()}
+	if owner := g.cfg.Route.Owner(p.Ref); owner.Generation == p.Generation && owner.Lane != lane {
+		return &breach{"the lane of " + field, at, lane.String(), owner.Lane.String()}
 	}
 	return nil
 }
@@ -139,11 +140,11 @@ func (g *Guard) leasable(p bellows.PartitionRef) *breach {
 }
 
 // slab is a whole partition that the lane holds.
-func (g *Guard) slab(lane wire.Address, field string, at int, p bellows.PartitionRef, values []float32) *breach {
+func (g *Guard) slab(lane wire.Address, field string, at int, p wire.Pair, values []float32) *breach {
 	if b := g.owned(lane, field, at, p); b != nil {
 		return b
 	}
-	return g.content(at, p, nil, values, true)
+	return g.content(at, p.Ref, nil, values, true)
 }
 
 // ascends refuses a partition that is not behind the one before it in a list.
@@ -270,7 +271,7 @@ func (g *Guard) rows(e wire.Envelope, m *wire.Rows) *breach {
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if b := g.owned(e.From, "the partition", i, p.Ref); b != nil {
+		if b := g.owned(e.From, "the partition", i, p.Pair); b != nil {
 			return b
 		}
 		var b *breach

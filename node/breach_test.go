@@ -73,7 +73,7 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 		"work that nobody wanted":   {two, controller, done(3, 1<<30), "flush 1099511627776 of node 2 refused: split 3 clock 1073741824"},
 		"a partition too many":      {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(4)}}}, "the partition of part 0 is 4, not from 0 to 3"},
 		"a row too many":            {two, lane1, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0), Rows: []uint32{2}}}}, "a row of part 0 is 2"},
-		"a lease that is not there": {two, lane1, &wire.Release{Ref: pair(0).Ref}, "it releases a lease on t0/p0 that it does not have"},
+		"a lease that is not there": {two, lane1, &wire.Release{Pair: pair(0)}, "it releases a lease on t0/p0 that it does not have"},
 		"values that nobody wanted": {lane2, controller, &wire.Slab{Ref: pair(1).Ref}, "for which it was not asked"},
 		"an end that nobody wanted": {lane2, controller, &wire.Collected{}, "for which it was not asked"},
 		"rows that nobody held":     {lane2, one, &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 99}}, "of which it was sent nothing"},

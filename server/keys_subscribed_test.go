@@ -48,7 +48,7 @@ func TestSubscribedKeysBarrier(t *testing.T) {
 	s.pushKeys(2, 3, 2, ref(2, 0), 5, 4)
 	s.record(5, 1, 3, 2)
 	s.record(6, 2, 3, 2)
-	s.send(clients[0], "unsubscribe t2/p0", &wire.Unsubscribe{Incarnation: 1, Ref: ref(2, 0).Ref})
+	s.send(clients[0], "unsubscribe t2/p0", &wire.Unsubscribe{Incarnation: 1, Pair: ref(2, 0)})
 	s.keysClock(3, ref(2, 0), keys(5, 6), keys(7))
 	s.check()
 }

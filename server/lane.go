@@ -239,11 +239,11 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
 	case *wire.Unsubscribe:
-		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Ref)
+		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Pair)
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
-		if p := l.byNumber[l.cfg.Route.Number(m.Ref)]; p != nil {
+		if p, err := l.part(m.Pair); err == nil { // else the lease was given by an owner of the past
 			p.release(e.From, l, out)
 		}
 		wire.Free(m)

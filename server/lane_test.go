@@ -153,7 +153,7 @@ func (s *script) acquire(client int, of wire.Pair, mode wire.Mode) {
 
 func (s *script) release(client int, of wire.Pair) {
 	m := wire.New[wire.Release]()
-	m.Ref = of.Ref
+	m.Pair = of
 	s.send(clients[client-1], fmt.Sprintf("release %v", of.Ref), m)
 }
 
@@ -232,7 +232,7 @@ func TestSubscribersAreSentWhatChanged(t *testing.T) {
 	s.clock(0, 1)
 	s.note("clock 1 changes nothing there: the version is lifted, without rows")
 	s.clock(1, 0)
-	s.send(clients[0], "unsubscribe t0/p0", &wire.Unsubscribe{Incarnation: 1, Ref: ref(0, 0).Ref})
+	s.send(clients[0], "unsubscribe t0/p0", &wire.Unsubscribe{Incarnation: 1, Pair: ref(0, 0)})
 	s.clock(2, 1)
 	s.check()
 }

@@ -74,6 +74,9 @@ type request struct {
 	acquire *wire.Acquire
 }
 
+// pair is the partition as the lane owns it.
+func (p *part) pair() wire.Pair { return wire.Pair{Ref: p.ref, Generation: p.generation} }
+
 // visible is what a read of the partition sees now.
 func (p *part) visible(l *Lane) wire.Need {
 	if len(p.deferred) > 0 {
@@ -294,7 +297,7 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	p.remote = r.from.Node != l.cfg.Self.Node
 	p.holder = r.from
 	g := wire.New[wire.Granted]()
-	g.Request, g.Ref, g.Mode = r.acquire.Request, p.ref, r.acquire.Mode
+	g.Request, g.Pair, g.Mode = r.acquire.Request, p.pair(), r.acquire.Mode
 	if p.remote {
 		g.Copy(p.store.Values())
 	} else {

@@ -73,7 +73,7 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 			v.Clock++
 		}
 		to := a.Extend()
-		to.Ref, to.Commit, to.Complete, to.Rows = q.Ref, v.Commit, v.Clock, q.Rows
+		to.Pair, to.Commit, to.Complete, to.Rows = p.pair(), v.Commit, v.Clock, q.Rows
 		if q.Keys != nil {
 			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
 			if q.Subscribe {

@@ -114,9 +114,10 @@ func union[T cmp.Ordered](a, b []T) []T {
 	return slices.Compact(u)
 }
 
-func (l *Lane) takeUnsubscribe(who subscriber, ref bellows.PartitionRef) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
-	if p == nil {
+// takeUnsubscribe ends a subscription. One with an owner of the past has ended.
+func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
+	p, err := l.part(of)
+	if err != nil {
 		return
 	}
 	p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to == who })
@@ -175,7 +176,7 @@ func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
 	}
 	v := p.visible(l)
 	to := u.rows.Extend()
-	to.Ref, to.Commit, to.Complete = p.ref, v.Commit, v.Clock
+	to.Pair, to.Commit, to.Complete = p.pair(), v.Commit, v.Clock
 	p.fill(to, s)
 	s.owed, s.seen = false, p.writes
 	u.words += len(to.Rows) + 2*len(to.Keys) + len(to.Values)

@@ -65,10 +65,10 @@ func TestNarrowRoundTrip(t *testing.T) {
 				ref := bellows.PartitionRef{Table: bellows.TableID(part % 3), Partition: bellows.PartitionID(part)}
 				list := s.listed(n)
 				push.Chunks = append(push.Chunks, Chunk{Pair: Pair{ref, 1}, Subtree: s.subtree(), Rows: list, Values: s.tame(n)})
-				rows.Parts = append(rows.Parts, RowsPart{Ref: ref, Rows: list, Values: s.tame(n)})
+				rows.Parts = append(rows.Parts, RowsPart{Pair: Pair{Ref: ref}, Rows: list, Values: s.tame(n)})
 			}
 			push.Leases = append(push.Leases, LeaseEnd{Pair{bellows.PartitionRef{Table: 1}, 1}, s.tame(9)})
-			for _, m := range []Message{push, rows, &Slab{Ref: bellows.PartitionRef{Table: 1}, Values: s.tame(9)}, &Granted{Ref: bellows.PartitionRef{Table: 1}, Values: s.tame(9)}} {
+			for _, m := range []Message{push, rows, &Slab{Ref: bellows.PartitionRef{Table: 1}, Values: s.tame(9)}, &Granted{Pair: Pair{Ref: bellows.PartitionRef{Table: 1}}, Values: s.tame(9)}} {
 				if err := b.Add(Envelope{Message: m}); err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func TestGoldenNarrow(t *testing.T) {
 	for _, f := range []vec.Format{vec.Float16, vec.BFloat16} {
 		ref := bellows.PartitionRef{Table: 1, Partition: 0x020304}
 		for name, m := range map[string]Message{
-			"rows": &Rows{Request: 21, Parts: []RowsPart{{Ref: ref, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}, {Commit: 24, Complete: 25, Values: values[:1]}}},
+			"rows": &Rows{Request: 21, Parts: []RowsPart{{Pair: Pair{Ref: ref}, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}, {Commit: 24, Complete: 25, Values: values[:1]}}},
 			"push": &Push{Flush: bellows.FlushID{Client: 6, Incarnation: 1, Seq: 7}, Clock: 16, Pairs: []Pair{{ref, 5}},
 				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, nil, values}}},
 		} {

@@ -3,14 +3,13 @@ package wire
 import (
 	"sync"
 
-	"bellows"
 	"bellows/wire/internal/memory"
 	"bellows/wire/internal/raw"
 )
 
 const (
 	acquireSize     = 8 + pairSize + 4 + needSize
-	unsubscribeSize = refSize + 4
+	unsubscribeSize = pairSize + 4
 )
 
 const kindAcquire uint8 = 3
@@ -41,7 +40,7 @@ func (*Granted) kind() uint8 { return kindGranted }
 
 func (m *Granted) encode(b *Batch) {
 	b.u64(m.Request)
-	b.ref(m.Ref)
+	b.pair(m.Pair)
 	b.mode(m.Mode)
 	b.count(len(m.Values))
 	array(b, m.Values)
@@ -49,7 +48,7 @@ func (m *Granted) encode(b *Batch) {
 
 func (m *Granted) decode(payload []byte) error {
 	r := readerOf(payload)
-	*m = Granted{Request: r.U64(), Ref: r.ref(), Mode: r.mode(), payload: payload}
+	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), payload: payload}
 	m.Values = raw.Words[float32](&r.Reader, r.U32())
 	return r.End()
 }
@@ -63,8 +62,8 @@ func (m *Granted) recycle() *sync.Pool {
 const kindRelease uint8 = 5
 
 func (*Release) kind() uint8                   { return kindRelease }
-func (m *Release) encode(b *Batch)             { b.ref(m.Ref) }
-func (m *Release) decode(payload []byte) error { return decodeRef(&m.Ref, payload) }
+func (m *Release) encode(b *Batch)             { b.pair(m.Pair) }
+func (m *Release) decode(payload []byte) error { return decodePair(&m.Pair, payload) }
 
 func (m *Release) recycle() *sync.Pool {
 	*m = Release{}
@@ -76,18 +75,18 @@ const kindUnsubscribe uint8 = 13
 func (*Unsubscribe) kind() uint8 { return kindUnsubscribe }
 
 func (m *Unsubscribe) encode(b *Batch) {
-	b.ref(m.Ref)
+	b.pair(m.Pair)
 	b.u32(m.Incarnation)
 }
 
 func (m *Unsubscribe) decode(payload []byte) error {
 	r := readerOf(payload)
-	m.Ref, m.Incarnation = r.ref(), r.U32()
+	m.Pair, m.Incarnation = r.pair(), r.U32()
 	return r.End()
 }
 
-func decodeRef(p *bellows.PartitionRef, payload []byte) error {
+func decodePair(p *Pair, payload []byte) error {
 	r := readerOf(payload)
-	*p = r.ref()
+	*p = r.pair()
 	return r.End()
 }

@@ -67,7 +67,7 @@ var kinds = [...]kind{
 	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, true, newView},
 	kindAcquire:     {"acquire", acquireSize, clientToLane, tally.Leases, false, fromPool[Acquire]},
 	kindGranted:     {"granted", messageMax, laneToClient, tally.Leases, true, fromPool[Granted]},
-	kindRelease:     {"release", refSize, clientToLane, tally.Leases, false, fromPool[Release]},
+	kindRelease:     {"release", pairSize, clientToLane, tally.Leases, false, fromPool[Release]},
 	kindPush:        {"push", messageMax, clientToLane, tally.Pushes, true, fromPool[Push]},
 	kindHeld:        {"held", answerMax, laneToClient, tally.Receipts, false, fromPool[Held]},
 	kindFull:        {"full", answerMax, laneToClient, tally.Receipts, false, made[Full]},

@@ -79,7 +79,7 @@ func (m *Rows) Extend() *RowsPart {
 
 // RowsPart is the content of rows of one partition at one version.
 type RowsPart struct {
-	Ref      bellows.PartitionRef
+	Pair                          // as the lane owns it
 	Commit   bellows.CommitNumber // commits up to this are in, for a table without a barrier
 	Complete bellows.Clock        // clocks up to this are in, of every split
 	Rows     []uint32             // as asked; nil where keys were asked
@@ -124,7 +124,7 @@ type Acquire struct {
 // which an exclusive holder sends back in its flush.
 type Granted struct {
 	Request uint64
-	Ref     bellows.PartitionRef
+	Pair    // as the lane owns it
 	Mode    Mode
 	Values  []float32
 
@@ -139,11 +139,11 @@ func (m *Granted) Copy(values []float32) {
 }
 
 // Release ends a shared lease. An exclusive lease ends with the commit of its flush.
-type Release struct{ Ref bellows.PartitionRef }
+type Release struct{ Pair }
 
 // Unsubscribe tells a lane that a client does not want a partition's rows unasked any more. Some may be under way.
 type Unsubscribe struct {
-	Ref         bellows.PartitionRef
+	Pair
 	Incarnation uint32 // of the client
 }
 

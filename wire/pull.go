@@ -13,7 +13,7 @@ import (
 
 const (
 	pullPartSize = pairSize + 8
-	rowsPartSize = refSize + 20
+	rowsPartSize = pairSize + 20
 )
 
 const kindPull uint8 = 1
@@ -77,6 +77,7 @@ func (m *Rows) encode(b *Batch) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		b.part(p.Ref)
+		b.u32(uint32(p.Generation))
 		b.u64(uint64(p.Commit))
 		b.u32(uint32(p.Complete))
 		b.idCount(p.Rows, p.Keys)
@@ -103,6 +104,7 @@ func (m *Rows) decode(payload []byte) error {
 		p := &m.Parts[i]
 		var f vec.Format
 		p.Ref, f = heads.part()
+		p.Generation = bellows.Generation(heads.U32())
 		p.Commit, p.Complete = bellows.CommitNumber(heads.U64()), bellows.Clock(heads.U32())
 		rows, values := heads.U32(), heads.U32()
 		p.Rows, p.Keys = r.IDs(rows)

@@ -170,11 +170,11 @@ func (s sampler) data() []Message {
 		})},
 		&Rows{Request: s.Uint64(), Incarnation: s.Uint32(), Parts: list(s, 5, func() RowsPart {
 			rows, keys := s.ids()
-			return RowsPart{Ref: s.ref(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
+			return RowsPart{Pair: s.pair(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
-		&Granted{Request: s.Uint64(), Ref: s.ref(), Mode: mode, Values: s.values(nil, nil)},
-		&Release{s.ref()}, &Unsubscribe{s.ref(), s.Uint32()},
+		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Values: s.values(nil, nil)},
+		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
 		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
 				rows, keys := s.ids()
