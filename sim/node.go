@@ -130,10 +130,13 @@ func (n *node) tickLinks() {
 
 // tickLanes tells the lanes of a node the time.
 func (n *node) tickLanes(now int64) {
+	if n.heardMillis == 0 {
+		n.heardMillis = now // a lane that gets its first tick has waited for nothing
+	}
 	var out wire.Outbox
 	for _, l := range n.lanes {
 		out.Send(l.address, l.address, &server.Tick{NowMillis: now, Heard: n.heard[0]})
-		l.deaf = now-n.heardMillis > times.Lease
+		l.deaf = now-n.heardMillis > times.Lease+2*beatEvery // a lane counts from the tick after
 	}
 	n.w.post(n, &out)
 }
