@@ -42,6 +42,9 @@ type Generation uint32
 // Era counts the histories of a job: a rollback starts a new one.
 type Era uint32
 
+// Term counts the controllers of a job, from 1: what one of an earlier term says is not heard any more.
+type Term uint32
+
 // Range is the half-open interval [Begin, End) of items of a split.
 type Range struct{ Begin, End int }
 

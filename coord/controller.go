@@ -1,5 +1,6 @@
 // Package coord is the controller of one job: it runs the application's driver, dispatches its tasks,
-// numbers the flushes that clients report done, and ends the job.
+// numbers the flushes that clients report done, and ends the job. One stream of numbers has the flushes and all else that decides
+// what the controller does next (wire.Record).
 //
 // A Controller is a state machine. Its shell calls Start once, Step with the messages that arrive,
 // Tick a few times a second, Broken and Lost when it hears that a node cannot be reached, and Interrupt
@@ -28,6 +29,8 @@ import (
 
 // Config is what a controller needs to know of its job.
 type Config struct {
+	// Term is how many controllers the job has had with this one; 0: it is the first.
+	Term    bellows.Term
 	Self    wire.Address
 	Era     bellows.Era
 	Lanes   []wire.Address
@@ -99,20 +102,21 @@ type Controller struct {
 	dispatcher Dispatcher
 	progress   *gate.Progress
 	number     bellows.CommitNumber
-	next       []bellows.Clock  // per split: the clock that its next task gets
-	records    *wire.Records    // that have not left; nil: none
-	urgent     bool             // some of them cannot wait for the end of their clock
-	dispatches []*wire.Dispatch // per client, of this step
-	clientOf   []int            // by node: its place in Config.Clients; -1: none
-	tasks      int              // dispatched and not committed
-	training   int              // of these, with items to visit
+	next       []bellows.Clock // per split: the clock that its next task gets
+	records    *wire.Records   // that have not left; nil: none
+	urgent     bool            // some of them cannot wait for the end of their clock
+	dispatches []dispatch      // of this step, in the order of their commits
+	newest     []int           // per client: 1 + the place of its last one among them; 0: it has none
+	clientOf   []int           // by node: its place in Config.Clients; -1: none
+	tasks      int             // dispatched and not committed
+	training   int             // of these, with items to visit
 	horizon    bellows.Clock
 	queue      []wire.Task
 	finishing  bool
-	draining   bool
-	keep       bool
+	interrupt  bool             // the user wants out
+	draining   bool             // clocks that have begun are the last
 	staleness  []wire.Staleness // changed by the driver since the job's start
-	announced  int              // of these, told to everybody
+	announced  int              // of these, told to clients
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
 	collecting bool           // everybody has closed, and the state is on its way
@@ -126,14 +130,20 @@ type Controller struct {
 	fx         *Effects
 }
 
+// dispatch is tasks for one client that rely on the same commit.
+type dispatch struct {
+	client  int
+	message *wire.Dispatch
+}
+
 // New makes the controller of a job.
 func New(cfg Config) *Controller {
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
-		dispatches: make([]*wire.Dispatch, len(cfg.Clients)), horizon: bellows.NoClock,
+		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock,
 		roll: members.NewRoll(cfg.Self.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
-	c.cfg.Times = cfg.Times.Or()
+	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.dispatcher.c = c
 	for i, a := range cfg.Clients {
 		for len(c.clientOf) <= int(a.Node) {
@@ -177,6 +187,10 @@ func (c *Controller) begin() {
 		return
 	}
 	c.begun = true
+	c.drain()
+	for _, m := range c.staleness {
+		c.control(staleness(m))
+	}
 	if c.queue == nil {
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
@@ -255,13 +269,9 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 			return
 		}
 	}
-	c.number++
 	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
-	if c.records == nil {
-		c.records = wire.New[wire.Records]()
-	}
-	c.records.Append(c.number, m.Flush, m.Results)
+	c.record(m)
 	for i := range m.Results {
 		r := &m.Results[i]
 		c.tasks--
@@ -274,6 +284,36 @@ func (c *Controller) commit(from wire.Address, m *wire.Done) {
 			return
 		}
 	}
+}
+
+// record gives a flush its number.
+func (c *Controller) record(m *wire.Done) {
+	if c.records != nil && !c.records.Room(m) {
+		c.sendRecords()
+	}
+	c.number++
+	c.more().Append(c.number, m)
+}
+
+// control numbers a control record. Lanes need it before anything that follows.
+func (c *Controller) control(r bellows.Control) {
+	c.number++
+	c.more().AppendControl(c.number, r)
+	c.urgent = true
+}
+
+// more is the message that the next record belongs to.
+func (c *Controller) more() *wire.Records {
+	if c.records == nil {
+		c.records = wire.New[wire.Records]()
+		c.records.Term = c.cfg.Term
+	}
+	return c.records
+}
+
+// staleness is the control record of a change.
+func staleness(m wire.Staleness) bellows.Control {
+	return bellows.Control{Kind: bellows.SetStaleness, Table: m.Table, Clocks: m.Clocks}
 }
 
 // count takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
@@ -322,36 +362,26 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
 // sees whether the job is over.
 func (c *Controller) conclude() {
-	if c.keep && planted.On("keep-before-records") {
-		c.sendKeep()
-	}
 	if c.pressing() {
 		c.sendRecords()
 	}
-	if c.keep {
-		c.sendKeep()
-	}
 	c.announce()
-	for i, d := range c.dispatches {
-		if d != nil {
-			if d.Commit = c.number; planted.On("dispatch-blind") {
-				d.Commit = 0
-			}
-			c.fx.Send(c.cfg.Self, c.cfg.Clients[i], d)
-			c.dispatches[i] = nil
-		}
+	for _, d := range c.dispatches {
+		c.fx.Send(c.cfg.Self, c.cfg.Clients[d.client], d.message)
+		c.newest[d.client] = 0
 	}
+	clear(c.dispatches)
+	c.dispatches = c.dispatches[:0]
 	if c.ending == nil && c.tasks == 0 && c.begun {
 		c.rest()
 	}
 }
 
 // pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
-// lease or a clock, or what follows must come behind them. Others wait for their clock, so that a clock of many nodes takes one
+// lease or a clock, or are of control. Others wait for their clock, so that a clock of many nodes takes one
 // message for each lane.
 func (c *Controller) pressing() bool {
-	return c.records != nil && (c.urgent || c.keep || c.announced < len(c.staleness) || len(c.records.List) >= c.cfg.Limits.Records ||
-		slices.ContainsFunc(c.dispatches, func(d *wire.Dispatch) bool { return d != nil }))
+	return c.records != nil && (c.urgent || len(c.records.List) >= c.cfg.Limits.Records || len(c.dispatches) > 0)
 }
 
 // sendRecords sends every lane the records that have not left: one message for all of them.
@@ -366,21 +396,12 @@ func (c *Controller) sendRecords() {
 	c.records, c.urgent = nil, false
 }
 
-func (c *Controller) sendKeep() {
-	c.keep = false
-	for _, l := range c.cfg.Lanes {
-		c.fx.Send(c.cfg.Self, l, &wire.Keep{Commit: c.number})
-	}
-}
-
-// announce tells everybody of changes of staleness, before the tasks that are to see them.
+// announce tells clients of changes of staleness, before the tasks that are to see them. To lanes they are records.
 func (c *Controller) announce() {
 	for ; c.announced < len(c.staleness); c.announced++ {
-		for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
-			for _, a := range list {
-				m := c.staleness[c.announced]
-				c.fx.Send(c.cfg.Self, a, &m)
-			}
+		for _, a := range c.cfg.Clients {
+			m := c.staleness[c.announced]
+			c.fx.Send(c.cfg.Self, a, &m)
 		}
 	}
 }
@@ -401,7 +422,18 @@ func (c *Controller) rest() {
 // finished, later tasks are left in the queue.
 func (c *Controller) Interrupt(fx *Effects) {
 	c.enter(fx)
-	c.draining = c.draining || c.ending == nil
+	c.interrupt = c.interrupt || c.ending == nil
+	if c.begun && c.ending == nil {
+		c.drain()
+	}
+}
+
+// drain begins the end of an interrupted job: with a record, since it decides what is dispatched from then on.
+func (c *Controller) drain() {
+	if c.interrupt && !c.draining {
+		c.draining = true
+		c.control(bellows.Control{Kind: bellows.Drain, Clock: c.horizon})
+	}
 }
 
 // Training reports whether a task that visits items is out: what counts as training time.
@@ -434,10 +466,24 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		return
 	}
 	i := c.clientOf[node]
-	if c.dispatches[i] == nil {
-		c.dispatches[i] = wire.New[wire.Dispatch]()
+	c.dispatchTo(i).Append(u, args)
+}
+
+// dispatchTo is the message to a client for tasks that rely on the last record. Those that another record caused have one
+// of their own, whatever came in the same step: another controller cannot know that.
+func (c *Controller) dispatchTo(client int) *wire.Dispatch {
+	commit := c.number
+	if planted.On("dispatch-blind") {
+		commit = 0
 	}
-	c.dispatches[i].Append(u, args)
+	if n := c.newest[client]; n > 0 && c.dispatches[n-1].message.Commit == commit {
+		return c.dispatches[n-1].message
+	}
+	m := wire.New[wire.Dispatch]()
+	m.Term, m.Commit = c.cfg.Term, commit
+	c.dispatches = append(c.dispatches, dispatch{client, m})
+	c.newest[client] = len(c.dispatches)
+	return m
 }
 
 // Report publishes an epoch's figures.
@@ -449,7 +495,7 @@ func (d *Dispatcher) Keep() {
 	if d.c.tasks > 0 {
 		panic("coord: Keep while tasks are out")
 	}
-	d.c.keep = true
+	d.c.control(bellows.Control{Kind: bellows.KeepTables})
 }
 
 // SetStaleness changes a table's consistency for the tasks dispatched from now on. It may be called
@@ -458,7 +504,9 @@ func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
 	if d.c.tasks > 0 {
 		panic("coord: SetStaleness while tasks are out")
 	}
-	d.c.staleness = append(d.c.staleness, wire.Staleness{Table: t, Clocks: int32(s)})
+	m := wire.Staleness{Table: t, Clocks: int32(s)}
+	d.c.staleness = append(d.c.staleness, m)
+	d.c.control(staleness(m))
 }
 
 // Finish says that no more tasks will come: the job ends when the last one out has been committed.

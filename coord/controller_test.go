@@ -86,7 +86,20 @@ func (d *desk) said() []string {
 		switch m := e.Message.(type) {
 		case *wire.Records:
 			for _, r := range m.List {
-				lines = append(lines, fmt.Sprintf("%v: record %d %v", e.To, r.Number, r.Units))
+				var units []bellows.Unit
+				for i := range r.Results {
+					units = append(units, r.Results[i].Unit)
+				}
+				switch r.Control.Kind {
+				case bellows.NoControl:
+					lines = append(lines, fmt.Sprintf("%v: record %d %v", e.To, r.Number, units))
+				case bellows.KeepTables:
+					lines = append(lines, fmt.Sprintf("%v: record %d keep", e.To, r.Number))
+				case bellows.SetStaleness:
+					lines = append(lines, fmt.Sprintf("%v: record %d staleness of table %d is %d", e.To, r.Number, r.Control.Table, r.Control.Clocks))
+				case bellows.Drain:
+					lines = append(lines, fmt.Sprintf("%v: record %d drain after clock %d", e.To, r.Number, r.Control.Clock))
+				}
 			}
 		case *wire.Dispatch:
 			for _, t := range m.Tasks {
@@ -94,7 +107,7 @@ func (d *desk) said() []string {
 			}
 		case *wire.End:
 			lines = append(lines, fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone))
-		case *wire.Beat:
+		case *wire.Beat, *wire.Fence: // TestTheLostAreFenced
 		default:
 			lines = append(lines, fmt.Sprintf("%v: %T", e.To, m))
 		}
@@ -143,10 +156,10 @@ func TestAJobFromStartToOutcome(t *testing.T) {
 	expect(t, d.said(),
 		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]",
 		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]",
-		"lane 0 of node 0: *wire.Keep",
-		`lane 0 of node 0: end after commit 4: "" gone []`,
-		`node 1: end after commit 4: "" gone []`,
-		`node 2: end after commit 4: "" gone []`)
+		"lane 0 of node 0: record 5 keep",
+		`lane 0 of node 0: end after commit 5: "" gone []`,
+		`node 1: end after commit 5: "" gone []`,
+		`node 2: end after commit 5: "" gone []`)
 	expect(t, driver.seen, "commit 1: split 1 clock 0 items [0,1) [2]", "commit 2: split 0 clock 0 items [0,1) [1]",
 		"commit 3: split 0 clock 1 items [0,1) [1]", "commit 4: split 1 clock 1 items [0,1) [2]")
 	d.closed(lanes[0], 0, 7)
@@ -156,7 +169,7 @@ func TestAJobFromStartToOutcome(t *testing.T) {
 	}
 	d.closed(clients[1], 4, 0)
 	o := d.fx.Outcome
-	if o == nil || o.Reason != "" || o.Commits != 4 || o.Counts.Sent != 7 || o.Counts.Applied != 7 {
+	if o == nil || o.Reason != "" || o.Commits != 5 || o.Counts.Sent != 7 || o.Counts.Applied != 7 {
 		t.Errorf("outcome %+v", o)
 	}
 }
@@ -332,7 +345,7 @@ func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
 	d.said()
 	d.done(2, 0)
 	got := d.said()
-	if len(got) != 4 || !strings.Contains(got[1], `"interrupted"`) {
+	if len(got) != 5 || !strings.Contains(got[0], "record 2 drain after clock 0") || !strings.Contains(got[2], `"interrupted"`) {
 		t.Fatalf("said %q", got)
 	}
 	d.closed(lanes[0], 0, 0)
@@ -420,4 +433,31 @@ func TestSilenceIsNamedOnce(t *testing.T) {
 	expect(t, d.fx.Notices, "node 2 has been silent for 2.5 s; after 10.0 s it is declared gone",
 		"the job has waited 2.5 s for split 0 clock 0 on node 1 and 1 more, and gives up after 3600.0 s",
 		"node 2 has been silent for 2.5 s; after 10.0 s it is declared gone")
+}
+
+// TestTheLostAreFenced loses a node whose flush has its number and not left: lanes that are left hear of the record, then of the fence, then of the
+// end, all in the controller's term.
+func TestTheLostAreFenced(t *testing.T) {
+	d := newDesk(&rounds{want: 5}, 0)
+	d.Start(&d.fx)
+	d.said()
+	m := wire.New[wire.Done]()
+	m.Flush, m.Barred = bellows.FlushID{Client: 2, Seq: 1}, true
+	m.Append(bellows.Unit{Split: 1, Items: bellows.Range{Begin: 0, End: 1}}, []float64{2})
+	d.Step([]wire.Envelope{{From: clients[1], To: self, Message: m}}, &d.fx)
+	if got := d.said(); len(got) != 0 {
+		t.Fatalf("the record does not wait: %q", got)
+	}
+	d.Lost(2, "node 2 died", &d.fx)
+	d.Lost(2, "node 2 died again", &d.fx)
+	var got []string
+	for _, e := range d.fx.Envelopes {
+		if e.To == lanes[0] {
+			got = append(got, fmt.Sprintf("%T in term %d", e.Message, e.Term()))
+		}
+		if f, fence := e.Message.(*wire.Fence); fence && f.Node != 2 {
+			t.Errorf("node %d is fenced", f.Node)
+		}
+	}
+	expect(t, got, "*wire.Records in term 1", "*wire.Fence in term 1", "*wire.End in term 1")
 }

@@ -42,7 +42,7 @@ func (c *Controller) end(o *Outcome) {
 }
 
 func (c *Controller) sendEnd(to wire.Address) {
-	m := &wire.End{Commit: c.ending.Commits, Reason: c.ending.Reason}
+	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason}
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
@@ -78,7 +78,7 @@ func (c *Controller) closeWhenAll() {
 		}
 	}
 	for _, a := range c.cfg.Collector.Open() {
-		c.fx.Send(c.cfg.Self, a, c.cfg.Collector.Ask())
+		c.collect(a, c.cfg.Collector.Ask())
 	}
 	c.collected()
 }
@@ -101,7 +101,7 @@ func (c *Controller) takeSlab(from wire.Address, m *wire.Slab) {
 		return
 	}
 	c.waits.moved(c.nowMillis)
-	c.fx.Send(c.cfg.Self, from, c.cfg.Collector.More())
+	c.collect(from, c.cfg.Collector.More())
 }
 
 func (c *Controller) takeCollected(from wire.Address, m *wire.Collected) {
@@ -114,6 +114,22 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected) {
 	}
 	c.waits.moved(c.nowMillis)
 	c.collected()
+}
+
+// collect asks a lane for state.
+func (c *Controller) collect(from wire.Address, m *wire.Collect) {
+	m.Term = c.cfg.Term
+	c.fx.Send(c.cfg.Self, from, m)
+}
+
+// fence tells the lanes that are left that a node is gone, behind the records of what counts of it.
+func (c *Controller) fence(n bellows.NodeID) {
+	c.sendRecords()
+	for _, l := range c.cfg.Lanes {
+		if !c.roll.Lost(l.Node) {
+			c.fx.Send(c.cfg.Self, l, &wire.Fence{Term: c.cfg.Term, Node: n})
+		}
+	}
 }
 
 // uncollected ends the job without its state.
@@ -158,6 +174,7 @@ func (c *Controller) lose(n bellows.NodeID, reason string) {
 		return
 	}
 	c.fx.Losses = append(c.fx.Losses, reason)
+	c.fence(n)
 	switch {
 	case c.ending == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason})

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bellows/table"
 	"bellows/wire"
 )
 
@@ -52,7 +51,6 @@ var checks = byKind(
 	anything[*wire.Failed]().evenIdle(),
 	anything[*wire.Beat]().evenIdle(),
 	of((*Guard).records),
-	anything[*wire.Keep](),
 	of((*Guard).staleness),
 	of((*Guard).dispatch),
 	of((*Guard).end),
@@ -60,6 +58,7 @@ var checks = byKind(
 		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(g.cfg.Tables)))
 	}),
 	anything[*wire.Collect](),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Fence) *breach { return g.node("the node gone", -1, m.Node) }),
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),
 	anything[*wire.Notice]().evenIdle(),
@@ -87,10 +86,7 @@ func (g *Guard) image(e wire.Envelope, m *wire.Slab) *breach {
 }
 
 func (g *Guard) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
-	if b := within("the table", -1, int64(m.Table), 0, int64(len(g.cfg.Tables)-1)); b != nil {
-		return b
-	}
-	return within("the staleness", -1, int64(m.Clocks), 0, int64(table.Async))
+	return g.consistency(-1, m.Table, m.Clocks)
 }
 
 func (g *Guard) end(_ wire.Envelope, m *wire.End) *breach {

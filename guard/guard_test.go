@@ -221,8 +221,20 @@ func dispatch(u bellows.Unit) *wire.Dispatch {
 
 func records(u bellows.Unit, f bellows.FlushID) *wire.Records {
 	m := &wire.Records{}
-	m.Append(1, f, []wire.Result{{Unit: u}})
+	m.Append(1, &wire.Done{Flush: f, Pairs: []wire.Pair{pair(1, 0)}, Results: []wire.Result{{Unit: u, Values: []float64{1}}}})
 	return m
+}
+
+func ruled(c bellows.Control) *wire.Records {
+	m := &wire.Records{}
+	m.AppendControl(1, c)
+	return m
+}
+
+// chatter is results of two tasks with more numbers than one flush may signal.
+func chatter() []wire.Result {
+	half := make([]float64, 1<<15+1)
+	return []wire.Result{{Unit: unit(0, 0, 5, 15), Values: half}, {Unit: unit(0, 0, 5, 15), Values: half}}
 }
 
 var control = []attempt{
@@ -260,7 +272,15 @@ var control = []attempt{
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: -3}, "the staleness is -3"},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1}}, ""},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1, 2}}, "the node gone of part 1 is 2"},
-	{controller, lane1, &wire.Keep{}, ""},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.KeepTables}), ""},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: 3}), ""},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 3, Clocks: 3}), "the table of part 0 is 3"},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -3}), "the staleness of part 0 is -3"},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.Drain + 1}), "the kind of control of part 0 is 4, not from 1 to 3"},
+	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Control: bellows.Control{Kind: bellows.Drain}}}}, "the flush of part 0 is flush 3 of node 1, not none beside a control"},
+	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Pairs: []wire.Pair{pair(0, 9)}}}}, "the partition of part 0 is 9"},
+	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Results: chatter()}}}, "the number of results of part 0 is 65538, not from 0 to 65536"},
+	{worker, controller, &wire.Done{Flush: own, Results: chatter()}, "the number of results is 65538, not from 0 to 65536"},
 	{controller, lane1, &wire.Collect{}, ""},
 }
 

@@ -397,25 +397,70 @@ func (g *Guard) done(from wire.Address, m *wire.Done) *breach {
 			return b
 		}
 	}
-	return nil
+	return signalled(-1, m.Results)
 }
 
 func (g *Guard) records(_ wire.Envelope, m *wire.Records) *breach {
 	for i := range m.List {
 		r := &m.List[i]
+		if r.Control.Kind != bellows.NoControl {
+			if b := g.control(i, r); b != nil {
+				return b
+			}
+			continue
+		}
 		if b := g.node("the flush's client", i, r.Flush.Client); b != nil {
 			return b
 		}
 		if b := numbered(i, r.Flush); b != nil {
 			return b
 		}
-		for k := range r.Units {
-			if b := g.unit(i, r.Units[k], false, 0); b != nil {
+		for k := range r.Pairs {
+			if b := g.ref("the partition", i, r.Pairs[k].Ref); b != nil {
 				return b
 			}
 		}
+		for k := range r.Results {
+			if b := g.unit(i, r.Results[k].Unit, false, 0); b != nil {
+				return b
+			}
+		}
+		if b := signalled(i, r.Results); b != nil {
+			return b
+		}
 	}
 	return nil
+}
+
+// control is a change that this node knows how to make, and no flush besides.
+func (g *Guard) control(at int, r *wire.Record) *breach {
+	c := &r.Control
+	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results) > 0 {
+		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
+	}
+	if b := within("the kind of control", at, int64(c.Kind), int64(bellows.KeepTables), int64(bellows.Drain)); b != nil {
+		return b
+	}
+	return g.consistency(at, c.Table, c.Clocks)
+}
+
+// consistency is that of a table.
+func (g *Guard) consistency(at int, t bellows.TableID, clocks int32) *breach {
+	if b := within("the table", at, int64(t), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+		return b
+	}
+	return within("the staleness", at, int64(clocks), 0, int64(table.Async))
+}
+
+// signalledMost is how many numbers the tasks of one flush may signal, since every lane keeps them for a while.
+const signalledMost = 1 << 16
+
+func signalled(at int, list []wire.Result) *breach {
+	n := 0
+	for i := range list {
+		n += len(list[i].Values)
+	}
+	return within("the number of results", at, int64(n), 0, signalledMost)
 }
 
 func (g *Guard) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {

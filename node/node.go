@@ -205,10 +205,15 @@ func (p *process) close() {
 const heldMost = 1 << 30
 
 func (p *process) addLanes() error {
+	var patience lease.Times // who is in one process with the controller hears it
+	if p.cluster.Self != controllerAddress.Node {
+		patience = p.opt.Times.Or()
+	}
 	for i := range p.cluster.me().Lanes {
 		a := laneAddress(p.cluster.Self, i)
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: p.cluster.clients(),
-			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost, KeySeed: p.keySeed})
+			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost, KeySeed: p.keySeed,
+			LeaseMillis: patience.Lease, NoticeMillis: patience.Notice})
 		if err != nil {
 			return err
 		}

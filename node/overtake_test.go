@@ -67,7 +67,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	conn.meanwhile = func() {
 		defer close(posted)
 		b.send(laneAddress(0, 0), clientAddress(1), &wire.Held{})
-		b.send(controllerAddress, to, &wire.Keep{Commit: 7})
+		b.send(controllerAddress, to, &wire.Collect{Slabs: 7})
 	}
 	b.send(clientAddress(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
 	m.start(b, hosts{b}, nil, nil, func(bellows.NodeID, error) {})
@@ -83,7 +83,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 		stream = stream[wire.HeaderSize+int(h.Length):]
 	}
 	part, last := "part of a push, 100 bytes from node 0 to lane 0 of node 1", "part of a push, 68 bytes from node 0 to lane 0 of node 1"
-	want := []string{"resume of 2 bytes from node 0 to node 0", part, "keep of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
+	want := []string{"resume of 2 bytes from node 0 to node 0", part, "collect of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
 		"held of 20 bytes from lane 0 of node 0 to node 1", "bye of 0 bytes from node 0 to node 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("what left is\n%q, not\n%q", got, want)

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/members"
+	"bellows/server"
 	"bellows/train"
 	"bellows/transport"
 	"bellows/wire"
@@ -96,5 +97,10 @@ func (s *member) tick() {
 		s.runner.Tick(now)
 	}
 	s.mesh.tick()
-	s.follower.Tick(now, s.mesh.heardOf(0), s.unfinished(), &s.fx)
+	heard := s.mesh.heardOf(0)
+	for i := range s.lanes {
+		a := laneAddress(s.cluster.Self, i)
+		s.fx.Send(a, a, &server.Tick{NowMillis: now, Heard: heard})
+	}
+	s.follower.Tick(now, heard, s.unfinished(), &s.fx)
 }

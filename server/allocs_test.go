@@ -53,7 +53,7 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 			for i, at := range clients {
 				m := wire.New[wire.Records]()
 				results[0].Unit = bellows.Unit{Split: bellows.SplitID(i), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
-				m.Append(bellows.CommitNumber(2*int(clock)+i+1), bellows.FlushID{Client: at.Node, Incarnation: 1, Seq: uint64(clock) + 1}, results)
+				m.Append(bellows.CommitNumber(2*int(clock)+i+1), &wire.Done{Flush: bellows.FlushID{Client: at.Node, Incarnation: 1, Seq: uint64(clock) + 1}, Results: results})
 				step(controller, m)
 			}
 			for _, e := range out.Envelopes {

@@ -50,7 +50,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 			s.push(1, 2, 0, ref(0, 0), 1)
 			s.record(1, 1, 1, 0)
 			r := wire.New[wire.Records]()
-			r.Append(2, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, nil)
+			r.Append(2, &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}})
 			s.send(controller, "commit 2 is flush 2 of node 1, without a unit", r)
 			s.record(3, 2, 1, 0)
 		}},

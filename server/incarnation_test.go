@@ -39,7 +39,7 @@ func TestAWorkerStartedAgainIsNotKnown(t *testing.T) {
 		t.Errorf("a late push of the first process: %q", got)
 	}
 	r := wire.New[wire.Records]()
-	r.Append(2, bellows.FlushID{Client: 1, Incarnation: 2, Seq: 1}, nil)
+	r.Append(2, &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 2, Seq: 1}})
 	if got := s.said(controller, r); got != "to node 1: flush 1 of node 1, incarnation 2 is commit 2" {
 		t.Errorf("the record: %q", got)
 	}

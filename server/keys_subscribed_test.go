@@ -100,7 +100,7 @@ func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
 		push.Chunks = append(push.Chunks, wire.Chunk{Pair: ref(0, p), Values: deltas})
 	}
 	records := wire.New[wire.Records]()
-	records.Append(1, push.Flush, []wire.Result{{Unit: bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}}})
+	records.Append(1, &wire.Done{Flush: push.Flush, Results: []wire.Result{{Unit: bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}}}})
 	var out wire.Outbox
 	for _, e := range []wire.Envelope{{From: clients[0], Message: pull}, {From: clients[0], Message: push}, {From: controller, Message: records}} {
 		l.Step([]wire.Envelope{e}, &out)

@@ -46,6 +46,9 @@ type Config struct {
 	// nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
 	Limits  Limits
+	// LeaseMillis is how long the lane may not hear the controller and serve reads all the same, NoticeMillis how long without a
+	// word about it. 0: they are in one process.
+	LeaseMillis, NoticeMillis int64
 }
 
 // Limits are what a lane bounds by itself. Each field is 0, for the default, or less than that, which changes no result: tests make
@@ -108,6 +111,11 @@ type Lane struct {
 	broken    bool   // somebody sent what cannot be: only the end counts any more
 	ended     []bool // per client: it has said or will not say that the job is over
 	open      int    // clients that may still say so
+
+	term    bellows.Term     // of the controller; what one of a lower term says is dropped
+	dropped int              // how many such messages
+	fenced  []bellows.NodeID // whose clients were declared gone
+	silence silence
 
 	credits    []credit // by node
 	tasksEnded bool     // at this node
@@ -212,6 +220,17 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 }
 
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
+	if e.From == l.cfg.Controller {
+		if term := e.Term(); term < l.term && term > 0 {
+			l.dropped++
+			return
+		} else if term > l.term {
+			l.term = term
+		}
+		l.silence.hears()
+	} else if len(l.fenced) > 0 && l.keepsOut(&e) {
+		return
+	}
 	switch m := e.Message.(type) { // what comes in any state
 	case *wire.Collect:
 		l.takeCollect(e.From, m, out)
@@ -221,6 +240,9 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		return
 	case *TasksEnded:
 		l.tasksEnded = true
+		return
+	case *Tick:
+		l.Tick(m.NowMillis, m.Heard, out)
 		return
 	}
 	if _, end := e.Message.(*wire.End); l.broken && !end || l.closed { // what comes now has come before
@@ -247,12 +269,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			p.release(e.From, l, out)
 		}
 		wire.Free(m)
-	case *wire.Keep:
-		for _, p := range l.owned {
-			p.keep()
-		}
-	case *wire.Staleness:
-		l.setStaleness(m.Table, table.Consistency(m.Clocks), out)
+	case *wire.Fence:
+		l.takeFence(m, out)
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
 	}
@@ -474,7 +492,7 @@ func (l *Lane) drop(rows int64, bits []audit.Ledger) {
 	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
 }
 
-// takeRecord makes one flush count. Its deltas become visible at once, or with their whole clock
+// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock
 // where the table has a barrier.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if r.Number != l.applied+1 {
@@ -482,9 +500,14 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		return
 	}
 	l.applied = r.Number
+	if r.Control.Kind != bellows.NoControl {
+		l.takeControl(&r.Control, out)
+		return
+	}
 	l.remember(r.Flush)
 	before := l.progress.Complete()
-	for _, u := range r.Units {
+	for i := range r.Results {
+		u := r.Results[i].Unit
 		if err := l.progress.Check(u); err != nil {
 			l.breach(from, out, "record %d: %v", r.Number, err)
 			return
@@ -719,6 +742,9 @@ func (l *Lane) count() {
 
 // Progress is how far the job has come by the records taken.
 func (l *Lane) Progress() *gate.Progress { return l.progress }
+
+// Refused is how many words of earlier controllers the lane has dropped.
+func (l *Lane) Refused() int { return l.dropped }
 
 // Applied is the number of the last record taken.
 func (l *Lane) Applied() bellows.CommitNumber { return l.applied }

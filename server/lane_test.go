@@ -134,8 +134,15 @@ func (s *script) record(n, client, seq int, clock bellows.Clock) {
 	r := wire.New[wire.Records]()
 	f := bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
 	u := bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}
-	r.Append(bellows.CommitNumber(n), f, []wire.Result{{Unit: u}})
+	r.Append(bellows.CommitNumber(n), &wire.Done{Flush: f, Results: []wire.Result{{Unit: u}}})
 	s.send(controller, fmt.Sprintf("commit %d is %v, with %v", n, f, u), r)
+}
+
+// keep is a control record: the state is to be kept.
+func (s *script) keep(n int) {
+	r := wire.New[wire.Records]()
+	r.AppendControl(bellows.CommitNumber(n), bellows.Control{Kind: bellows.KeepTables})
+	s.send(controller, "keep", r)
 }
 
 func (s *script) pull(client int, of wire.Pair, need wire.Need) {
@@ -329,9 +336,9 @@ func TestKeep(t *testing.T) {
 	s := newScript(t, 0)
 	s.push(1, 1, 0, ref(1, 0), 2)
 	s.record(1, 1, 1, 0)
-	s.send(controller, "keep", &wire.Keep{Commit: 1})
+	s.keep(2)
 	s.push(1, 2, 1, ref(1, 0), 5)
-	s.record(2, 1, 2, 1)
+	s.record(3, 1, 2, 1)
 	im, _ := s.lane.Partition(ref(1, 0).Ref)
 	if kept := s.lane.Kept(ref(1, 0).Ref); kept == nil || kept.Values[0] != 2 || im.Values[0] != 7 {
 		t.Errorf("kept %v, live %v", kept, im)

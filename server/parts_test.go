@@ -36,7 +36,7 @@ func TestPartsOfAFlushComeOneByOne(t *testing.T) {
 		}
 	}
 	r := wire.New[wire.Records]()
-	r.Append(1, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, nil)
+	r.Append(1, &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
 	if got, want := s.said(controller, r), "to node 1: flush 1 of node 1 is commit 1; flush 1 of node 1 is commit 1 [{t1/p1 1}]"; got != want {
 		t.Errorf("the record: says %q, want %q", got, want)
 	}
@@ -87,6 +87,6 @@ func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
 
 func record(n bellows.CommitNumber, client bellows.NodeID) *wire.Records {
 	r := wire.New[wire.Records]()
-	r.Append(n, bellows.FlushID{Client: client, Incarnation: 1, Seq: 1}, nil)
+	r.Append(n, &wire.Done{Flush: bellows.FlushID{Client: client, Incarnation: 1, Seq: 1}})
 	return r
 }

@@ -37,7 +37,7 @@ func TestWhatDescendsHasABound(t *testing.T) {
 		t.Error("the other client has to wait for the first")
 	}
 	r := wire.New[wire.Records]()
-	r.Append(1, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 4}, nil)
+	r.Append(1, &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 4}})
 	s.send(controller, "commit 1 is flush 4 of node 1", r)
 	if !taken(1, 51, 10) || taken(1, 52, 9) {
 		t.Error("one that is recorded makes room for one")

@@ -31,6 +31,9 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 
 // serve answers every parked read and grants every lease whose time has come.
 func (l *Lane) serve(out *wire.Outbox) {
+	if l.silence.cut {
+		return
+	}
 	for _, p := range l.owned {
 		if len(p.queue) > 0 {
 			p.grant(l, out)

@@ -23,7 +23,7 @@ type side struct {
 
 // numbered is the nth message of a stream.
 func numbered(stream, n int) wire.Envelope {
-	e := wire.Envelope{Message: &wire.Keep{Commit: bellows.CommitNumber(n)}}
+	e := wire.Envelope{Message: &wire.Dispatch{Commit: bellows.CommitNumber(n)}}
 	if stream == session.Urgent {
 		e.To.Role = wire.Controller
 	}
@@ -52,7 +52,7 @@ func (s *side) take(t *testing.T, e wire.Envelope) {
 		back, err = s.end.Acknowledge(m, nil)
 	case *wire.Resume:
 		back, err = s.end.Resume(m, nil)
-	case *wire.Keep:
+	case *wire.Dispatch:
 		stream := session.StreamOf(e)
 		var one session.Counts
 		one[stream]++

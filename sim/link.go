@@ -317,6 +317,12 @@ func (l *link) count(e wire.Envelope) {
 func (l *link) deliver(e, received wire.Envelope) {
 	w := l.w
 	l.from.heard[l.to.id]++
+	if l.to.id == 0 {
+		l.from.heardMillis = l.from.local()
+		for _, at := range l.from.lanes {
+			at.deaf = false
+		}
+	}
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)
 	}

@@ -33,12 +33,13 @@ type node struct {
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
 
-	ready    bool              // has said so
-	follower *members.Follower // nil: node 0
-	fx       members.Effects
-	closed   bool     // no task of the node runs any more, and its lanes know it
-	heard    []uint64 // by node: frames that have come
-	lastSaid string   // why its connection to node 0 ended
+	ready       bool              // has said so
+	follower    *members.Follower // nil: node 0
+	fx          members.Effects
+	closed      bool     // no task of the node runs any more, and its lanes know it
+	heard       []uint64 // by node: frames that have come
+	heardMillis int64    // by its clock, when the last came from node 0
+	lastSaid    string   // why its connection to node 0 ended
 }
 
 // times are those of production, but for a shorter lease and task.
@@ -111,6 +112,7 @@ func (n *node) tick() {
 		n.worker.tick(now)
 	}
 	n.tickLinks()
+	n.tickLanes(now)
 	n.follower.Tick(now, n.heard[0], n.unfinished(), &n.fx)
 	n.obey()
 	n.w.After(n.period(beatEvery), n, n.tick)
@@ -124,6 +126,19 @@ func (n *node) tickLinks() {
 			l.pump()
 		}
 	}
+}
+
+// tickLanes tells the lanes of a node the time.
+func (n *node) tickLanes(now int64) {
+	if n.heardMillis == 0 {
+		n.heardMillis = now // a lane that gets its first tick has waited for nothing
+	}
+	var out wire.Outbox
+	for _, l := range n.lanes {
+		out.Send(l.address, l.address, &server.Tick{NowMillis: now, Heard: n.heard[0]})
+		l.deaf = now-n.heardMillis > times.Lease+2*beatEvery // a lane counts from the tick after
+	}
+	n.w.post(n, &out)
 }
 
 // unfinished are the tasks that run at a node.

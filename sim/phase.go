@@ -52,10 +52,13 @@ func (w *world) sees(e wire.Envelope) {
 			if err := w.oracle.Record(&m.List[i]); err != nil {
 				w.violated("%v", err)
 			}
+			if m.List[i].Control.Kind != bellows.NoControl {
+				continue
+			}
 			if !w.ledger.Done[m.List[i].Flush] {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
-			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Units) > 1
+			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Results) > 1
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
@@ -84,7 +87,9 @@ func (w *world) delivers(e wire.Envelope) {
 		w.ledger.Done[m.Flush] = true
 	case *wire.Records:
 		for i := range m.List {
-			w.leave(m.List[i].Flush.Client, schedule.RecordUnderWay)
+			if m.List[i].Control.Kind == bellows.NoControl {
+				w.leave(m.List[i].Flush.Client, schedule.RecordUnderWay)
+			}
 		}
 	case *wire.Dispatch:
 		if n := w.nodes[e.To.Node]; !n.ready && n.id != 0 {
@@ -127,6 +132,9 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 			}
 		case *wire.Records:
 			for k := range m.List {
+				if m.List[k].Control.Kind == bellows.KeepTables {
+					w.lanes[i].kept, w.lanes[i].look = m.List[k].Number-1, true
+				}
 				if w.ledger.Recorded(account.PartAt{Lane: w.lanes[i].address, Flush: m.List[k].Flush}) {
 					w.leave(m.List[k].Flush.Client, schedule.FlushHeld)
 				}
@@ -134,11 +142,17 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 		case *wire.End:
 			w.lanes[i].heardEnd = true
 			w.lanes[i].told = w.lanes[i].told || e.From == controllerAddress
-		case *wire.Keep:
-			w.lanes[i].kept, w.lanes[i].look = m.Commit, true
+		case *wire.Fence:
+			if !slices.Contains(w.lanes[i].fenced, m.Node) {
+				w.lanes[i].fenced = append(w.lanes[i].fenced, m.Node)
+				w.ledger.Fenced(e.To, m.Node)
+			}
 		case *wire.Release:
+			if slices.Contains(w.lanes[i].fenced, e.From.Node) {
+				continue
+			}
 			w.lanes[i].look = w.lanes[i].kept > 0
-			w.ledger.Released(m.Ref)
+			w.ledger.Released(e.From, m.Ref)
 		}
 	}
 }
@@ -157,6 +171,7 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 	}
 	unasked := -1 // the client that was last sent rows so
 	for _, e := range out {
+		w.checkParted(w.lanes[i], e)
 		switch m := e.Message.(type) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
@@ -183,5 +198,25 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Closed:
 			w.lanes[i].closed = true
 		}
+	}
+	w.lanes[i].parted = len(w.lanes[i].fenced)
+}
+
+// checkParted sees that a lane serves nobody who was declared gone, nor anybody while it cannot hear the controller (P11).
+func (w *world) checkParted(l *lane, e wire.Envelope) {
+	client := e.To.Node
+	switch m := e.Message.(type) {
+	case *wire.Rows:
+		if l.deaf && m.Request > 0 {
+			w.violated("P11: %v serves node %d and has not heard node 0 for a lease", l.address, client)
+		}
+	case *wire.Done:
+		client = m.Flush.Client
+	case *wire.Held, *wire.Full, *wire.Room, *wire.Granted:
+	default:
+		return
+	}
+	if slices.Contains(l.fenced[:l.parted], client) {
+		w.violated("P11: %v answers node %d with %T, which was declared gone", l.address, client, e.Message)
 	}
 }

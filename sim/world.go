@@ -87,6 +87,9 @@ type lane struct {
 	gaveAll  bool                 // of its state, to node 0
 	heardEnd bool                 // from anybody
 	kept     bellows.CommitNumber // what its images show; 0: it has none
+	deaf     bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
+	fenced   []bellows.NodeID     // whose clients it was told are gone
+	parted   int                  // of these, before the batch that it is taking
 	look     bool                 // at its images, after the step
 }
 
@@ -151,8 +154,13 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
+		patience := times
+		if a.Node == 0 {
+			patience.Lease = 0
+		}
 		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Era: w.era(), Clients: w.ClientAt,
-			Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
+			Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane,
+			LeaseMillis: patience.Lease, NoticeMillis: patience.Notice})
 		if err != nil {
 			panic(err)
 		}

@@ -51,7 +51,7 @@ func TestAllocs(t *testing.T) {
 		}},
 		{"records", func() Message {
 			m := New[Records]()
-			m.Append(1, bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, []Result{{Unit: unit}, {Unit: unit}})
+			m.Append(1, &Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, Results: []Result{{Unit: unit}, {Unit: unit}}})
 			return m
 		}},
 		{"dispatch", func() Message { m := New[Dispatch](); m.Append(unit, []float64{1}); return m }},

@@ -364,7 +364,8 @@ func TestListsAreBounded(t *testing.T) {
 		{kindDone, []byte{0x1a, 0}},
 		{kindDone, []byte{0x22, 2, 0x0a, 0}},
 		{kindDispatch, []byte{0x12, 2, 0x0a, 0}},
-		{kindRecords, []byte{0x0a, 2, 0x08, 1}},
+		{kindRecords, []byte{0x0a, 6, 0x08, 1, 0x2a, 2, 0x08, 1}},
+		{kindRecords, []byte{0x0a, 10, 0x08, 1, 0x2a, 2, 0x08, 1, 0x1a, 2, 0x0a, 0}},
 	} {
 		p := bytes.Repeat(c.element, listMax+1)
 		if _, err := Decode(sealed(Header{Kind: c.kind}, p), p); !errors.Is(err, errMany) {

@@ -49,9 +49,10 @@ func (*Collect) kind() uint8 { return kindCollect }
 
 func (m *Collect) encode(b *Batch) {
 	if m.Whole {
-		b.varint(1, 1)
+		b.pb().Varint(1, 1)
 	}
-	b.varint(2, uint64(m.Slabs))
+	b.pb().Varint(2, uint64(m.Slabs))
+	b.pb().Varint(3, uint64(m.Term))
 }
 
 func (m *Collect) decode(payload []byte) error {
@@ -62,6 +63,8 @@ func (m *Collect) decode(payload []byte) error {
 			m.Whole = f.Num != 0
 		case 2<<3 | varint:
 			m.Slabs = uint32(min(f.Num, math.MaxUint32))
+		case 3<<3 | varint:
+			m.Term = termOf(&f)
 		}
 	}
 	return f.Err
@@ -81,7 +84,7 @@ func sentence(payload []byte, to *string) error {
 const kindCollected uint8 = 74
 
 func (*Collected) kind() uint8                   { return kindCollected }
-func (m *Collected) encode(b *Batch)             { b.text(1, reason(m.Reason)) }
+func (m *Collected) encode(b *Batch)             { b.pb().Text(1, reason(m.Reason)) }
 func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.Reason) }
 
 const kindReady uint8 = 75
@@ -90,7 +93,7 @@ func (*Ready) kind() uint8 { return kindReady }
 
 func (m *Ready) encode(b *Batch) {
 	for i, part := range parts(&m.Fingerprint) {
-		b.varint(protowire.Number(1+i), *part)
+		b.pb().Varint(protowire.Number(1+i), *part)
 	}
 }
 
@@ -113,7 +116,7 @@ func parts(f *bellows.Fingerprint) [6]*uint64 {
 const kindNotice uint8 = 76
 
 func (*Notice) kind() uint8                   { return kindNotice }
-func (m *Notice) encode(b *Batch)             { b.text(1, reason(m.Sentence)) }
+func (m *Notice) encode(b *Batch)             { b.pb().Text(1, reason(m.Sentence)) }
 func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
 
 const kindSevered uint8 = 77
@@ -121,10 +124,10 @@ const kindSevered uint8 = 77
 func (*Severed) kind() uint8 { return kindSevered }
 
 func (m *Severed) encode(b *Batch) {
-	b.varint(1, uint64(m.Node))
-	b.text(2, reason(m.Reason))
+	b.pb().Varint(1, uint64(m.Node))
+	b.pb().Text(2, reason(m.Reason))
 	if m.Breach {
-		b.varint(3, 1)
+		b.pb().Varint(3, 1)
 	}
 }
 

@@ -17,13 +17,14 @@ func (d *Dispatch) encode(b *Batch) {
 		b.tooMany(d)
 		return
 	}
-	b.varint(1, uint64(d.Commit))
+	b.pb().Varint(1, uint64(d.Commit))
 	for i := range d.Tasks {
-		at := b.open(2)
-		b.unit(1, d.Tasks[i].Unit)
-		b.doubles(2, d.Tasks[i].Args)
-		b.shut(at)
+		at := b.pb().Open(2)
+		b.pb().Unit(1, d.Tasks[i].Unit)
+		b.pb().Doubles(2, d.Tasks[i].Args)
+		b.pb().Shut(at)
 	}
+	b.pb().Varint(3, uint64(d.Term))
 }
 
 func (d *Dispatch) decode(payload []byte) error {
@@ -39,6 +40,8 @@ func (d *Dispatch) decode(payload []byte) error {
 			u, args, err := numbered(f.Data, &d.args)
 			f.Fail(err)
 			d.Tasks = append(d.Tasks, Task{u, args})
+		case 3<<3 | varint:
+			d.Term = termOf(&f)
 		}
 	}
 	return f.Err

@@ -19,18 +19,18 @@ func (d *Done) encode(b *Batch) {
 		return
 	}
 	b.protoFlush(1, d.Flush)
-	b.zigzag(2, int32(d.Clock))
+	b.pb().Zigzag(2, int32(d.Clock))
 	for _, p := range d.Pairs {
 		b.protoPair(3, p)
 	}
 	for i := range d.Results {
-		at := b.open(4)
-		b.unit(1, d.Results[i].Unit)
-		b.doubles(2, d.Results[i].Values)
-		b.shut(at)
+		at := b.pb().Open(4)
+		b.pb().Unit(1, d.Results[i].Unit)
+		b.pb().Doubles(2, d.Results[i].Values)
+		b.pb().Shut(at)
 	}
 	if d.Barred {
-		b.varint(5, 1)
+		b.pb().Varint(5, 1)
 	}
 }
 
@@ -77,7 +77,7 @@ func numbered(b []byte, list *[]float64) (u bellows.Unit, numbers []float64, err
 		switch f.Key {
 		case 1<<3 | sized:
 			named = true
-			f.Fail(unitOf(f.Data, &u))
+			f.Fail(fields.UnitOf(f.Data, &u))
 		case 2<<3 | sized, 2<<3 | fixed64:
 			*list = f.Doubles(*list)
 		}
@@ -85,5 +85,5 @@ func numbered(b []byte, list *[]float64) (u bellows.Unit, numbers []float64, err
 	if !named {
 		f.Fail(errNoUnit)
 	}
-	return u, (*list)[at:len(*list):len(*list)], cmp.Or(f.Err, whole(&u))
+	return u, (*list)[at:len(*list):len(*list)], cmp.Or(f.Err, fields.Whole(&u))
 }

@@ -29,7 +29,7 @@ func golden() map[string]Message {
 	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Barred: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
 	pushed := *done
-	dispatch := &Dispatch{Commit: 20}
+	dispatch := &Dispatch{Term: 2, Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
 	return map[string]Message{
 		"pull":      &Pull{Request: 21, Incarnation: 7, Need: need, Parts: []PullPart{{pair, nil, nil, true}, {pair, []uint32{}, nil, false}, {pair, []uint32{22, 23}, nil, false}}},
@@ -56,14 +56,20 @@ func golden() map[string]Message {
 		"done":       done,
 		"failed":     &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},
 		"beat":       &Beat{},
-		"records":    &Records{List: []Record{{32, flush, []bellows.Unit{unit, {}}}, {33, flush, nil}}},
-		"keep":       &Keep{34},
-		"staleness":  &Staleness{1, -1},
-		"dispatch":   dispatch,
-		"end":        &End{35, "node 2 is lost", []bellows.NodeID{2, 300}},
-		"slab":       &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
-		"slab.keys":  &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
-		"collect":    &Collect{true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"records": &Records{Term: 2, List: []Record{
+			{32, flush, []Pair{pair, {bellows.PartitionRef{Table: 1, Partition: 0x020305}, 5}, {bellows.PartitionRef{Table: 2}, 5}},
+				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, bellows.Control{}},
+			{33, flush, nil, nil, bellows.Control{}},
+			{34, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
+			{35, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
+			{36, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
+		"staleness": &Staleness{1, -1},
+		"dispatch":  dispatch,
+		"end":       &End{2, 35, "node 2 is lost", []bellows.NodeID{2, 300}},
+		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
+		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
+		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"fence":  &Fence{2, 3},
 		"report": &Report{41, 42000, reported()},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},
 		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}, []audit.Ledger{{Sent: 51, Taken: 52, Dropped: 53, Yielded: 54, Written: 55}, {Sent: 1 << 63, Written: 1}}}},
@@ -118,7 +124,7 @@ func TestGoldenParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := slices.Concat(b.Next()...)
-	got = append(got, frame(t, Envelope{From: Address{0, Controller, 0}, To: Address{2, Lane, 3}, Message: golden()["keep"]})...)
+	got = append(got, frame(t, Envelope{From: Address{0, Controller, 0}, To: Address{2, Lane, 3}, Message: golden()["collect"]})...)
 	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 		got = append(got, slices.Concat(turn...)...)
 	}
@@ -133,7 +139,7 @@ func TestGoldenParts(t *testing.T) {
 	}
 	var j Joiner
 	list := readParts(t, &j, want)
-	if len(list) != 2 || differ(list[0].Message, golden()["keep"]) != "" || differ(list[1].Message, push) != "" {
+	if len(list) != 2 || differ(list[0].Message, golden()["collect"]) != "" || differ(list[1].Message, push) != "" {
 		t.Errorf("read as %+v", list)
 	}
 }

@@ -19,9 +19,9 @@ func (m *Failed) encode(b *Batch) {
 	if m.Err != nil {
 		kind = bellows.KindOf(m.Err)
 	}
-	b.unit(1, m.Unit)
-	b.text(2, reason(m.Reason))
-	b.varint(3, uint64(kind))
+	b.pb().Unit(1, m.Unit)
+	b.pb().Text(2, reason(m.Reason))
+	b.pb().Varint(3, uint64(kind))
 }
 
 func (m *Failed) decode(payload []byte) error {
@@ -29,7 +29,7 @@ func (m *Failed) decode(payload []byte) error {
 	for f.Next() {
 		switch f.Key {
 		case 1<<3 | sized:
-			f.Fail(unitOf(f.Data, &m.Unit))
+			f.Fail(fields.UnitOf(f.Data, &m.Unit))
 		case 2<<3 | sized:
 			m.Reason = f.Text()
 		case 3<<3 | varint:
@@ -39,7 +39,7 @@ func (m *Failed) decode(payload []byte) error {
 			}
 		}
 	}
-	f.Fail(whole(&m.Unit))
+	f.Fail(fields.Whole(&m.Unit))
 	return f.Err
 }
 
@@ -56,28 +56,13 @@ func (m *Beat) decode(payload []byte) error {
 	return f.Err
 }
 
-const kindKeep uint8 = 68
-
-func (*Keep) kind() uint8       { return kindKeep }
-func (m *Keep) encode(b *Batch) { b.varint(1, uint64(m.Commit)) }
-
-func (m *Keep) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		if f.Key == 1<<3|varint {
-			m.Commit = bellows.CommitNumber(f.Num)
-		}
-	}
-	return f.Err
-}
-
 const kindStaleness uint8 = 69
 
 func (*Staleness) kind() uint8 { return kindStaleness }
 
 func (m *Staleness) encode(b *Batch) {
-	b.varint(1, uint64(m.Table))
-	b.zigzag(2, m.Clocks)
+	b.pb().Varint(1, uint64(m.Table))
+	b.pb().Zigzag(2, m.Clocks)
 }
 
 func (m *Staleness) decode(payload []byte) error {
@@ -102,15 +87,16 @@ func (m *End) encode(b *Batch) {
 		b.tooMany(m)
 		return
 	}
-	b.varint(1, uint64(m.Commit))
-	b.text(2, reason(m.Reason))
+	b.pb().Varint(1, uint64(m.Commit))
+	b.pb().Text(2, reason(m.Reason))
 	if len(m.Gone) > 0 {
-		at := b.open(3)
+		at := b.pb().Open(3)
 		for _, n := range m.Gone {
 			b.scratch = protowire.AppendVarint(b.scratch, uint64(n))
 		}
-		b.shut(at)
+		b.pb().Shut(at)
 	}
+	b.pb().Varint(4, uint64(m.Term))
 }
 
 func (m *End) decode(payload []byte) error {
@@ -129,6 +115,8 @@ func (m *End) decode(payload []byte) error {
 				}
 				m.Gone = append(m.Gone, bellows.NodeID(x))
 			})
+		case 4<<3 | varint:
+			m.Term = termOf(&f)
 		}
 	}
 	return f.Err
@@ -140,14 +128,14 @@ func (*Closed) kind() uint8 { return kindClosed }
 
 func (m *Closed) encode(b *Batch) {
 	c := &m.Counts
-	b.varint(1, uint64(c.Sent))
-	b.varint(2, uint64(c.Applied))
-	b.varint(3, uint64(c.Dropped))
-	at := b.open(4)
+	b.pb().Varint(1, uint64(c.Sent))
+	b.pb().Varint(2, uint64(c.Applied))
+	b.pb().Varint(3, uint64(c.Dropped))
+	at := b.pb().Open(4)
 	for _, n := range c.Staleness {
 		b.scratch = protowire.AppendVarint(b.scratch, uint64(n))
 	}
-	b.shut(at)
+	b.pb().Shut(at)
 	b.ledgers(5, c.Ledgers)
 }
 
@@ -156,13 +144,13 @@ func (b *Batch) ledgers(number protowire.Number, list []audit.Ledger) {
 	if len(list) == 0 {
 		return
 	}
-	at := b.open(number)
+	at := b.pb().Open(number)
 	for i := range list {
 		for _, s := range sums(&list[i]) {
 			b.scratch = protowire.AppendFixed64(b.scratch, uint64(*s))
 		}
 	}
-	b.shut(at)
+	b.pb().Shut(at)
 }
 
 // sums are a ledger's, in the order in which they travel.

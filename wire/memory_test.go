@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 	binary.LittleEndian.PutUint32(chunks[24:], size/chunkSize)
 	boast := make([]byte, 32)
 	binary.LittleEndian.PutUint32(boast[24:], math.MaxUint32)
-	record := append([]byte{0x0a, 4, 0x08, 1, 0x1a, 0}, 0x0a, 2, 0x08, 1)
+	record := []byte{0x0a, 6, 0x08, 1, 0x2a, 2, 0x08, 1}
 	for _, c := range []struct {
 		name    string
 		kind    uint8
@@ -38,6 +38,7 @@ func TestMemory(t *testing.T) {
 		{"dispatch", kindDispatch, bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4)},
 		{"dispatch that breaks off", kindDispatch, append(bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4), 0x12)},
 		{"records", kindRecords, bytes.Repeat(record, size/len(record))},
+		{"records of nothing", kindRecords, bytes.Repeat([]byte{0x0a, 0}, size/2)},
 		{"end", kindEnd, bytes.Repeat([]byte{0x18, 1}, size/2)},
 	} {
 		h := sealed(Header{Kind: c.kind}, c.payload)

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"sync/atomic"
-
 	"bellows"
 	"bellows/audit"
 	"bellows/tally"
@@ -283,44 +281,8 @@ type Failed struct {
 // Beat says that a node lives: to the controller, and from it to the other nodes.
 type Beat struct{}
 
-// Record is the controller's numbered record of a flush: the only thing that makes it count.
-type Record struct {
-	Number bellows.CommitNumber
-	Flush  bellows.FlushID
-	Units  []bellows.Unit
-}
-
-// Records are consecutive records for a lane, in order.
-type Records struct {
-	List  []Record
-	units []bellows.Unit
-
-	more    atomic.Int32 // receivers besides one that have not freed it
-	shared  bool
-	encoded encoded
-}
-
-// Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
-// all of them, and must not change any more.
-func (r *Records) Share(receivers int) {
-	r.shared = true
-	r.more.Store(int32(receivers - 1))
-}
-
-// Append adds a record, copying its units.
-func (r *Records) Append(n bellows.CommitNumber, f bellows.FlushID, results []Result) {
-	at := len(r.units)
-	for i := range results {
-		r.units = append(r.units, results[i].Unit)
-	}
-	r.List = append(r.List, Record{n, f, r.units[at:len(r.units):len(r.units)]})
-}
-
-// Keep tells a lane to keep an image of its partitions as they are after exactly these commits.
-type Keep struct{ Commit bellows.CommitNumber }
-
-// Staleness changes how many clocks reads of a table may lag, from the next dispatch on. It is sent when
-// no task is out.
+// Staleness tells a client how many clocks reads of a table may lag, from the next dispatch on. It is sent when
+// no task is out. Lanes learn of it by a record.
 type Staleness struct {
 	Table  bellows.TableID
 	Clocks int32 // as table.Consistency
@@ -328,6 +290,7 @@ type Staleness struct {
 
 // Dispatch gives a client tasks that see every commit up to Commit.
 type Dispatch struct {
+	Term   bellows.Term
 	Commit bellows.CommitNumber
 	Tasks  []Task
 	args   []float64
@@ -350,9 +313,16 @@ func (d *Dispatch) Append(u bellows.Unit, args []float64) {
 // passes it on to the lanes, behind all that it sent them, so that a lane knows when it has seen
 // everything that it must account for.
 type End struct {
+	Term   bellows.Term // 0: a client passes it on
 	Commit bellows.CommitNumber
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
+}
+
+// Fence tells a lane that a node is declared gone: nothing of its client is taken any more.
+type Fence struct {
+	Term bellows.Term
+	Node bellows.NodeID
 }
 
 // Closed is the last word of a lane or client: its counts for the audit.
@@ -393,6 +363,7 @@ func (c *Counts) Account(tables []string) audit.Account {
 // Collect asks a lane for the state of its partitions, when the job is over: for so many slabs of it, and again for more
 // when some have been taken.
 type Collect struct {
+	Term  bellows.Term
 	Whole bool   // with slots, and as it is beside as it was kept; else what the job returns
 	Slabs uint32 // how many may be sent for this question
 }

@@ -11,7 +11,7 @@ import (
 // TestLent wants a payload left alone while a message looks into it; and until it is freed, if it is pooled at all.
 func TestLent(t *testing.T) {
 	lenders := map[uint8]bool{}
-	for _, m := range append(newSampler(5).messages(), newSampler(6).messages()...) {
+	for _, m := range slices.Concat(newSampler(5).messages(), newSampler(6).messages(), newSampler(7).messages()) {
 		f := frame(t, Envelope{Message: m})
 		h, err := ParseHeader(f)
 		if err != nil {

@@ -26,68 +26,19 @@ var (
 	errNoUnit = errors.New("an element names no unit")
 )
 
-// Fields are added as generated code adds them: in the order of their numbers, zeros left out.
-
-func (b *Batch) tag(number protowire.Number, kind protowire.Type) {
-	b.scratch = protowire.AppendTag(b.scratch, number, kind)
-}
-
-func (b *Batch) varint(number protowire.Number, x uint64) {
-	if x != 0 {
-		b.tag(number, protowire.VarintType)
-		b.scratch = protowire.AppendVarint(b.scratch, x)
-	}
-}
-
-func (b *Batch) zigzag(number protowire.Number, x int32) {
-	b.varint(number, protowire.EncodeZigZag(int64(x)))
-}
-
-func (b *Batch) text(number protowire.Number, s string) {
-	if s != "" {
-		b.tag(number, protowire.BytesType)
-		b.scratch = protowire.AppendString(b.scratch, s)
-	}
-}
-
-func (b *Batch) doubles(number protowire.Number, v []float64) {
-	if len(v) == 0 {
-		return
-	}
-	b.tag(number, protowire.BytesType)
-	b.scratch = protowire.AppendVarint(b.scratch, uint64(8*len(v)))
-	for _, x := range v {
-		b.u64(math.Float64bits(x))
-	}
-}
-
-// open begins a sized field and returns where its content does; shut ends it, and moves what is in it
-// when its length takes more than one byte.
-func (b *Batch) open(number protowire.Number) (at int) {
-	b.tag(number, protowire.BytesType)
-	b.u8(0)
-	return len(b.scratch)
-}
-
-func (b *Batch) shut(at int) {
-	n := len(b.scratch) - at
-	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
-		b.zeros(more)
-		copy(b.scratch[at+more:], b.scratch[at:at+n])
-	}
-	protowire.AppendVarint(b.scratch[:at-1], uint64(n))
-}
+// pb writes protobuf behind what the batch has.
+func (b *Batch) pb() *fields.Writer { return (*fields.Writer)(&b.scratch) }
 
 // protoFlush leaves out a flush that is none, as protobuf leaves out a message that is not set.
 func (b *Batch) protoFlush(number protowire.Number, f bellows.FlushID) {
 	if f == (bellows.FlushID{}) {
 		return
 	}
-	at := b.open(number)
-	b.varint(1, uint64(f.Client))
-	b.varint(2, f.Seq)
-	b.varint(3, uint64(f.Incarnation))
-	b.shut(at)
+	at := b.pb().Open(number)
+	b.pb().Varint(1, uint64(f.Client))
+	b.pb().Varint(2, f.Seq)
+	b.pb().Varint(3, uint64(f.Incarnation))
+	b.pb().Shut(at)
 }
 
 func flushOf(b []byte, id *bellows.FlushID) error {
@@ -106,11 +57,11 @@ func flushOf(b []byte, id *bellows.FlushID) error {
 }
 
 func (b *Batch) protoPair(number protowire.Number, p Pair) {
-	at := b.open(number)
-	b.varint(1, uint64(p.Ref.Table))
-	b.varint(2, uint64(p.Ref.Partition))
-	b.varint(3, uint64(p.Generation))
-	b.shut(at)
+	at := b.pb().Open(number)
+	b.pb().Varint(1, uint64(p.Ref.Table))
+	b.pb().Varint(2, uint64(p.Ref.Partition))
+	b.pb().Varint(3, uint64(p.Generation))
+	b.pb().Shut(at)
 }
 
 func pairOf(b []byte) (p Pair, err error) {
@@ -128,37 +79,60 @@ func pairOf(b []byte) (p Pair, err error) {
 	return p, f.Err
 }
 
-func (b *Batch) unit(number protowire.Number, u bellows.Unit) {
-	at := b.open(number)
-	b.varint(1, uint64(u.Split))
-	b.zigzag(2, int32(u.Clock))
-	b.varint(3, uint64(u.Items.Begin))
-	b.varint(4, uint64(u.Items.End))
-	b.shut(at)
-}
-
-// unitOf merges what b says into a unit. Its items are checked when no more can come: by whole.
-func unitOf(b []byte, u *bellows.Unit) error {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			u.Split = bellows.SplitID(f.UpTo(math.MaxUint32))
-		case 2<<3 | varint:
-			u.Clock = bellows.Clock(f.Sint32())
-		case 3<<3 | varint:
-			u.Items.Begin = int(f.UpTo(math.MaxInt))
-		case 4<<3 | varint:
-			u.Items.End = int(f.UpTo(math.MaxInt))
+// runs adds pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first
+// of them, the generation, and how many there are. A flush of a dense table names all of its partitions, in few bytes.
+func (b *Batch) runs(number protowire.Number, pairs []Pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	at := b.pb().Open(number)
+	for i := 0; i < len(pairs); {
+		p, n := pairs[i], 1
+		for i+n < len(pairs) && pairs[i+n] == p.after(n) {
+			n++
 		}
+		for _, x := range [...]uint64{uint64(p.Ref.Table), uint64(p.Ref.Partition), uint64(p.Generation), uint64(n)} {
+			b.scratch = protowire.AppendVarint(b.scratch, x)
+		}
+		i += n
 	}
-	return f.Err
+	b.pb().Shut(at)
 }
 
-// whole refuses a unit whose items end before they begin.
-func whole(u *bellows.Unit) error {
-	if u.Items.End < u.Items.Begin {
-		return errNumber
+// after is the pair n partitions further.
+func (p Pair) after(n int) Pair {
+	p.Ref.Partition += bellows.PartitionID(n)
+	return p
+}
+
+// runsOf appends the pairs of runs, of which a list has no more than others have elements.
+func runsOf(f *fields.Fields, to []Pair) []Pair {
+	var run [4]uint64
+	limits := [...]uint64{math.MaxUint16, math.MaxUint32, math.MaxUint32, listMax}
+	at := 0
+	f.Varints(func(x uint64) {
+		if x > limits[at] {
+			f.Fail(errNumber)
+		}
+		run[at] = x
+		if at = (at + 1) % len(run); at > 0 || f.Err != nil {
+			return
+		}
+		if run[3] == 0 || run[1]+run[3]-1 > math.MaxUint32 {
+			f.Fail(errNumber)
+			return
+		}
+		if uint64(len(to))+run[3] > listMax {
+			f.Fail(errMany)
+			return
+		}
+		p := Pair{bellows.PartitionRef{Table: bellows.TableID(run[0]), Partition: bellows.PartitionID(run[1])}, bellows.Generation(run[2])}
+		for n := range int(run[3]) {
+			to = append(to, p.after(n))
+		}
+	})
+	if at != 0 {
+		f.Fail(errNumber)
 	}
-	return nil
+	return to
 }

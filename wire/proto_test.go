@@ -170,7 +170,7 @@ func TestProtoForms(t *testing.T) {
 			d.Append(bellows.Unit{Split: 5, Items: bellows.Range{End: 9}}, []float64{1, 1})
 			return d
 		}()},
-		{[]byte{0x0d, 1, 2, 3, 4, 0x08, 6}, &Keep{6}}, // field 1 of another type is passed over
+		{[]byte{0x0d, 1, 2, 3, 4, 0x08, 6}, &Dispatch{Commit: 6}}, // field 1 of another type is passed over
 	} {
 		h := Header{}
 		h.Kind = frame(t, Envelope{Message: c.want})[5]

@@ -1,13 +1,68 @@
 package wire
 
 import (
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"bellows"
 	"bellows/wire/internal/crc"
 	"bellows/wire/internal/fields"
 )
+
+// Record is one number of the controller's stream: a flush, which nothing else makes count, or a control record. Whatever
+// changes what the controller does next is a record, so that another that has the records can go on.
+type Record struct {
+	Number  bellows.CommitNumber
+	Flush   bellows.FlushID // none: the record is its Control
+	Pairs   []Pair          // of the whole flush, over all lanes: a lane that has none of it knows whether it must have some
+	Results []Result        // the units that the flush finished, and what their tasks signalled
+	Control bellows.Control
+}
+
+// Records are consecutive records for a lane, in order.
+type Records struct {
+	Term    bellows.Term // of the controller
+	List    []Record
+	pairs   []Pair
+	results []Result
+	numbers []float64
+
+	more    atomic.Int32 // receivers besides one that have not freed it
+	shared  bool
+	encoded encoded
+}
+
+// Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
+// all of them, and must not change any more.
+func (r *Records) Share(receivers int) {
+	r.shared = true
+	r.more.Store(int32(receivers - 1))
+}
+
+// Room reports whether the record of a flush still fits: a message has a bounded number of elements.
+func (r *Records) Room(d *Done) bool {
+	return max(len(r.List)+1, len(r.pairs)+len(d.Pairs), len(r.results)+len(d.Results), len(r.numbers)+len(d.numbers)) <= listMax
+}
+
+// Append adds the record of a flush, copying what its done says.
+func (r *Records) Append(n bellows.CommitNumber, d *Done) {
+	pairs, results := len(r.pairs), len(r.results)
+	r.pairs = append(r.pairs, d.Pairs...)
+	for i := range d.Results {
+		at := len(r.numbers)
+		r.numbers = append(r.numbers, d.Results[i].Values...)
+		r.results = append(r.results, Result{d.Results[i].Unit, r.numbers[at:len(r.numbers):len(r.numbers)]})
+	}
+	r.List = append(r.List, Record{Number: n, Flush: d.Flush, Pairs: r.pairs[pairs:len(r.pairs):len(r.pairs)],
+		Results: r.results[results:len(r.results):len(r.results)]})
+}
+
+// AppendControl adds a control record.
+func (r *Records) AppendControl(n bellows.CommitNumber, c bellows.Control) {
+	r.List = append(r.List, Record{Number: n, Control: c})
+}
 
 // encoded is the payload of a message with several receivers, made for the first that asks.
 type encoded struct {
@@ -47,57 +102,80 @@ func (r *Records) encode(b *Batch) {
 
 // encodeList adds the records one by one.
 func (r *Records) encodeList(b *Batch) {
-	units := 0
+	pairs, results := 0, 0
 	for i := range r.List {
-		units += len(r.List[i].Units)
+		pairs += len(r.List[i].Pairs)
+		results += len(r.List[i].Results)
 	}
-	if max(units, len(r.List)) > listMax {
+	if max(pairs, results, len(r.List)) > listMax {
 		b.tooMany(r)
 		return
 	}
 	for i := range r.List {
-		one := &r.List[i]
-		at := b.open(1)
-		b.varint(1, uint64(one.Number))
-		b.protoFlush(2, one.Flush)
-		for _, u := range one.Units {
-			b.unit(3, u)
-		}
-		b.shut(at)
+		b.record(&r.List[i])
 	}
+	b.pb().Varint(2, uint64(r.Term))
+}
+
+func (b *Batch) record(one *Record) {
+	at := b.pb().Open(1)
+	b.pb().Varint(1, uint64(one.Number))
+	b.protoFlush(2, one.Flush)
+	for i := range one.Results {
+		result := b.pb().Open(3)
+		b.pb().Unit(1, one.Results[i].Unit)
+		b.pb().Doubles(2, one.Results[i].Values)
+		b.pb().Shut(result)
+	}
+	b.runs(4, one.Pairs)
+	if c := &one.Control; *c != (bellows.Control{}) {
+		change := b.pb().Open(5)
+		b.pb().Varint(1, uint64(c.Kind))
+		b.pb().Varint(2, uint64(c.Table))
+		b.pb().Zigzag(3, c.Clocks)
+		b.pb().Zigzag(4, int32(c.Clock))
+		b.pb().Shut(change)
+	}
+	b.pb().Shut(at)
 }
 
 func (r *Records) decode(payload []byte) error {
 	r.grow(payload)
 	f := fields.Of(payload)
 	for f.Next() {
-		if f.Key == 1<<3|sized {
+		switch f.Key {
+		case 1<<3 | sized:
 			f.Room(len(r.List))
 			f.Fail(r.record(f.Data))
+		case 2<<3 | varint:
+			r.Term = termOf(&f)
 		}
 	}
 	return f.Err
 }
 
-// grow makes room for the records and units of a payload.
+// recordLeast is how many bytes a record takes.
+const recordLeast = 8
+
+// grow makes room for the records and results of a payload.
 func (r *Records) grow(payload []byte) {
 	f := fields.Of(payload)
-	list, units := 0, 0
+	list, results := 0, 0
 	for f.Next() {
 		if f.Key == 1<<3|sized {
 			list++
-			units += fields.Count(f.Data, 3<<3|sized)
+			results += fields.Count(f.Data, 3<<3|sized)
 		}
 	}
-	r.List = slices.Grow(r.List, min(list, listMax))
-	r.units = slices.Grow(r.units, min(units, listMax))
+	r.List = slices.Grow(r.List, min(list, listMax, len(payload)/recordLeast))
+	r.results = slices.Grow(r.results, min(results, listMax))
 }
 
-// record appends a record, which without its units is longer than four bytes.
+// record appends a record, which without its results and pairs has recordLeast bytes at least, since it is of something.
 func (r *Records) record(b []byte) error {
 	f := fields.Of(b)
 	one := Record{}
-	at := len(r.units)
+	pairs, results := len(r.pairs), len(r.results)
 	for f.Next() {
 		switch f.Key {
 		case 1<<3 | varint:
@@ -105,18 +183,38 @@ func (r *Records) record(b []byte) error {
 		case 2<<3 | sized:
 			f.Fail(flushOf(f.Data, &one.Flush))
 		case 3<<3 | sized:
-			f.Room(len(r.units))
-			u := bellows.Unit{}
-			f.Fail(unitOf(f.Data, &u))
-			f.Fail(whole(&u))
-			r.units = append(r.units, u)
+			f.Room(len(r.results))
+			u, values, err := numbered(f.Data, &r.numbers)
+			f.Fail(err)
+			r.results = append(r.results, Result{u, values})
+		case 4<<3 | sized, 4<<3 | varint:
+			r.pairs = runsOf(&f, r.pairs)
+		case 5<<3 | sized:
+			f.Fail(changeOf(f.Data, &one.Control))
 		}
 	}
-	if one.Number == 0 {
+	if one.Number == 0 || one.Flush == (bellows.FlushID{}) && one.Control.Kind == bellows.NoControl {
 		f.Fail(errNumber)
 	}
-	one.Units = r.units[at:len(r.units):len(r.units)]
+	one.Pairs, one.Results = r.pairs[pairs:len(r.pairs):len(r.pairs)], r.results[results:len(r.results):len(r.results)]
 	r.List = append(r.List, one)
+	return f.Err
+}
+
+func changeOf(b []byte, c *bellows.Control) error {
+	f := fields.Of(b)
+	for f.Next() {
+		switch f.Key {
+		case 1<<3 | varint:
+			c.Kind = bellows.ControlKind(f.UpTo(math.MaxUint8))
+		case 2<<3 | varint:
+			c.Table = bellows.TableID(f.UpTo(math.MaxUint16))
+		case 3<<3 | varint:
+			c.Clocks = f.Sint32()
+		case 4<<3 | varint:
+			c.Clock = bellows.Clock(f.Sint32())
+		}
+	}
 	return f.Err
 }
 
@@ -126,7 +224,7 @@ func (r *Records) recycle() *sync.Pool {
 		return nil
 	}
 	kept := r.encoded.batch
-	*r = Records{List: r.List[:0], units: r.units[:0]}
+	*r = Records{List: r.List[:0], pairs: r.pairs[:0], results: r.results[:0], numbers: r.numbers[:0]}
 	r.encoded.batch = kept
 	return &pools[kindRecords]
 }

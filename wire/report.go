@@ -23,31 +23,22 @@ const kindReport uint8 = 78
 func (*Report) kind() uint8 { return kindReport }
 
 func (m *Report) encode(b *Batch) {
-	b.varint(1, uint64(m.Process))
-	b.varint(2, uint64(m.Millis))
-	b.numbers(3, len(m.Tally.Spent), func(i int) int64 { return int64(m.Tally.Spent[i]) })
+	b.pb().Varint(1, uint64(m.Process))
+	b.pb().Varint(2, uint64(m.Millis))
+	b.pb().Numbers(3, len(m.Tally.Spent), func(i int) int64 { return int64(m.Tally.Spent[i]) })
 	b.flows(4, &m.Tally.Sent)
 	b.flows(5, &m.Tally.Received)
-	b.numbers(6, len(m.Tally.Staleness), func(i int) int64 { return m.Tally.Staleness[i] })
+	b.pb().Numbers(6, len(m.Tally.Staleness), func(i int) int64 { return m.Tally.Staleness[i] })
 }
 
 // flows adds frames and bytes of one class after the other.
 func (b *Batch) flows(number protowire.Number, t *tally.Traffic) {
-	b.numbers(number, 2*len(t), func(i int) int64 {
+	b.pb().Numbers(number, 2*len(t), func(i int) int64 {
 		if i%2 == 0 {
 			return t[i/2].Frames
 		}
 		return t[i/2].Bytes
 	})
-}
-
-// numbers adds a packed list of n numbers.
-func (b *Batch) numbers(number protowire.Number, n int, at func(i int) int64) {
-	list := b.open(number)
-	for i := range n {
-		b.scratch = protowire.AppendVarint(b.scratch, uint64(at(i)))
-	}
-	b.shut(list)
 }
 
 func (m *Report) decode(payload []byte) error {

@@ -118,7 +118,7 @@ func (s sampler) reason() string {
 
 // messages makes one of each kind.
 func (s sampler) messages() []Message {
-	dispatch := &Dispatch{Commit: bellows.CommitNumber(s.Uint64())}
+	dispatch := &Dispatch{Term: bellows.Term(s.Uint32()), Commit: bellows.CommitNumber(s.Uint64())}
 	for range s.IntN(6) {
 		dispatch.Append(s.unit(), list(s, 4, s.number))
 	}
@@ -132,12 +132,12 @@ func (s sampler) messages() []Message {
 		s.done(), dispatch,
 		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
 		&Beat{},
-		&Records{List: list(s, 6, s.record)},
-		&Keep{bellows.CommitNumber(s.Uint64())},
+		&Records{Term: bellows.Term(s.Uint32()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
-		&End{bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
-		&Closed{counts}, &Collect{s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
+		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
+		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
+		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32())},
 		&Report{s.Uint32(), s.Int64(), s.tally()},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }
@@ -157,7 +157,20 @@ func (s sampler) tally() (t tally.Tally) {
 }
 
 func (s sampler) record() Record {
-	return Record{bellows.CommitNumber(1 + s.Uint64N(1<<40)), s.flush(), list(s, 30, s.unit)}
+	one := Record{Number: bellows.CommitNumber(1 + s.Uint64N(1<<40))}
+	if s.IntN(3) == 0 {
+		one.Control = bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock()}
+		return one
+	}
+	one.Flush, one.Pairs = s.flush(), list(s, 5, s.pair)
+	for range s.IntN(3) {
+		p := s.pair()
+		for p.Ref.Partition /= 2; s.IntN(4) > 0; p.Ref.Partition++ {
+			one.Pairs = append(one.Pairs, p)
+		}
+	}
+	one.Results = list(s, 30, func() Result { return Result{s.unit(), list(s, 4, s.number)} })
+	return one
 }
 
 // data makes one of each kind of data message.

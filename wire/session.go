@@ -45,8 +45,8 @@ func (m *Ack) decode(payload []byte) error {
 
 // received adds counts of messages, those of the first stream at that number.
 func (b *Batch) received(at protowire.Number, n [2]uint64) {
-	b.varint(at, n[0])
-	b.varint(at+1, n[1])
+	b.pb().Varint(at, n[0])
+	b.pb().Varint(at+1, n[1])
 }
 
 func takeReceived(f *fields.Fields, at uint64, n *[2]uint64) {
@@ -68,7 +68,7 @@ const kindResume uint8 = 85
 func (*Resume) kind() uint8 { return kindResume }
 
 func (m *Resume) encode(b *Batch) {
-	b.varint(1, m.Process)
+	b.pb().Varint(1, m.Process)
 	b.received(2, m.Received)
 }
 

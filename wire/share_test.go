@@ -16,7 +16,7 @@ func TestSharedRecords(t *testing.T) {
 	for _, length := range []int{1, 2000} { // short ones are copied into the frame's write, long ones lent to it
 		fill := func(m *Records) *Records {
 			for n := range length {
-				m.Append(bellows.CommitNumber(n+1), bellows.FlushID{Client: 2, Incarnation: 1, Seq: uint64(n)}, []Result{{Unit: unit}})
+				m.Append(bellows.CommitNumber(n+1), &Done{Flush: bellows.FlushID{Client: 2, Incarnation: 1, Seq: uint64(n)}, Results: []Result{{Unit: unit}}})
 			}
 			return m
 		}

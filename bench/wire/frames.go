@@ -212,7 +212,7 @@ func number(batch []wire.Envelope, out *wire.Outbox) {
 	records := wire.New[wire.Records]()
 	for _, e := range batch {
 		if m, ok := e.Message.(*wire.Done); ok {
-			records.Append(bellows.CommitNumber(m.Flush.Seq), m.Flush, m.Results)
+			records.Append(bellows.CommitNumber(m.Flush.Seq), m)
 			wire.Free(m)
 		}
 	}

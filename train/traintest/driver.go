@@ -184,8 +184,12 @@ func (p *play) obey() {
 				p.out[t.Unit.Split] = append(p.out[t.Unit.Split], t.Unit)
 				p.note("%v with %v after commit %d", t.Unit, t.Args, m.Commit)
 			}
-		case *wire.Keep:
-			p.note("keep commit %d", m.Commit)
+		case *wire.Records:
+			for i := range m.List {
+				if m.List[i].Control.Kind == bellows.KeepTables {
+					p.note("keep as record %d", m.List[i].Number)
+				}
+			}
 		case *wire.Staleness:
 			if e.To == worker {
 				p.note("staleness %+v", *m)

@@ -22,7 +22,14 @@ type Ledger struct {
 	LaneRows map[wire.Address]int64 // that came to a lane
 	LateRows map[wire.Address]int64 // likewise, perhaps after it closed
 	Leases   []Out                  // per partition, by route.Number
+	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
+}
+
+// sharer is a node with shared leases on a partition, by route.Number.
+type sharer struct {
+	node      bellows.NodeID
+	partition int
 }
 
 // PartAt names the part of a flush for one lane.
@@ -60,7 +67,7 @@ type Out struct {
 // NewLedger is the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
-		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}}
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}}
 }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.
@@ -167,7 +174,21 @@ func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, uns
 }
 
 // Released takes the end of a shared lease on its arrival at its lane.
-func (l *Ledger) Released(ref bellows.PartitionRef) { l.Leases[l.route.Number(ref)].shared-- }
+func (l *Ledger) Released(from wire.Address, ref bellows.PartitionRef) {
+	n := l.route.Number(ref)
+	l.Leases[n].shared--
+	l.sharing[sharer{from.Node, n}]--
+}
+
+// Fenced takes a lane's leave of a node that was declared gone: its shared leases there are over.
+func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID) {
+	for ref := range l.route.All() {
+		if s := (sharer{n, l.route.Number(ref)}); l.route.Owner(ref).Lane == lane {
+			l.Leases[s.partition].shared -= l.sharing[s]
+			l.sharing[s] = 0
+		}
+	}
+}
 
 // Granted takes a lease that a lane gives.
 func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
@@ -179,6 +200,7 @@ func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
 		*o = Out{Exclusive: true, Local: from.Node == to.Node}
 	} else {
 		o.shared++
+		l.sharing[sharer{to.Node, l.route.Number(m.Ref)}]++
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
 type Oracle struct {
 	job         *Job
-	Log         []wire.Record                              // log[i] is commit i+1
+	Log         []known                                    // log[i] is commit i+1
 	DoneAt      [][SplitsMax]bellows.Clock                 // by commit: how many clocks each split has committed
 	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
 	weights     []float32                                  // where weights is not BSP: the table now
@@ -22,6 +22,13 @@ type Oracle struct {
 	Barrier     bool                                       // counts has become BSP
 	BarrierFrom bellows.CommitNumber                       // by this commit
 	Dispatched  [SplitsMax][ClocksMax]bellows.CommitNumber // what each task must see
+}
+
+// known is what the model keeps of a record.
+type known struct {
+	flush   bellows.FlushID
+	control bellows.Control
+	units   []bellows.Unit
 }
 
 // Version is two values as a commit left them, and the rule's memory of them.
@@ -67,9 +74,13 @@ func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)]
 
 // Record takes a record that the controller sends, to the first lane or to another.
 func (o *Oracle) Record(r *wire.Record) error {
+	one := known{flush: r.Flush, control: r.Control}
+	for i := range r.Results {
+		one.units = append(one.units, r.Results[i].Unit)
+	}
 	switch n := int(r.Number); {
 	case n <= len(o.Log):
-		if old := o.Log[n-1]; old.Flush != r.Flush || !slices.Equal(old.Units, r.Units) {
+		if old := o.Log[n-1]; old.flush != one.flush || old.control != one.control || !slices.Equal(old.units, one.units) {
 			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, old, r)
 		}
 		return nil
@@ -77,28 +88,28 @@ func (o *Oracle) Record(r *wire.Record) error {
 		return fmt.Errorf("P1: record %d follows record %d", n, len(o.Log))
 	}
 	done := *o.Done()
-	for _, u := range r.Units {
+	for _, u := range one.units {
 		if u.Clock != done[u.Split] {
 			return fmt.Errorf("P1: record %d counts %v; the split has committed %d clocks", r.Number, u, done[u.Split])
 		}
 		done[u.Split]++
 	}
-	o.Log = append(o.Log, wire.Record{Number: r.Number, Flush: r.Flush, Units: slices.Clone(r.Units)})
+	o.Log = append(o.Log, one)
 	o.DoneAt = append(o.DoneAt, done)
 	for int(slices.Min(done[:o.job.Splits])) > len(o.ClockAt) {
 		o.ClockAt = append(o.ClockAt, r.Number)
 	}
-	o.learn(r)
+	o.learn(r.Number, one.units)
 	return nil
 }
 
 // learn takes the versions of rows that a record makes.
-func (o *Oracle) learn(r *wire.Record) {
+func (o *Oracle) learn(number bellows.CommitNumber, units []bellows.Unit) {
 	for row := range WeightRows {
 		at := row * WeightWidth
 		before := Last(o.Rows[row])
-		o.job.descend(r.Units, row, o.weights, o.squares)
-		after := Version{commit: r.Number, Values: [2]float32(o.weights[at:])}
+		o.job.descend(units, row, o.weights, o.squares)
+		after := Version{commit: number, Values: [2]float32(o.weights[at:])}
 		if o.squares != nil {
 			after.squares = [2]float32(o.squares[at:])
 		}
@@ -106,14 +117,14 @@ func (o *Oracle) learn(r *wire.Record) {
 			o.Rows[row] = append(o.Rows[row], after)
 		}
 	}
-	for _, u := range r.Units {
+	for _, u := range units {
 		for _, l := range o.job.Leases(u.Split, u.Clock) {
 			if l.Mode == wire.Exclusive {
 				v := Last(o.Parts[l.Partition])
 				for i := range v.Values {
 					v.Values[i] = Leased(v.Values[i], u.Split, u.Clock)
 				}
-				v.commit = r.Number
+				v.commit = number
 				o.Parts[l.Partition] = append(o.Parts[l.Partition], v)
 			}
 		}

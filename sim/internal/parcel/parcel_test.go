@@ -41,7 +41,7 @@ func pull(rows []uint32, keys []bellows.Key) *wire.Pull {
 
 func shared(commit bellows.CommitNumber) *wire.Records {
 	m := &wire.Records{}
-	m.Append(commit, flush, []wire.Result{{Unit: unit}})
+	m.Append(commit, &wire.Done{Flush: flush, Results: []wire.Result{{Unit: unit}}})
 	m.Share(2)
 	return m
 }
@@ -58,7 +58,7 @@ func TestDigestsDiffer(t *testing.T) {
 		{&wire.Severed{}, &wire.Severed{Breach: true}},
 		{&wire.Slab{}, &wire.Slab{Kept: true}, &wire.Slab{Keys: []bellows.Key{}}},
 		{&wire.Collect{}, &wire.Collect{Whole: true}},
-		{&wire.Beat{}, &wire.Ready{}, &wire.Keep{}},
+		{&wire.Beat{}, &wire.Ready{}, &wire.Collect{}},
 		{&wire.Held{Flush: flush}, &wire.Full{Flush: flush}, &wire.Room{Flush: flush}},
 		{pull(nil, nil), pull([]uint32{}, nil), pull(nil, []bellows.Key{}), pull([]uint32{1}, nil), pull(nil, []bellows.Key{1})},
 		{shared(1), shared(2)},

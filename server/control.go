@@ -1,0 +1,23 @@
+package server
+
+import (
+	"bellows"
+	"bellows/planted"
+	"bellows/table"
+	"bellows/wire"
+)
+
+// takeControl applies a control record, between those of the flushes before and after it.
+func (l *Lane) takeControl(c *bellows.Control, out *wire.Outbox) {
+	switch c.Kind {
+	case bellows.KeepTables:
+		if planted.On("keep-lost") {
+			return
+		}
+		for _, p := range l.owned {
+			p.keep()
+		}
+	case bellows.SetStaleness:
+		l.setStaleness(c.Table, table.Consistency(c.Clocks), out)
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// Tick is the shell's word to a lane: the time, and how many bytes have come from the controller's node so far.
+type Tick struct {
+	wire.Local
+	NowMillis int64
+	Heard     uint64
+}
+
+// silence is how a lane knows whether the controller can still reach it. One that has not heard it for a lease may have been replaced:
+// it serves no reads and grants no leases until it hears it again (TestALaneThatHearsNobodyServesNoReads). Between two
+// ticks a lane knows no time: one that its process has stopped may serve until the first tick after.
+type silence struct {
+	sinceMillis int64
+	heard       uint64 // bytes at the last tick
+	spoken      bool   // the controller has said something to this lane since then
+	begun       bool   // there was a tick
+	named       bool
+	cut         bool // longer than a lease
+}
+
+// Tick tells the lane the time.
+func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
+	s := &l.silence
+	if l.cfg.LeaseMillis == 0 || l.closed {
+		return
+	}
+	if !s.begun || s.spoken || heard != s.heard {
+		*s = silence{sinceMillis: nowMillis, heard: heard, begun: true}
+		return
+	}
+	silent := nowMillis - s.sinceMillis
+	s.cut = silent > l.cfg.LeaseMillis && !planted.On("unheard-lane-serves")
+	if silent > l.cfg.NoticeMillis && !s.named {
+		s.named = true
+		out.Send(l.cfg.Self, l.cfg.Controller, &wire.Notice{Sentence: fmt.Sprintf("%v has not heard the controller for %.1f s, and after %.1f s serves no reads until it does",
+			l.cfg.Self, float64(silent)/1000, float64(l.cfg.LeaseMillis)/1000)})
+	}
+}
+
+// hears notes a word of the controller.
+func (s *silence) hears() { s.spoken, s.cut = true, false }
+
+// takeFence parts the lane from a client that was declared gone: nothing that it says is taken any more, what it left unrecorded never
+// counts, and nobody waits for it. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
+// place its values are torn.
+func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
+	if slices.Contains(l.fenced, m.Node) || planted.On("fenced-push-taken") {
+		return
+	}
+	l.fenced = append(l.fenced, m.Node)
+	gone := func(a wire.Address) bool { return a.Role == wire.Client && a.Node == m.Node }
+	rest := l.held[:0]
+	for _, f := range l.held {
+		if !gone(f.from) {
+			rest = append(rest, f)
+			continue
+		}
+		l.drop(pushRows(f.push, l), l.bits(f.push))
+		l.forgo(f.push.Flush)
+		l.heldBytes -= f.bytes
+	}
+	l.held = rest
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		if gone(w.from) {
+			l.drop(w.rows, w.bits)
+			l.forgo(w.flush)
+		}
+		return gone(w.from)
+	})
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(r.from) })
+	for _, p := range l.owned {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to.address) })
+		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return gone(r.from) })
+		for i := slices.IndexFunc(p.shared, gone); i >= 0; i = slices.IndexFunc(p.shared, gone) {
+			p.release(p.shared[i], l, out)
+		}
+	}
+	l.admitWaiting(out)
+}
+
+// forgo notes that a flush never counts, so that it is accounted for once, and reports whether that is new.
+func (l *Lane) forgo(id bellows.FlushID) bool {
+	r := l.recordedOf(id)
+	if id.Seq <= r.upTo || slices.Contains(r.above, id.Seq) || len(r.above) >= l.cfg.Limits.Parked {
+		return false
+	}
+	r.add(id.Seq)
+	return true
+}
+
+// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped.
+func (l *Lane) keepsOut(e *wire.Envelope) bool {
+	if e.From.Role != wire.Client || !slices.Contains(l.fenced, e.From.Node) {
+		return false
+	}
+	i := slices.Index(l.cfg.Clients, e.From)
+	m, push := e.Message.(*wire.Push)
+	if push && i >= 0 && m.Flush.Incarnation == l.lives[i] && l.checkPush(m) == nil && l.forgo(m.Flush) {
+		l.drop(pushRows(m, l), l.bits(m))
+	}
+	return true
+}
