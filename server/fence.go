@@ -20,7 +20,8 @@ type Tick struct {
 // it serves no reads and grants no leases until it hears it again (TestALaneThatHearsNobodyServesNoReads). Between two
 // ticks a lane knows no time: one that its process has stopped may serve until the first tick after.
 type silence struct {
-	sinceMillis int64
+	sinceMillis int64  // when the controller was last heard, or the tick before that
+	atMillis    int64  // of the last tick
 	heard       uint64 // bytes at the last tick
 	spoken      bool   // the controller has said something to this lane since then
 	begun       bool   // there was a tick
@@ -34,10 +35,13 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	if l.cfg.LeaseMillis == 0 || l.closed {
 		return
 	}
-	if !s.begun || s.spoken || heard != s.heard {
+	switch {
+	case !s.begun:
 		*s = silence{sinceMillis: nowMillis, heard: heard, begun: true}
-		return
+	case s.spoken || heard != s.heard: // at any time since the tick before, which is long ago where the node was stopped
+		*s = silence{sinceMillis: s.atMillis, heard: heard, begun: true}
 	}
+	s.atMillis = nowMillis
 	silent := nowMillis - s.sinceMillis
 	s.cut = silent > l.cfg.LeaseMillis && !planted.On("unheard-lane-serves")
 	if silent > l.cfg.NoticeMillis && !s.named {
