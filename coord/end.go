@@ -169,9 +169,7 @@ func (c *Controller) lose(n bellows.NodeID, reason string) {
 			c.uncollected(errors.New(reason))
 			return
 		}
-		if !planted.On("loss-untold") {
-			c.tellLoss(c.cfg.Collector.Open()) // whose last word was not waited for
-		}
+		c.tellLoss(c.cfg.Collector.Open()) // whose last word was perhaps not waited for
 		return
 	}
 	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })

@@ -121,7 +121,7 @@ func (w *world) victim(n *node) *node {
 		if !o.done() && o.hosts() {
 			others = append(others, o)
 			if o.party() == serving {
-				others = append(others, o, o)
+				others = append(others, o, o, o)
 			}
 		}
 	}
