@@ -184,16 +184,23 @@ func (c *Controller) lose(n bellows.NodeID, reason string) {
 	case c.collecting:
 		if c.cfg.Collector.Owes(n) {
 			c.uncollected(errors.New(reason))
+			return
 		}
+		c.tellLoss(c.cfg.Collector.Open()) // whose last word was perhaps not waited for
 		return
 	}
 	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-	for _, a := range c.open {
-		if a.Role == wire.Lane { // one that was told of the end may wait for the lost node to pass it on
+	c.tellLoss(c.open)
+	c.closeWhenAll()
+}
+
+// tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and have no last word and no state before.
+func (c *Controller) tellLoss(list []wire.Address) {
+	for _, a := range list {
+		if a.Role == wire.Lane {
 			c.sendEnd(a)
 		}
 	}
-	c.closeWhenAll()
 }
 
 // Tick tells the controller the time, which it passes on as a sign of life, and by node how many bytes have come from it so far

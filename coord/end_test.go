@@ -182,6 +182,20 @@ func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
 	}
 }
 
+// TestALossIsToldToLanesThatOweTheState loses a client while the state is collected: a lane that is asked for it may wait for that client to
+// pass the end on, since its last word was not waited for.
+func TestALossIsToldToLanesThatOweTheState(t *testing.T) {
+	d := newCollecting(t, lease.Times{})
+	d.collecting(t)
+	d.Lost(2, "its process died", &d.fx)
+	for _, e := range d.fx.Envelopes {
+		if m, ok := e.Message.(*wire.End); ok && e.To == owner && slices.Equal(m.Gone, []bellows.NodeID{2}) {
+			return
+		}
+	}
+	t.Errorf("said %q", d.said())
+}
+
 // TestAFailedJobCollectsNothing ends a job that failed, and has a lane send to a controller without a collector.
 func TestAFailedJobCollectsNothing(t *testing.T) {
 	d := newCollecting(t, lease.Times{})

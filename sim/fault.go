@@ -121,7 +121,7 @@ func (w *world) victim(n *node) *node {
 		if !o.done() && o.hosts() {
 			others = append(others, o)
 			if o.party() == serving {
-				others = append(others, o, o)
+				others = append(others, o, o, o)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (w *world) mayEnd(format string, args ...any) {
 // mayLose allows the job to end because a node is lost; without node 0, all others may give up.
 func (w *world) mayLose(n *node) {
 	n.gone = true
-	for _, how := range []string{"node %d has been silent", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
+	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
 		w.mayEnd(how, n.id)
 	}
 	for _, o := range w.nodes {

@@ -122,10 +122,13 @@ func (s *script) stick() {
 	w.happened[endless] = true
 	s.k.obey()
 	s.stuckAt = -1
-	until := w.Now + w.Endless.Millis
+	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
+	if forever {
+		w.mayEnd("has not ended, and nothing has been committed for")
+	}
 	var look func()
 	look = func() {
-		if w.Now < until && !w.await.TasksNamed() && !w.interrupted && w.losses == 0 {
+		if w.Now < until && (forever || !w.await.TasksNamed()) && !w.interrupted && w.losses == 0 {
 			w.After(beatEvery, s.k.node, look)
 			return
 		}

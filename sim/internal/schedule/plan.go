@@ -132,6 +132,8 @@ func (s *Schedule) plan(f Fault, p Phase) {
 		most = 3
 	case p >= TheEnd:
 		most = 5
+	case f == Kill && p == PullParked: // for a task that does not wait, beside one that does
+		most = 6
 	case f >= Kill:
 		most = 8
 	}

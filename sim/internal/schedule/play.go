@@ -26,7 +26,7 @@ type Play struct {
 }
 
 // Endless is a task that does not end by itself: only when somebody has said so, the job is interrupted or loses a node, or after a
-// while, before the job is taken for one that hangs.
+// while. One that takes for ever goes on whatever is said, until the job ends for it.
 type Endless struct {
 	Split  bellows.SplitID
 	Clock  bellows.Clock // Never: there is none
@@ -73,6 +73,9 @@ func (s *Schedule) drawPlay() {
 	s.Endless = Endless{Clock: Never}
 	if s.Chances.IntN(16) == 0 {
 		s.Endless = Endless{bellows.SplitID(s.Chances.IntN(s.Job.Splits)), bellows.Clock(s.Chances.IntN(s.Job.Clocks / 2)), 1000 + s.Chances.Int64N(5000)}
+		if s.Chances.IntN(4) == 0 {
+			s.Endless.Millis = int64(Never)
+		}
 	}
 	s.drawLimits()
 }
