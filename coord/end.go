@@ -251,7 +251,7 @@ func (c *Controller) awaitReady() {
 // awaitTasks names the task that is furthest behind when nothing has been committed for long, and ends the job in the end.
 func (c *Controller) awaitTasks() {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
-	late := waited > c.cfg.Times.Task && !planted.On("task-without-end")
+	late := waited > c.cfg.Times.Task
 	if !name && !late {
 		return
 	}

@@ -70,14 +70,14 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 			continue
 		}
 		l.drop(pushRows(f.push, l), l.bits(f.push))
-		l.forgo(f.push.Flush)
+		l.forgo(f.push.Flush, l.least(f.push))
 		l.heldBytes -= f.bytes
 	}
 	l.held = rest
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
 		if gone(w.from) {
 			l.drop(w.rows, w.bits)
-			l.forgo(w.flush)
+			l.forgo(w.flush, w.first)
 		}
 		return gone(w.from)
 	})
@@ -92,13 +92,19 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	l.admitWaiting(out)
 }
 
-// forgo notes that a flush never counts, so that it is accounted for once, and reports whether that is new.
-func (l *Lane) forgo(id bellows.FlushID) bool {
-	r := l.recordedOf(id)
-	if id.Seq <= r.upTo || slices.Contains(r.above, id.Seq) || len(r.above) >= l.cfg.Limits.Parked {
+// forgone is a push of a fenced client that never counts: parts of one flush come in several, each known by its least partition.
+type forgone struct {
+	flush bellows.FlushID
+	first int // by route.Number
+}
+
+// forgo notes that a push never counts, so that it is accounted for once, and reports whether that is new.
+func (l *Lane) forgo(id bellows.FlushID, first int) bool {
+	r, one := l.recordedOf(id), forgone{id, first}
+	if id.Seq <= r.upTo || slices.Contains(r.above, id.Seq) || slices.Contains(l.forgone, one) || len(l.forgone) >= l.cfg.Limits.Parked {
 		return false
 	}
-	r.add(id.Seq)
+	l.forgone = append(l.forgone, one)
 	return true
 }
 
@@ -109,7 +115,7 @@ func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	}
 	i := slices.Index(l.cfg.Clients, e.From)
 	m, push := e.Message.(*wire.Push)
-	if push && i >= 0 && m.Flush.Incarnation == l.lives[i] && l.checkPush(m) == nil && l.forgo(m.Flush) {
+	if push && i >= 0 && m.Flush.Incarnation == l.lives[i] && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
 		l.drop(pushRows(m, l), l.bits(m))
 	}
 	return true

@@ -115,6 +115,7 @@ type Lane struct {
 	term    bellows.Term     // of the controller; what one of a lower term says is dropped
 	dropped int              // how many such messages
 	fenced  []bellows.NodeID // whose clients were declared gone
+	forgone []forgone        // what they sent that never counts
 	silence silence
 
 	credits    []credit // by node

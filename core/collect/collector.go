@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/planted"
 	"bellows/route"
 	"bellows/rule"
 	"bellows/store"
@@ -79,7 +78,7 @@ func (c *Collector) Open() []wire.Address { return c.open }
 
 // Owes reports whether a node has a lane that has not sent all.
 func (c *Collector) Owes(n bellows.NodeID) bool {
-	return slices.ContainsFunc(c.open, func(a wire.Address) bool { return a.Node == n }) || planted.On("all-owe")
+	return slices.ContainsFunc(c.open, func(a wire.Address) bool { return a.Node == n })
 }
 
 // Over reports whether nothing more is waited for.

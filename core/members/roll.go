@@ -85,9 +85,7 @@ func (r *Roll) Ready(n bellows.NodeID) {
 
 // Heard renews a node's lease: it has said something.
 func (r *Roll) Heard(n bellows.NodeID) {
-	if !planted.On("beats-only") {
-		r.leases.Beat(n, r.now)
-	}
+	r.leases.Beat(n, r.now)
 }
 
 // Suspect notes that a node perhaps cannot be reached. Who suspects a node again keeps the first reason, so that what others
