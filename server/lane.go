@@ -727,7 +727,9 @@ func (l *Lane) end(out *wire.Outbox) {
 		}
 	}
 	l.count()
-	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: l.counts})
+	counts := l.counts
+	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
 }
 
 // count adds up what the partitions and their stores have counted.

@@ -38,6 +38,7 @@ type node struct {
 	fx          members.Effects
 	closed      bool     // no task of the node runs any more, and its lanes know it
 	heard       []uint64 // by node: frames that have come
+	ticked      bool     // its lanes have been told a time
 	heardMillis int64    // by its clock, when the last came from node 0
 	lastSaid    string   // why its connection to node 0 ended
 }
@@ -130,8 +131,8 @@ func (n *node) tickLinks() {
 
 // tickLanes tells the lanes of a node the time.
 func (n *node) tickLanes(now int64) {
-	if n.heardMillis == 0 {
-		n.heardMillis = now // a lane that gets its first tick has waited for nothing
+	if !n.ticked {
+		n.ticked, n.heardMillis = true, now // a lane that gets its first tick has waited for nothing, as far as it knows
 	}
 	var out wire.Outbox
 	for _, l := range n.lanes {

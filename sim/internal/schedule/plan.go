@@ -90,7 +90,11 @@ func (s *Schedule) drawPlans() {
 		s.plan(s.fatal(), Collecting)
 		return
 	case n < 9:
-		s.plan(s.fatal(), Joining)
+		f := s.fatal()
+		if s.Rng.IntN(8) == 0 {
+			f = Hush // which finds few who are ready already
+		}
+		s.plan(f, Joining)
 		return
 	}
 	short := [...]Phase{DoneUnderWay, LeaseHeld}
