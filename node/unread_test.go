@@ -2,7 +2,6 @@ package node
 
 import (
 	"runtime"
-	"slices"
 	"testing"
 
 	"bellows"
@@ -32,7 +31,6 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	m.start(p.bus, p.newGuard(), p.formats(), nil, func(bellows.NodeID, error) {})
 	defer p.close()
 	defer conn.Close()
-	from := m.pairs[1].peers[0]
 	heap := func() int64 {
 		var s runtime.MemStats
 		runtime.GC()
@@ -42,19 +40,9 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	before := heap()
 	var in wire.Outbox
 	for i := range 300 {
-		var b wire.Batch
 		pull := &wire.Pull{Request: uint64(i + 1), Incarnation: 1, Need: wire.Need{Clock: -1}, Parts: []wire.PullPart{{Pair: wire.Pair{Generation: 1}}}}
-		if err := b.Add(wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: pull}); err != nil {
-			t.Fatal(err)
-		}
-		frame := slices.Concat(b.Buffers()...)
-		h, err := wire.ParseHeader(frame)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.take(from, h, append(h.Payload()[:0], frame[wire.HeaderSize:]...), &in); err != nil {
-			t.Fatal(err)
-		}
+		in.Envelopes = append(in.Envelopes[:0], wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: pull})
+		m.bus.Enqueue(&in)
 		m.bus.Drain()
 	}
 	if grown := heap() - before; grown > 64<<20 {
