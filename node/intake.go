@@ -169,7 +169,7 @@ func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
 	var b *breach
 	p.mu.Lock()
-	p.conn, p.prompt, p.meter = nil, nil, nil
+	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
 	p.end.Connected()
 	if p.failed != nil {
 		why = p.failed
