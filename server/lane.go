@@ -139,6 +139,8 @@ type flush struct {
 	bytes  int
 	above  bool                 // it was taken above the cap, the first that came of it
 	named  bool                 // what is said of it names its pairs
+	// several: more of it may have come before, or come later: this push has not all of what the lane will hold
+	several bool
 	number bellows.CommitNumber // 0: not recorded
 	open   int                  // chunks and lease ends not applied yet
 	rows   []uint32             // memory for the numbers of the rows that its keys name
@@ -340,7 +342,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	l.arrived(m)
 	f := l.newFlush()
-	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
+	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, several: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
 		l.drop(pushRows(m, l), l.bits(m))
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
@@ -622,19 +624,21 @@ func (l *Lane) newFlush() *flush {
 	return new(flush)
 }
 
-// unhold moves what is held of a flush to numbered.
+// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near the first.
 func (l *Lane) unhold(id bellows.FlushID) {
-	rest := l.held[:0]
-	for _, f := range l.held {
+	for i := 0; i < len(l.held); i++ {
+		f := l.held[i]
 		if f.push.Flush != id {
-			rest = append(rest, f)
 			continue
 		}
+		l.held = slices.Delete(l.held, i, i+1)
+		i--
 		l.heldBytes -= f.bytes
 		l.numbered = append(l.numbered, f)
+		if !f.several {
+			return
+		}
 	}
-	clear(l.held[len(rest):])
-	l.held = rest
 }
 
 // remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.

@@ -66,7 +66,7 @@ func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
 	}
 	for _, f := range l.held {
 		if same(f.push.Flush, m.Flush) {
-			known = true
+			known, f.several = true, true
 			if planted.On("dedupe-by-flush") {
 				return true, false
 			}

@@ -63,10 +63,10 @@ type Message interface{ kind() uint8 }
 // Envelope is a message under way.
 type Envelope struct {
 	From, To Address
-	Message  Message
 	// Era is the sender's history of the job, as its Outbox has stamped it. What comes of an older one, or of one that the receiver does
 	// not know, it takes no notice of.
-	Era bellows.Era
+	Era     bellows.Era // here it fills what alignment leaves free: envelopes are copied often
+	Message Message
 }
 
 // In reports whether the envelope is of an era. The receiver asks before anything else: what an older history of the job has to say would undo
@@ -84,5 +84,5 @@ type Outbox struct {
 
 // Send adds a message.
 func (o *Outbox) Send(from, to Address, m Message) {
-	o.Envelopes = append(o.Envelopes, Envelope{from, to, m, o.Era})
+	o.Envelopes = append(o.Envelopes, Envelope{from, to, o.Era, m})
 }

@@ -30,7 +30,7 @@ func Decode(h Header, payload []byte) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, bad(h, err)
 	}
-	return Envelope{h.From, h.To, m, h.Era}, nil
+	return Envelope{h.From, h.To, h.Era, m}, nil
 }
 
 // Unpack is Decode for a payload that came from Payload, and which no frame and no sum has guarded. It is copied.
@@ -46,7 +46,7 @@ func (h Header) Unpack(pieces [][]byte) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, bad(h, err)
 	}
-	return Envelope{h.From, h.To, m, h.Era}, nil
+	return Envelope{h.From, h.To, h.Era, m}, nil
 }
 
 func check(h Header, payload []byte) error {

@@ -50,7 +50,7 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, bad(h, err)
 	}
-	return Envelope{h.From, h.To, m, h.Era}, nil
+	return Envelope{h.From, h.To, h.Era, m}, nil
 }
 
 // follows refuses a frame that cannot come now. Between the parts of a message come whole messages that the controller says
