@@ -134,16 +134,16 @@ type recorded struct {
 
 // flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
 type flush struct {
-	push   *wire.Push
-	from   wire.Address
-	bytes  int
-	above  bool                 // it was taken above the cap, the first that came of it
-	named  bool                 // what is said of it names its pairs
+	push  *wire.Push
+	from  wire.Address
+	bytes int
+	above bool // it was taken above the cap, the first that came of it
+	named bool // what is said of it names its pairs
 	// several: more of it may have come before, or come later: this push has not all of what the lane will hold
 	several bool
-	number bellows.CommitNumber // 0: not recorded
-	open   int                  // chunks and lease ends not applied yet
-	rows   []uint32             // memory for the numbers of the rows that its keys name
+	number  bellows.CommitNumber // 0: not recorded
+	open    int                  // chunks and lease ends not applied yet
+	rows    []uint32             // memory for the numbers of the rows that its keys name
 }
 
 // news is flushes of one client that count now.
