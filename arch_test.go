@@ -74,6 +74,7 @@ var rooms = []room{
 	{path: "handoff", floor: 2, sees: 0},
 	{path: "lease", floor: 2, sees: 0},
 	{path: "session", floor: 2, sees: 0},
+	{path: "core", floor: 2, sees: 0},
 	{path: "core/collect", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
@@ -148,7 +149,13 @@ var edges = []edge{
 
 	{"guard", "table", "what a message says is held against the tables"},
 	{"guard", "rule", "a partition's state has as many slots as its rule"},
-	{"guard", "route", "what a message says is held against who owns what"},
+
+	{"core", "table", "a job has tables"},
+	{"core", "route", "a job begins with a route"},
+	{"core", "gate", "a job says which items a split has in a clock"},
+	{"core", "lease", "a job has the times that its actors wait for"},
+	{"core", "wire", "actors are known by their addresses"},
+	{"guard", "core", "a guard is made of the job that it guards"},
 
 	{"core/collect", "table", "what has come is held against the tables"},
 	{"core/collect", "rule", "a partition's state has as many slots as its rule"},

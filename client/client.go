@@ -24,29 +24,29 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/core"
 	"bellows/delta"
 	"bellows/planted"
-	"bellows/route"
 	"bellows/rule"
 	"bellows/table"
 	"bellows/vec"
 	"bellows/wire"
 )
 
-// Config is what a client needs to know of its job.
-type Config struct {
-	Self       wire.Address
-	Controller wire.Address
-	Era        bellows.Era
-	// Incarnation is which process of the node this client is in, counted from 1. 0: the first.
-	Incarnation uint32
-	Tables      []table.Schema
-	Route       *route.Route
-	Formats     []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
-	Limits      Limits
+// Options are what is a client's own beside its job.
+type Options struct {
+	Limits Limits
 	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
 	// It changes nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
+}
+
+// config is what a client is made of.
+type config struct {
+	core.Job
+	Options
+	Self        wire.Address
+	Incarnation uint32 // which process of the node it is in
 }
 
 // Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and changes
@@ -104,7 +104,7 @@ func (fx *Effects) Reset() {
 
 // Client is the state of one node's tables as its tasks see them.
 type Client struct {
-	cfg     Config
+	cfg     config
 	parts   []part // by route.Number
 	splits  []*split
 	lanes   []wire.Address         // every lane that owns a partition
@@ -171,11 +171,11 @@ type queued struct {
 	args   []float64
 }
 
-// New makes the client of a node.
-func New(cfg Config) *Client {
+// New makes the client of a node, whose address in the job is self.
+func New(job core.Job, self wire.Address, opt Options) *Client {
+	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
-	cfg.Incarnation = max(cfg.Incarnation, 1)
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
@@ -197,8 +197,8 @@ func New(cfg Config) *Client {
 			p.first, p.rows, p.lane = first, int(end-first), lane
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
 			p.sample = audit.SampleOf(ref, p.rows*s.Width)
-			if i < len(cfg.Formats) && owner.Lane.Node != cfg.Self.Node {
-				p.format = cfg.Formats[i]
+			if i < len(cfg.Wire) && owner.Lane.Node != cfg.Self.Node {
+				p.format = cfg.Wire[i]
 			}
 			if s.Sparse {
 				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/client"
+	"bellows/core"
 	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
@@ -41,7 +42,7 @@ func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *de
 	}
 	tables = append(tables, more...)
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	return &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r, Limits: limits}), t: t,
+	return &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Route: r}, self, client.Options{Limits: limits}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
 }
 
@@ -338,7 +339,7 @@ func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
 func TestAQuestionOwnsItsRows(t *testing.T) {
 	tables := []table.Schema{{Name: "f", Rows: 64, Width: 1, Consistency: table.Async}}
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	d := &desk{Client: client.New(client.Config{Self: self, Controller: controller, Tables: tables, Route: r}), t: t,
+	d := &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Route: r}, self, client.Options{}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
 	borrowed := []uint32{5}
 	for clock := range bellows.Clock(2) {

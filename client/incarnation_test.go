@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/client"
+	"bellows/core"
 	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
@@ -14,7 +15,7 @@ import (
 func TestAnswersToTheProcessBeforeAreNothing(t *testing.T) {
 	tables := []table.Schema{{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	d := &desk{Client: client.New(client.Config{Self: self, Controller: controller, Incarnation: 2, Tables: tables, Route: r}), t: t,
+	d := &desk{Client: client.New(core.Job{Controller: controller, Clients: []wire.Address{self}, Incarnations: []uint32{2}, Tables: tables, Route: r}, self, client.Options{}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
 	d.dispatch(0, 0, 0)
 	d.said()

@@ -17,35 +17,31 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core"
 	"bellows/core/collect"
 	"bellows/core/members"
 	"bellows/gate"
-	"bellows/lease"
 	"bellows/planted"
-	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
 )
 
-// Config is what a controller needs to know of its job.
-type Config struct {
+// Options are what is a controller's own beside its job.
+type Options struct {
 	// Term is how many controllers the job has had with this one; 0: it is the first.
-	Term    bellows.Term
-	Self    wire.Address
-	Era     bellows.Era
-	Lanes   []wire.Address
-	Clients []wire.Address
-	Route   *route.Route
-	Items   gate.Items
-	Driver  Driver
-	// Times are how long the controller waits for what. Without a lease it waits for no node to be ready and finds none
-	// silent: in one process, where there is no other.
-	Times lease.Times
+	Term   bellows.Term
+	Driver Driver
 	// Collector is given the state of the tables when the job has finished or was interrupted; nil: nobody wants it.
 	Collector *collect.Collector
 	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero: they are not asked.
 	Fingerprint bellows.Fingerprint
 	Limits      Limits
+}
+
+// config is what a controller is made of.
+type config struct {
+	core.Job
+	Options
 }
 
 // Limits are what a controller bounds by itself. A field is 0, for the default, or less than that, which costs messages and changes
@@ -98,7 +94,7 @@ type State struct {
 
 // Controller is the state of one job.
 type Controller struct {
-	cfg        Config
+	cfg        config
 	dispatcher Dispatcher
 	progress   *gate.Progress
 	number     bellows.CommitNumber
@@ -137,12 +133,13 @@ type dispatch struct {
 }
 
 // New makes the controller of a job.
-func New(cfg Config) *Controller {
+func New(job core.Job, opt Options) *Controller {
+	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
 		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock,
-		roll: members.NewRoll(cfg.Self.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
+		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.dispatcher.c = c
 	for i, a := range cfg.Clients {
@@ -210,7 +207,7 @@ func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint) {
 	c.roll.Ready(n)
 	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
-			n, c.cfg.Self.Node, want.Differs(job))})
+			n, c.cfg.Controller.Node, want.Differs(job))})
 	}
 	c.begin()
 }
@@ -367,7 +364,7 @@ func (c *Controller) conclude() {
 	}
 	c.announce()
 	for _, d := range c.dispatches {
-		c.fx.Send(c.cfg.Self, c.cfg.Clients[d.client], d.message)
+		c.fx.Send(c.cfg.Controller, c.cfg.Clients[d.client], d.message)
 		c.newest[d.client] = 0
 	}
 	clear(c.dispatches)
@@ -391,7 +388,7 @@ func (c *Controller) sendRecords() {
 	}
 	c.records.Share(len(c.cfg.Lanes))
 	for _, a := range c.cfg.Lanes {
-		c.fx.Send(c.cfg.Self, a, c.records)
+		c.fx.Send(c.cfg.Controller, a, c.records)
 	}
 	c.records, c.urgent = nil, false
 }
@@ -401,7 +398,7 @@ func (c *Controller) announce() {
 	for ; c.announced < len(c.staleness); c.announced++ {
 		for _, a := range c.cfg.Clients {
 			m := c.staleness[c.announced]
-			c.fx.Send(c.cfg.Self, a, &m)
+			c.fx.Send(c.cfg.Controller, a, &m)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/lease"
 	"bellows/route"
 	"bellows/table"
@@ -53,9 +54,9 @@ type desk struct {
 
 func newDesk(d coord.Driver, leaseMillis int64) *desk {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Driver: d, Times: lease.Times{Lease: leaseMillis},
+	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: lease.Times{Lease: leaseMillis},
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})}
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: d})}
 }
 
 // ready lets the nodes of clients say so.

@@ -46,7 +46,7 @@ func (c *Controller) sendEnd(to wire.Address) {
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
-	c.fx.Send(c.cfg.Self, to, m)
+	c.fx.Send(c.cfg.Controller, to, m)
 }
 
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
@@ -119,7 +119,7 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected) {
 // collect asks a lane for state.
 func (c *Controller) collect(from wire.Address, m *wire.Collect) {
 	m.Term = c.cfg.Term
-	c.fx.Send(c.cfg.Self, from, m)
+	c.fx.Send(c.cfg.Controller, from, m)
 }
 
 // fence tells the lanes that are left that a node is gone, behind the records of what counts of it.
@@ -127,7 +127,7 @@ func (c *Controller) fence(n bellows.NodeID) {
 	c.sendRecords()
 	for _, l := range c.cfg.Lanes {
 		if !c.roll.Lost(l.Node) {
-			c.fx.Send(c.cfg.Self, l, &wire.Fence{Term: c.cfg.Term, Node: n})
+			c.fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n})
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	c.nowMillis = nowMillis
 	c.sendRecords()
 	c.waits.slept(c.roll.Tick(nowMillis, heard))
-	c.roll.Beat(c.cfg.Self, &c.fx.Outbox)
+	c.roll.Beat(c.cfg.Controller, &c.fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
 		loss, found := c.roll.Verdict()
 		if !found {

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/core/collect"
 	"bellows/lease"
 	"bellows/route"
@@ -34,8 +35,8 @@ func newCollecting(t *testing.T, times lease.Times) *desk {
 		t.Fatal(err)
 	}
 	times.Lease = cmp.Or(times.Lease, 10_000)
-	return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Driver: &rounds{want: 1}, Times: times,
-		Route: one, Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }, Collector: state})}
+	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 1}, Collector: state})}
 }
 
 // collecting has it come so far that everybody has closed.

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/lease"
 	"bellows/route"
 	"bellows/table"
@@ -17,9 +18,9 @@ func TestANodeOfAnotherJobEndsThisOne(t *testing.T) {
 	job := bellows.Fingerprint{Tables: 1, Splits: 2, Data: 3, Formats: 4, Kernels: 5, Program: 6}
 	newDesk := func() *desk {
 		tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-		return &desk{Controller: coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Driver: &rounds{want: 1}, Times: lease.Times{Lease: 10_000},
-			Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Fingerprint: job,
-			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})}
+		return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: lease.Times{Lease: 10_000},
+			Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 1}, Fingerprint: job})}
 	}
 	ready := func(d *desk, n bellows.NodeID, f bellows.Fingerprint) []string {
 		d.Step([]wire.Envelope{{From: wire.Address{Node: n}, To: self, Message: &wire.Ready{Fingerprint: f}}}, &d.fx)

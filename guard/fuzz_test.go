@@ -11,6 +11,7 @@ import (
 	"bellows"
 	"bellows/client"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/guard"
 	"bellows/route"
 	"bellows/server"
@@ -99,17 +100,15 @@ func newTalk(t testing.TB, changes []edit) *talk {
 	r := route.Spread(talkTables, talkSplits, laneAt, []bellows.NodeID{0, 1})
 	k := &talk{edits: changes, at: map[*client.Task]int{}, clientFX: make([]client.Effects, 2)}
 	for n := range clientAt {
-		l, err := server.NewLane(server.Config{Self: laneAt[n], Controller: controller, Clients: clientAt, Tables: talkTables,
-			Route: r, Items: talkItems, HeldBytesMax: 64})
+		l, err := server.NewLane(core.Job{Controller: controller, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, laneAt[n], server.Options{HeldBytesMax: 64})
 		if err != nil {
 			t.Fatal(err)
 		}
 		k.lanes = append(k.lanes, l)
-		k.clients = append(k.clients, client.New(client.Config{Self: clientAt[n], Controller: controller, Tables: talkTables, Route: r}))
-		k.guards = append(k.guards, guard.New(guard.Config{Self: bellows.NodeID(n), Nodes: 2, Clients: clientAt, Tables: talkTables,
-			Route: r, Items: talkItems}))
+		k.clients = append(k.clients, client.New(core.Job{Controller: controller, Tables: talkTables, Route: r}, clientAt[n], client.Options{}))
+		k.guards = append(k.guards, guard.New(core.Job{Nodes: 2, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, bellows.NodeID(n)))
 	}
-	k.controller = coord.New(coord.Config{Self: controller, Lanes: laneAt, Clients: clientAt, Route: r, Items: talkItems, Driver: &rounds{}})
+	k.controller = coord.New(core.Job{Controller: controller, Lanes: laneAt, Clients: clientAt, Route: r, Items: talkItems}, coord.Options{Driver: &rounds{}})
 	return k
 }
 

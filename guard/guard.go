@@ -14,34 +14,23 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/route"
+	"bellows/core"
 	"bellows/rule"
-	"bellows/table"
 	"bellows/wire"
 )
 
-// Config is the shape of a job as one of its nodes sees it.
-type Config struct {
-	Self    bellows.NodeID
-	Nodes   int            // of the job, by number from 0
-	Clients []wire.Address // of the nodes that run tasks
-	Tables  []table.Schema
-	Route   *route.Route
-	// Items are those of a split in a clock: any clock from 0 may be asked about.
-	Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
-}
-
 // Guard knows what a job's nodes may say. It may be used by many goroutines at once.
 type Guard struct {
-	cfg   Config
+	self  bellows.NodeID
+	cfg   core.Job
 	lanes []int  // by node: how many it hosts
 	works []bool // by node: it runs tasks
 	slots []int  // by table: slots of its rule
 }
 
 // New makes the guard of a node.
-func New(cfg Config) *Guard {
-	g := &Guard{cfg: cfg, lanes: make([]int, cfg.Nodes), works: make([]bool, cfg.Nodes)}
+func New(cfg core.Job, self bellows.NodeID) *Guard {
+	g := &Guard{self: self, cfg: cfg, lanes: make([]int, cfg.Nodes), works: make([]bool, cfg.Nodes)}
 	for _, a := range cfg.Route.Lanes() {
 		g.lanes[a.Node]++
 	}
@@ -64,8 +53,8 @@ func (g *Guard) Header(peer bellows.NodeID, h wire.Header) error {
 	switch {
 	case h.From.Node != peer || !g.exists(h.From):
 		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
-	case h.To.Node != g.cfg.Self || !g.exists(h.To) || (h.To.Role == wire.Client && !g.works[h.To.Node]):
-		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.cfg.Self))
+	case h.To.Node != g.self || !g.exists(h.To) || (h.To.Role == wire.Client && !g.works[h.To.Node]):
+		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.self))
 	case !h.Allowed():
 		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
 	}

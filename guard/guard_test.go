@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/guard"
 	"bellows/route"
 	"bellows/table"
@@ -28,9 +29,9 @@ var (
 )
 
 func newGuard(self bellows.NodeID) *guard.Guard {
-	return guard.New(guard.Config{Self: self, Nodes: 2, Clients: []wire.Address{worker}, Tables: tables,
+	return guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: tables,
 		Route: route.Spread(tables, 4, []wire.Address{lane0, lane1, lane2}, []bellows.NodeID{1}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 5, End: 15} }})
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 5, End: 15} }}, self)
 }
 
 func ref(t bellows.TableID, p bellows.PartitionID) bellows.PartitionRef {
@@ -153,8 +154,8 @@ var sparse = []attempt{
 func TestKeysBelongToTheirPartition(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "k", Sparse: true, Rows: 9, Width: 1, Partitions: 3}}
-	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
-		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	g := guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})}, 0)
 	for k := range bellows.Key(30) {
 		for p := range bellows.PartitionID(3) {
 			there := s[0].Cut().FindKey(k)

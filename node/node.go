@@ -21,11 +21,11 @@ import (
 	"bellows/audit"
 	"bellows/client"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/core/collect"
 	"bellows/core/members"
 	"bellows/guard"
 	"bellows/lease"
-	"bellows/route"
 	"bellows/server"
 	"bellows/store"
 	"bellows/table"
@@ -101,7 +101,7 @@ type process struct {
 	cluster   Cluster
 	mesh      *mesh // nil: alone
 	bus       *bus
-	route     *route.Route
+	common    core.Job // what its actors are made of
 	lanes     []*server.Lane
 	runner    *train.Runner // nil: runs no tasks
 	lead      *lead         // nil: not node 0
@@ -138,8 +138,7 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 		return nil, err
 	}
 	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
-	var err error
-	if p.route, err = c.route(job); err != nil {
+	if err := p.agree(); err != nil {
 		return nil, err
 	}
 	post, ship := func(wire.Envelope) {}, func() {}
@@ -154,6 +153,20 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 		return nil, err
 	}
 	return p, nil
+}
+
+// agree works out what the actors of all processes are made of.
+func (p *process) agree() error {
+	way, err := p.cluster.route(p.job)
+	if err != nil {
+		return err
+	}
+	p.common = core.Job{Controller: controllerAddress, Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
+		Tables: p.job.Tables, Route: way, Items: p.job.Items, Wire: p.formats(), Times: p.opt.Times.Or()}
+	if p.mesh == nil {
+		p.common.Times.Lease = 0 // where nobody can be silent
+	}
+	return nil
 }
 
 // addRoles makes the actors of this process, with what they go on from.
@@ -205,15 +218,9 @@ func (p *process) close() {
 const heldMost = 1 << 30
 
 func (p *process) addLanes() error {
-	var patience lease.Times // who is in one process with the controller hears it
-	if p.cluster.Self != controllerAddress.Node {
-		patience = p.opt.Times.Or()
-	}
 	for i := range p.cluster.me().Lanes {
 		a := laneAddress(p.cluster.Self, i)
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: p.cluster.clients(),
-			Tables: p.job.Tables, Route: p.route, Items: p.job.Items, HeldBytesMax: heldMost, KeySeed: p.keySeed,
-			LeaseMillis: patience.Lease, NoticeMillis: patience.Notice})
+		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed})
 		if err != nil {
 			return err
 		}
@@ -252,28 +259,24 @@ func (p *process) reportLast(out *wire.Outbox) {
 }
 
 func (p *process) addController() error {
-	state, err := collect.New(p.job.Tables, p.route)
+	state, err := collect.New(p.job.Tables, p.common.Route)
 	if err != nil {
 		return err
 	}
-	times, fingerprint := p.opt.Times, bellows.Fingerprint{}
+	var fingerprint bellows.Fingerprint
 	if p.mesh != nil {
-		times, fingerprint = times.Or(), train.Fingerprint(p.job, p.opt.Wire)
-	} else {
-		times.Lease = 0 // where nobody can be silent
+		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(times),
-		controller: coord.New(coord.Config{Self: controllerAddress, Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-			Route: p.route, Items: p.job.Items, Driver: p.job.Driver, Times: times, Collector: state, Fingerprint: fingerprint}),
-		books: make([]book, len(p.cluster.Members))}
+	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(p.common.Times),
+		controller: coord.New(p.common, coord.Options{Driver: p.job.Driver, Collector: state, Fingerprint: fingerprint}),
+		books:      make([]book, len(p.cluster.Members))}
 	p.bus.add(controllerAddress, p.lead.step)
 	return nil
 }
 
 // newGuard makes the guard of this node.
 func (p *process) newGuard() *guard.Guard {
-	return guard.New(guard.Config{Self: p.cluster.Self, Nodes: len(p.cluster.Members), Clients: p.cluster.clients(),
-		Tables: p.job.Tables, Route: p.route, Items: p.job.Items})
+	return guard.New(p.common, p.cluster.Self)
 }
 
 // formats is how the values of each table travel: counts as they are.
@@ -289,10 +292,10 @@ func (p *process) formats() []vec.Format {
 
 func (p *process) addRunner() error {
 	self := clientAddress(p.cluster.Self)
-	c := client.New(client.Config{Self: self, Controller: controllerAddress, Tables: p.job.Tables, Route: p.route, Formats: p.formats()})
+	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(p.job.Splits) {
-		if p.route.Node(s) == p.cluster.Self {
+		if p.common.Route.Node(s) == p.cluster.Self {
 			active = append(active, s)
 		}
 	}
@@ -323,9 +326,9 @@ func (p *process) resume(im *train.Image) error {
 	if err := p.fits(im); err != nil {
 		return err
 	}
-	for ref := range p.route.All() {
+	for ref := range p.common.Route.All() {
 		t, i := ref.Table, int(ref.Partition)
-		owner := p.route.Owner(ref).Lane
+		owner := p.common.Route.Owner(ref).Lane
 		if owner.Node != p.cluster.Self {
 			continue
 		}
@@ -358,7 +361,7 @@ func (p *process) fits(im *train.Image) error {
 			return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(saved), len(p.job.Tables))
 		}
 		for t := range saved {
-			if want := p.route.Cut(bellows.TableID(t)).Len(); len(saved[t]) != want {
+			if want := p.common.Route.Cut(bellows.TableID(t)).Len(); len(saved[t]) != want {
 				return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one %d", len(saved[t]), want)
 			}
 		}

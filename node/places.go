@@ -33,7 +33,7 @@ func (p *process) inTurns() bool {
 			return false
 		}
 	}
-	for ref := range p.route.All() {
+	for ref := range p.common.Route.All() {
 		if p.holds(ref) {
 			return false
 		}
@@ -43,5 +43,5 @@ func (p *process) inTurns() bool {
 
 // holds reports whether one of this node's lanes has a partition.
 func (p *process) holds(ref bellows.PartitionRef) bool {
-	return p.route.Owner(ref).Lane.Node == p.cluster.Self
+	return p.common.Route.Owner(ref).Lane.Node == p.cluster.Self
 }

@@ -23,11 +23,10 @@ func newIntake(t testing.TB) *intake {
 	job := train.Job{Tables: []table.Schema{{Name: "w", Rows: 1 << 16, Width: 16, Partitions: 4}}, Splits: 2,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 	c := Cluster{Members: []Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}}
-	r, err := c.route(&job)
-	if err != nil {
+	p := &process{job: &job, cluster: c, bus: newBus(0, nil, func() {})}
+	if err := p.agree(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{job: &job, cluster: c, route: r, bus: newBus(0, nil, func() {})}
 	p.bus.add(laneAddress(0, 0), func(batch []wire.Envelope, _ *wire.Outbox) {
 		for _, e := range batch {
 			wire.Free(e.Message)

@@ -142,10 +142,10 @@ func (l *lead) progress() api.Progress {
 func (l *lead) owned() (splits, partitions []int) {
 	splits, partitions = make([]int, len(l.cluster.Members)), make([]int, len(l.cluster.Members))
 	for s := range bellows.SplitID(l.job.Splits) {
-		splits[l.route.Node(s)]++
+		splits[l.common.Route.Node(s)]++
 	}
-	for ref := range l.route.All() {
-		partitions[l.route.Owner(ref).Lane.Node]++
+	for ref := range l.common.Route.All() {
+		partitions[l.common.Route.Owner(ref).Lane.Node]++
 	}
 	return splits, partitions
 }

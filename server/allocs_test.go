@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -17,9 +18,9 @@ import (
 func TestRelayingKeysAllocatesNothing(t *testing.T) {
 	for _, c := range []table.Consistency{table.BSP, table.Async} {
 		tables := []table.Schema{{Name: "k", Sparse: true, Rows: 500, Width: 2, Partitions: 1, Consistency: c}}
-		l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+		l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 			Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

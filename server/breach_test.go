@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -106,9 +107,9 @@ func TestReadsThatWaitAreBounded(t *testing.T) {
 func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
 	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async}}
 	lanes := []wire.Address{laneAt, {Role: wire.Lane, Index: 1}}
-	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type silence struct {
 // Tick tells the lane the time.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	s := &l.silence
-	if l.cfg.LeaseMillis == 0 || l.closed {
+	if l.cfg.Times.Lease == 0 || l.closed {
 		return
 	}
 	switch {
@@ -43,11 +43,11 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	}
 	s.atMillis = nowMillis
 	silent := nowMillis - s.sinceMillis
-	s.cut = silent > l.cfg.LeaseMillis && !planted.On("unheard-lane-serves")
-	if silent > l.cfg.NoticeMillis && !s.named {
+	s.cut = silent > l.cfg.Times.Lease && !planted.On("unheard-lane-serves")
+	if silent > l.cfg.Times.Notice && !s.named {
 		s.named = true
 		out.Send(l.cfg.Self, l.cfg.Controller, &wire.Notice{Sentence: fmt.Sprintf("%v has not heard the controller for %.1f s, and after %.1f s serves no reads until it does",
-			l.cfg.Self, float64(silent)/1000, float64(l.cfg.LeaseMillis)/1000)})
+			l.cfg.Self, float64(silent)/1000, float64(l.cfg.Times.Lease)/1000)})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
+	"bellows/lease"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -81,10 +83,11 @@ func TestALowerTermIsNotHeard(t *testing.T) {
 
 // TestALaneThatHearsNobodyServesNoReads ticks a lane that the controller is silent to.
 func TestALaneThatHearsNobodyServesNoReads(t *testing.T) {
+	controller := wire.Address{Node: 3, Role: wire.Controller} // not in the lane's own process
 	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables, LeaseMillis: 3000, NoticeMillis: 2000,
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Times: lease.Times{Lease: 3000},
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

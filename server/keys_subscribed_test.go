@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -85,9 +86,9 @@ func TestSubscribedKeysHaveABound(t *testing.T) {
 // TestMuchThatChangedComesInSeveralMessages has all of three partitions change, of which a message takes two.
 func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
 	tables := []table.Schema{{Name: "free", Rows: 3 << 19, Width: 3, Partitions: 3, Consistency: table.Async}}
-	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

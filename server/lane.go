@@ -17,28 +17,19 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/core"
 	"bellows/core/collect"
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
-	"bellows/route"
 	"bellows/rule"
 	"bellows/store"
 	"bellows/table"
 	"bellows/wire"
 )
 
-// Config is what a lane needs to know of its job.
-type Config struct {
-	Self       wire.Address
-	Controller wire.Address
-	Era        bellows.Era
-	Clients    []wire.Address // who may push here, and passes on the job's end
-	// Incarnations are which process of each of the clients takes part when the lane begins, counted from 1. nil: the first of all.
-	Incarnations []uint32
-	Tables       []table.Schema
-	Route        *route.Route
-	Items        gate.Items
+// Options are what is a lane's own beside its job.
+type Options struct {
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
 	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
 	HeldBytesMax int
@@ -46,9 +37,13 @@ type Config struct {
 	// nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
 	Limits  Limits
-	// LeaseMillis is how long the lane may not hear the controller and serve reads all the same, NoticeMillis how long without a
-	// word about it. 0: they are in one process.
-	LeaseMillis, NoticeMillis int64
+}
+
+// config is what a lane is made of. Its Times have no lease where it is in one process with the controller, and hears it.
+type config struct {
+	core.Job
+	Options
+	Self wire.Address
 }
 
 // Limits are what a lane bounds by itself. Each field is 0, for the default, or less than that, which changes no result: tests make
@@ -85,7 +80,7 @@ func (l Limits) orDefault() Limits {
 
 // Lane holds the partitions that the route gives to its address.
 type Lane struct {
-	cfg      Config
+	cfg      config
 	progress *gate.Progress
 	applied  bellows.CommitNumber // records up to this have been taken
 	barrier  bellows.CommitNumber // applied when the last clock became complete
@@ -170,17 +165,21 @@ type parkedPull struct {
 	pull *wire.Pull
 }
 
-// NewLane makes the partitions of the lane, filled by their initialisers.
-func NewLane(cfg Config) (*Lane, error) {
+// NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers.
+func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
+	cfg := config{job, opt, self}
+	if self.Node == cfg.Controller.Node {
+		cfg.Times.Lease = 0
+	}
+	if cfg.Times.Lease > 0 {
+		cfg.Times = cfg.Times.Or()
+	}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
-	for i := range cfg.Clients {
-		l.lives = append(l.lives, 1)
-		if i < len(cfg.Incarnations) {
-			l.lives[i] = max(1, cfg.Incarnations[i])
-		}
+	for _, a := range cfg.Clients {
+		l.lives = append(l.lives, cfg.Incarnation(a))
 	}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -38,9 +39,9 @@ func newScript(t *testing.T, heldMax int, more ...table.Schema) *script {
 		{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
 	}
 	tables = append(tables, more...)
-	l, err := server.NewLane(server.Config{Self: laneAt, Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}), HeldBytesMax: heldMax,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }})
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
+		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{HeldBytesMax: heldMax})
 	if err != nil {
 		t.Fatal(err)
 	}

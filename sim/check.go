@@ -18,7 +18,7 @@ func (s *script) checkSlabs() {
 
 // checkBlocks shows the witness in which version the cache shows the task rows of a table.
 func (s *script) checkBlocks(t bellows.TableID, rows []bellows.RowID) {
-	cut := s.w.route.Cut(t)
+	cut := s.w.common.Route.Cut(t)
 	next := bellows.RowID(0) // behind the last partition
 	for _, r := range rows {
 		if r >= next {

@@ -23,7 +23,7 @@ func (w *world) checkCollected() {
 	}
 	w.whole = true
 	live, kept := w.state.Images()
-	for ref := range w.route.All() {
+	for ref := range w.common.Route.All() {
 		if kept != nil {
 			w.checkImage(ref, &kept[ref.Table][ref.Partition], w.driver.Kept)
 		}

@@ -205,7 +205,7 @@ func (w *world) checkLane(l *lane) {
 // still be to come.
 func (w *world) checkKept(l *lane) {
 	for ref := range w.owned(l) {
-		if l.kept == 0 || w.ledger.Leases[w.route.Number(ref)] != (account.Out{}) {
+		if l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
 			continue
 		}
 		w.happened[keptImage] = true
@@ -226,9 +226,9 @@ func (w *world) checkKept(l *lane) {
 func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for t := range w.Job.Schemas {
-			for p := range w.route.Cut(bellows.TableID(t)).Len() {
+			for p := range w.common.Route.Cut(bellows.TableID(t)).Len() {
 				ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
-				if w.route.Owner(ref).Lane == l.address && !yield(ref) {
+				if w.common.Route.Owner(ref).Lane == l.address && !yield(ref) {
 					return
 				}
 			}
@@ -239,7 +239,7 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 // checkPartition compares a partition with the model. One whose exclusive holder died inside must be
 // refused.
 func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
-	lease := w.ledger.Leases[w.route.Number(ref)]
+	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)
 	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
 		w.happened[tornRefused] = true
@@ -259,7 +259,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 // compareImage holds the state of a partition, with the memory of its rule, against the model.
 func (w *world) compareImage(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
 	w.compare(at, ref, im.Values, n)
-	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
+	first, end := w.common.Route.Cut(ref.Table).Rows(ref.Partition)
 	slots := w.oracle.Slots(ref.Table, n)
 	if len(im.Slots) != len(slots) {
 		w.violated("P1: %v has %d slots of %v; its rule has %d", at, len(im.Slots), ref, len(slots))
@@ -276,7 +276,7 @@ func (w *world) compareImage(at wire.Address, ref bellows.PartitionRef, im *stor
 
 // compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).
 func (w *world) compare(at wire.Address, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
-	first, end := w.route.Cut(ref.Table).Rows(ref.Partition)
+	first, end := w.common.Route.Cut(ref.Table).Rows(ref.Partition)
 	width := w.Job.Schemas[ref.Table].Width
 	want := w.oracle.Table(ref.Table, n)[int(first)*width : int(end)*width]
 	for i, v := range got {

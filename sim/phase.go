@@ -71,7 +71,9 @@ func (w *world) sees(e wire.Envelope) {
 
 // severalLanes reports whether parts of the push's flush are for other lanes too: then its lane says that it holds its own.
 func (w *world) severalLanes(m *wire.Push) bool {
-	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return w.route.Owner(p.Ref).Lane != w.route.Owner(m.Pairs[0].Ref).Lane })
+	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
+		return w.common.Route.Owner(p.Ref).Lane != w.common.Route.Owner(m.Pairs[0].Ref).Lane
+	})
 }
 
 // delivers takes note of a message that an actor is about to take.

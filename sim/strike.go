@@ -189,7 +189,7 @@ func (w *world) haunt() {
 	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actors[e.To] != nil {
 		w.forged(e)
 	}
-	if e, ok := past.Haunting(w.route); ok && slices.Contains(w.ClientAt, e.From) {
+	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
 		w.happened[haunted] = true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()

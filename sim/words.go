@@ -31,7 +31,7 @@ func readWords(s *script) bool {
 	v := make([]float32, len(list)*w)
 	s.task.GatherKeys(model.Words, list, v)
 	for _, k := range list {
-		ref := bellows.PartitionRef{Table: model.Words, Partition: s.w.route.Cut(model.Words).FindKey(k)}
+		ref := bellows.PartitionRef{Table: model.Words, Partition: s.w.common.Route.Cut(model.Words).FindKey(k)}
 		s.see.Block(ref, s.task.Version(ref))
 	}
 	s.sum.Values(v)
@@ -77,7 +77,7 @@ func (w *world) seesWords(m wire.Message) {
 // compareWords holds a partition of words against the model after exactly the commits up to n, keys and bits (P1,
 // P7).
 func (w *world) compareWords(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
-	list, values := w.oracle.Words(n, func(k bellows.Key) bool { return w.route.Cut(model.Words).FindKey(k) == ref.Partition })
+	list, values := w.oracle.Words(n, func(k bellows.Key) bool { return w.common.Route.Cut(model.Words).FindKey(k) == ref.Partition })
 	if !slices.Equal(im.Keys, list) {
 		w.violated("P1: %v has keys %x in %v; commits up to %d make it %x", at, im.Keys, ref, n, list)
 	} else if !slices.Equal(im.Values, values) {

@@ -37,7 +37,7 @@ type unheld struct {
 
 func (w *world) addWorker(a wire.Address, slots int) {
 	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
-	k.client = client.New(client.Config{Self: a, Controller: controllerAddress, Era: w.era(), Incarnation: w.incarnation(), Tables: w.Job.Schemas, Route: w.route, Limits: w.Limits.Client})
+	k.client = client.New(w.common, a, client.Options{Limits: w.Limits.Client})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
 	w.addActor(a, func(batch []wire.Envelope) {

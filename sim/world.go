@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/core/collect"
 	"bellows/guard"
 	"bellows/route"
@@ -35,7 +36,7 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	route       *route.Route
+	common      core.Job // what the actors are made of
 	nodes       []*node
 	actors      map[wire.Address]*actor // for look-ups only
 	lanes       []*lane
@@ -131,12 +132,13 @@ func (w *world) build() {
 	for _, a := range w.ClientAt {
 		nodes = append(nodes, a.Node)
 	}
-	w.route = route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes)
+	w.common = core.Job{Controller: controllerAddress, Nodes: len(w.nodes), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
+		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
+		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Times: times}
 	for _, n := range w.nodes {
-		n.guard = guard.New(guard.Config{Self: n.id, Nodes: len(w.nodes), Clients: w.ClientAt, Tables: w.Job.Schemas,
-			Route: w.route, Items: w.Job.Items})
+		n.guard = guard.New(w.common, n.id)
 	}
-	w.ledger = account.NewLedger(w.route)
+	w.ledger = account.NewLedger(w.common.Route)
 	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
 	w.addLanes()
 	w.addController()
@@ -154,13 +156,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
-		patience := times
-		if a.Node == 0 {
-			patience.Lease = 0
-		}
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Era: w.era(), Clients: w.ClientAt,
-			Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas, Route: w.route, Items: w.Job.Items, HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane,
-			LeaseMillis: patience.Lease, NoticeMillis: patience.Notice})
+		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}
@@ -179,12 +175,11 @@ func (w *world) addLanes() {
 
 func (w *world) addController() {
 	var err error
-	if w.state, err = collect.New(w.Job.Schemas, w.route); err != nil {
+	if w.state, err = collect.New(w.Job.Schemas, w.common.Route); err != nil {
 		panic(err)
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
-	w.controller = coord.New(coord.Config{Self: controllerAddress, Era: w.era(), Lanes: w.LaneAt, Clients: w.ClientAt,
-		Route: w.route, Items: w.Job.Items, Driver: w.driver, Times: times, Collector: w.state, Limits: w.Limits.Coord})
+	w.controller = coord.New(w.common, coord.Options{Driver: w.driver, Collector: w.state, Limits: w.Limits.Coord})
 	w.addActor(controllerAddress, func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
 		w.obey()

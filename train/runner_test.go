@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/client"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/table"
@@ -60,14 +61,13 @@ func newStage(t *testing.T, job Job, slots int) *stage {
 	}
 	s := &stage{t: t}
 	way := route.Spread(job.Tables, job.Splits, []wire.Address{atLane}, []bellows.NodeID{0})
-	lane, err := server.NewLane(server.Config{Self: atLane, Controller: atLeader, Clients: []wire.Address{atClient}, Tables: job.Tables, Route: way, Items: job.Items})
+	lane, err := server.NewLane(core.Job{Controller: atLeader, Clients: []wire.Address{atClient}, Tables: job.Tables, Route: way, Items: job.Items}, atLane, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.lane = lane
-	s.controller = coord.New(coord.Config{Self: atLeader, Lanes: []wire.Address{atLane}, Clients: []wire.Address{atClient}, Route: way,
-		Items: job.Items, Driver: job.Driver})
-	c := client.New(client.Config{Self: atClient, Controller: atLeader, Tables: job.Tables, Route: way})
+	s.controller = coord.New(core.Job{Controller: atLeader, Lanes: []wire.Address{atLane}, Clients: []wire.Address{atClient}, Route: way, Items: job.Items}, coord.Options{Driver: job.Driver})
+	c := client.New(core.Job{Controller: atLeader, Tables: job.Tables, Route: way}, atClient, client.Options{})
 	var active []bellows.SplitID
 	for i := range bellows.SplitID(job.Splits) {
 		active = append(active, i)

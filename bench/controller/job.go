@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/bench/internal/pair"
 	"bellows/coord"
+	"bellows/core"
 	"bellows/lease"
 	"bellows/route"
 	"bellows/table"
@@ -59,8 +60,8 @@ func newJob(nodes, step int) *job {
 		ref := bellows.PartitionRef{Partition: bellows.PartitionID(p)}
 		j.pairs = append(j.pairs, wire.Pair{Ref: ref, Generation: owners.Owner(ref).Generation})
 	}
-	j.controller = coord.New(coord.Config{Self: self, Lanes: lanes, Clients: clients, Route: owners, Items: items, Times: lease.Times{Lease: 10_000},
-		Driver: &train.Rounds{Splits: nodes, Each: func(int, [][]float64, *train.Dispatcher) bool { return true }}})
+	j.controller = coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Route: owners, Items: items, Times: lease.Times{Lease: 10_000}},
+		coord.Options{Driver: &train.Rounds{Splits: nodes, Each: func(int, [][]float64, *train.Dispatcher) bool { return true }}})
 	return j
 }
 

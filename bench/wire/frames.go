@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core"
 	"bellows/node"
 	"bellows/route"
 	"bellows/server"
@@ -49,9 +50,9 @@ func nodeTransport(self bellows.NodeID) (transport.Transport, error) {
 
 // newLane is the server's lane.
 func newLane() (*server.Lane, error) {
-	return server.NewLane(server.Config{Self: laneAt, Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
+	return server.NewLane(core.Job{Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
 		Route: route.Spread(tables, 1, []wire.Address{laneAt}, []bellows.NodeID{1}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }})
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{})
 }
 
 // serveFrames is the server's process.

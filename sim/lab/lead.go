@@ -19,8 +19,7 @@ type lead struct {
 
 func (n *node) addLead(lanes []wire.Address) {
 	job := &n.w.cfg.Job
-	l := &lead{node: n, controller: coord.New(coord.Config{Self: controllerAddress, Lanes: lanes, Clients: n.w.clients,
-		Route: n.w.route, Items: job.Items, Driver: job.Driver})}
+	l := &lead{node: n, controller: coord.New(n.w.common, coord.Options{Driver: job.Driver})}
 	l.actor = &actor{step: func(batch []wire.Envelope) {
 		l.controller.Step(batch, &l.fx)
 		l.obey()

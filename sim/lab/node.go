@@ -51,8 +51,7 @@ var controllerAddress = wire.Address{Role: wire.Controller}
 func (n *node) addLanes(count int) error {
 	for i := range count {
 		a := wire.Address{Node: n.id, Role: wire.Lane, Index: uint16(i)}
-		l, err := server.NewLane(server.Config{Self: a, Controller: controllerAddress, Clients: n.w.clients,
-			Tables: n.w.cfg.Job.Tables, Route: n.w.route, Items: n.w.cfg.Job.Items})
+		l, err := server.NewLane(n.w.common, a, server.Options{})
 		if err != nil {
 			return err
 		}
@@ -69,10 +68,10 @@ func (n *node) addLanes(count int) error {
 // addClient makes the client of a node and what runs its tasks.
 func (n *node) addClient(places int) error {
 	job := &n.w.cfg.Job
-	c := client.New(client.Config{Self: clientAddress(n.id), Controller: controllerAddress, Tables: job.Tables, Route: n.w.route})
+	c := client.New(n.w.common, clientAddress(n.id), client.Options{})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(job.Splits) {
-		if n.w.route.Node(s) == n.id {
+		if n.w.common.Route.Node(s) == n.id {
 			active = append(active, s)
 			n.w.hands[s] = &hand{node: n}
 		}

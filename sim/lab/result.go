@@ -109,7 +109,7 @@ func (w *world) result() (*Result, error) {
 func (w *world) tables(r *Result) error {
 	for t := range w.cfg.Job.Tables {
 		var values []float32
-		for p := range w.route.Cut(bellows.TableID(t)).Len() {
+		for p := range w.common.Route.Cut(bellows.TableID(t)).Len() {
 			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
 			im, err := w.image(ref)
 			if err != nil {
@@ -123,7 +123,7 @@ func (w *world) tables(r *Result) error {
 }
 
 func (w *world) image(ref bellows.PartitionRef) (store.Image, error) {
-	l := w.lanes[w.route.Owner(ref).Lane]
+	l := w.lanes[w.common.Route.Owner(ref).Lane]
 	if kept := l.Kept(ref); kept != nil {
 		return *kept, nil
 	}

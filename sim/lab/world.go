@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core"
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/agenda"
@@ -19,7 +20,7 @@ import (
 type world struct {
 	cfg      *Config
 	agenda   agenda.Agenda[event]
-	route    *route.Route
+	common   core.Job // what the actors are made of
 	clients  []wire.Address
 	machines []*machine
 	nodes    []*node
@@ -103,7 +104,8 @@ func newWorld(cfg *Config) (*world, error) {
 		}
 	}
 	lanes := laneAddresses(cfg.Site.Nodes)
-	w.route = route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers)
+	w.common = core.Job{Controller: controllerAddress, Nodes: len(w.nodes), Lanes: lanes, Clients: w.clients,
+		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items}
 	w.nodes[0].addLead(lanes)
 	for i, n := range cfg.Site.Nodes {
 		if err := w.nodes[i].addLanes(n.Lanes); err != nil {

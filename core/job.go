@@ -1,0 +1,44 @@
+// Package core is what the actors of a job have in common: Job, what they all agree on before the first message. Its folders are the
+// rules that a node's shell drives beside the actors: who is alive, the state that is collected, whose turn a slot is.
+package core
+
+import (
+	"bellows"
+	"bellows/gate"
+	"bellows/lease"
+	"bellows/route"
+	"bellows/table"
+	"bellows/vec"
+	"bellows/wire"
+)
+
+// Job is what every actor of a job is made of, and every guard before them: each process makes it of the same settings, and a
+// fingerprint shows node 0 that it did (wire.Ready). What is an actor's own is in the Options beside it. Nobody changes a Job or what
+// it points to; an actor that needs a part of it to change keeps its own.
+type Job struct {
+	Controller wire.Address
+	Nodes      int            // by number from 0
+	Lanes      []wire.Address // which hold partitions
+	Clients    []wire.Address // which run tasks, push, and pass on the job's end
+	// Incarnations are which process of each of the clients takes part when the job begins, counted from 1. nil: the first of all.
+	Incarnations []uint32
+	// Era is the history of the job that begins: what comes of another, actors take no notice of.
+	Era    bellows.Era
+	Tables []table.Schema
+	Route  *route.Route
+	Items  gate.Items   // those of a split in a clock, from clock 0
+	Wire   []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
+	// Times are how long who waits for what. Without a lease nobody can be silent: everybody is in one process, and no node is waited
+	// for to be ready, or found silent.
+	Times lease.Times
+}
+
+// Incarnation is which process of a client takes part when the job begins, counted from 1.
+func (j *Job) Incarnation(client wire.Address) uint32 {
+	for i, a := range j.Clients {
+		if a == client && i < len(j.Incarnations) {
+			return max(1, j.Incarnations[i])
+		}
+	}
+	return 1
+}
