@@ -123,7 +123,6 @@ type Controller struct {
 	begun      bool // the first tasks have left
 	waits      waits
 	early      early
-	fx         *Effects
 }
 
 // dispatch is tasks for one client that rely on the same commit.
@@ -172,14 +171,14 @@ func (c *Controller) Resume(s State) error {
 // Start lets the driver dispatch its first tasks, or dispatches those that a saved run had left, when all
 // nodes are ready.
 func (c *Controller) Start(fx *Effects) {
-	c.enter(fx)
+	fx.Era = c.cfg.Era
 	c.opened = true
-	c.begin()
-	c.conclude()
+	c.begin(fx)
+	c.conclude(fx)
 }
 
 // begin dispatches the first tasks, if nobody is waited for and it has not been done.
-func (c *Controller) begin() {
+func (c *Controller) begin(fx *Effects) {
 	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
 		return
 	}
@@ -189,6 +188,7 @@ func (c *Controller) begin() {
 		c.control(staleness(m))
 	}
 	if c.queue == nil {
+		c.dispatcher.fx = fx
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
 		queue := c.queue
@@ -203,24 +203,18 @@ func (c *Controller) begin() {
 }
 
 // takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
-func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint) {
+func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
 	c.roll.Ready(n)
 	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
-			n, c.cfg.Controller.Node, want.Differs(job))})
+			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
 	}
-	c.begin()
-}
-
-// enter begins a step.
-func (c *Controller) enter(fx *Effects) {
-	c.fx = fx
-	fx.Era = c.cfg.Era
+	c.begin(fx)
 }
 
 // Step takes messages in the order in which they arrived.
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
-	c.enter(fx)
+	fx.Era = c.cfg.Era
 	for _, e := range batch {
 		if !e.In(c.cfg.Era) {
 			continue
@@ -228,65 +222,65 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		c.roll.Heard(e.From.Node)
 		switch m := e.Message.(type) {
 		case *wire.Done:
-			c.takeDone(e.From, m)
+			c.takeDone(e.From, m, fx)
 		case *wire.Failed:
-			c.fail(e.From, m)
+			c.fail(e.From, m, fx)
 		case *wire.Ready:
-			c.takeReady(e.From.Node, m.Fingerprint)
+			c.takeReady(e.From.Node, m.Fingerprint, fx)
 		case *wire.Severed:
 			if m.Breach { // no reason is better
-				c.lose(m.Node, m.Reason)
+				c.lose(m.Node, m.Reason, fx)
 			} else {
 				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Severed)
 			}
 		case *wire.Closed:
-			c.takeClosed(e.From, m)
+			c.takeClosed(e.From, m, fx)
 		case *wire.Slab:
-			c.takeSlab(e.From, m)
+			c.takeSlab(e.From, m, fx)
 		case *wire.Collected:
-			c.takeCollected(e.From, m)
+			c.takeCollected(e.From, m, fx)
 		}
 	}
-	c.conclude()
+	c.conclude(fx)
 }
 
 // commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job:
 // its units were run twice, or against an owner of the past.
-func (c *Controller) commit(from wire.Address, m *wire.Done) {
+func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.progress.Complete()
 	for _, p := range m.Pairs {
 		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On("old-done-accepted") && !(p.Generation > g && planted.On("newer-done-accepted")) {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)})
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)}, fx)
 			return
 		}
 	}
 	for i := range m.Results {
 		if err := c.count(m.Results[i].Unit); err != nil {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)})
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
 			return
 		}
 	}
 	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
-	c.record(m)
+	c.record(m, fx)
 	for i := range m.Results {
 		r := &m.Results[i]
 		c.tasks--
 		if r.Unit.Items.Len() > 0 {
 			c.training--
 		}
-		if err := c.hand(Completion{r.Unit, c.number, r.Values}); err != nil {
+		if err := c.hand(Completion{r.Unit, c.number, r.Values}, fx); err != nil {
 			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
-				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from.Node)})
+				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from.Node)}, fx)
 			return
 		}
 	}
 }
 
 // record gives a flush its number.
-func (c *Controller) record(m *wire.Done) {
+func (c *Controller) record(m *wire.Done, fx *Effects) {
 	if c.records != nil && !c.records.Room(m) {
-		c.sendRecords()
+		c.sendRecords(fx)
 	}
 	c.number++
 	c.more().Append(c.number, m)
@@ -327,7 +321,7 @@ func (c *Controller) count(u bellows.Unit) error {
 
 // hand gives the driver one completion. A panic is an error that ends the job, as a task's is: what others
 // signalled must not end the process.
-func (c *Controller) hand(done Completion) (err error) {
+func (c *Controller) hand(done Completion, fx *Effects) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -337,11 +331,12 @@ func (c *Controller) hand(done Completion) (err error) {
 			err = fmt.Errorf("%v\n%s", p, debug.Stack())
 		}
 	}()
+	c.dispatcher.fx = fx
 	c.cfg.Driver.HandleTaskCompletion(done, &c.dispatcher)
 	return nil
 }
 
-func (c *Controller) fail(from wire.Address, m *wire.Failed) {
+func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	if c.ending != nil {
 		return
 	}
@@ -353,24 +348,24 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed) {
 	if m.Unit != (bellows.Unit{}) {
 		who = fmt.Sprintf("%v on %v", m.Unit, from)
 	}
-	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err})
+	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err}, fx)
 }
 
 // conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
 // sees whether the job is over.
-func (c *Controller) conclude() {
+func (c *Controller) conclude(fx *Effects) {
 	if c.pressing() {
-		c.sendRecords()
+		c.sendRecords(fx)
 	}
-	c.announce()
+	c.announce(fx)
 	for _, d := range c.dispatches {
-		c.fx.Send(c.cfg.Controller, c.cfg.Clients[d.client], d.message)
+		fx.Send(c.cfg.Controller, c.cfg.Clients[d.client], d.message)
 		c.newest[d.client] = 0
 	}
 	clear(c.dispatches)
 	c.dispatches = c.dispatches[:0]
 	if c.ending == nil && c.tasks == 0 && c.begun {
-		c.rest()
+		c.rest(fx)
 	}
 }
 
@@ -382,43 +377,43 @@ func (c *Controller) pressing() bool {
 }
 
 // sendRecords sends every lane the records that have not left: one message for all of them.
-func (c *Controller) sendRecords() {
+func (c *Controller) sendRecords(fx *Effects) {
 	if c.records == nil {
 		return
 	}
 	c.records.Share(len(c.cfg.Lanes))
 	for _, a := range c.cfg.Lanes {
-		c.fx.Send(c.cfg.Controller, a, c.records)
+		fx.Send(c.cfg.Controller, a, c.records)
 	}
 	c.records, c.urgent = nil, false
 }
 
 // announce tells clients of changes of staleness, before the tasks that are to see them. To lanes they are records.
-func (c *Controller) announce() {
+func (c *Controller) announce(fx *Effects) {
 	for ; c.announced < len(c.staleness); c.announced++ {
 		for _, a := range c.cfg.Clients {
 			m := c.staleness[c.announced]
-			c.fx.Send(c.cfg.Controller, a, &m)
+			fx.Send(c.cfg.Controller, a, &m)
 		}
 	}
 }
 
 // rest decides what it means that no task is out.
-func (c *Controller) rest() {
+func (c *Controller) rest(fx *Effects) {
 	switch {
 	case len(c.queue) > 0:
-		c.end(&Outcome{Interrupted: true, Reason: "interrupted"})
+		c.end(&Outcome{Interrupted: true, Reason: "interrupted"}, fx)
 	case c.finishing:
-		c.end(&Outcome{})
+		c.end(&Outcome{}, fx)
 	default:
-		c.end(&Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"})
+		c.end(&Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"}, fx)
 	}
 }
 
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
 // finished, later tasks are left in the queue.
 func (c *Controller) Interrupt(fx *Effects) {
-	c.enter(fx)
+	fx.Era = c.cfg.Era
 	c.interrupt = c.interrupt || c.ending == nil
 	if c.begun && c.ending == nil {
 		c.drain()
@@ -437,7 +432,10 @@ func (c *Controller) drain() {
 func (c *Controller) Training() bool { return c.training > 0 }
 
 // Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
-type Dispatcher struct{ c *Controller }
+type Dispatcher struct {
+	c  *Controller
+	fx *Effects // of the step that the driver's call is part of
+}
 
 // DispatchTask dispatches the next clock of a split to its executor. The task sees everything that is
 // committed now. Several tasks of one split run in the order of dispatch.
@@ -484,7 +482,7 @@ func (c *Controller) dispatchTo(client int) *wire.Dispatch {
 }
 
 // Report publishes an epoch's figures.
-func (d *Dispatcher) Report(e Epoch) { d.c.fx.Epochs = append(d.c.fx.Epochs, e) }
+func (d *Dispatcher) Report(e Epoch) { d.fx.Epochs = append(d.fx.Epochs, e) }
 
 // Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
 // may be called only when no task is out.

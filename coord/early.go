@@ -35,16 +35,16 @@ func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
 }
 
 // takeDone numbers a flush when its turn has come, and then those that had to wait for it.
-func (c *Controller) takeDone(from wire.Address, m *wire.Done) {
+func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.ending != nil && !planted.On("done-after-end") {
 		wire.Free(m)
 		return
 	}
 	if s, ahead := c.ahead(m); ahead {
-		c.keepEarly(s, sent{from, m})
+		c.keepEarly(s, sent{from, m}, fx)
 		return
 	}
-	c.commit(from, m)
+	c.commit(from, m, fx)
 	for i := range m.Results {
 		s := m.Results[i].Unit.Split
 		if int(s) >= len(c.early.bySplit) {
@@ -54,16 +54,16 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done) {
 		c.early.bySplit[s] = nil
 		c.early.count -= len(list)
 		for _, d := range list {
-			c.takeDone(d.from, d.done)
+			c.takeDone(d.from, d.done, fx)
 		}
 	}
 	wire.Free(m)
 }
 
 // keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks are out: each has finished one.
-func (c *Controller) keepEarly(s bellows.SplitID, d sent) {
+func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
 	if c.early.count >= c.tasks {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)})
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)}, fx)
 		return
 	}
 	if c.early.bySplit == nil {

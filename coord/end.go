@@ -18,7 +18,7 @@ import (
 
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
-func (c *Controller) end(o *Outcome) {
+func (c *Controller) end(o *Outcome, fx *Effects) {
 	o.Commits = c.number
 	o.State.Driver = c.cfg.Driver.Save()
 	o.State.Queue, o.State.Staleness = c.queue, c.staleness
@@ -27,7 +27,7 @@ func (c *Controller) end(o *Outcome) {
 	}
 	c.ending = o
 	c.waits.end(c.nowMillis)
-	c.sendRecords()
+	c.sendRecords(fx)
 	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
 			if !c.roll.Lost(a.Node) {
@@ -35,37 +35,37 @@ func (c *Controller) end(o *Outcome) {
 			} else if planted.On("gone-not-told") {
 				continue
 			}
-			c.sendEnd(a)
+			c.sendEnd(a, fx)
 		}
 	}
-	c.closeWhenAll()
+	c.closeWhenAll(fx)
 }
 
-func (c *Controller) sendEnd(to wire.Address) {
+func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason}
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
-	c.fx.Send(c.cfg.Controller, to, m)
+	fx.Send(c.cfg.Controller, to, m)
 }
 
-func (c *Controller) takeClosed(from wire.Address, m *wire.Closed) {
+func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
 	i := slices.Index(c.open, from)
 	if c.ending == nil || i < 0 {
 		return
 	}
 	c.ending.Counts.Add(&m.Counts)
 	c.open = slices.Delete(c.open, i, i+1)
-	c.closeWhenAll()
+	c.closeWhenAll(fx)
 }
 
 // closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is one to collect.
-func (c *Controller) closeWhenAll() {
+func (c *Controller) closeWhenAll(fx *Effects) {
 	if len(c.open) > 0 || c.over || c.collecting {
 		return
 	}
 	if c.cfg.Collector == nil || c.ending.Reason != "" && !c.ending.Interrupted {
-		c.conclusion()
+		c.conclusion(fx)
 		return
 	}
 	c.collecting = true
@@ -73,14 +73,14 @@ func (c *Controller) closeWhenAll() {
 	c.cfg.Collector.Begin(c.ending.Interrupted)
 	for _, a := range c.cfg.Collector.Open() {
 		if c.roll.Lost(a.Node) {
-			c.uncollected(errors.New(c.roll.Why(a.Node)))
+			c.uncollected(errors.New(c.roll.Why(a.Node)), fx)
 			return
 		}
 	}
 	for _, a := range c.cfg.Collector.Open() {
-		c.collect(a, c.cfg.Collector.Ask())
+		c.collect(a, c.cfg.Collector.Ask(), fx)
 	}
-	c.collected()
+	c.collected(fx)
 }
 
 // collector is who takes the state: one that has asked for nothing, if nobody wants it.
@@ -92,67 +92,67 @@ func (c *Controller) collector() *collect.Collector {
 }
 
 // takeSlab takes a piece of the state, and asks for another.
-func (c *Controller) takeSlab(from wire.Address, m *wire.Slab) {
+func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
 	if c.over {
 		return
 	}
 	if err := c.collector().Take(from, m); err != nil {
-		c.lose(from.Node, err.Error())
+		c.lose(from.Node, err.Error(), fx)
 		return
 	}
 	c.waits.moved(c.nowMillis)
-	c.collect(from, c.cfg.Collector.More())
+	c.collect(from, c.cfg.Collector.More(), fx)
 }
 
-func (c *Controller) takeCollected(from wire.Address, m *wire.Collected) {
+func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Effects) {
 	if c.over {
 		return
 	}
 	if err := c.collector().End(from, m); err != nil {
-		c.lose(from.Node, err.Error())
+		c.lose(from.Node, err.Error(), fx)
 		return
 	}
 	c.waits.moved(c.nowMillis)
-	c.collected()
+	c.collected(fx)
 }
 
 // collect asks a lane for state.
-func (c *Controller) collect(from wire.Address, m *wire.Collect) {
+func (c *Controller) collect(from wire.Address, m *wire.Collect, fx *Effects) {
 	m.Term = c.cfg.Term
-	c.fx.Send(c.cfg.Controller, from, m)
+	fx.Send(c.cfg.Controller, from, m)
 }
 
 // fence tells the lanes that are left that a node is gone, behind the records of what counts of it.
-func (c *Controller) fence(n bellows.NodeID) {
-	c.sendRecords()
+func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
+	c.sendRecords(fx)
 	for _, l := range c.cfg.Lanes {
 		if !c.roll.Lost(l.Node) {
-			c.fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n})
+			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n})
 		}
 	}
 }
 
 // uncollected ends the job without its state.
-func (c *Controller) uncollected(err error) {
+func (c *Controller) uncollected(err error, fx *Effects) {
 	c.cfg.Collector.Fail(err)
-	c.collected()
+	c.collected(fx)
 }
 
 // collected ends the controller's work when the state is there, or cannot come.
-func (c *Controller) collected() {
+func (c *Controller) collected(fx *Effects) {
 	if !c.cfg.Collector.Over() {
 		return
 	}
 	if err := c.cfg.Collector.Err(); err != nil {
 		c.ending.Uncollected = &bellows.Error{Kind: bellows.Lost, Op: "collect the model", Err: err}
 	}
-	c.conclusion()
+	c.conclusion(fx)
 }
 
-func (c *Controller) conclusion() {
+func (c *Controller) conclusion(fx *Effects) {
 	if !c.over {
 		c.over = true
-		c.fx.Outcome = c.ending
+		fx.Outcome = c.ending
 	}
 }
 
@@ -165,40 +165,40 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) {
 // Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
 // node any more.
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
-	c.enter(fx)
-	c.lose(n, reason)
+	fx.Era = c.cfg.Era
+	c.lose(n, reason, fx)
 }
 
-func (c *Controller) lose(n bellows.NodeID, reason string) {
+func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	if !c.roll.Lose(n, reason) {
 		return
 	}
-	c.fx.Losses = append(c.fx.Losses, reason)
-	c.fence(n)
+	fx.Losses = append(fx.Losses, reason)
+	c.fence(n, fx)
 	switch {
 	case c.ending == nil:
-		c.end(&Outcome{Kind: bellows.Lost, Reason: reason})
+		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
 		return
 	case c.over:
 		return
 	case c.collecting:
 		if c.cfg.Collector.Owes(n) {
-			c.uncollected(errors.New(reason))
+			c.uncollected(errors.New(reason), fx)
 			return
 		}
-		c.tellLoss(c.cfg.Collector.Open()) // whose last word was perhaps not waited for
+		c.tellLoss(c.cfg.Collector.Open(), fx) // whose last word was perhaps not waited for
 		return
 	}
 	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-	c.tellLoss(c.open)
-	c.closeWhenAll()
+	c.tellLoss(c.open, fx)
+	c.closeWhenAll(fx)
 }
 
 // tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and have no last word and no state before.
-func (c *Controller) tellLoss(list []wire.Address) {
+func (c *Controller) tellLoss(list []wire.Address, fx *Effects) {
 	for _, a := range list {
 		if a.Role == wire.Lane {
-			c.sendEnd(a)
+			c.sendEnd(a, fx)
 		}
 	}
 }
@@ -207,49 +207,49 @@ func (c *Controller) tellLoss(list []wire.Address) {
 // (nil: nobody counts): a node silent for a lease ends the job, and who does not answer the end in time is not waited for. Tick goes on until
 // the outcome is there.
 func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
-	c.enter(fx)
+	fx.Era = c.cfg.Era
 	c.nowMillis = nowMillis
-	c.sendRecords()
+	c.sendRecords(fx)
 	c.waits.slept(c.roll.Tick(nowMillis, heard))
-	c.roll.Beat(c.cfg.Controller, &c.fx.Outbox)
+	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
 		loss, found := c.roll.Verdict()
 		if !found {
 			break
 		}
-		c.lose(loss.Node, loss.Reason)
+		c.lose(loss.Node, loss.Reason, fx)
 	}
 	if c.over {
 		return
 	}
 	for s := c.roll.NameSilent(); s != ""; s = c.roll.NameSilent() {
-		c.fx.Notices = append(c.fx.Notices, s)
+		fx.Notices = append(fx.Notices, s)
 	}
 	switch {
 	case c.collecting:
-		c.awaitState()
+		c.awaitState(fx)
 	case c.ending != nil:
-		c.awaitEnd()
+		c.awaitEnd(fx)
 	case !c.begun:
-		c.awaitReady()
+		c.awaitReady(fx)
 	case c.tasks > 0:
-		c.awaitTasks()
+		c.awaitTasks(fx)
 	}
 }
 
 // awaitReady names the nodes that keep the job from starting, and gives up in the end.
-func (c *Controller) awaitReady() {
+func (c *Controller) awaitReady(fx *Effects) {
 	sentence, late, isLate := c.roll.NameAwaited()
 	if sentence != "" {
-		c.fx.Notices = append(c.fx.Notices, sentence)
+		fx.Notices = append(fx.Notices, sentence)
 	}
 	if isLate {
-		c.lose(late.Node, late.Reason)
+		c.lose(late.Node, late.Reason, fx)
 	}
 }
 
 // awaitTasks names the task that is furthest behind when nothing has been committed for long, and ends the job in the end.
-func (c *Controller) awaitTasks() {
+func (c *Controller) awaitTasks(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	late := waited > c.cfg.Times.Task
 	if !name && !late {
@@ -267,7 +267,7 @@ func (c *Controller) awaitTasks() {
 	}
 	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.cfg.Route.Node(behind))
 	if late {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)})
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}, fx)
 		return
 	}
 	if out > 1 {
@@ -276,35 +276,35 @@ func (c *Controller) awaitTasks() {
 	if planted.On("task-unnamed") {
 		return
 	}
-	c.fx.Notices = append(c.fx.Notices, fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
+	fx.Notices = append(fx.Notices, fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
 		float64(c.cfg.Times.Task)/1000))
 }
 
 // awaitEnd names those who keep the job from ending, and in the end waits for them no longer.
-func (c *Controller) awaitEnd() {
+func (c *Controller) awaitEnd(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	if waited > c.cfg.Times.End {
 		c.open = nil
-		c.closeWhenAll()
+		c.closeWhenAll(fx)
 		return
 	}
 	if name {
-		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.open, c.cfg.Times.End)
+		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.open, c.cfg.Times.End, fx)
 	}
 }
 
 // awaitState names the lanes that keep the state from being complete when nothing has come of it for long, and in the end gives
 // it up.
-func (c *Controller) awaitState() {
+func (c *Controller) awaitState(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {
-		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000))
+		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000), fx)
 	} else if name {
-		c.nameOpen("collecting the model has waited %.1f s for %s, and gives up after %.1f s", waited, open, c.cfg.Times.Collect)
+		c.nameOpen("collecting the model has waited %.1f s for %s, and gives up after %.1f s", waited, open, c.cfg.Times.Collect, fx)
 	}
 }
 
-func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64) {
+func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64, fx *Effects) {
 	if planted.On("end-unnamed") {
 		return
 	}
@@ -312,5 +312,5 @@ func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Add
 	for _, a := range list {
 		names = append(names, a.String())
 	}
-	c.fx.Notices = append(c.fx.Notices, fmt.Sprintf(format, float64(waitedMillis)/1000, strings.Join(names, ", "), float64(lateMillis)/1000))
+	fx.Notices = append(fx.Notices, fmt.Sprintf(format, float64(waitedMillis)/1000, strings.Join(names, ", "), float64(lateMillis)/1000))
 }
