@@ -16,7 +16,8 @@ import (
 	"bellows/wire"
 )
 
-// Train runs a job in this process and returns when it has finished, failed, or was interrupted.
+// Train runs a job in this process and returns when it has finished, failed, or was interrupted. An error beside a result that has tables
+// says what went wrong behind the end of the training: executors that did not close, or a task that did not return. The tables are whole.
 func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
 	p, err := assemble(&job, alone(opt), nil, opt)
 	if err != nil {
@@ -213,17 +214,19 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 	defer ticker.Stop()
 	done, deaths := ctx.Done(), l.opt.Deaths
 	var outcome *coord.Outcome
+	var late error // of what goes on behind the end of the training
 	closed := false
 	for outcome == nil || !closed {
 		select {
 		case outcome = <-l.outcome:
-		case err := <-l.closed:
-			if err != nil {
-				return nil, err
-			}
+		case late = <-l.closed:
 			closed = true
 		case <-l.kept:
-			return nil, bellows.Errorf(bellows.Lost, "end the job", "", "%v has not returned %v after the job's end", l.unfinished(), time.Duration(l.opt.Times.Or().Tasks)*time.Millisecond)
+			late = bellows.Errorf(bellows.Lost, "end the job", "", "%v has not returned %v after the job's end", l.unfinished(), time.Duration(l.common.Times.Tasks)*time.Millisecond)
+			if outcome == nil { // a lane cannot give away what the task works on
+				return nil, late
+			}
+			closed = true
 		case <-done:
 			l.interrupt.Store(true)
 			done = nil
@@ -233,7 +236,8 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 			l.tick()
 		}
 	}
-	return l.result(outcome)
+	r, err := l.result(outcome)
+	return r, errors.Join(err, late)
 }
 
 // tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.

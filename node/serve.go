@@ -64,8 +64,8 @@ func (s *member) run(ctx context.Context) error {
 		s.fx = members.Effects{}
 		select {
 		case err := <-s.closed:
-			if err != nil {
-				return err
+			if err != nil { // the model is whole all the same
+				s.notice(fmt.Sprintf("node %d: an executor did not close: %v", s.cluster.Self, err))
 			}
 			s.follower.TasksEnded()
 		case <-ticker.C:

@@ -74,17 +74,17 @@ func (n *notices) all() string {
 // closing is an executor that does something when it is closed.
 type closing struct {
 	train.Executor
-	close func()
+	close func() error
 }
 
-func (c closing) Close() error { c.close(); return nil }
+func (c closing) Close() error { return c.close() }
 
 // onClose has the executors of a job do something when they are closed.
 func onClose(j train.Job, f func(s bellows.SplitID)) train.Job {
 	run := j.NewExecutor
 	j.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
 		e, err := run(s)
-		return closing{e, func() { f(s) }}, err
+		return closing{e, func() error { f(s); return nil }}, err
 	}
 	return j
 }
@@ -217,7 +217,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "[split 0 clock 1 items [0,10)] has not returned 5s after the job's end") || bellows.KindOf(err) != bellows.Lost {
+			if err == nil || !strings.Contains(err.Error(), "[split 0 clock 1 items [0,10)] has not returned 5s after the job's end") || !strings.Contains(err.Error(), "item 7 is broken") {
 				t.Errorf("%d nodes: %v", len(members), err)
 			}
 			if errors.Join(others...) != nil {
@@ -225,6 +225,40 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			}
 			if want := "node 0 has waited 2.2 s for split 0 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
 				t.Errorf("nobody says %q: %s", want, said.all())
+			}
+		})
+	}
+}
+
+// TestAnExecutorThatDoesNotCloseLosesNothing has one fail to close when the training is over: the model is as it would be, and somebody says it.
+func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
+	t.Parallel()
+	whole, err := node.Train(t.Context(), job(3, drift), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split := range bellows.SplitID(4) {
+		synctest.Test(t, func(t *testing.T) {
+			var said notices
+			r, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: said.take}, job: func(bellows.NodeID) train.Job {
+				j := job(3, drift)
+				run := j.NewExecutor
+				j.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
+					e, err := run(s)
+					return closing{e, func() error {
+						if s == split {
+							return errors.New("the disk is full")
+						}
+						return nil
+					}}, err
+				}
+				return j
+			}}.run(context.Background(), t)
+			if r == nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || errors.Join(others...) != nil {
+				t.Errorf("split %d: result %+v, errors %v, %v", split, r, err, others)
+			}
+			if told := err != nil && strings.Contains(err.Error(), "the disk is full"); !told && !strings.Contains(said.all(), "an executor did not close: the disk is full") {
+				t.Errorf("split %d: error %v, and said is %q", split, err, said.all())
 			}
 		})
 	}

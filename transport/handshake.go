@@ -60,7 +60,7 @@ func hear(r io.Reader) (Hello, error) {
 	if _, err := io.ReadFull(r, sentence); err != nil {
 		return Hello{}, mid(err)
 	}
-	return Hello{}, &Refusal{Reason: g.reason, Peer: g.hello, ByPeer: true, Sentence: printable(string(sentence))}
+	return Hello{}, &Refusal{Reason: g.reason, Peer: g.hello, ByPeer: true, Sentence: clip(string(sentence))}
 }
 
 // answer judges the peer and tells it.

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
-	"unicode"
 
 	"bellows"
 )
@@ -76,7 +75,7 @@ func (r *Refusal) Error() string { return r.Sentence }
 func (c *Config) judge(peer Hello) *Refusal {
 	self := c.Self
 	refuse := func(why Reason, format string, args ...any) *Refusal {
-		return &Refusal{Reason: why, Peer: peer.bare(), Sentence: clip(printable(fmt.Sprintf(format, args...)))}
+		return &Refusal{Reason: why, Peer: peer.bare(), Sentence: clip(fmt.Sprintf(format, args...))}
 	}
 	if self.Version(peer) == 0 {
 		return refuse(WrongVersion, "node %d speaks %s, but node %d speaks %s: run the same release on both",
@@ -145,13 +144,8 @@ func appendGreeting(b []byte, h Hello, r *Refusal) []byte {
 	return append(b, sentence...)
 }
 
-// clip cuts a sentence to what a greeting holds, between two characters.
-func clip(s string) string {
-	if len(s) <= sentenceMax {
-		return s
-	}
-	return strings.ToValidUTF8(s[:sentenceMax], "")
-}
+// clip makes a sentence safe for a terminal, and cuts it to what a greeting holds.
+func clip(s string) string { return bellows.Printable(strings.ReplaceAll(s, "\n", "?"), sentenceMax) }
 
 // errStranger is what speaks another protocol. It gets no answer.
 var errStranger = errors.New("its first bytes are not a bellows greeting: another program, or a damaged stream")
@@ -184,14 +178,4 @@ func parseGreeting(b []byte) (greeting, error) {
 		return greeting{}, errors.New("its greeting welcomes and yet gives a reason to refuse")
 	}
 	return g, nil
-}
-
-// printable is a sentence made safe for a terminal.
-func printable(sentence string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, sentence)
 }

@@ -248,10 +248,13 @@ func (t *trainer) run(ctx context.Context) error {
 		t.failed(err)
 	}
 	t.measured(end)
-	if err != nil {
+	if err != nil && (res == nil || res.Tables == nil) {
 		return err
 	}
-	return t.conclude(res)
+	if err := t.conclude(res); err != nil {
+		return err
+	}
+	return err
 }
 
 // failed records why the job ended before its time.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bellows"
 	"bellows/api"
 	"bellows/cmd/bellows/internal/figures"
 	"bellows/tally"
@@ -247,6 +248,9 @@ func align(rows [][]string, left int) (lines []string) {
 	return lines
 }
 
+// eventMost is how many bytes of a sentence a line shows.
+const eventMost = 1 << 10
+
 // events are the last sentences.
 func (v *view) events() {
 	for _, text := range v.now.Events {
@@ -255,19 +259,9 @@ func (v *view) events() {
 			Sentence string
 		}
 		if json.Unmarshal(text, &e) == nil {
-			v.lines = append(v.lines, e.Time.Local().Format("15:04:05")+"  "+printable(e.Sentence))
+			v.lines = append(v.lines, e.Time.Local().Format("15:04:05")+"  "+bellows.Printable(strings.ReplaceAll(e.Sentence, "\n", " "), eventMost))
 		}
 	}
-}
-
-// printable is a sentence on one line, without what would move a terminal's cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // brief is a job in one line.
