@@ -73,7 +73,7 @@ func (g *Guard) exists(a wire.Address) bool {
 	case wire.Lane:
 		return int(a.Node) < g.cfg.Nodes && int(a.Index) < g.lanes[a.Node]
 	}
-	return a == wire.Address{Role: wire.Controller}
+	return a == wire.ControllerAt()
 }
 
 // breach is a field that is not as it must be.

@@ -387,7 +387,7 @@ func (g *Guard) done(from wire.Address, m *wire.Done) *breach {
 		if int(m.Flush.Client) >= g.cfg.Nodes || !g.works[m.Flush.Client] {
 			return &breach{"the flush's client", -1, fmt.Sprint(m.Flush.Client), "a node that runs tasks"}
 		}
-		client = wire.Address{Node: m.Flush.Client}
+		client = wire.ClientAt(m.Flush.Client)
 	}
 	if b := g.whole(client, m.Flush, m.Clock, m.Pairs); b != nil {
 		return b

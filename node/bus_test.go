@@ -11,7 +11,7 @@ import (
 // What was posted leaves meanwhile, and others who have mail are run.
 func TestWhoSendsIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy, quick := laneAddress(0, 0), laneAddress(0, 1)
+		busy, quick := wire.LaneAt(0, 0), wire.LaneAt(0, 1)
 		steps, sinceShip, longest, answered := 0, 0, 0, 0
 		enough := make(chan struct{})
 		stop := make(chan struct{})
@@ -28,9 +28,9 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 			}
 		})
 		b.add(quick, func(batch []wire.Envelope, _ *wire.Outbox) { answered += len(batch) })
-		b.send(clientAddress(0), busy, &wire.Beat{})
+		b.send(wire.ClientAt(0), busy, &wire.Beat{})
 		<-enough // the sender is back, and the lane has been run ten times as often as it may run it
-		b.send(clientAddress(0), quick, &wire.Beat{})
+		b.send(wire.ClientAt(0), quick, &wire.Beat{})
 		if answered != 1 {
 			t.Error("who is not busy waits for who is")
 		}
@@ -49,7 +49,7 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 // TestWhoKeepsTheTimeRunsNobody leaves mail for an actor that is stuck.
 func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lane := laneAddress(0, 0)
+		lane := wire.LaneAt(0, 0)
 		stop, shipped, ran := make(chan struct{}), 0, false
 		b := newBus(0, func(wire.Envelope) {}, func() { shipped++ })
 		b.add(lane, func([]wire.Envelope, *wire.Outbox) {
@@ -57,7 +57,7 @@ func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 			ran = true
 		})
 		var out wire.Outbox
-		out.Send(clientAddress(0), lane, &wire.Beat{})
+		out.Send(wire.ClientAt(0), lane, &wire.Beat{})
 		b.Enqueue(&out)
 		b.Leave()
 		if ran || shipped == 0 {

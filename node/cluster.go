@@ -104,28 +104,13 @@ func (c *Cluster) validate() error {
 // me is this process.
 func (c *Cluster) me() Member { return c.Members[c.Self] }
 
-var controllerAddress = wire.Address{Role: wire.Controller}
-
-func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
-
-func laneAddress(n bellows.NodeID, i int) wire.Address {
-	return wire.Address{Node: n, Role: wire.Lane, Index: uint16(i)}
-}
-
-// lanes are the addresses of all lanes: the first of every node, then the second, so that a few
-// partitions spread over nodes.
+// lanes are the addresses of all lanes.
 func (c *Cluster) lanes() []wire.Address {
-	var list []wire.Address
-	for i, more := 0, true; more; i++ {
-		more = false
-		for _, m := range c.Members {
-			if i < m.Lanes {
-				list = append(list, laneAddress(m.Node, i))
-				more = true
-			}
-		}
+	counts := make([]int, len(c.Members))
+	for i, m := range c.Members {
+		counts[i] = m.Lanes
 	}
-	return list
+	return route.Lanes(counts)
 }
 
 // workers are the nodes that run tasks.
@@ -139,13 +124,7 @@ func (c *Cluster) workers() []bellows.NodeID {
 	return list
 }
 
-func (c *Cluster) clients() []wire.Address {
-	var list []wire.Address
-	for _, n := range c.workers() {
-		list = append(list, clientAddress(n))
-	}
-	return list
-}
+func (c *Cluster) clients() []wire.Address { return route.Clients(c.workers()) }
 
 // route gives partitions and splits to members. More workers than splits would have nothing to do.
 func (c *Cluster) route(job *train.Job) (*route.Route, error) {

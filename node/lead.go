@@ -76,7 +76,7 @@ type (
 )
 
 // tell puts a word of the shell into the controller's queue.
-func (l *lead) tell(m wire.Message) { l.bus.send(controllerAddress, controllerAddress, m) }
+func (l *lead) tell(m wire.Message) { l.bus.send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
 // disconnected is told by the mesh that a node's connection has ended. No reason is better than a breach.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
@@ -251,7 +251,7 @@ func (l *lead) tick() {
 		m.heard = l.mesh.heard()
 	}
 	var out wire.Outbox
-	out.Send(controllerAddress, controllerAddress, m)
+	out.Send(wire.ControllerAt(), wire.ControllerAt(), m)
 	l.bus.Enqueue(&out)
 	l.bus.Leave()
 }

@@ -530,6 +530,6 @@ func (m *mesh) shutdown(p *peer) {
 // unsent tells the controller of a message that cannot travel: the job cannot go on without it. Its caller writes to a
 // peer, and holds no lock: what is sent on the way to that peer waits in its queue.
 func (m *mesh) unsent(e wire.Envelope, err error) {
-	self := clientAddress(m.bus.self)
-	m.bus.send(self, controllerAddress, &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
+	self := wire.ClientAt(m.bus.self)
+	m.bus.send(self, wire.ControllerAt(), &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }

@@ -161,7 +161,7 @@ func (p *process) agree() error {
 	if err != nil {
 		return err
 	}
-	p.common = core.Job{Controller: controllerAddress, Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
+	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
 		Tables: p.job.Tables, Route: way, Items: p.job.Items, Wire: p.formats(), Times: p.opt.Times.Or()}
 	if p.mesh == nil {
 		p.common.Times.Lease = 0 // where nobody can be silent
@@ -219,7 +219,7 @@ const heldMost = 1 << 30
 
 func (p *process) addLanes() error {
 	for i := range p.cluster.me().Lanes {
-		a := laneAddress(p.cluster.Self, i)
+		a := wire.LaneAt(p.cluster.Self, i)
 		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed})
 		if err != nil {
 			return err
@@ -270,7 +270,7 @@ func (p *process) addController() error {
 	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(p.common.Times),
 		controller: coord.New(p.common, coord.Options{Driver: p.job.Driver, Collector: state, Fingerprint: fingerprint}),
 		books:      make([]book, len(p.cluster.Members))}
-	p.bus.add(controllerAddress, p.lead.step)
+	p.bus.add(wire.ControllerAt(), p.lead.step)
 	return nil
 }
 
@@ -291,7 +291,7 @@ func (p *process) formats() []vec.Format {
 }
 
 func (p *process) addRunner() error {
-	self := clientAddress(p.cluster.Self)
+	self := wire.ClientAt(p.cluster.Self)
 	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(p.job.Splits) {
@@ -304,7 +304,7 @@ func (p *process) addRunner() error {
 	if p.mesh != nil {
 		r.Share()
 		if p.lead == nil {
-			r.Report(self, controllerAddress, p.fill)
+			r.Report(self, wire.ControllerAt(), p.fill)
 		}
 	}
 	p.bus.add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
@@ -315,7 +315,7 @@ func (p *process) addRunner() error {
 func (p *process) notice(sentence string) {
 	switch {
 	case p.lead == nil:
-		p.bus.send(clientAddress(p.cluster.Self), controllerAddress, &wire.Notice{Sentence: sentence})
+		p.bus.send(wire.ClientAt(p.cluster.Self), wire.ControllerAt(), &wire.Notice{Sentence: sentence})
 	case p.opt.Notice != nil:
 		p.lead.reporter.say(func() { p.opt.Notice(sentence) })
 	}
@@ -383,7 +383,7 @@ func (p *process) closeTasks() {
 	}
 	p.idle.Store(true)
 	for i := range p.lanes {
-		a := laneAddress(p.cluster.Self, i)
+		a := wire.LaneAt(p.cluster.Self, i)
 		p.bus.send(a, a, &server.TasksEnded{})
 	}
 	p.closed <- err

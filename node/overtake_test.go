@@ -62,14 +62,14 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	m.shorten(100, 0)
 	m.pairs[1].peers[0].hello.Process = 1
 	b := newBus(0, m.post, m.ship)
-	to := laneAddress(1, 0)
+	to := wire.LaneAt(1, 0)
 	posted := make(chan struct{})
 	conn.meanwhile = func() {
 		defer close(posted)
-		b.send(laneAddress(0, 0), clientAddress(1), &wire.Held{})
-		b.send(controllerAddress, to, &wire.Collect{Slabs: 7})
+		b.send(wire.LaneAt(0, 0), wire.ClientAt(1), &wire.Held{})
+		b.send(wire.ControllerAt(), to, &wire.Collect{Slabs: 7})
 	}
-	b.send(clientAddress(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
+	b.send(wire.ClientAt(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
 	m.start(b, hosts{b}, nil, nil, func(bellows.NodeID, error) {})
 	<-posted
 	m.close()

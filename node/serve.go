@@ -26,7 +26,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan lost, len(c.Members)), follower: members.NewFollower(c.Self, controllerAddress, opt.Times)}
+	s := &member{process: p, lost: make(chan lost, len(c.Members)), follower: members.NewFollower(c.Self, wire.ControllerAt(), opt.Times)}
 	m.start(p.bus, p.newGuard(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
 	return s.run(ctx)
 }
@@ -47,7 +47,7 @@ type lost struct {
 
 // run keeps the node's time until it is let go.
 func (s *member) run(ctx context.Context) error {
-	s.fx.Send(clientAddress(s.cluster.Self), controllerAddress, s.report()) // who it is
+	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
 	s.follower.Start(&wire.Ready{Fingerprint: train.Fingerprint(s.job, s.opt.Wire)}, &s.fx)
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
@@ -92,14 +92,14 @@ func (s *member) tick() {
 	if s.over() {
 		s.follower.Over()
 	}
-	s.fx.Send(clientAddress(s.cluster.Self), controllerAddress, s.report())
+	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
 	if s.runner != nil {
 		s.runner.Tick(now)
 	}
 	s.mesh.tick()
 	heard := s.mesh.heardOf(0)
 	for i := range s.lanes {
-		a := laneAddress(s.cluster.Self, i)
+		a := wire.LaneAt(s.cluster.Self, i)
 		s.fx.Send(a, a, &server.Tick{NowMillis: now, Heard: heard})
 	}
 	s.follower.Tick(now, heard, s.unfinished(), &s.fx)

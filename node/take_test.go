@@ -27,7 +27,7 @@ func newIntake(t testing.TB) *intake {
 	if err := p.agree(); err != nil {
 		t.Fatal(err)
 	}
-	p.bus.add(laneAddress(0, 0), func(batch []wire.Envelope, _ *wire.Outbox) {
+	p.bus.add(wire.LaneAt(0, 0), func(batch []wire.Envelope, _ *wire.Outbox) {
 		for _, e := range batch {
 			wire.Free(e.Message)
 		}
@@ -45,7 +45,7 @@ func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	}
 	m.Chunks = append(m.Chunks, c)
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: m}); err != nil {
+	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), To: wire.LaneAt(0, 0), Message: m}); err != nil {
 		t.Fatal(err)
 	}
 	frame := slices.Concat(b.Buffers()...)

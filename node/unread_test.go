@@ -41,7 +41,7 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	var in wire.Outbox
 	for i := range 300 {
 		pull := &wire.Pull{Request: uint64(i + 1), Incarnation: 1, Need: wire.Need{Clock: -1}, Parts: []wire.PullPart{{Pair: wire.Pair{Generation: 1}}}}
-		in.Envelopes = append(in.Envelopes[:0], wire.Envelope{From: clientAddress(1), To: laneAddress(0, 0), Message: pull})
+		in.Envelopes = append(in.Envelopes[:0], wire.Envelope{From: wire.ClientAt(1), To: wire.LaneAt(0, 0), Message: pull})
 		m.bus.Enqueue(&in)
 		m.bus.Drain()
 	}

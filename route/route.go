@@ -28,6 +28,29 @@ type Route struct {
 	lanes  []wire.Address
 }
 
+// Lanes are the addresses of the lanes of a job whose nodes have so many each: the first of every node, then the second, so that
+// a few partitions spread over nodes.
+func Lanes(ofNode []int) (list []wire.Address) {
+	for i, more := 0, true; more; i++ {
+		more = false
+		for n, count := range ofNode {
+			if i < count {
+				list = append(list, wire.LaneAt(bellows.NodeID(n), i))
+				more = true
+			}
+		}
+	}
+	return list
+}
+
+// Clients are the addresses of the clients of some nodes.
+func Clients(nodes []bellows.NodeID) (list []wire.Address) {
+	for _, n := range nodes {
+		list = append(list, wire.ClientAt(n))
+	}
+	return list
+}
+
 // Spread gives partitions to lanes and splits to nodes evenly: consecutive partitions to
 // consecutive lanes, and consecutive splits to one node, so that a node's deltas make large aligned
 // subtrees. All generations are 1.

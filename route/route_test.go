@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"slices"
 	"testing"
 
 	"bellows"
@@ -74,5 +75,17 @@ func TestRunsKnowsWhoseSubtreeItIs(t *testing.T) {
 	}
 	if r.Runs(4, wire.Subtree{Level: 32, Index: 0}) || r.Runs(6, wire.Subtree{Level: 0, Index: 1<<32 - 1}) {
 		t.Error("a subtree of others, or of nobody, is one's own")
+	}
+}
+
+// TestLanesAreTheFirstOfEveryNodeThenTheSecond: node 1 has none.
+func TestLanesAreTheFirstOfEveryNodeThenTheSecond(t *testing.T) {
+	got := route.Lanes([]int{1, 0, 3, 2})
+	want := []wire.Address{wire.LaneAt(0, 0), wire.LaneAt(2, 0), wire.LaneAt(3, 0), wire.LaneAt(2, 1), wire.LaneAt(3, 1), wire.LaneAt(2, 2)}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+	if list := route.Lanes(nil); list != nil {
+		t.Errorf("of no node %v", list)
 	}
 }

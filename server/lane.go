@@ -691,7 +691,7 @@ func (l *Lane) recordedOf(id bellows.FlushID) *recorded {
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.noteEnd(from)
 	for _, n := range m.Gone {
-		l.noteEnd(wire.Address{Node: n, Role: wire.Client})
+		l.noteEnd(wire.ClientAt(n))
 	}
 	if from == l.cfg.Controller {
 		l.closing = true

@@ -155,7 +155,7 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 		}
 		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, begin)
 		if twice != nil {
-			from := wire.Address{Node: l.cfg.Route.Node(twice.Split), Role: wire.Client}
+			from := wire.ClientAt(l.cfg.Route.Node(twice.Split))
 			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
 			return
 		}

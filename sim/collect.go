@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/store"
+	"bellows/wire"
 )
 
 // image is what a life of the job has left, by table and partition.
@@ -50,9 +51,9 @@ func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.
 	switch {
 	case n == 0 && w.before != nil:
 	case ref.Table == model.Words:
-		w.compareWords(controllerAddress, ref, im, n)
+		w.compareWords(wire.ControllerAt(), ref, im, n)
 	default:
-		w.compare(controllerAddress, ref, im.Values, n)
+		w.compare(wire.ControllerAt(), ref, im.Values, n)
 	}
 }
 

@@ -75,7 +75,7 @@ func (n *node) begin() {
 	case n.id == 0:
 		w.After(0, n, w.lead)
 	default:
-		n.follower = members.NewFollower(n.id, controllerAddress, times)
+		n.follower = members.NewFollower(n.id, wire.ControllerAt(), times)
 		n.fx.Era = w.era()
 		w.After(w.ReadyAt[n.id], n, n.sayReady)
 		w.After(w.Rng.Int64N(beatEvery), n, n.tick)

@@ -143,7 +143,7 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 			}
 		case *wire.End:
 			w.lanes[i].heardEnd = true
-			w.lanes[i].told = w.lanes[i].told || e.From == controllerAddress
+			w.lanes[i].told = w.lanes[i].told || e.From == wire.ControllerAt()
 		case *wire.Fence:
 			if !slices.Contains(w.lanes[i].fenced, m.Node) {
 				w.lanes[i].fenced = append(w.lanes[i].fenced, m.Node)

@@ -132,7 +132,7 @@ func (w *world) build() {
 	for _, a := range w.ClientAt {
 		nodes = append(nodes, a.Node)
 	}
-	w.common = core.Job{Controller: controllerAddress, Nodes: len(w.nodes), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
+	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
 		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Times: times}
 	for _, n := range w.nodes {
@@ -147,8 +147,6 @@ func (w *world) build() {
 	}
 	w.faults.plans = w.Schedule.Plans
 }
-
-var controllerAddress = wire.Address{Role: wire.Controller}
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 	w.actors[a] = &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
@@ -180,7 +178,7 @@ func (w *world) addController() {
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	w.controller = coord.New(w.common, coord.Options{Driver: w.driver, Collector: w.state, Limits: w.Limits.Coord})
-	w.addActor(controllerAddress, func(batch []wire.Envelope) {
+	w.addActor(wire.ControllerAt(), func(batch []wire.Envelope) {
 		w.controller.Step(batch, &w.fx)
 		w.obey()
 	})

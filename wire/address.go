@@ -47,6 +47,15 @@ type Address struct {
 	Index uint16 // which lane of the node; 0 for others
 }
 
+// ControllerAt is where the controller of a job is: at node 0, which leads.
+func ControllerAt() Address { return Address{Role: Controller} }
+
+// ClientAt is a node's client, or who would be: as that a node without one speaks, too.
+func ClientAt(n bellows.NodeID) Address { return Address{Node: n, Role: Client} }
+
+// LaneAt is one of a node's lanes, counted from 0.
+func LaneAt(n bellows.NodeID, i int) Address { return Address{Node: n, Role: Lane, Index: uint16(i)} }
+
 func (a Address) String() string {
 	switch a.Role {
 	case Client:

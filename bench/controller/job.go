@@ -40,9 +40,9 @@ type job struct {
 // tally is what the controller has sent.
 type tally struct{ records, tasks int }
 
-var self = wire.Address{Role: wire.Controller}
+var self = wire.ControllerAt()
 
-func clientOf(n int) wire.Address { return wire.Address{Node: bellows.NodeID(n), Role: wire.Client} }
+func clientOf(n int) wire.Address { return wire.ClientAt(bellows.NodeID(n)) }
 
 // newJob makes a job of rounds: every split's next clock begins when all have ended.
 func newJob(nodes, step int) *job {
@@ -51,7 +51,7 @@ func newJob(nodes, step int) *job {
 	var lanes, clients []wire.Address
 	var ids []bellows.NodeID
 	for n := 1; n <= nodes; n++ {
-		lanes = append(lanes, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane})
+		lanes = append(lanes, wire.LaneAt(bellows.NodeID(n), 0))
 		clients = append(clients, clientOf(n))
 		ids = append(ids, bellows.NodeID(n))
 	}

@@ -26,8 +26,8 @@ import (
 // through node.Exchange: queues, goroutines, frames and connections of a node.
 
 var (
-	laneAt       = wire.Address{Role: wire.Lane}
-	clientAt     = wire.Address{Node: 1, Role: wire.Client}
+	laneAt       = wire.LaneAt(0, 0)
+	clientAt     = wire.ClientAt(1)
 	controllerAt = wire.Address{Node: 1, Role: wire.Controller}
 )
 

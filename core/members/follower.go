@@ -37,7 +37,7 @@ type Follower struct {
 
 // NewFollower makes the membership of a node.
 func NewFollower(self bellows.NodeID, leader wire.Address, times lease.Times) *Follower {
-	f := &Follower{self: wire.Address{Node: self, Role: wire.Client}, leader: leader, times: times.Or()}
+	f := &Follower{self: wire.ClientAt(self), leader: leader, times: times.Or()}
 	f.watch = lease.NewTable(f.times.Leader)
 	f.watch.Add(leader.Node, 0)
 	f.closing.times = f.times

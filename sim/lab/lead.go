@@ -17,7 +17,7 @@ type lead struct {
 	trained    int64 // before busy
 }
 
-func (n *node) addLead(lanes []wire.Address) {
+func (n *node) addLead() {
 	job := &n.w.cfg.Job
 	l := &lead{node: n, controller: coord.New(n.w.common, coord.Options{Driver: job.Driver})}
 	l.actor = &actor{step: func(batch []wire.Envelope) {

@@ -43,14 +43,10 @@ type actor struct {
 	step  func(batch []wire.Envelope)
 }
 
-func clientAddress(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
-
-var controllerAddress = wire.Address{Role: wire.Controller}
-
 // addLanes makes the lanes of a node.
 func (n *node) addLanes(count int) error {
 	for i := range count {
-		a := wire.Address{Node: n.id, Role: wire.Lane, Index: uint16(i)}
+		a := wire.LaneAt(n.id, i)
 		l, err := server.NewLane(n.w.common, a, server.Options{})
 		if err != nil {
 			return err
@@ -68,7 +64,7 @@ func (n *node) addLanes(count int) error {
 // addClient makes the client of a node and what runs its tasks.
 func (n *node) addClient(places int) error {
 	job := &n.w.cfg.Job
-	c := client.New(n.w.common, clientAddress(n.id), client.Options{})
+	c := client.New(n.w.common, wire.ClientAt(n.id), client.Options{})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(job.Splits) {
 		if n.w.common.Route.Node(s) == n.id {

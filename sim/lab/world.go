@@ -21,7 +21,6 @@ type world struct {
 	cfg      *Config
 	agenda   agenda.Agenda[event]
 	common   core.Job // what the actors are made of
-	clients  []wire.Address
 	machines []*machine
 	nodes    []*node
 	lanes    map[wire.Address]*server.Lane // for look-ups only
@@ -94,19 +93,19 @@ func newWorld(cfg *Config) (*world, error) {
 		w.machines = append(w.machines, &machine{Machine: m, w: w})
 	}
 	var workers []bellows.NodeID
+	var counts []int // of lanes
 	for i, n := range cfg.Site.Nodes {
 		at := &node{w: w, id: bellows.NodeID(i), machine: w.machines[n.Machine]}
 		at.service.node = at
-		w.nodes = append(w.nodes, at)
+		w.nodes, counts = append(w.nodes, at), append(counts, n.Lanes)
 		if n.Slots > 0 {
 			workers = append(workers, at.id)
-			w.clients = append(w.clients, clientAddress(at.id))
 		}
 	}
-	lanes := laneAddresses(cfg.Site.Nodes)
-	w.common = core.Job{Controller: controllerAddress, Nodes: len(w.nodes), Lanes: lanes, Clients: w.clients,
+	lanes := route.Lanes(counts)
+	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: lanes, Clients: route.Clients(workers),
 		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items}
-	w.nodes[0].addLead(lanes)
+	w.nodes[0].addLead()
 	for i, n := range cfg.Site.Nodes {
 		if err := w.nodes[i].addLanes(n.Lanes); err != nil {
 			return nil, err
@@ -119,20 +118,6 @@ func newWorld(cfg *Config) (*world, error) {
 		}
 	}
 	return w, nil
-}
-
-// laneAddresses are all lanes: the first of every node, then the second, as in production.
-func laneAddresses(nodes []Node) (list []wire.Address) {
-	for i, more := 0, true; more; i++ {
-		more = false
-		for id, n := range nodes {
-			if i < n.Lanes {
-				list = append(list, wire.Address{Node: bellows.NodeID(id), Role: wire.Lane, Index: uint16(i)})
-				more = true
-			}
-		}
-	}
-	return list
 }
 
 // now is the time since the job began.
@@ -198,7 +183,7 @@ func (w *world) hanging() string {
 func (w *world) close() error {
 	for _, n := range w.nodes {
 		if n.runner != nil { // one that has been told already does not mind
-			n.runner.Step([]wire.Envelope{{From: controllerAddress, To: clientAddress(n.id), Message: &wire.End{}}})
+			n.runner.Step([]wire.Envelope{{From: wire.ControllerAt(), To: wire.ClientAt(n.id), Message: &wire.End{}}})
 		}
 	}
 	for _, h := range w.hands {

@@ -98,9 +98,9 @@ type play struct {
 }
 
 var (
-	leader = wire.Address{Role: wire.Controller}
-	lane   = wire.Address{Role: wire.Lane}
-	worker = wire.Address{Role: wire.Client}
+	leader = wire.ControllerAt()
+	lane   = wire.LaneAt(0, 0)
+	worker = wire.ClientAt(0)
 )
 
 // play plays the job to its end.

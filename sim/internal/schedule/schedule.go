@@ -130,11 +130,11 @@ func (s *Schedule) drawTopology() {
 	}
 	for _, n := range s.Rng.Perm(s.NodeCount)[:2+s.Rng.IntN(2)] {
 		for i := range 1 + s.Rng.IntN(2) {
-			s.LaneAt = append(s.LaneAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Lane, Index: uint16(i)})
+			s.LaneAt = append(s.LaneAt, wire.LaneAt(bellows.NodeID(n), i))
 		}
 	}
 	for _, n := range s.Rng.Perm(s.NodeCount)[:3+s.Rng.IntN(2)] {
-		s.ClientAt = append(s.ClientAt, wire.Address{Node: bellows.NodeID(n), Role: wire.Client})
+		s.ClientAt = append(s.ClientAt, wire.ClientAt(bellows.NodeID(n)))
 		s.Slots = append(s.Slots, 1+s.Rng.IntN(3))
 	}
 }
