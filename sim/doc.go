@@ -6,10 +6,10 @@
 // what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so
 // the same seed gives the same trace, whose hash Report carries.
 //
-// Two kinds of networks carry the messages. On a lossy one, packets are dropped, repeated, late and reordered, and package
-// session mends that. On one of streams, a connection keeps order and loses nothing until it ends, with all that is under
-// way: as package transport promises. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop
-// and wake, or stop for good; a job that is interrupted goes on from its image on other nodes.
+// Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends, with all that is
+// under way, and package session resumes it. On half of the networks they break by themselves, again and again, on the others only where a
+// fault strikes. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
+// interrupted goes on from its image on other nodes.
 //
 // The package is read in the order in which a schedule is made:
 //
