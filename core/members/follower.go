@@ -77,6 +77,8 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 // other, since what that sent cannot be. Node 0 decides what follows from the loss of others.
 func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	switch {
+	case n == f.leader.Node && breach: // at the job's end too: nobody leaves in peace from what cannot be
+		f.leave(fmt.Sprintf("node %d is gone: %s", n, reason), fx)
 	case n == f.leader.Node:
 		f.bereaved(reason, fx)
 	case breach:

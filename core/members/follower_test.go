@@ -147,7 +147,12 @@ func TestTheEndOfNodeZero(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	d := newFollower() // and a silent one is as good as gone
+	d := newFollower() // what cannot be is named, whenever it comes
+	d.Over()
+	d.TasksEnded()
+	d.Disconnected(0, "row 9 of 4", true, &d.fx)
+	expect(t, d.said(), `leaves: "node 0 is gone: row 9 of 4"`)
+	d = newFollower() // and a silent one is as good as gone
 	d.Over()
 	d.TasksEnded()
 	expect(t, d.ticks(500, 40_000, false), `leaves: ""`)
