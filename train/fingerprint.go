@@ -41,7 +41,10 @@ func Fingerprint(job *Job, wire vec.Format) bellows.Fingerprint {
 		Data:    hashed(func(w io.Writer) { io.WriteString(w, job.Data) }),
 		Formats: hashed(func(w io.Writer) { fmt.Fprintf(w, "%d", wire) }),
 		Kernels: hashed(func(w io.Writer) { io.WriteString(w, vec.Kernels()) }),
-		Program: hashed(program),
+		Program: hashed(func(w io.Writer) {
+			info, _ := debug.ReadBuildInfo()
+			program(w, info)
+		}),
 	}
 }
 
@@ -51,11 +54,10 @@ func hashed(write func(io.Writer)) uint64 {
 	return h.Sum64()
 }
 
-// program says which build this is.
-func program(w io.Writer) {
+// program says which build this is: of which Go and revision. No info is a build without modules.
+func program(w io.Writer, info *debug.BuildInfo) {
 	io.WriteString(w, runtime.Version())
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if info == nil {
 		return
 	}
 	fmt.Fprintf(w, " %s %s", info.Path, info.Main.Version)

@@ -50,7 +50,7 @@ type config struct {
 const equivalentMost = 8
 
 func main() {
-	c := config{root: ".", workers: runtime.NumCPU(), sim: "sim", shortest: 20 * time.Second}
+	c := config{root: ".", workers: runtime.NumCPU(), sim: "sim", shortest: 10 * time.Second}
 	flag.Uint64Var(&c.seed, "seed", 1, "draws the mutants")
 	flag.IntVar(&c.count, "count", 25, "mutants of each package")
 	minutes := flag.Float64("budget", 60, "minutes after which no mutant is begun")
