@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"bellows/guard"
 	"bellows/route"
 	"bellows/table"
+	"bellows/vec"
 	"bellows/wire"
 )
 
@@ -388,8 +390,8 @@ func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the sender is node 0, not a node that runs tasks") {
 		t.Error(err)
 	}
-	if err := g.Message(wire.Header{}, wire.Envelope{From: worker, To: lane1}); err == nil {
-		t.Error("no message at all passes")
+	if err := g.Message(wire.Header{}, wire.Envelope{From: worker, To: lane1}); err == nil || !strings.Contains(err.Error(), "the kind is <nil>, not one that is checked") {
+		t.Errorf("no message at all: %v", err)
 	}
 }
 
@@ -405,4 +407,68 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestTheLargestRowIsFoundWhereverItStands puts a row that the partition has not at each place of lists of each length.
+func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
+	t.Parallel()
+	const all = 11
+	s := []table.Schema{{Name: "w", Rows: all, Width: 1, Partitions: 1}}
+	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	for n := 1; n <= all; n++ {
+		for at := range n {
+			for _, row := range []uint32{all - 1, all} {
+				list := make([]uint32, n)
+				list[at] = row
+				c := attempt{from: worker, to: lane0, message: &wire.Push{Flush: own, Chunks: []wire.Chunk{
+					{Pair: pair(0, 0), Rows: list, Values: make([]float32, n)}}}}
+				if err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message}); (err == nil) != (row < all) {
+					t.Errorf("rows %v of %d: %v", list, all, err)
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyFloatsTravelNarrow sends values in 16 bits of a table of floats, of one of counts, and of one that the job has not.
+func TestOnlyFloatsTravelNarrow(t *testing.T) {
+	t.Parallel()
+	s := []table.Schema{{Name: "w", Rows: 2, Width: 1}, {Name: "counts", Rows: 2, Width: 1, DType: table.Int32}}
+	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	for table, want := range []string{"", "the narrow table of part 0 is counts of counts, not one of float32 values",
+		"the narrow table of part 0 is 2, not from 0 to 1"} {
+		of := pair(bellows.TableID(table), 0)
+		for _, e := range []wire.Envelope{
+			{From: worker, To: lane0, Message: &wire.Push{Flush: own, Chunks: []wire.Chunk{{Pair: of, Values: []float32{1, 2}}}}},
+			{From: lane0, To: worker, Message: &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: of, Values: []float32{1, 2}}}}},
+		} {
+			h, narrow := sent(t, e)
+			err := g.Message(h, narrow)
+			if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%T of table %d: %v, want %q", e.Message, table, err, want)
+			}
+		}
+	}
+}
+
+// sent is a message as it arrives whose values travel in 16 bits.
+func sent(t testing.TB, e wire.Envelope) (wire.Header, wire.Envelope) {
+	t.Helper()
+	var b wire.Batch
+	b.Narrow([]vec.Format{vec.Float16, vec.Float16, vec.Float16})
+	if err := b.Add(e); err != nil {
+		t.Fatal(err)
+	}
+	frame := slices.Concat(b.Buffers()...)
+	h, err := wire.ParseHeader(frame[:wire.HeaderSize])
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, err := wire.Decode(h, frame[wire.HeaderSize:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, arrived
 }
