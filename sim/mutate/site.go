@@ -273,7 +273,7 @@ func (f *finder) bounds(x *ast.SliceExpr) {
 	if x.Low != nil {
 		f.change("lower bound up by one", x.Low.Pos(), x.Low.End(), "("+f.text(x.Low)+")+1")
 	}
-	if x.High != nil {
+	if zero, ok := x.High.(*ast.BasicLit); x.High != nil && !(ok && zero.Value == "0") { // no Go has -1 for a bound
 		f.change("upper bound down by one", x.High.Pos(), x.High.End(), "("+f.text(x.High)+")-1")
 	}
 }
