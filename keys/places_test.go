@@ -52,3 +52,54 @@ func TestASeedSpreadsKeysThatWereMadeToCollide(t *testing.T) {
 		}
 	}
 }
+
+// TestATableIsAtMostTwoThirdsFull adds keys one after the other: the table is the smallest that is no fuller.
+func TestATableIsAtMostTwoThirdsFull(t *testing.T) {
+	t.Parallel()
+	var x Index
+	size := placesMin
+	for n := range 5000 {
+		if x.Add(bellows.Key(n)); 3*(n+1) > 2*size {
+			size *= 2
+		}
+		if len(x.places) != size {
+			t.Fatalf("%d keys have %d places, not %d", n+1, len(x.places), size)
+		}
+	}
+}
+
+// TestAResetCostsNoMoreThanWhatWasAdded resets indexes around the number of keys from which a sweep costs less. What stands in places that no key
+// has says which of them were touched: all in a sweep, else none, though it looks like what is sought.
+func TestAResetCostsNoMoreThanWhatWasAdded(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 10
+	var made []bellows.Key // for one place
+	for k := bellows.Key(0); len(made) < size/8+1; k++ {
+		if Hash(k)&(size-1) == 100 {
+			made = append(made, k)
+		}
+	}
+	for n, swept := range map[int]bool{0: false, 2: false, size / 8: false, size/8 + 1: true} {
+		x := Index{places: make([]uint64, size)}
+		for _, k := range made[:n] {
+			x.Add(k)
+		}
+		marked := 0
+		for at := range x.places {
+			if x.places[at] == 0 {
+				x.places[at] = uint64(max(n, 1)) // the number of the last key, at the end of its walk
+				marked++
+			}
+		}
+		x.Reset()
+		left := 0
+		for _, p := range x.places {
+			if p != 0 {
+				left++
+			}
+		}
+		if want := map[bool]int{false: marked}[swept]; left != want {
+			t.Errorf("%d keys of %d places: %d marks of %d are left, want %d", n, size, left, marked, want)
+		}
+	}
+}

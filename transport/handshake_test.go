@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,61 @@ func TestConfigIsChecked(t *testing.T) {
 	c := config(t, 1)
 	if c.GreetTimeout <= 0 || c.WriteStall <= 0 || c.ReadSilence != 0 || c.Self.Highest != VersionHighest {
 		t.Errorf("the defaults are %+v", c)
+	}
+}
+
+// TestBothSidesLearnOfEachOther lets two nodes shake hands over a pipe, for connection 2 of 3: the listener says so, too, and
+// each has the other's Hello without the token.
+func TestBothSidesLearnOfEachOther(t *testing.T) {
+	t.Parallel()
+	dialler, listener := config(t, 1), config(t, 2)
+	dialler.Self.Number, dialler.Self.Of = 2, 3
+	dialler.Admit, listener.Admit = Only(2), Only(1)
+	a, b := net.Pipe()
+	var heard Hello
+	var failed error
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		heard, failed = listener.Answer(b)
+	}()
+	peer, err := dialler.Greet(a)
+	<-answered
+	if want := (Hello{Lowest: 1, Highest: 1, Node: 2, Number: 2, Of: 3}); err != nil || peer != want {
+		t.Errorf("the dialler hears %+v, %v; want %+v", peer, err, want)
+	}
+	if want := dialler.Self.bare(); failed != nil || heard != want {
+		t.Errorf("the listener hears %+v, %v; want %+v", heard, failed, want)
+	}
+}
+
+// TestARefusalSaysWhatWasWrong has a node turned away for each reason: both sides have the one sentence.
+func TestARefusalSaysWhatWasWrong(t *testing.T) {
+	t.Parallel()
+	const newer = ": run the same release on both"
+	for want, change := range map[string]func(h *Hello){
+		"node 1 speaks protocol versions 4 to 6, but node 2 speaks protocol version 1" + newer: func(h *Hello) { h.Lowest, h.Highest = 4, 6 },
+		"node 1 speaks protocol version 2, but node 2 speaks protocol version 1" + newer:       func(h *Hello) { h.Lowest, h.Highest = 2, 2 },
+		"node 1 has not the token of node 2: they are of different jobs":                       func(h *Hello) { h.Token[3]++ },
+		"node 9 is not expected by node 2: it waits for node 1":                                func(h *Hello) { h.Node = 9 },
+	} {
+		dialler, listener := config(t, 1), config(t, 2)
+		listener.Admit = Only(1)
+		change(&dialler.Self)
+		a, b := net.Pipe()
+		answered := make(chan error)
+		go func() {
+			_, err := listener.Answer(b)
+			answered <- err
+		}()
+		_, err := dialler.Greet(a)
+		refused := <-answered
+		there, here := (*Refusal)(nil), (*Refusal)(nil)
+		if !errors.As(err, &here) || !here.ByPeer || here.Sentence != want {
+			t.Errorf("the dialler has %v, want %q", err, want)
+		}
+		if !errors.As(refused, &there) || there.ByPeer || there.Sentence != want || there.Peer != dialler.Self.bare() {
+			t.Errorf("the listener has %v, want %q", refused, want)
+		}
 	}
 }

@@ -42,11 +42,15 @@ func TestReaderCutsAnyStream(t *testing.T) {
 		"half of what is due":  iotest.HalfReader,
 		"the end with the end": iotest.DataErrReader,
 	} {
-		r := NewReader(wrap(bytes.NewReader(stream)))
+		r, taken := NewReader(wrap(bytes.NewReader(stream))), uint64(0)
 		for i, f := range frames {
 			h, payload, err := r.Frame()
 			if err != nil || int(h.Length) != len(payload) || !bytes.Equal(payload, f[wire.HeaderSize:]) {
 				t.Fatalf("%s: frame %d: %v with %d bytes, %v", name, i, h, len(payload), err)
+			}
+			taken += uint64(len(f))
+			if got := r.Arrived(); got < taken || got > uint64(len(stream)) {
+				t.Errorf("%s: %d bytes of %d have arrived when frames of %d have", name, got, len(stream), taken)
 			}
 		}
 		for range 2 {
