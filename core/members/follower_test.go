@@ -93,8 +93,8 @@ func TestNodeZeroIsWatchedFromTheBeginning(t *testing.T) {
 		d.Tick(now, 0, nil, &d.fx)
 		expect(t, d.said(), "beat")
 	}
-	d.Tick(30_250, 0, nil, &d.fx)
-	expect(t, d.said(), "beat", `leaves: "node 0 is gone: it has been silent for 30.2 s"`)
+	d.Tick(30_001, 0, nil, &d.fx)
+	expect(t, d.said(), "beat", `leaves: "node 0 is gone: it has been silent for 30.0 s"`)
 }
 
 // TestAFollowerLeavesOnce gives it every reason to leave, in every order of two.

@@ -263,6 +263,21 @@ func TestWhoSleptBlamesNobody(t *testing.T) {
 	}
 }
 
+// TestAfterASleepWhoIsAwaitedIsNamedAsBefore sleeps half a second after a sentence: the next comes when two seconds awake have passed.
+func TestAfterASleepWhoIsAwaitedIsNamedAsBefore(t *testing.T) {
+	const hour = 3_600_000
+	r := newRoll()
+	var said []string
+	for _, now := range []int64{500, 1000, 1500, 2000, 2500, hour, hour + 499, hour + 500} {
+		r.Tick(now, nil)
+		if sentence, _, _ := r.NameAwaited(); sentence != "" {
+			said = append(said, fmt.Sprintf("%d: %s", now, sentence))
+		}
+	}
+	const who = " for node 1, node 2, node 3 to be ready, and gives up after 600.0 s"
+	expect(t, said, "2000: the job has waited 2.0 s"+who, "3600500: the job has waited 4.0 s"+who)
+}
+
 // TestWhoIsAlwaysSlowComesToTheEnd ticks every ten seconds only: who is not ready is named all the same, and lost in the end.
 func TestWhoIsAlwaysSlowComesToTheEnd(t *testing.T) {
 	r := newRoll()
