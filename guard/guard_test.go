@@ -36,6 +36,12 @@ func newGuard(self bellows.NodeID) *guard.Guard {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 5, End: 15} }}, self)
 }
 
+// ofTables is the guard of node 0 of two, which has the one lane of a job of other tables.
+func ofTables(s []table.Schema) *guard.Guard {
+	return guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})}, 0)
+}
+
 func ref(t bellows.TableID, p bellows.PartitionID) bellows.PartitionRef {
 	return bellows.PartitionRef{Table: t, Partition: p}
 }
@@ -156,8 +162,7 @@ var sparse = []attempt{
 func TestKeysBelongToTheirPartition(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "k", Sparse: true, Rows: 9, Width: 1, Partitions: 3}}
-	g := guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
-		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})}, 0)
+	g := ofTables(s)
 	for k := range bellows.Key(30) {
 		for p := range bellows.PartitionID(3) {
 			there := s[0].Cut().FindKey(k)
@@ -414,8 +419,7 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 	t.Parallel()
 	const all = 11
 	s := []table.Schema{{Name: "w", Rows: all, Width: 1, Partitions: 1}}
-	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
-		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	g := ofTables(s)
 	for n := 1; n <= all; n++ {
 		for at := range n {
 			for _, row := range []uint32{all - 1, all} {
@@ -435,8 +439,7 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 func TestOnlyFloatsTravelNarrow(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "w", Rows: 2, Width: 1}, {Name: "counts", Rows: 2, Width: 1, DType: table.Int32}}
-	g := guard.New(guard.Config{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
-		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})})
+	g := ofTables(s)
 	for table, want := range []string{"", "the narrow table of part 0 is counts of counts, not one of float32 values",
 		"the narrow table of part 0 is 2, not from 0 to 1"} {
 		of := pair(bellows.TableID(table), 0)

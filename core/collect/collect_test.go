@@ -400,7 +400,7 @@ func TestLongArraysAreCut(t *testing.T) {
 	const most = 4 << 20
 	var s collect.Sender
 	s.Ask(&wire.Collect{Slabs: 64}, make([]bellows.PartitionRef, 1))
-	im := store.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+7)}
+	im := store.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+1)}
 	im.Keys[most/2], im.Values[most], im.Values[2*most] = 11, 12, 13
 	slabs, end := slabsOf(t, &s, many{im})
 	if end == nil || len(slabs) != 5 {
@@ -409,7 +409,7 @@ func TestLongArraysAreCut(t *testing.T) {
 	for i, want := range []struct {
 		keys, values int
 		first        float32
-	}{{keys: most / 2}, {keys: 5, first: 11}, {values: most}, {values: most, first: 12}, {values: 7, first: 13}} {
+	}{{keys: most / 2}, {keys: 5, first: 11}, {values: most}, {values: most, first: 12}, {values: 1, first: 13}} {
 		m := slabs[i]
 		first := float32(0)
 		if m.Keys != nil {
@@ -462,6 +462,43 @@ func TestBreachesAreNamedAndTakeNothing(t *testing.T) {
 				d.expectImages(name, live, d.from.live)
 			}
 		}
+	}
+}
+
+// TestTheNextPieceFitsWhatHasCome sends an array in two pieces, the second longer than what is left of it.
+func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
+	ref := bellows.PartitionRef{Table: adam, Partition: 1}
+	for slot, most := range []int{10, 10, 10, 5} {
+		d := newDesk(t, false)
+		d.Begin(true)
+		from := d.route.Owner(ref).Lane
+		piece := func(n int) error {
+			return d.Take(from, &wire.Slab{Ref: ref, Slot: uint16(slot), Values: make([]float32, n)})
+		}
+		if err := piece(most - 2); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("sent %d values of t2/p1, slot %d, which has %d", most+1, slot, most)
+		if err := piece(3); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("slot %d: three values beside %d of %d: %v", slot, most-2, most, err)
+		}
+		if err := piece(2); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAJobWithoutTablesHasNothingToCollect is over as soon as it begins.
+func TestAJobWithoutTablesHasNothingToCollect(t *testing.T) {
+	c, err := collect.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Over() {
+		t.Error("over before it begins")
+	}
+	if c.Begin(false); !c.Over() || c.Err() != nil || len(c.Open()) > 0 {
+		t.Errorf("over %v, %v, and %v are waited for", c.Over(), c.Err(), c.Open())
 	}
 }
 
