@@ -137,3 +137,39 @@ func TestWhoHostsNothingLeavesInPeace(t *testing.T) {
 	t.Parallel()
 	gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1}, {Node: 2}}, job: func(bellows.NodeID) train.Job { return job(3, drift) }}.done(t)
 }
+
+// TestWhoClosesBeforeTheOtherIsHeardSaysSo closes an exchange when the first word of the other node has not come yet: when it comes, the
+// other is told that no more is said, at once.
+func TestWhoClosesBeforeTheOtherIsHeardSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := joined(t, mem.New().Join, "")
+		x := node.NewExchange(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, node.Actor{Address: wire.Address{Node: 1}, Step: func([]wire.Envelope, *wire.Outbox) {}})
+		var closed atomic.Bool
+		go func() {
+			x.Close()
+			closed.Store(true)
+		}()
+		synctest.Wait()
+		if closed.Load() {
+			t.Error("it is closed, and nothing was heard of the other node")
+		}
+		if err := far.WriteFrames([][]byte{frame(t, wire.Address{}, wire.Address{}, &wire.Resume{Process: 7})}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !closed.Load() {
+			t.Error("it is not closed when the other node has been heard")
+		}
+		for _, want := range []wire.Message{&wire.Resume{}, &wire.Bye{}} {
+			h, _, err := far.ReadFrame()
+			if kind := (wire.Envelope{Message: want}).Kind(); err != nil || h.Kind != kind {
+				t.Errorf("%v, %v; want kind %d", h, err, kind)
+			}
+		}
+		if _, _, err := far.ReadFrame(); !errors.Is(err, io.EOF) {
+			t.Errorf("behind the last word: %v", err)
+		}
+		far.Close()
+	})
+}

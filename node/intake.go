@@ -174,7 +174,7 @@ func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	if p.failed != nil {
 		why = p.failed
 	}
-	last := p.shut && p.late == nil || p.bye || p.over || errors.As(why, &b) || m.again == nil
+	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.again == nil
 	if p.bye {
 		why = errBye
 	}

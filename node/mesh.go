@@ -47,8 +47,8 @@ type pair struct {
 
 // peer is another node at the end of one connection after another, which have the same number.
 //
-// It is up while conn is there, and down while the reader makes another. shut: this side says no more than what was posted before; bye: the other
-// side has said so. The lock guards what follows it; batch and what is below belong to whoever has set writing.
+// It is up while conn is there, and down while the reader makes another. shut: this side says no more than what was posted before; parted: it
+// has said so; bye: the other side has. The lock guards what follows it; batch and what is below belong to whoever has set writing.
 // Invariant: whoever sets writing uses the connection that was there then and no other, since the reader waits for the end of writing before it
 // puts another in its place (TestACutIsMended).
 type peer struct {
@@ -66,6 +66,7 @@ type peer struct {
 	dirty   bool             // in mesh.dirty
 	writing bool             // somebody has what follows
 	shut    bool
+	parted  bool
 	bye     bool
 	over    bool            // no connection follows this one
 	failed  error           // why writing has ended; nil: it has not
@@ -266,7 +267,7 @@ func (m *mesh) ship() {
 func (p *peer) ship() {
 	p.mu.Lock()
 	p.dirty = false
-	if p.writing || !p.ready() {
+	if p.writing || !p.ready() && !p.mayPart() {
 		p.mu.Unlock()
 		return
 	}
@@ -286,6 +287,11 @@ func (p *peer) ship() {
 // ready reports whether there is a connection and something to write to it. Its caller holds the lock.
 func (p *peer) ready() bool {
 	return p.conn != nil && p.failed == nil && (p.hello != nil || p.end.Waiting() || p.end.Due() || p.next < len(p.queued))
+}
+
+// mayPart reports whether this side has nothing more to say but that. Its caller holds the lock.
+func (p *peer) mayPart() bool {
+	return p.shut && !p.parted && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
 }
 
 // Bounds of what is sent on the way, by a goroutine that has other work: the bytes of one write, and how often
@@ -386,7 +392,7 @@ func (p *peer) overtake(conn transport.Conn) error {
 func (p *peer) more() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writing = p.ready() || p.over || p.shut && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
+	p.writing = p.ready() || p.over || p.mayPart()
 	if !p.writing {
 		p.calm.Broadcast()
 	}
@@ -444,7 +450,8 @@ func (p *peer) rested() bool {
 // farewell says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
 func (p *peer) farewell(conn transport.Conn) bool {
 	p.mu.Lock()
-	left := !p.ready() && !p.end.Unsaid() && p.end.Synced()
+	left := !p.ready() && p.mayPart()
+	p.parted = p.parted || left
 	p.mu.Unlock()
 	if !left {
 		return false
