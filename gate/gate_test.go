@@ -30,8 +30,8 @@ func TestAClockIsCompleteWhenItsItemsAreCoveredOnce(t *testing.T) {
 	if p.Complete() != bellows.NoClock || p.Split(1) != 0 {
 		t.Errorf("complete %d, split 1 at %d", p.Complete(), p.Split(1))
 	}
-	if !p.Commit(unit(0, 0, 3, 4)) || p.Complete() != 0 {
-		t.Errorf("covered, and complete is %d", p.Complete())
+	if p.Commit(unit(0, 0, 3, 4)); p.Split(0) != 0 || p.Complete() != 0 {
+		t.Errorf("covered, and split 0 is at %d, complete is %d", p.Split(0), p.Complete())
 	}
 }
 
@@ -56,8 +56,28 @@ func TestAClockWithoutItemsNeedsOneEmptyUnit(t *testing.T) {
 	if err := p.Check(unit(0, 0, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if !p.Commit(unit(0, 0, 0, 0)) || p.Complete() != 0 {
+	if p.Commit(unit(0, 0, 0, 0)); p.Complete() != 0 {
 		t.Error("an empty clock did not complete")
+	}
+}
+
+// TestAClockOfOneItemIsNotDoneByNone refuses an empty unit where there is something to do, however little, and a unit upside down.
+func TestAClockOfOneItemIsNotDoneByNone(t *testing.T) {
+	p := gate.NewProgress(1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 3, End: 4} })
+	for _, u := range []bellows.Unit{unit(0, 0, 3, 3), unit(0, 0, 4, 4), unit(0, 0, 4, 3)} {
+		if err := p.Check(u); err == nil || !strings.Contains(err.Error(), "the clock's items are [3,4)") {
+			t.Errorf("%v: %v", u, err)
+		}
+	}
+	u := unit(0, 0, 3, 4)
+	if err := p.Check(u); err != nil {
+		t.Error(err)
+	}
+	if p.Commit(u); p.Complete() != 0 {
+		t.Errorf("complete is %d", p.Complete())
+	}
+	if err := p.Check(u); err == nil || !strings.Contains(err.Error(), "is at clock 1") {
+		t.Errorf("a unit of a clock that is complete: %v", err)
 	}
 }
 

@@ -82,6 +82,21 @@ func TestImageIsRefused(t *testing.T) {
 	}
 }
 
+// TestTablesOfAnImageHaveNumbers restores the staleness of the last table that there may be, and of one more.
+func TestTablesOfAnImageHaveNumbers(t *testing.T) {
+	t.Parallel()
+	b := EncodeImage(&train.Image{State: coord.State{Staleness: []wire.Staleness{{Table: math.MaxUint16, Clocks: 2}}}})
+	im, err := DecodeImage(b)
+	if err != nil || im.State.Staleness[0] != (wire.Staleness{Table: math.MaxUint16, Clocks: 2}) {
+		t.Errorf("%+v, %v", im, err)
+	}
+	at := bytes.Index(b, []byte{0xff, 0xff, 0, 0})
+	copy(b[at:], []byte{0, 0, 1, 0})
+	if _, err := DecodeImage(b); bellows.KindOf(err) != bellows.BadData {
+		t.Errorf("table 65536: %v", err)
+	}
+}
+
 // FuzzDecodeImage wants every accepted image to be the one that EncodeImage writes.
 func FuzzDecodeImage(f *testing.F) {
 	f.Add(EncodeImage(sample()))

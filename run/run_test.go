@@ -67,6 +67,54 @@ func TestUnnamedFolders(t *testing.T) {
 	}
 }
 
+// TestTheOldestUnfinishedRunGoesOn has two, whose folders' names sort the other way round.
+func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"runs/mf-2", "runs/mf-10"} {
+		f := claim(t, Request{Config: config(1), Out: dir})
+		if err := errors.Join(f.Interrupted([]byte(dir), Progress{}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"runs/mf-2", "runs/mf-10"} {
+		if f := claim(t, Request{Config: config(1)}); f.Dir != want || string(f.Image) != want {
+			t.Errorf("%s goes on from %q, want %s", f.Dir, f.Image, want)
+		}
+	}
+}
+
+// TestADamagedImageStartsOver cuts an image at some bytes, changes one, and takes it away.
+func TestADamagedImageStartsOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, imageFile)
+	for what, change := range map[string]func(b []byte) []byte{
+		"cut":           func(b []byte) []byte { return b[:len(b)-1] },
+		"all but a bit": func(b []byte) []byte { return b[:5] },
+		"all of it":     func(b []byte) []byte { return nil },
+		"a byte":        func(b []byte) []byte { b[2] ^= 4; return b },
+	} {
+		f := claim(t, Request{Config: config(1), Out: dir})
+		if err := errors.Join(f.Interrupted([]byte("an image"), Progress{Seconds: 3}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, change(b), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f = claim(t, Request{Config: config(1), Out: dir})
+		if !f.Resumed || f.Image != nil || f.Before.Seconds != 0 {
+			t.Errorf("%s: %+v", what, f)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestFreshGivesUpTheImage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := claim(t, Request{Config: config(1)})

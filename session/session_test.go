@@ -2,9 +2,11 @@ package session_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"bellows"
 	"bellows/session"
@@ -208,4 +210,87 @@ func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
 	if !slices.Equal(e.Take(session.Ordinary, 9, nil), nil) {
 		t.Error("something is left")
 	}
+}
+
+// TestWhatIsUnsaidAndWhatIsNotKnown follows one message of each stream from Post to its acknowledgement, over a connection that breaks in between.
+func TestWhatIsUnsaidAndWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for stream := range session.Streams {
+		var e session.End
+		acked := uint64(0)
+		expect := func(when string, unsaid, idle bool) {
+			t.Helper()
+			if e.Unsaid() != unsaid || e.Idle() != idle {
+				t.Errorf("stream %d, %s: unsaid %v, idle %v", stream, when, e.Unsaid(), e.Idle())
+			}
+		}
+		resume := func() {
+			m := &wire.Resume{Process: 7}
+			m.Received[stream] = acked
+			if _, err := e.Resume(m, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect("at first", false, true)
+		e.Post(numbered(stream, 1))
+		expect("posted", true, false)
+		resume()
+		expect("when the other end has spoken", true, false)
+		if got := e.Take(stream, 9, nil); len(got) != 1 {
+			t.Fatalf("%d messages leave", len(got))
+		}
+		expect("taken", false, false)
+		e.Connected()
+		expect("over a connection that broke", true, false)
+		resume()
+		e.Take(stream, 9, nil)
+		expect("taken again", false, false)
+		acked = 1
+		ack := &wire.Ack{}
+		ack.Received[stream] = acked
+		if _, err := e.Acknowledge(ack, nil); err != nil {
+			t.Fatal(err)
+		}
+		expect("acknowledged", false, true)
+		var one session.Counts
+		one[stream] = 1
+		e.Received(one, 5)
+		expect("when something has come", false, false)
+		if a := e.Ack(); a == nil || a.Received != one {
+			t.Errorf("the other end is told %+v", a)
+		}
+		expect("when that was said", false, true)
+	}
+}
+
+// TestWhatIsAcknowledgedIsLetGo: the session keeps nothing of a message that its caller may free.
+func TestWhatIsAcknowledgedIsLetGo(t *testing.T) {
+	t.Parallel()
+	var e session.End
+	post := func() weak.Pointer[wire.Dispatch] {
+		m := &wire.Dispatch{Commit: 5}
+		e.Post(wire.Envelope{Message: m})
+		return weak.Make(m)
+	}
+	if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := post()
+	e.Take(session.Ordinary, 9, nil)
+	runtime.GC()
+	if first.Value() == nil {
+		t.Error("what is not acknowledged is gone")
+	}
+	second := post()
+	if _, err := e.Acknowledge(&wire.Ack{Received: session.Counts{session.Ordinary: 1}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if first.Value() != nil {
+		t.Error("what is acknowledged is kept")
+	}
+	if second.Value() == nil {
+		t.Error("what was posted behind it is gone")
+	}
+	runtime.KeepAlive(&e)
 }
