@@ -16,6 +16,9 @@ func TestLease(t *testing.T) {
 	if _, _, found := l.Expired(1000); found {
 		t.Error("a lease ran out at its last moment")
 	}
+	if n, silent, found := l.Suspect(1000, 1000); found || n != 0 || silent != 0 {
+		t.Errorf("suspected at the last moment: node %d silent %d, %v", n, silent, found)
+	}
 	if n, silent, found := l.Expired(1001); !found || n != 3 || silent != 1001 {
 		t.Errorf("expired: node %d silent %d, %v", n, silent, found)
 	}
@@ -79,6 +82,88 @@ func TestEverySilenceIsNamedOnce(t *testing.T) {
 	l.Beat(0, 2700)
 	if got := suspects(4800); !slices.Equal(got, []bellows.NodeID{0}) {
 		t.Errorf("after a beat, suspects %v", got)
+	}
+}
+
+// TestWhoIsForgottenTakesNothingOfOthersAlong forgets one node of three: what is known of the silence of the others stays with them.
+func TestWhoIsForgottenTakesNothingOfOthersAlong(t *testing.T) {
+	for forgotten := range bellows.NodeID(3) {
+		l := lease.NewTable(10_000)
+		for n := range bellows.NodeID(3) {
+			l.Add(n, 0)
+		}
+		l.Beat(2, 1000)
+		var named []bellows.NodeID
+		for n, _, found := l.Suspect(2500, 2000); found; n, _, found = l.Suspect(2500, 2000) {
+			named = append(named, n)
+		}
+		if want := []bellows.NodeID{0, 1}; !slices.Equal(named, want) {
+			t.Fatalf("named are %v, want %v", named, want)
+		}
+		l.Remove(forgotten)
+		l.Remove(forgotten) // and again
+		n, silent, found := l.Suspect(3500, 2000)
+		if found != (forgotten != 2) || found && (n != 2 || silent != 2500) {
+			t.Errorf("without node %d: node %d, silent for %d ms, is named: %v", forgotten, n, silent, found)
+		}
+		if n, _, found := l.Suspect(3500, 2000); found {
+			t.Errorf("without node %d: node %d is named again", forgotten, n)
+		}
+		l.Add(forgotten, 4000)
+		l.Beat(forgotten, 4000)
+		if n, _, found := l.Expired(10_000); found {
+			t.Errorf("node %d is lost in the moment of its lease's end", n)
+		}
+		for want := range bellows.NodeID(2) {
+			if want == forgotten {
+				continue
+			}
+			if n, _, found := l.Expired(10_001); !found || n != want {
+				t.Errorf("without node %d: node %d is lost, %v; want node %d", forgotten, n, found, want)
+			}
+			l.Remove(want)
+		}
+		if n, _, found := l.Expired(10_001); found {
+			t.Errorf("without node %d: node %d is lost, too", forgotten, n)
+		}
+	}
+}
+
+// TestASilenceIsExcusedForTwoSeconds sleeps twice for more than a second with no beat in between: the first two seconds are the caller's, and
+// what is beyond them the node's.
+func TestASilenceIsExcusedForTwoSeconds(t *testing.T) {
+	for _, c := range []struct{ first, second, lost int64 }{
+		{1999, 5000, 1999 + 5000 + 3001}, // a moment less than all of it: the second sleep is excused, too
+		{2000, 5000, 2000 + 3001},
+		{9000, 5000, 9000 + 3001},
+	} {
+		l := lease.NewTable(3000)
+		l.Add(1, 0)
+		l.Tick(c.first)
+		l.Tick(c.first + c.second)
+		if _, _, found := l.Expired(c.lost - 1); found {
+			t.Errorf("sleeps of %d and %d ms: lost before %d ms", c.first, c.second, c.lost)
+		}
+		if _, silent, found := l.Expired(c.lost); !found || silent != 3001 {
+			t.Errorf("sleeps of %d and %d ms: at %d ms lost %v, silent for %d ms", c.first, c.second, c.lost, found, silent)
+		}
+	}
+}
+
+// TestTimesHaveDefaults holds each time to what its comment says, alone and where the lease is another; what is set stays.
+func TestTimesHaveDefaults(t *testing.T) {
+	want := lease.Times{Lease: 10_000, Broken: 1000, Severed: 3000, Leader: 30_000, Notice: 2000, Start: 20_000, Join: 60_000, Ready: 600_000,
+		Task: 3_600_000, End: 20_000, Collect: 300_000, Tasks: 60_000}
+	if got := (lease.Times{}).Or(); got != want {
+		t.Errorf("the defaults are %+v, want %+v", got, want)
+	}
+	want.Lease, want.Leader, want.End = 500, 1500, 1000
+	if got := (lease.Times{Lease: 500}).Or(); got != want {
+		t.Errorf("with a lease of half a second they are %+v, want %+v", got, want)
+	}
+	all := lease.Times{Lease: 1, Broken: 2, Severed: 3, Leader: 4, Notice: 5, Start: 6, Join: 7, Ready: 8, Task: 9, End: 10, Collect: 11, Tasks: 12}
+	if got := all.Or(); got != all {
+		t.Errorf("set were %+v, and they are %+v", all, got)
 	}
 }
 
