@@ -96,7 +96,8 @@ var rooms = []room{
 	{path: "broker", floor: 3, sees: 2},
 	{path: "stage", floor: 3, sees: 2},
 
-	// Floor 4, training.
+	// Floor 4, training, and what is around the actors of a node.
+	{path: "core/shell", floor: 4, sees: 3},
 	{path: "data", floor: 4, sees: 3},
 	{path: "train", floor: 4, sees: 3},
 	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},

@@ -9,8 +9,8 @@ import (
 
 	"bellows"
 	"bellows/coord"
-	"bellows/core/collect"
-	"bellows/core/members"
+	"bellows/core/shell"
+	"bellows/tally"
 	"bellows/train"
 	"bellows/transport"
 	"bellows/wire"
@@ -40,23 +40,19 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	return p.lead.run(ctx)
 }
 
-// lead is node 0's shell around the controller.
+// lead drives node 0's shell, which is the controller and what is around it, and carries out its effects.
 type lead struct {
 	*process
-	controller *coord.Controller
-	fx         coord.Effects
-	interrupt  interrupted
-	outcome    chan *coord.Outcome
-	model      *collect.Collector
-	closing    members.Closing
-	kept       chan struct{} // tasks of this node keep it from ending, and are given up; has room
-	reporter   *reporter
-	books      []book // by node; not of this one
-	begun      bool   // the first tasks have left
-	finished   bool   // the outcome is out
-
-	busy    time.Time     // when training last began; zero while no training task is out
-	trained time.Duration // before busy
+	shell     *shell.Lead
+	fx        coord.Effects
+	interrupt interrupted
+	outcome   chan *coord.Outcome
+	kept      chan struct{} // tasks of this node keep it from ending, and are given up; has room
+	reporter  *reporter
+	books     []book          // by node; not of this one
+	begun     bool            // the first tasks have left
+	finished  bool            // the outcome is out
+	training  tally.Stopwatch // while a task that visits items is out
 }
 
 // What the shell tells the controller's actor, in the queue with what others send it.
@@ -66,32 +62,33 @@ type (
 		wire.Local
 		heard []uint64 // by node: bytes that have come
 	}
-	// loss says that a node cannot be reached any more: its process has died, or its connection has ended.
-	loss struct {
+	tasksEnded struct{ wire.Local }
+	death      struct { // of a process
+		wire.Local
+		Death
+	}
+	cut struct { // of the connections to a node
 		wire.Local
 		node   bellows.NodeID
 		reason string
-		known  bool // why, for sure: by the end of its process, or by what it sent
+		breach bool // by this side, since what came cannot be
 	}
 )
 
 // tell puts a word of the shell into the controller's queue.
 func (l *lead) tell(m wire.Message) { l.bus.send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
-// disconnected is told by the mesh that a node's connection has ended. No reason is better than a breach.
+// disconnected is told by the mesh that a node's connections have ended.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
-	if b := (*breach)(nil); errors.As(err, &b) { // no reason is better
-		l.tell(&loss{node: n, reason: fmt.Sprintf("node %d is not heard any more: %v", n, err), known: true})
-		return
-	}
-	l.tell(&loss{node: n, reason: fmt.Sprintf("node %d is gone: %v", n, err)})
+	var b *breach
+	l.tell(&cut{node: n, reason: err.Error(), breach: errors.As(err, &b)})
 }
 
 // step is the controller's step, and carries out its effects. It is an actor's step: never two at a
 // time.
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if l.interrupt.Load() {
-		l.controller.Interrupt(&l.fx)
+		l.shell.Interrupt(&l.fx)
 	}
 	rest := batch[:0]
 	for _, e := range batch {
@@ -100,13 +97,15 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	if len(rest) > 0 {
-		l.controller.Step(rest, &l.fx)
+		l.shell.Step(rest, &l.fx)
 	}
-	if !l.begun && l.controller.Begun() {
+	if !l.begun && l.shell.Begun() {
 		l.begun = true
 		l.reportStart()
 	}
-	l.account()
+	if on := l.shell.Training(); on != l.training.On() {
+		l.training.Set(time.Since(l.began), on)
+	}
 	for _, e := range l.fx.Epochs {
 		l.reportEpoch(e)
 	}
@@ -145,61 +144,28 @@ func (l *lead) take(e wire.Envelope) bool {
 		l.enter(e.From.Node, m)
 	case *look:
 		m.answer <- l.progress()
-	case *loss:
-		if m.known {
-			l.controller.Lost(m.node, m.reason, &l.fx)
-		} else {
-			l.controller.Broken(m.node, m.reason)
-		}
+	case *death:
+		l.shell.Lost(m.Node, m.Reason, &l.fx)
+	case *cut:
+		l.shell.Disconnected(m.node, m.reason, m.breach, &l.fx)
+	case *tasksEnded:
+		l.shell.TasksEnded(&l.fx)
 	case *start:
-		l.controller.Start(&l.fx)
+		l.shell.Start(&l.fx)
 	case *tick:
-		l.controller.Tick(l.millis(), m.heard, &l.fx)
-		l.watchTasks()
+		if l.shell.Tick(l.millis(), m.heard, l.process.over(), l.unfinished(), &l.fx) {
+			select {
+			case l.kept <- struct{}{}:
+			default: // it is known
+			}
+		}
 	default:
 		return false
 	}
 	return true
 }
 
-// watchTasks names tasks of this node that keep it from ending.
-func (l *lead) watchTasks() {
-	now := l.millis()
-	if l.process.over() {
-		l.closing.Over(now)
-	}
-	if l.idle.Load() {
-		l.closing.TasksEnded()
-	}
-	sentence, giveUp := l.closing.Tick(now, l.unfinished())
-	if sentence != "" {
-		l.notice("node 0 " + sentence)
-	}
-	if giveUp {
-		select {
-		case l.kept <- struct{}{}:
-		default: // it is known
-		}
-	}
-}
-
-// account stops and starts the clock of training.
-func (l *lead) account() {
-	switch training := l.controller.Training(); {
-	case training && l.busy.IsZero():
-		l.busy = time.Now()
-	case !training && !l.busy.IsZero():
-		l.trained += time.Since(l.busy)
-		l.busy = time.Time{}
-	}
-}
-
-func (l *lead) trainedFor() time.Duration {
-	if l.busy.IsZero() {
-		return l.trained
-	}
-	return l.trained + time.Since(l.busy)
-}
+func (l *lead) trainedFor() time.Duration { return l.training.Total(time.Since(l.began)) }
 
 // run drives the job to its end.
 func (l *lead) run(ctx context.Context) (*Result, error) {
@@ -221,6 +187,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 		case outcome = <-l.outcome:
 		case late = <-l.closed:
 			closed = true
+			l.leave(&tasksEnded{})
 		case <-l.kept:
 			late = bellows.Errorf(bellows.Lost, "end the job", "", "%v has not returned %v after the job's end", l.unfinished(), time.Duration(l.common.Times.Tasks)*time.Millisecond)
 			if outcome == nil { // a lane cannot give away what the task works on
@@ -231,7 +198,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 			l.interrupt.Store(true)
 			done = nil
 		case d := <-deaths:
-			l.tell(&loss{node: d.Node, reason: d.Reason, known: true})
+			l.tell(&death{Death: d})
 		case <-ticker.C:
 			l.tick()
 		}
@@ -250,6 +217,11 @@ func (l *lead) tick() {
 		l.mesh.tick()
 		m.heard = l.mesh.heard()
 	}
+	l.leave(m)
+}
+
+// leave puts a word into the controller's queue for others to take.
+func (l *lead) leave(m wire.Message) {
 	var out wire.Outbox
 	out.Send(wire.ControllerAt(), wire.ControllerAt(), m)
 	l.bus.Enqueue(&out)
@@ -262,7 +234,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	for i := range names {
 		names[i] = l.job.Tables[i].Name
 	}
-	r := &Result{Commits: o.Commits, Trained: l.trained, Total: time.Since(l.began),
+	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	if o.Reason != "" && !o.Interrupted {
 		cause := o.Err
@@ -277,9 +249,9 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		return r, o.Uncollected
 	}
 	if o.Interrupted {
-		live, kept := l.model.Images()
+		live, kept := l.shell.State.Images()
 		r.Image = &train.Image{Tables: live, Kept: kept, State: o.State}
 	}
-	r.Tables, r.Keys = l.model.Tables()
+	r.Tables, r.Keys = l.shell.State.Tables()
 	return r, nil
 }

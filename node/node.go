@@ -22,8 +22,7 @@ import (
 	"bellows/client"
 	"bellows/coord"
 	"bellows/core"
-	"bellows/core/collect"
-	"bellows/core/members"
+	"bellows/core/shell"
 	"bellows/guard"
 	"bellows/lease"
 	"bellows/server"
@@ -92,7 +91,7 @@ type Audit struct {
 }
 
 // tickEvery is how often actors are told the time.
-const tickEvery = 250 * time.Millisecond
+const tickEvery = shell.TickMillis * time.Millisecond
 
 // process is this process's part of a job.
 type process struct {
@@ -105,12 +104,11 @@ type process struct {
 	lanes     []*server.Lane
 	runner    *train.Runner // nil: runs no tasks
 	lead      *lead         // nil: not node 0
-	ended     atomic.Bool   // a lane has been told that the job is over
+	ended     atomic.Bool   // a lane knows that the job is over
 	refuse    func()        // ends the taking of calls; nil: none are taken
 	accepting sync.WaitGroup
-	closed    chan error  // no task runs any more, and why an executor did not close; has room
-	idle      atomic.Bool // likewise
-	keySeed   uint64      // no peer knows it
+	closed    chan error // no task runs any more, and why an executor did not close; has room
+	keySeed   uint64     // no peer knows it
 	began     time.Time
 }
 
@@ -233,12 +231,10 @@ func (p *process) addLanes() error {
 // stepLane is the step of a lane. A node without a client learns from its lanes that the job is over.
 func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
 	return func(batch []wire.Envelope, out *wire.Outbox) {
-		for _, e := range batch {
-			if _, end := e.Message.(*wire.End); end {
-				p.ended.Store(true)
-			}
-		}
 		l.Step(batch, out)
+		if l.Ending() {
+			p.ended.Store(true)
+		}
 		p.reportLast(out)
 	}
 }
@@ -259,17 +255,15 @@ func (p *process) reportLast(out *wire.Outbox) {
 }
 
 func (p *process) addController() error {
-	state, err := collect.New(p.job.Tables, p.common.Route)
-	if err != nil {
-		return err
-	}
 	var fingerprint bellows.Fingerprint
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	p.lead = &lead{process: p, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), model: state, closing: members.NewClosing(p.common.Times),
-		controller: coord.New(p.common, coord.Options{Driver: p.job.Driver, Collector: state, Fingerprint: fingerprint}),
-		books:      make([]book, len(p.cluster.Members))}
+	made, err := shell.NewLead(p.common, coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint})
+	if err != nil {
+		return err
+	}
+	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), books: make([]book, len(p.cluster.Members))}
 	p.bus.add(wire.ControllerAt(), p.lead.step)
 	return nil
 }
@@ -348,7 +342,7 @@ func (p *process) resume(im *train.Image) error {
 	if p.lead == nil {
 		return nil
 	}
-	return p.lead.controller.Resume(im.State)
+	return p.lead.shell.Resume(im.State)
 }
 
 // fits refuses a saved run of other tables or partitions.
@@ -375,16 +369,11 @@ func (p *process) fits(im *train.Image) error {
 // awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does.
 func (p *process) awaitTasks() { go p.closeTasks() }
 
-// closeTasks closes the executors when no task runs any more, and lets the lanes look at what tasks may have worked on in place.
+// closeTasks closes the executors when no task runs any more.
 func (p *process) closeTasks() {
 	var err error
 	if p.runner != nil {
 		err = p.runner.Close()
-	}
-	p.idle.Store(true)
-	for i := range p.lanes {
-		a := wire.LaneAt(p.cluster.Self, i)
-		p.bus.send(a, a, &server.TasksEnded{})
 	}
 	p.closed <- err
 }

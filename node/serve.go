@@ -8,7 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/members"
-	"bellows/server"
+	"bellows/core/shell"
 	"bellows/train"
 	"bellows/transport"
 	"bellows/wire"
@@ -26,17 +26,17 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan lost, len(c.Members)), follower: members.NewFollower(c.Self, wire.ControllerAt(), opt.Times)}
+	s := &member{process: p, lost: make(chan lost, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
 	m.start(p.bus, p.newGuard(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
 	return s.run(ctx)
 }
 
-// member is the shell of a node that does not lead: it brings what happens before its follower, and carries out the effects.
+// member drives the shell of a node that does not lead, and carries out its effects.
 type member struct {
 	*process
-	lost     chan lost // has room for all
-	follower *members.Follower
-	fx       members.Effects
+	lost  chan lost // has room for all
+	shell *shell.Member
+	fx    members.Effects
 }
 
 // lost is a node whose connections have ended, and why.
@@ -48,7 +48,7 @@ type lost struct {
 // run keeps the node's time until it is let go.
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
-	s.follower.Start(&wire.Ready{Fingerprint: train.Fingerprint(s.job, s.opt.Wire)}, &s.fx)
+	s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -67,7 +67,7 @@ func (s *member) run(ctx context.Context) error {
 			if err != nil { // the model is whole all the same
 				s.notice(fmt.Sprintf("node %d: an executor did not close: %v", s.cluster.Self, err))
 			}
-			s.follower.TasksEnded()
+			s.shell.TasksEnded(&s.fx)
 		case <-ticker.C:
 			s.tick()
 		case l := <-s.lost:
@@ -79,28 +79,17 @@ func (s *member) run(ctx context.Context) error {
 }
 
 func (s *member) disconnected(l lost) {
-	if s.over() {
-		s.follower.Over()
-	}
 	var b *breach
-	s.follower.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), &s.fx)
+	s.shell.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), s.over(), &s.fx)
 }
 
 // tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.
 func (s *member) tick() {
 	now := s.millis()
-	if s.over() {
-		s.follower.Over()
-	}
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
 	if s.runner != nil {
 		s.runner.Tick(now)
 	}
 	s.mesh.tick()
-	heard := s.mesh.heardOf(0)
-	for i := range s.lanes {
-		a := wire.LaneAt(s.cluster.Self, i)
-		s.fx.Send(a, a, &server.Tick{NowMillis: now, Heard: heard})
-	}
-	s.follower.Tick(now, heard, s.unfinished(), &s.fx)
+	s.shell.Tick(now, s.mesh.heardOf(0), s.over(), s.unfinished(), &s.fx)
 }

@@ -112,7 +112,7 @@ func (l *lead) spent() (all tally.Spent) {
 
 // progress is the answer to a look. It is made in the controller's step.
 func (l *lead) progress() api.Progress {
-	complete, furthest, commit := l.controller.Progress()
+	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
 		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.cluster.Members))}
 	splits, partitions := l.owned()
@@ -165,11 +165,11 @@ func roles(m Member) []string {
 
 func (l *lead) state(n bellows.NodeID) api.State {
 	switch {
-	case l.controller.Gone(n):
+	case l.shell.Gone(n):
 		return api.Gone
 	case l.finished:
 		return api.Ended
-	case l.controller.Awaits(n):
+	case l.shell.Awaits(n):
 		return api.Joining
 	}
 	return api.Running

@@ -29,3 +29,6 @@ func (l *Lane) surrender(out *wire.Outbox) {
 		l.state.Send(l, l.cfg.Self, l.collector, out)
 	}
 }
+
+// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node without a client knows.
+func (l *Lane) Ending() bool { return l.closing || l.open < len(l.ended) }

@@ -23,7 +23,7 @@ func (w *world) checkCollected() {
 		return
 	}
 	w.whole = true
-	live, kept := w.state.Images()
+	live, kept := w.lead.State.Images()
 	for ref := range w.common.Route.All() {
 		if kept != nil {
 			w.checkImage(ref, &kept[ref.Table][ref.Partition], w.driver.Kept)
@@ -64,7 +64,7 @@ func (w *world) again() *world {
 		return nil
 	}
 	w.Schedule.DrawLife()
-	live, kept := w.state.Images()
+	live, kept := w.lead.State.Images()
 	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
 		happened: w.happened, messages: w.messages}
 	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
@@ -74,7 +74,7 @@ func (w *world) again() *world {
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)
-	if err := n.controller.Resume(w.outcome.State); err != nil {
+	if err := n.lead.Resume(w.outcome.State); err != nil {
 		n.violated("the controller does not resume: %v", err)
 	}
 	n.After(n.Rng.Int64N(200), nil, n.haunt)

@@ -105,7 +105,7 @@ func (w *world) fire(p schedule.Plan) {
 	case schedule.Interrupt:
 		w.mayEnd("interrupted")
 		w.interrupted = true
-		w.controller.Interrupt(&w.fx)
+		w.lead.Interrupt(&w.fx)
 		w.obey()
 	}
 }

@@ -6,12 +6,11 @@ import (
 
 	"bellows"
 	"bellows/core/members"
+	"bellows/core/shell"
 	"bellows/guard"
 	leases "bellows/lease"
-	"bellows/server"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // node is one process: its clock, its ends of the connections, and the shell around its actors, which does what
@@ -33,8 +32,8 @@ type node struct {
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
 
-	ready       bool              // has said so
-	follower    *members.Follower // nil: node 0
+	ready       bool          // has said so
+	shell       *shell.Member // nil: node 0
 	fx          members.Effects
 	closed      bool     // no task of the node runs any more, and its lanes know it
 	heard       []uint64 // by node: frames that have come
@@ -73,9 +72,9 @@ func (n *node) begin() {
 			}
 		}
 	case n.id == 0:
-		w.After(0, n, w.lead)
+		w.After(0, n, w.start)
 	default:
-		n.follower = members.NewFollower(n.id, wire.ControllerAt(), times)
+		n.shell = shell.NewMember(w.common, n.id)
 		n.fx.Era = w.era()
 		w.After(w.ReadyAt[n.id], n, n.sayReady)
 		w.After(w.Rng.Int64N(beatEvery), n, n.tick)
@@ -88,7 +87,7 @@ func (n *node) sayReady() {
 		return
 	}
 	n.ready = true
-	n.follower.Start(&wire.Ready{}, &n.fx)
+	n.shell.Start(bellows.Fingerprint{}, &n.fx)
 	n.obey()
 	if n.w.Rng.IntN(3) == 0 {
 		n.w.After(1+n.w.Rng.Int64N(20), n, n.sayReady)
@@ -114,7 +113,7 @@ func (n *node) tick() {
 	}
 	n.tickLinks()
 	n.tickLanes(now)
-	n.follower.Tick(now, n.heard[0], n.unfinished(), &n.fx)
+	n.shell.Tick(now, n.heard[0], n.told(), n.unfinished(), &n.fx)
 	n.obey()
 	n.w.After(n.period(beatEvery), n, n.tick)
 }
@@ -129,17 +128,14 @@ func (n *node) tickLinks() {
 	}
 }
 
-// tickLanes tells the lanes of a node the time.
+// tickLanes takes note of how long the lanes of a node have not heard node 0.
 func (n *node) tickLanes(now int64) {
 	if !n.ticked {
 		n.ticked, n.heardMillis = true, now // a lane that gets its first tick has waited for nothing, as far as it knows
 	}
-	var out wire.Outbox
 	for _, l := range n.lanes {
-		out.Send(l.address, l.address, &server.Tick{NowMillis: now, Heard: n.heard[0]})
 		l.deaf = now-n.heardMillis > times.Lease+2*beatEvery // a lane counts from the tick after
 	}
-	n.w.post(n, &out)
 }
 
 // unfinished are the tasks that run at a node.
@@ -160,15 +156,13 @@ func (n *node) close() {
 		return
 	}
 	n.closed = true
-	if n.follower != nil && n.told() {
-		n.follower.Over()
-		n.follower.TasksEnded()
+	if n.id == 0 {
+		n.w.lead.TasksEnded(&n.w.fx)
+		n.w.obey()
+		return
 	}
-	var out wire.Outbox
-	for _, l := range n.lanes {
-		out.Send(l.address, l.address, &server.TasksEnded{})
-	}
-	n.w.post(n, &out)
+	n.shell.TasksEnded(&n.fx)
+	n.obey()
 }
 
 // disconnected tells the shell that a connection has ended.
@@ -177,15 +171,12 @@ func (n *node) disconnected(peer *node, reason string) {
 	switch {
 	case n.done(), w.released && n.id == 0:
 	case n.id == 0:
-		w.controller.Broken(peer.id, fmt.Sprintf("node %d is gone: %s", peer.id, reason))
+		w.lead.Disconnected(peer.id, reason, false, &w.fx)
 	default:
-		if n.told() {
-			n.follower.Over()
-		}
 		if peer.id == 0 {
 			n.lastSaid = reason
 		}
-		n.follower.Disconnected(peer.id, reason, false, &n.fx)
+		n.shell.Disconnected(peer.id, reason, false, n.told(), &n.fx)
 		n.obey()
 	}
 }
@@ -196,7 +187,7 @@ func (n *node) told() bool {
 		return n.worker.client.Ended() != nil
 	}
 	for _, l := range n.lanes {
-		if l.heardEnd {
+		if l.Ending() {
 			return true
 		}
 	}
@@ -241,14 +232,14 @@ func (w *world) mourn(n *node) {
 	w.mayLose(n)
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
 		w.happened[deathTold] = true
-		w.controller.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
+		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
 		w.obey()
 	})
 }
 
-// lead is node 0 at its beginning: the controller starts, and is told the time from then on.
-func (w *world) lead() {
-	w.controller.Start(&w.fx)
+// start is node 0 at its beginning: the controller starts, and is told the time from then on.
+func (w *world) start() {
+	w.lead.Start(&w.fx)
 	w.obey()
 	w.tickController()
 }
@@ -263,7 +254,9 @@ func (w *world) tickController() {
 		n.worker.tick(n.local())
 	}
 	n.tickLinks()
-	w.controller.Tick(n.local(), n.heard, &w.fx)
+	if w.lead.Tick(n.local(), n.heard, n.told(), n.unfinished(), &w.fx) {
+		w.violated("P8: node 0 gives up its tasks, which have returned")
+	}
 	w.obey()
 	if kind, mark := w.waitsFor(); w.outcome == nil {
 		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
@@ -276,7 +269,7 @@ func (w *world) tickController() {
 // waitsFor is what node 0 waits for at the moment, and how far that has come.
 func (w *world) waitsFor() (kind await.Wait, mark int) {
 	switch {
-	case w.controller.Collecting():
+	case w.lead.Collecting():
 		return await.State, w.surrendered
 	case w.ending:
 		return await.End, w.lastWords

@@ -20,7 +20,7 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 	case schedule.TheEnd:
 		return w.ending && w.outcome == nil
 	case schedule.Collecting:
-		return w.controller.Collecting()
+		return w.lead.Collecting()
 	case schedule.Joining:
 		return !w.begun && !w.ending
 	}
@@ -142,7 +142,6 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 				}
 			}
 		case *wire.End:
-			w.lanes[i].heardEnd = true
 			w.lanes[i].told = w.lanes[i].told || e.From == wire.ControllerAt()
 		case *wire.Fence:
 			if !slices.Contains(w.lanes[i].fenced, m.Node) {

@@ -134,7 +134,7 @@ func (w *world) judge(n *node, until int64) {
 	}
 	w.After(by-w.Now, w.nodes[0], func() {
 		awake := w.nodes[0].pausedUntil < by-silenceMax
-		if awake && w.outcome == nil && (!w.ending || w.controller.Collecting() && w.state.Owes(n.id)) {
+		if awake && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})

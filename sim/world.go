@@ -8,7 +8,7 @@ import (
 	"bellows"
 	"bellows/coord"
 	"bellows/core"
-	"bellows/core/collect"
+	"bellows/core/shell"
 	"bellows/guard"
 	"bellows/route"
 	"bellows/server"
@@ -41,18 +41,17 @@ type world struct {
 	actors      map[wire.Address]*actor // for look-ups only
 	lanes       []*lane
 	workers     []*worker
-	controller  *coord.Controller
+	lead        *shell.Lead
 	fx          coord.Effects
 	driver      *driver.Driver
 	outcome     *coord.Outcome
 	released    bool     // node 0 has let the others go
 	named       []string // the controller's notices
 	await       await.Watch
-	lastWords   int  // that node 0 has heard
-	asked       bool // lanes for their state
-	surrendered int  // messages with state that have come
-	losses      int  // nodes that it knows to be lost
-	state       *collect.Collector
+	lastWords   int    // that node 0 has heard
+	asked       bool   // lanes for their state
+	surrendered int    // messages with state that have come
+	losses      int    // nodes that it knows to be lost
 	whole       bool   // the state has come together
 	life        int    // how often the job has gone on after an interruption
 	before      *image // what the life before has left; nil: none
@@ -81,17 +80,16 @@ type world struct {
 // lane is a server lane and what the world has seen of it.
 type lane struct {
 	*server.Lane
-	address  wire.Address
-	node     *node
-	told     bool // by the controller that the job is over
-	closed   bool
-	gaveAll  bool                 // of its state, to node 0
-	heardEnd bool                 // from anybody
-	kept     bellows.CommitNumber // what its images show; 0: it has none
-	deaf     bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
-	fenced   []bellows.NodeID     // whose clients it was told are gone
-	parted   int                  // of these, before the batch that it is taking
-	look     bool                 // at its images, after the step
+	address wire.Address
+	node    *node
+	told    bool // by the controller that the job is over
+	closed  bool
+	gaveAll bool                 // of its state, to node 0
+	kept    bellows.CommitNumber // what its images show; 0: it has none
+	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
+	fenced  []bellows.NodeID     // whose clients it was told are gone
+	parted  int                  // of these, before the batch that it is taking
+	look    bool                 // at its images, after the step
 }
 
 // actor is one state machine's mailbox.
@@ -172,14 +170,13 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addController() {
+	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	var err error
-	if w.state, err = collect.New(w.Job.Schemas, w.common.Route); err != nil {
+	if w.lead, err = shell.NewLead(w.common, coord.Options{Driver: w.driver, Limits: w.Limits.Coord}); err != nil {
 		panic(err)
 	}
-	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
-	w.controller = coord.New(w.common, coord.Options{Driver: w.driver, Collector: w.state, Limits: w.Limits.Coord})
 	w.addActor(wire.ControllerAt(), func(batch []wire.Envelope) {
-		w.controller.Step(batch, &w.fx)
+		w.lead.Step(batch, &w.fx)
 		w.obey()
 	})
 }

@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/core"
+	"bellows/core/collect"
+	"bellows/core/members"
+	"bellows/wire"
+)
+
+// Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state that it collects, and the node's wait for its
+// own tasks at the end. What it does not change of the controller's steps is the controller's.
+type Lead struct {
+	*coord.Controller
+	State   *collect.Collector // the tables, when the outcome is there and says so
+	closing members.Closing
+	self    bellows.NodeID
+	lanes   []wire.Address // of the node
+}
+
+// NewLead makes the shell of node 0 and the controller. It sets the options' Collector.
+func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
+	state, err := collect.New(job.Tables, job.Route)
+	if err != nil {
+		return nil, err
+	}
+	opt.Collector = state
+	n := job.Controller.Node
+	return &Lead{Controller: coord.New(job, opt), State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n)}, nil
+}
+
+// Tick tells the time, and by node how many bytes have come from it; nil where there is no other. over and unfinished are as of
+// Member.Tick. It reports whether tasks of this node have kept it from ending for too long: then it is left.
+func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (giveUp bool) {
+	l.Controller.Tick(nowMillis, heard, fx)
+	if over {
+		l.closing.Over(nowMillis)
+	}
+	sentence, giveUp := l.closing.Tick(nowMillis, unfinished)
+	if sentence != "" {
+		fx.Notices = append(fx.Notices, fmt.Sprintf("node %d %s", l.self, sentence))
+	}
+	return giveUp
+}
+
+// Disconnected tells that the connections to a node have ended for good, and why. Where this node ended them, since what came cannot be, no
+// reason is better; else one may come.
+func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *coord.Effects) {
+	if breach {
+		l.Lost(n, fmt.Sprintf("node %d is not heard any more: %s", n, reason), fx)
+		return
+	}
+	l.Broken(n, fmt.Sprintf("node %d is gone: %s", n, reason))
+}
+
+// TasksEnded tells that no task runs here any more.
+func (l *Lead) TasksEnded(fx *coord.Effects) {
+	l.closing.TasksEnded()
+	tasksEnded(l.lanes, &fx.Outbox)
+}

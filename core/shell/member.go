@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"bellows"
+	"bellows/core"
+	"bellows/core/members"
+	"bellows/server"
+	"bellows/wire"
+)
+
+// Member is the shell of a node that does not lead. It keeps the node's part in the membership (members.Follower), and tells its lanes
+// the time, the last bytes of node 0, and the end of tasks.
+type Member struct {
+	follower *members.Follower
+	lanes    []wire.Address // of the node
+	over     bool           // the node knows that the job is over
+}
+
+// NewMember makes the shell of a node.
+func NewMember(job core.Job, self bellows.NodeID) *Member {
+	return &Member{follower: members.NewFollower(self, job.Controller, job.Times), lanes: lanesAt(job, self)}
+}
+
+// lanesAt are a node's lanes.
+func lanesAt(job core.Job, n bellows.NodeID) (list []wire.Address) {
+	for _, a := range job.Lanes {
+		if a.Node == n {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Start says that the node is ready for a job of that fingerprint.
+func (m *Member) Start(job bellows.Fingerprint, fx *members.Effects) {
+	m.follower.Start(&wire.Ready{Fingerprint: job}, fx)
+}
+
+// Tick tells the time. heard is how many bytes have come from node 0; over, that the node knows that the job is over; unfinished are
+// the tasks that run here.
+func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bellows.Unit, fx *members.Effects) {
+	m.knows(over)
+	for _, a := range m.lanes {
+		fx.Send(a, a, &server.Tick{NowMillis: nowMillis, Heard: heard})
+	}
+	m.follower.Tick(nowMillis, heard, unfinished, fx)
+}
+
+// Disconnected tells that the connections to a node have ended for good, and why; breach, that this node ended them, since what
+// came cannot be. over is as of Tick: without it the end of node 0 is a loss, with it the node's leave.
+func (m *Member) Disconnected(n bellows.NodeID, reason string, breach, over bool, fx *members.Effects) {
+	m.knows(over)
+	m.follower.Disconnected(n, reason, breach, fx)
+}
+
+func (m *Member) knows(over bool) {
+	if over && !m.over {
+		m.over = true
+		m.follower.Over()
+	}
+}
+
+// TasksEnded tells that no task runs here any more.
+func (m *Member) TasksEnded(fx *members.Effects) {
+	m.follower.TasksEnded()
+	tasksEnded(m.lanes, &fx.Outbox)
+}
+
+// tasksEnded lets lanes look at what tasks may have worked on in place.
+func tasksEnded(lanes []wire.Address, out *wire.Outbox) {
+	for _, a := range lanes {
+		out.Send(a, a, &server.TasksEnded{})
+	}
+}

@@ -1,0 +1,145 @@
+package shell_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/core"
+	"bellows/core/members"
+	"bellows/core/shell"
+	"bellows/lease"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
+	"bellows/train"
+	"bellows/wire"
+)
+
+// job has lanes at nodes 0 and 2, two each, and a client at node 1.
+func job() core.Job {
+	tables := []table.Schema{{Name: "t", Rows: 4, Width: 1}}
+	lanes := route.Lanes([]int{2, 0, 2})
+	return core.Job{Controller: wire.ControllerAt(), Nodes: 3, Lanes: lanes, Clients: []wire.Address{wire.ClientAt(1)}, Tables: tables,
+		Route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), Times: lease.Times{Lease: 10_000}.Or(),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
+}
+
+// said is a line for each message.
+func said(out *wire.Outbox) (lines []string) {
+	for _, e := range out.Envelopes {
+		line := fmt.Sprintf("%T", e.Message)
+		switch m := e.Message.(type) {
+		case *server.Tick:
+			line = fmt.Sprintf("tick %d heard %d", m.NowMillis, m.Heard)
+		case *wire.Notice:
+			line = m.Sentence
+		}
+		lines = append(lines, fmt.Sprintf("%v to %v: %s", e.From, e.To, line))
+	}
+	*out = wire.Outbox{}
+	return lines
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nnot\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// TestAMemberTellsItsLanes the time and the end of tasks, and nobody else's.
+func TestAMemberTellsItsLanes(t *testing.T) {
+	var fx members.Effects
+	m := shell.NewMember(job(), 2)
+	m.Start(bellows.Fingerprint{}, &fx)
+	expect(t, said(&fx.Outbox), "node 2 to the controller: *wire.Ready")
+	m.Tick(250, 7, false, nil, &fx)
+	expect(t, said(&fx.Outbox), "lane 0 of node 2 to lane 0 of node 2: tick 250 heard 7", "lane 1 of node 2 to lane 1 of node 2: tick 250 heard 7",
+		"node 2 to the controller: *wire.Beat")
+	m.TasksEnded(&fx)
+	expect(t, said(&fx.Outbox), "lane 0 of node 2 to lane 0 of node 2: *server.TasksEnded", "lane 1 of node 2 to lane 1 of node 2: *server.TasksEnded")
+	m = shell.NewMember(job(), 1)
+	m.Tick(250, 7, false, nil, &fx)
+	expect(t, said(&fx.Outbox), "node 1 to the controller: *wire.Beat")
+}
+
+// TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver, and a loss for others.
+func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
+	for _, c := range []struct {
+		tick, cut bool // what it knows then
+		want      string
+	}{{false, false, "node 0 is gone: EOF"}, {false, true, ""}, {true, true, ""}, {true, false, ""}} {
+		var fx members.Effects
+		m := shell.NewMember(job(), 1)
+		m.Tick(250, 7, c.tick, nil, &fx)
+		m.Disconnected(0, "EOF", false, c.cut, &fx)
+		if fx.Leave == nil || fx.Leave.Reason != c.want {
+			t.Errorf("it knows %v, then %v: %+v", c.tick, c.cut, fx.Leave)
+		}
+	}
+}
+
+// TestTasksThatGoOnAreGivenUp when the job is over, at every node, and not those that have ended.
+func TestTasksThatGoOnAreGivenUp(t *testing.T) {
+	unit := []bellows.Unit{{Split: 3}}
+	lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := shell.NewMember(job(), 1)
+	var at coord.Effects
+	var fx members.Effects
+	var gaveUp, left int64 // when
+	for now := int64(250); now < 70_000; now += 250 {
+		if lead.Tick(now, nil, now > 1000, unit, &at) && gaveUp == 0 {
+			gaveUp = now
+		}
+		if member.Tick(now, uint64(now), now > 1000, unit, &fx); fx.Leave != nil && left == 0 {
+			left = now
+		}
+	}
+	if gaveUp != 61_500 || left != 61_250 { // what is told with a tick may have come about since the one before
+		t.Errorf("node 0 gave its tasks up after %d ms, and node 1 after %d", gaveUp, left)
+	}
+	const name = "has waited 2.2 s for split 3 clock 0 items [0,0) to return; the job is over, and this is given up after 60.0 s"
+	if !slices.Contains(at.Notices, "node 0 "+name) {
+		t.Errorf("notices %q", at.Notices)
+	}
+	if lines := said(&fx.Outbox); !slices.Contains(lines, "node 1 to the controller: node 1 "+name) {
+		t.Errorf("node 1 says %q", lines[:12])
+	}
+	lead, _ = shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
+	at = coord.Effects{}
+	lead.TasksEnded(&at)
+	expect(t, said(&at.Outbox), "lane 0 of node 0 to lane 0 of node 0: *server.TasksEnded", "lane 1 of node 0 to lane 1 of node 0: *server.TasksEnded")
+	for now := int64(250); now < 70_000; now += 250 {
+		if lead.Tick(now, nil, true, unit, &at) {
+			t.Fatal("node 0 gives tasks up that have ended")
+		}
+	}
+}
+
+// TestABreachIsALossAtOnce, and the end of a connection only when no better reason comes.
+func TestABreachIsALossAtOnce(t *testing.T) {
+	for breach, want := range map[bool][2][]string{
+		true:  {{"node 2 is not heard any more: EOF"}, {"node 2 is not heard any more: EOF"}},
+		false: {nil, {"node 2 is gone: EOF"}},
+	} {
+		lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fx coord.Effects
+		lead.Start(&fx)
+		lead.Disconnected(2, "EOF", breach, &fx)
+		expect(t, fx.Losses, want[0]...)
+		for now := int64(250); now <= 1500; now += 250 {
+			lead.Tick(now, nil, false, nil, &fx)
+		}
+		expect(t, fx.Losses, want[1]...)
+	}
+}
