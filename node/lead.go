@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -236,17 +235,8 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	}
 	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
-	if o.Reason != "" && !o.Interrupted {
-		cause := o.Err
-		if cause == nil {
-			cause = errors.New(o.Reason)
-		} else {
-			cause = fmt.Errorf("%s: %w", o.Reason, cause)
-		}
-		return r, &bellows.Error{Kind: o.Kind, Op: "train", Err: cause}
-	}
-	if o.Uncollected != nil {
-		return r, o.Uncollected
+	if err := o.Failure("train"); err != nil {
+		return r, err
 	}
 	if o.Interrupted {
 		live, kept := l.shell.State.Images()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/lease"
 	"bellows/train"
 )
 
@@ -17,11 +18,19 @@ type Config struct {
 	// Jitter is how much the cost of a task varies by chance: it is between 1 and 1+Jitter times what Costs say.
 	Jitter float64
 	// Limit is the virtual time after which the job is given up, with an error; 0: 1,000 hours.
-	Limit   time.Duration
+	Limit time.Duration
+	// Tick is how often nodes are told the time, and say that they live; 0: as often as in production.
+	Tick    time.Duration
 	OnEpoch func(Epoch) // called in order, during Run; nil: not told
 }
 
 const limitDefault = 1000 * time.Hour
+
+// patience is how long everybody waits for everything: until the experiment's limit. Nobody dies here, so that who is silent is slow.
+func (c *Config) patience() lease.Times {
+	p := c.Limit.Milliseconds() + 1
+	return lease.Times{Lease: p, Broken: p, Severed: p, Leader: p, Notice: p, Ready: p, Task: p, End: p, Collect: p, Tasks: p}.Or()
+}
 
 // Site is a cluster.
 type Site struct {
@@ -107,8 +116,8 @@ func (c *Config) validate() error {
 		return bad("a job needs splits, Items, a Driver and NewExecutor")
 	case len(c.Site.Nodes) < 1 || len(c.Site.Nodes) > nodesMost:
 		return bad("%d nodes; must be 1 to %d", len(c.Site.Nodes), nodesMost)
-	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Limit) < 0 || !(c.Jitter >= 0):
-		return bad("latencies, limit and jitter may not be negative")
+	case min(c.Site.Latency, c.Site.LocalLatency, c.Site.Nap, c.Site.WakeLatency, c.Limit, c.Tick) < 0 || !(c.Jitter >= 0):
+		return bad("latencies, limit, tick and jitter may not be negative")
 	}
 	for i := range j.Tables {
 		if err := j.Tables[i].Validate(); err != nil {

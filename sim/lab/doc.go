@@ -1,7 +1,8 @@
 // Package lab is the laboratory: it runs a training job on a cluster that does not exist, in virtual time. The
-// protocol is the real one (clients, lanes and the controller are the state machines that run in production, and
-// what passes between nodes is encoded and decoded as on the wire), and so is the mathematics: applications run
-// unchanged, and the tables at the end are a model. Processors, links and slow machines are parameters.
+// protocol is the real one (clients, lanes, the controller, and what a node does around them, package core/shell, are the step
+// functions that run in production, and what passes between nodes is encoded and decoded as on the wire), and so is the
+// mathematics: applications run unchanged, and the tables that come to node 0 at the end are a model. Processors, links and slow
+// machines are parameters.
 //
 // The caller's duties, in order:
 //
@@ -27,6 +28,7 @@
 // so that a run is faster than its events one by one; nothing depends on how fast. The same Config gives the same
 // events, hash and model on one kernel set: the set in use is named in the Result (vec.Use pins it; avx2 and avx512 agree).
 //
-// The package refuses to know faults: links lose nothing, nobody dies, no leases run (package sim is for that). It
+// The package refuses to know faults: links lose nothing and do not break, so that no session numbers what they carry, nobody dies, and
+// a lease is as long as the experiment may take (package sim is for that). It
 // refuses to measure: it never looks at a clock. And it refuses to guess costs: what Costs does not name is free.
 package lab

@@ -105,6 +105,7 @@ func (h *hand) start() {
 		h.node.w.goroutines.Go(h.run)
 	}
 	h.alive, h.spent, h.calls, h.seen = true, false, 0, h.seen[:0]
+	h.node.alive++
 	h.node.w.traceUnit(1, h.task)
 	h.begin <- h.task
 	if h.computes() {
@@ -151,6 +152,7 @@ func (h *hand) follow(now word) {
 			return
 		case ended:
 			h.alive = false
+			h.node.alive--
 			h.node.give(h.node.slots.End())
 			h.node.w.traceUnit(2, h.task)
 			return
@@ -196,12 +198,14 @@ func (h *hand) compute() {
 		return
 	}
 	h.node.meter.Compute(h.node.w.now(), 1)
+	h.node.w.stirs(1)
 	h.node.machine.begin(&h.job)
 }
 
 // computed goes on with a task whose cost is paid.
 func (n *node) computed(h *hand) {
 	n.meter.Compute(n.w.now(), -1)
+	n.w.stirs(-1)
 	h.follow(h.listen())
 	n.settle()
 }

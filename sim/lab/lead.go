@@ -2,48 +2,40 @@ package lab
 
 import (
 	"bellows/coord"
+	"bellows/core/shell"
+	"bellows/tally"
 	"bellows/wire"
 )
 
-// lead is the shell of the controller, at node 0.
+// lead drives the shell of node 0.
 type lead struct {
-	actor      *actor
-	node       *node
-	controller *coord.Controller
-	fx         coord.Effects
-	outcome    *coord.Outcome
-	training   bool  // a task that visits items is out
-	busy       int64 // since when
-	trained    int64 // before busy
+	*shell.Lead
+	actor    *actor
+	node     *node
+	fx       coord.Effects
+	outcome  *coord.Outcome
+	training tally.Stopwatch // while a task that visits items is out
 }
 
-func (n *node) addLead() {
-	job := &n.w.cfg.Job
-	l := &lead{node: n, controller: coord.New(n.w.common, coord.Options{Driver: job.Driver})}
+func (n *node) addLead() error {
+	made, err := shell.NewLead(n.w.common, coord.Options{Driver: n.w.cfg.Job.Driver})
+	if err != nil {
+		return err
+	}
+	l := &lead{Lead: made, node: n}
 	l.actor = &actor{step: func(batch []wire.Envelope) {
-		l.controller.Step(batch, &l.fx)
+		l.Step(batch, &l.fx)
 		l.obey()
 	}}
 	n.lead = l
+	return nil
 }
 
-// start lets the job begin.
-func (l *lead) start() {
-	l.controller.Start(&l.fx)
-	l.obey()
-	l.node.settle()
-}
-
-// obey carries out what the controller wants.
+// obey carries out what the shell wants. That a wait lasts is no news: machines are as slow as the experiment says.
 func (l *lead) obey() {
 	w := l.node.w
-	now := w.agenda.Now()
-	switch training := l.controller.Training(); {
-	case training && !l.training:
-		l.training, l.busy = true, now
-	case !training && l.training:
-		l.training = false
-		l.trained += now - l.busy
+	if on := l.Training(); on != l.training.On() {
+		l.training.Set(w.now(), on)
 	}
 	for _, e := range l.fx.Epochs {
 		w.endEpoch(e)
@@ -53,12 +45,4 @@ func (l *lead) obey() {
 	}
 	l.node.post(&l.fx.Outbox)
 	l.fx.Reset()
-}
-
-// trainedFor is how long tasks that visit items have been out, in nanoseconds.
-func (l *lead) trainedFor() int64 {
-	if l.training {
-		return l.trained + l.node.w.agenda.Now() - l.busy
-	}
-	return l.trained
 }

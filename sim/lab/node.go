@@ -1,8 +1,13 @@
 package lab
 
 import (
+	"slices"
+	"time"
+
 	"bellows"
 	"bellows/client"
+	"bellows/core/members"
+	"bellows/core/shell"
 	"bellows/core/slots"
 	"bellows/server"
 	"bellows/tally"
@@ -16,9 +21,12 @@ type node struct {
 	id      bellows.NodeID
 	machine *machine
 	runner  *train.Runner // nil: runs no tasks
-	lanes   []*actor
+	lanes   []lane
 	client  *actor
-	lead    *lead // nil: not node 0
+	lead    *lead         // nil: not node 0
+	shell   *shell.Member // nil: node 0, or it hosts nothing
+	alive   int           // tasks that have begun and not ended
+	closed  bool          // no task runs any more, and lanes know it
 
 	inbox, taking   []mail   // come, and being handled
 	outbox, sending []*frame // to go, and being sent
@@ -34,6 +42,7 @@ type node struct {
 	meter tally.Meter
 
 	sent, received tally.Traffic
+	heard          []uint64   // by node: bytes that have come
 	local          tally.Flow // messages, and the bytes of deltas in them
 }
 
@@ -41,6 +50,12 @@ type node struct {
 type actor struct {
 	batch []wire.Envelope
 	step  func(batch []wire.Envelope)
+}
+
+// lane is a server lane and its actor.
+type lane struct {
+	*server.Lane
+	actor *actor
 }
 
 // addLanes makes the lanes of a node.
@@ -51,12 +66,11 @@ func (n *node) addLanes(count int) error {
 		if err != nil {
 			return err
 		}
-		n.w.lanes[a] = l
 		var out wire.Outbox
-		n.lanes = append(n.lanes, &actor{step: func(batch []wire.Envelope) {
+		n.lanes = append(n.lanes, lane{l, &actor{step: func(batch []wire.Envelope) {
 			l.Step(batch, &out)
 			n.post(&out)
-		}})
+		}}})
 	}
 	return nil
 }
@@ -72,7 +86,7 @@ func (n *node) addClient(places int) error {
 			n.w.hands[s] = &hand{node: n}
 		}
 	}
-	r, err := train.NewRunner(c, job, active, places, bus{n}, n.w.notice)
+	r, err := train.NewRunner(c, job, active, places, bus{n}, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -98,7 +112,7 @@ func (bus) Leave() {}
 func (n *node) actor(a wire.Address) *actor {
 	switch {
 	case a.Role == wire.Lane && int(a.Index) < len(n.lanes):
-		return n.lanes[a.Index]
+		return n.lanes[a.Index].actor
 	case a.Role == wire.Client:
 		return n.client
 	case a.Role == wire.Controller && n.lead != nil:
@@ -111,9 +125,9 @@ func (n *node) actor(a wire.Address) *actor {
 func (n *node) post(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if _, mark := e.Message.(*wire.Mark); mark { // what is on a link is the link's: nothing waits for a reader
-			n.inbox = append(n.inbox, mail{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
-			continue
+			e.From, e.To = e.To, e.From
 		}
+		n.w.posted(e.Message)
 		if e.To.Node == n.id {
 			n.inbox = append(n.inbox, mail{envelope: e, bytes: deltaBytes(e.Message)})
 			continue
@@ -132,6 +146,7 @@ func (n *node) post(out *wire.Outbox) {
 // arrives takes a frame off the link.
 func (n *node) arrives(f *frame) {
 	n.received.Count(f.header.Class(), f.len())
+	n.heard[f.from.id] += uint64(f.len())
 	n.inbox = append(n.inbox, mail{frame: f, bytes: f.len()})
 	n.settle()
 }
@@ -143,9 +158,13 @@ func (n *node) served() {
 	n.settle()
 }
 
-// settle does what takes no time: it begins to send and to handle what is there, and lets tasks go on that have a slot.
+// settle does what takes no time: it begins to send and to handle what is there, and lets tasks go on that have a slot. Nothing begins
+// after the outcome.
 func (n *node) settle() {
-	for n.serveNext() || n.takeTurn() {
+	if n.w.nodes[0].lead.outcome != nil {
+		return
+	}
+	for n.serveNext() || n.takeTurn() || n.close() {
 	}
 	if n.runner != nil {
 		n.meter.Wait(n.w.now(), n.runner.Waits())
@@ -248,6 +267,7 @@ func (n *node) open(m *mail) {
 		n.w.trace(uint64(n.id), uint64(m.bytes))
 		n.local.Add(tally.Flow{Frames: 1, Bytes: int64(m.bytes)})
 	}
+	n.w.took(e.Message)
 	a := n.actor(e.To)
 	if a == nil {
 		n.w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "%T from %v is for %v, who is not there", e.Message, e.From, e.To))
@@ -277,6 +297,96 @@ func (n *node) takeTurn() bool {
 		h.resume()
 	} else {
 		h.start()
+	}
+	return true
+}
+
+// begin says that the node is ready: all its roles are there.
+func (n *node) begin() {
+	switch {
+	case n.lead != nil:
+		n.lead.Start(&n.lead.fx)
+		n.lead.obey()
+	case n.runner != nil || len(n.lanes) > 0:
+		n.shell = shell.NewMember(n.w.common, n.id)
+		n.member(func(fx *members.Effects) { n.shell.Start(bellows.Fingerprint{}, fx) })
+	}
+	n.settle()
+}
+
+// member carries out what the shell of a node that does not lead wants. It never leaves: the experiment ends with the outcome.
+func (n *node) member(step func(*members.Effects)) {
+	var fx members.Effects
+	step(&fx)
+	n.post(&fx.Outbox)
+	if fx.Leave != nil {
+		n.w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "node %d leaves: %s", n.id, fx.Leave.Reason))
+	}
+}
+
+// tick tells the actors of a node the time.
+func (n *node) tick() {
+	now := int64(n.w.now() / time.Millisecond)
+	if n.runner != nil {
+		n.runner.Tick(now)
+	}
+	switch {
+	case n.lead != nil:
+		n.lead.Tick(now, n.heard, n.over(), n.unfinished(), &n.lead.fx)
+		n.lead.obey()
+	case n.shell != nil:
+		n.member(func(fx *members.Effects) { n.shell.Tick(now, n.heard[0], n.over(), n.unfinished(), fx) })
+	}
+	n.settle()
+}
+
+// over reports whether the node knows that the job is over.
+func (n *node) over() bool {
+	if n.runner == nil {
+		return slices.ContainsFunc(n.lanes, func(l lane) bool { return l.Ending() })
+	}
+	select {
+	case <-n.runner.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// unfinished are the tasks that go on though the job is over.
+func (n *node) unfinished() (list []bellows.Unit) {
+	if n.over() {
+		for _, h := range n.w.hands {
+			if h != nil && h.node == n && h.alive {
+				list = append(list, bellows.Unit{Split: h.task.Split(), Clock: h.task.Clock(), Items: h.task.Items()})
+			}
+		}
+	}
+	return list
+}
+
+// close closes the executors when no task runs any more, and lets lanes look at what tasks may have worked on in place. It reports whether
+// it has.
+func (n *node) close() bool {
+	switch {
+	case n.closed, n.runner != nil && !n.over():
+		return false
+	case n.runner != nil:
+		n.slots.Close()
+		if n.alive > 0 {
+			return false
+		}
+		if err := n.runner.Close(); err != nil {
+			n.w.fail(err)
+		}
+	}
+	n.closed = true
+	switch {
+	case n.lead != nil:
+		n.lead.TasksEnded(&n.lead.fx)
+		n.lead.obey()
+	case n.shell != nil:
+		n.member(n.shell.TasksEnded)
 	}
 	return true
 }

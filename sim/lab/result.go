@@ -1,12 +1,9 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"bellows"
-	"bellows/store"
 	"bellows/tally"
 	"bellows/train"
 	"bellows/vec"
@@ -14,9 +11,10 @@ import (
 
 // Result is what an experiment leaves.
 type Result struct {
-	Tables    [][]float32 // per table: rows x width, as kept or as they ended
+	Tables    [][]float32     // per table: rows x width, as kept or as they ended
+	Keys      [][]bellows.Key // per sparse table: the keys of its rows, ascending, as the rows are
 	Epochs    []Epoch
-	Time      time.Duration // virtual, until everybody had heard of the end
+	Time      time.Duration // virtual, until node 0 had the tables
 	Trained   time.Duration // virtual, while a task that visits items was out
 	Phases    tally.Spent   // of the compute slots of all nodes
 	Nodes     []Report      // by node
@@ -52,7 +50,7 @@ type Report struct {
 
 // endEpoch closes an epoch that the driver reports.
 func (w *world) endEpoch(e train.Epoch) {
-	total := Epoch{Epoch: e, Time: w.now(), Trained: time.Duration(w.nodes[0].lead.trainedFor()),
+	total := Epoch{Epoch: e, Time: w.now(), Trained: w.nodes[0].lead.training.Total(w.now()),
 		Cores: time.Duration(w.work)}
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
@@ -80,14 +78,10 @@ func (w *world) result() (*Result, error) {
 	}
 	l := w.nodes[0].lead
 	o := l.outcome
-	if o.Reason != "" {
-		cause := errors.New(o.Reason)
-		if o.Err != nil {
-			cause = fmt.Errorf("%s: %w", o.Reason, o.Err)
-		}
-		return nil, &bellows.Error{Kind: o.Kind, Op: "run experiment", Err: cause}
+	if err := o.Failure("run experiment"); err != nil {
+		return nil, err
 	}
-	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: time.Duration(l.trainedFor()), Cores: time.Duration(w.work),
+	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: l.training.Total(w.now()), Cores: time.Duration(w.work),
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
 		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}
 	for _, n := range w.nodes {
@@ -95,37 +89,10 @@ func (w *world) result() (*Result, error) {
 		r.Phases.Add(&spent)
 		r.Nodes = append(r.Nodes, Report{spent, n.sent, n.received, n.local})
 	}
-	if err := w.tables(r); err != nil {
-		return nil, err
-	}
+	r.Tables, r.Keys = l.State.Tables()
 	for _, t := range r.Tables {
 		w.sum.Values(t)
 	}
 	r.Hash = uint64(w.sum)
 	return r, nil
-}
-
-// tables are the rows of all tables, as the driver last kept them or as they ended.
-func (w *world) tables(r *Result) error {
-	for t := range w.cfg.Job.Tables {
-		var values []float32
-		for p := range w.common.Route.Cut(bellows.TableID(t)).Len() {
-			ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
-			im, err := w.image(ref)
-			if err != nil {
-				return err
-			}
-			values = append(values, im.Values...)
-		}
-		r.Tables = append(r.Tables, values)
-	}
-	return nil
-}
-
-func (w *world) image(ref bellows.PartitionRef) (store.Image, error) {
-	l := w.lanes[w.common.Route.Owner(ref).Lane]
-	if kept := l.Kept(ref); kept != nil {
-		return *kept, nil
-	}
-	return l.Partition(ref)
 }

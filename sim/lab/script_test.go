@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -112,7 +113,7 @@ func TestALinkTakesAsLongAsItsBytes(t *testing.T) {
 		s := script{splits: 1, clocks: 5, rows: rows, width: 10}
 		site := lab.Site{Latency: latency, Machines: []lab.Machine{{Cores: 1, Up: rate, Down: rate}, {Cores: 1, Up: rate, Down: rate}},
 			Nodes: []lab.Node{{Lanes: 1}, {Machine: 1, Slots: 1}}}
-		return run(t, lab.Config{Job: s.job(), Site: site})
+		return run(t, lab.Config{Job: s.job(), Site: site, Tick: time.Hour}) // nothing else is on the links
 	}
 	passed := func(r *lab.Result) (bytes int64) {
 		for i, n := range r.Nodes {
@@ -236,4 +237,40 @@ func TestAJobThatHangsIsNamed(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// TestSignsOfLifeAreInTheTraffic runs a job of 20 s, in which every node but the first says so with each tick, and is answered.
+func TestSignsOfLifeAreInTheTraffic(t *testing.T) {
+	t.Parallel()
+	s := script{splits: 4, clocks: 2, rows: 10, width: 2}
+	control := func(tick time.Duration) int64 {
+		r := run(t, lab.Config{Job: s.job(), Site: machines(4), Costs: lab.Costs{Item: 1e10}, Tick: tick})
+		frames := int64(0)
+		for _, n := range r.Nodes {
+			frames += n.Sent[tally.Control].Frames
+		}
+		return frames
+	}
+	if quiet, often := control(time.Hour), control(time.Second); often-quiet != 19*4*2 && often-quiet != 20*4*2 {
+		t.Errorf("%d frames with ticks, and %d without", often, quiet)
+	}
+}
+
+// TestKeysOfSparseTablesCome counts keys that are met from the top down; they come ascending, with their rows.
+func TestKeysOfSparseTablesCome(t *testing.T) {
+	t.Parallel()
+	job := train.Job{Tables: []table.Schema{{Name: "words", Sparse: true, Rows: 100, Width: 1, Partitions: 3}}, Splits: 4,
+		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
+		Driver: &train.Clocks{Splits: 4, Count: 2}, NewExecutor: func(bellows.SplitID) (train.Executor, error) { return countKeys{}, nil }}
+	r := run(t, lab.Config{Job: job, Site: machines(2), Costs: millisecond})
+	if !slices.Equal(r.Keys[0], []bellows.Key{3, 5, 7, 11}) || !slices.Equal(r.Tables[0], []float32{8, 8, 8, 8}) {
+		t.Errorf("keys %v with %v", r.Keys, r.Tables)
+	}
+}
+
+type countKeys struct{}
+
+func (countKeys) RunTask(t *train.Task) error {
+	t.PushKeys(0, []bellows.Key{11, 7, 5, 3}, []float32{1, 1, 1, 1})
+	return nil
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/shell"
 	"bellows/route"
 	"bellows/server"
 	"bellows/sim/internal/agenda"
@@ -23,16 +25,19 @@ type world struct {
 	common   core.Job // what the actors are made of
 	machines []*machine
 	nodes    []*node
-	lanes    map[wire.Address]*server.Lane // for look-ups only
-	hands    []*hand                       // per split
-	batch    wire.Batch                    // to encode with
-	joiner   wire.Joiner                   // and to decode
-	over     []*job                        // scratch
+	hands    []*hand     // per split
+	batch    wire.Batch  // to encode with
+	joiner   wire.Joiner // and to decode
+	over     []*job      // scratch
 
 	goroutines sync.WaitGroup
 	sum        parcel.Hash // of everything that happened
 	events     int64
-	work       float64 // nanoseconds of cores that were asked for
+	work       float64       // nanoseconds of cores that were asked for
+	under      int           // messages and computing tasks that are under way, but for signs of life
+	stirred    int64         // how often that has changed
+	seen       int64         // stirred, at the last tick
+	stirredAt  time.Duration // when it last has
 	epochs     []Epoch
 	before     Epoch // what epochs are counted from
 	err        error
@@ -55,6 +60,7 @@ const (
 	frameAtLink             // the frame comes to the receiver's downlink
 	frameIn                 // the frame is at the receiver
 	nodeWakes               // the node looks at its mail again
+	allTick                 // all nodes are told the time
 )
 
 // Run runs an experiment to its end. An error says why the job ended early, as it would in production; or what is
@@ -66,9 +72,8 @@ func Run(cfg Config) (*Result, error) {
 			m.Speed = 1
 		}
 	}
-	if cfg.Limit == 0 {
-		cfg.Limit = limitDefault
-	}
+	cfg.Limit = cmp.Or(cfg.Limit, limitDefault)
+	cfg.Tick = cmp.Or(cfg.Tick, shell.TickMillis*time.Millisecond)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -79,7 +84,10 @@ func Run(cfg Config) (*Result, error) {
 	for _, n := range w.nodes {
 		n.meter.Compute(0, 0) // slots are idle from the beginning on
 	}
-	w.nodes[0].lead.start()
+	for _, n := range w.nodes {
+		n.begin()
+	}
+	w.agenda.After(int64(cfg.Tick), event{what: allTick})
 	w.run()
 	if err := w.close(); err != nil {
 		return nil, err
@@ -88,14 +96,14 @@ func Run(cfg Config) (*Result, error) {
 }
 
 func newWorld(cfg *Config) (*world, error) {
-	w := &world{cfg: cfg, lanes: map[wire.Address]*server.Lane{}, hands: make([]*hand, cfg.Job.Splits)}
+	w := &world{cfg: cfg, hands: make([]*hand, cfg.Job.Splits)}
 	for _, m := range cfg.Site.Machines {
 		w.machines = append(w.machines, &machine{Machine: m, w: w})
 	}
 	var workers []bellows.NodeID
 	var counts []int // of lanes
 	for i, n := range cfg.Site.Nodes {
-		at := &node{w: w, id: bellows.NodeID(i), machine: w.machines[n.Machine]}
+		at := &node{w: w, id: bellows.NodeID(i), machine: w.machines[n.Machine], heard: make([]uint64, len(cfg.Site.Nodes))}
 		at.service.node = at
 		w.nodes, counts = append(w.nodes, at), append(counts, n.Lanes)
 		if n.Slots > 0 {
@@ -104,8 +112,11 @@ func newWorld(cfg *Config) (*world, error) {
 	}
 	lanes := route.Lanes(counts)
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: lanes, Clients: route.Clients(workers),
-		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items}
-	w.nodes[0].addLead()
+		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items,
+		Times: cfg.patience()}
+	if err := w.nodes[0].addLead(); err != nil {
+		return nil, err
+	}
 	for i, n := range cfg.Site.Nodes {
 		if err := w.nodes[i].addLanes(n.Lanes); err != nil {
 			return nil, err
@@ -130,8 +141,7 @@ func (w *world) run() {
 		e, ok := w.agenda.Next()
 		switch {
 		case !ok:
-			w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "the job hangs after %v: %s", w.now(), w.hanging()))
-			return
+			panic("the next tick is always due")
 		case w.now() > w.cfg.Limit:
 			w.fail(bellows.Errorf(bellows.Config, "run experiment", "", "the job is not over after %v of virtual time; set a higher limit", w.cfg.Limit))
 			return
@@ -146,6 +156,8 @@ func (w *world) run() {
 			e.frame.to.arrives(e.frame)
 		case nodeWakes:
 			e.node.awake()
+		case allTick:
+			w.tick()
 		}
 	}
 }
@@ -157,9 +169,46 @@ func (w *world) fail(err error) {
 	}
 }
 
-// notice takes a sentence about a wait that lasts. The world tells actors no time, so that none should come.
-func (w *world) notice(sentence string) {
-	w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "%s", sentence))
+// tick tells all nodes the time. A job in which nothing has come about since the last time, and nothing is under way, hangs.
+func (w *world) tick() {
+	if w.under == 0 && w.seen == w.stirred {
+		w.fail(bellows.Errorf(bellows.Bug, "run experiment", "", "the job hangs after %v: %s", w.stirredAt, w.hanging()))
+		return
+	}
+	w.seen = w.stirred
+	for _, n := range w.nodes {
+		n.tick()
+	}
+	w.agenda.After(int64(w.cfg.Tick), event{what: allTick})
+}
+
+// stirs notes that something that others may wait for begins, or with a negative number ends.
+func (w *world) stirs(by int) {
+	w.under += by
+	w.stirred++
+	w.stirredAt = w.now()
+}
+
+// posted and took note that a message is under way, and no more.
+func (w *world) posted(m wire.Message) {
+	if !idle(m) {
+		w.stirs(1)
+	}
+}
+
+func (w *world) took(m wire.Message) {
+	if !idle(m) {
+		w.stirs(-1)
+	}
+}
+
+// idle reports whether a message only shows that time passes.
+func idle(m wire.Message) bool {
+	switch m.(type) {
+	case *wire.Beat, *server.Tick:
+		return true
+	}
+	return false
 }
 
 // hanging says what the job waits for.
@@ -182,7 +231,7 @@ func (w *world) hanging() string {
 // close ends all goroutines and closes the executors.
 func (w *world) close() error {
 	for _, n := range w.nodes {
-		if n.runner != nil { // one that has been told already does not mind
+		if n.runner != nil && !n.closed { // one that has been told already does not mind
 			n.runner.Step([]wire.Envelope{{From: wire.ControllerAt(), To: wire.ClientAt(n.id), Message: &wire.End{}}})
 		}
 	}
@@ -192,7 +241,7 @@ func (w *world) close() error {
 	w.goroutines.Wait()
 	var first error
 	for _, n := range w.nodes {
-		if n.runner == nil {
+		if n.runner == nil || n.closed {
 			continue
 		}
 		if err := n.runner.Close(); err != nil && first == nil {
