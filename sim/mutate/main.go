@@ -57,9 +57,10 @@ func main() {
 	flag.StringVar(&c.results, "results", "runs/mutate.jsonl", "what is known so far")
 	flag.StringVar(&c.accepted, "accepted", "sim/testdata/mutants.md", "mutants that are explained")
 	flag.BoolVar(&c.again, "again", false, "judge those that survived again")
+	flag.IntVar(&c.workers, "jobs", c.workers, "mutants judged at a time: more than processors where many of them hang")
 	flag.Parse()
 	c.packages, c.budget = flag.Args(), time.Duration(*minutes*float64(time.Minute))
-	if len(c.packages) == 0 || c.count < 1 {
+	if len(c.packages) == 0 || c.count < 1 || c.workers < 1 {
 		fmt.Fprintln(os.Stderr, "usage: mutate [--seed N] [--count N] [--budget MINUTES] PACKAGE...")
 		os.Exit(64)
 	}
