@@ -456,12 +456,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if u.Items.Len() > 0 {
 		c.training++
 	}
-	node := int(c.cfg.Route.Node(executor))
-	if node >= len(c.clientOf) || c.clientOf[node] < 0 {
-		return
-	}
-	i := c.clientOf[node]
-	c.dispatchTo(i).Append(u, args)
+	c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)]).Append(u, args)
 }
 
 // dispatchTo is the message to a client for tasks that rely on the last record. Those that another record caused have one

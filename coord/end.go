@@ -179,8 +179,6 @@ func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	case c.ending == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
 		return
-	case c.over:
-		return
 	case c.collecting:
 		if c.cfg.Collector.Owes(n) {
 			c.uncollected(errors.New(reason), fx)

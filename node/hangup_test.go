@@ -173,3 +173,18 @@ func TestWhoClosesBeforeTheOtherIsHeardSaysSo(t *testing.T) {
 		far.Close()
 	})
 }
+
+// TestWhoIsNeverHeardIsNotWaitedFor closes an exchange while the other node does not say its first word: a second later it is closed all the same.
+func TestWhoIsNeverHeardIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := joined(t, mem.New().Join, "")
+		x := node.NewExchange(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, node.Actor{Address: wire.Address{Node: 1}, Step: func([]wire.Envelope, *wire.Outbox) {}})
+		began := time.Now()
+		x.Close()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("closed after %v, want 1 s", took)
+		}
+		far.Close()
+	})
+}

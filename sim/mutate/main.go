@@ -1,7 +1,7 @@
 // Command mutate measures tests: it makes small changes in a package, one at a time, and counts those that its tests or
 // short schedules of the simulation notice.
 //
-//	go run ./sim/mutate [--seed N] [--count N] [--budget MINUTES] PACKAGE...
+//	go run ./sim/mutate [--seed N] [--count N] [--budget MINUTES] [--jobs N] PACKAGE...
 //
 // A mutant is one change of one expression or statement (site.go says which). Mutants are drawn by a seed; those that do not
 // compile are none. Each is judged by the package's own tests with -short, and if they pass, by 300 schedules, where the
@@ -57,10 +57,11 @@ func main() {
 	flag.StringVar(&c.results, "results", "runs/mutate.jsonl", "what is known so far")
 	flag.StringVar(&c.accepted, "accepted", "sim/testdata/mutants.md", "mutants that are explained")
 	flag.BoolVar(&c.again, "again", false, "judge those that survived again")
+	flag.IntVar(&c.workers, "jobs", c.workers, "mutants judged at a time: more than processors where many of them hang")
 	flag.Parse()
 	c.packages, c.budget = flag.Args(), time.Duration(*minutes*float64(time.Minute))
-	if len(c.packages) == 0 || c.count < 1 {
-		fmt.Fprintln(os.Stderr, "usage: mutate [--seed N] [--count N] [--budget MINUTES] PACKAGE...")
+	if len(c.packages) == 0 || c.count < 1 || c.workers < 1 {
+		fmt.Fprintln(os.Stderr, "usage: mutate [--seed N] [--count N] [--budget MINUTES] [--jobs N] PACKAGE...")
 		os.Exit(64)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

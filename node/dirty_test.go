@@ -1,0 +1,35 @@
+package node
+
+import (
+	"testing"
+
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// TestAPeerIsShippedOnceHoweverMuchIsPosted posts three messages for one of two connections and one for the other: each is once among those to
+// be shipped, and not any more when that is done.
+func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
+	t.Parallel()
+	m := newMesh([]transport.Conn{newEndConn(), newEndConn()})
+	lane, client := wire.LaneAt(0, 0), wire.ClientAt(1)
+	for round := range 2 {
+		for _, from := range []wire.Address{lane, wire.ClientAt(0), lane, lane} {
+			m.post(wire.Envelope{From: from, To: client, Message: &wire.Held{}})
+		}
+		if len(m.dirty) != 2 || m.dirty[0] == m.dirty[1] {
+			t.Errorf("round %d: %d are to be shipped, want 2", round, len(m.dirty))
+		}
+		m.ship()
+		if len(m.dirty) != 0 {
+			t.Errorf("round %d: %d are still to be shipped", round, len(m.dirty))
+		}
+		for p := range m.all() {
+			if p.dirty || !p.writing || len(p.wake) != 1 {
+				t.Fatalf("round %d, connection %d: dirty %v, somebody writes %v, the writer is woken %d times", round, p.number, p.dirty, p.writing, len(p.wake))
+			}
+			<-p.wake
+			p.rested()
+		}
+	}
+}
