@@ -52,6 +52,7 @@ func (s *member) run(ctx context.Context) error {
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
+	done := ctx.Done()
 	for {
 		s.bus.Enqueue(&s.fx.Outbox)
 		s.bus.Leave()
@@ -72,8 +73,12 @@ func (s *member) run(ctx context.Context) error {
 			s.tick()
 		case l := <-s.lost:
 			s.disconnected(l)
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-done:
+			if !s.over() {
+				return ctx.Err()
+			}
+			done = nil // who started this process has let it go
+			s.shell.Disconnected(0, ctx.Err().Error(), false, true, &s.fx)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,6 +263,24 @@ func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExecutorsCloseBeforeTheirNodeLeaves has those of nodes without tables take their time to close, and node 0 wait for nothing of
+// theirs.
+func TestExecutorsCloseBeforeTheirNodeLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int64
+		_, others, err := gang{members: shapes["server apart"], job: func(bellows.NodeID) train.Job {
+			return onClose(job(3, drift), func(bellows.SplitID) {
+				<-time.After(time.Second)
+				closed.Add(1)
+			})
+		}}.run(context.Background(), t)
+		if closed.Load() != 4 || err != nil || errors.Join(others...) != nil {
+			t.Errorf("%d executors have closed; errors %v, %v", closed.Load(), err, others)
+		}
+	})
 }
 
 // TestANodeWhoseTasksHangLeaves has an executor of node 1, which holds tables, not close: the node gives it up, and the model is lost by name.

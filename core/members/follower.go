@@ -23,7 +23,8 @@ type Leave struct{ Reason string }
 // node 0.
 //
 // It is joining until Start, then working; once it is told that the job is Over nothing is lost with node 0, and the end of that connection lets
-// it go in peace. It leaves once (TestAFollowerLeavesOnce).
+// it go in peace, as soon as its own tasks have ended: what their executors write at the end is whole
+// (TestWhoIsLetGoWaitsForItsTasks). It leaves once (TestAFollowerLeavesOnce).
 type Follower struct {
 	self    wire.Address // the node's client, or who would be
 	leader  wire.Address
@@ -32,6 +33,7 @@ type Follower struct {
 	heard   uint64 // bytes from node 0 at the last tick
 	now     int64
 	closing Closing
+	letGo   bool // node 0 has let it go, and its tasks have not ended
 	left    bool
 }
 
@@ -91,17 +93,24 @@ func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx
 // Over tells that an actor of this node knows that the job is over.
 func (f *Follower) Over() { f.closing.Over(f.now) }
 
-// TasksEnded tells that no task of this node runs any more, after Over.
-func (f *Follower) TasksEnded() { f.closing.TasksEnded() }
+// TasksEnded tells that no task of this node runs any more.
+func (f *Follower) TasksEnded(fx *Effects) {
+	f.closing.TasksEnded()
+	if f.letGo {
+		f.leave("", fx)
+	}
+}
 
 // bereaved ends a node that has no node 0 any more: in peace if the job is over, else by name.
 func (f *Follower) bereaved(reason string, fx *Effects) {
-	if f.closing.over {
-		reason = ""
-	} else {
-		reason = fmt.Sprintf("node %d is gone: %s", f.leader.Node, reason)
+	switch {
+	case !f.closing.over:
+		f.leave(fmt.Sprintf("node %d is gone: %s", f.leader.Node, reason), fx)
+	case f.closing.ended:
+		f.leave("", fx)
+	default:
+		f.letGo = true
 	}
-	f.leave(reason, fx)
 }
 
 func (f *Follower) leave(reason string, fx *Effects) {

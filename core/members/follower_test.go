@@ -136,9 +136,8 @@ func TestTheEndOfNodeZero(t *testing.T) {
 		want   string
 	}{
 		"while the job goes on":          {func(*desk) {}, `leaves: "node 0 is gone: reset"`},
-		"when it is over":                {func(d *desk) { d.Over() }, `leaves: ""`},
-		"when its tasks have returned":   {func(d *desk) { d.Over(); d.TasksEnded() }, `leaves: ""`},
-		"when they have, and it goes on": {func(d *desk) { d.TasksEnded() }, `leaves: "node 0 is gone: reset"`},
+		"when its tasks have returned":   {func(d *desk) { d.Over(); d.TasksEnded(&d.fx) }, `leaves: ""`},
+		"when they have, and it goes on": {func(d *desk) { d.TasksEnded(&d.fx) }, `leaves: "node 0 is gone: reset"`},
 	} {
 		d := newFollower()
 		c.before(d)
@@ -149,13 +148,30 @@ func TestTheEndOfNodeZero(t *testing.T) {
 	}
 	d := newFollower() // what cannot be is named, whenever it comes
 	d.Over()
-	d.TasksEnded()
+	d.TasksEnded(&d.fx)
 	d.Disconnected(0, "row 9 of 4", true, &d.fx)
 	expect(t, d.said(), `leaves: "node 0 is gone: row 9 of 4"`)
 	d = newFollower() // and a silent one is as good as gone
 	d.Over()
-	d.TasksEnded()
+	d.TasksEnded(&d.fx)
 	expect(t, d.ticks(500, 40_000, false), `leaves: ""`)
+}
+
+// TestWhoIsLetGoWaitsForItsTasks: what their executors write when they close is whole. Tasks that hang do not keep it for ever.
+func TestWhoIsLetGoWaitsForItsTasks(t *testing.T) {
+	d := newFollower()
+	d.Over()
+	d.Disconnected(0, "EOF", false, &d.fx)
+	expect(t, d.said())
+	expect(t, d.ticks(500, 2000, false))
+	d.TasksEnded(&d.fx)
+	expect(t, d.said(), `leaves: ""`)
+	d = newFollower()
+	d.Over()
+	d.Disconnected(0, "EOF", false, &d.fx)
+	if got := d.ticks(500, 61_000, true); len(got) != 25 || got[24] != `leaves: "its tasks have not returned 60.0 s after the job's end"` {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
@@ -190,7 +206,7 @@ func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 		if got := d.ticks(500, 5000, true, c.units...); len(got) != 2 {
 			t.Errorf("%s: %q", name, got)
 		}
-		d.TasksEnded()
+		d.TasksEnded(&d.fx)
 		expect(t, d.ticks(5500, 200_000, true, c.units...))
 	}
 }

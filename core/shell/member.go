@@ -62,8 +62,8 @@ func (m *Member) knows(over bool) {
 
 // TasksEnded tells that no task runs here any more.
 func (m *Member) TasksEnded(fx *members.Effects) {
-	m.follower.TasksEnded()
 	tasksEnded(m.lanes, &fx.Outbox)
+	m.follower.TasksEnded(fx)
 }
 
 // tasksEnded lets lanes look at what tasks may have worked on in place.

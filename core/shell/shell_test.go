@@ -75,6 +75,7 @@ func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
 	}{{false, false, "node 0 is gone: EOF"}, {false, true, ""}, {true, true, ""}, {true, false, ""}} {
 		var fx members.Effects
 		m := shell.NewMember(job(), 1)
+		m.TasksEnded(&fx)
 		m.Tick(250, 7, c.tick, nil, &fx)
 		m.Disconnected(0, "EOF", false, c.cut, &fx)
 		if fx.Leave == nil || fx.Leave.Reason != c.want {
