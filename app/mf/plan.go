@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/data"
+	"bellows/random"
 	"bellows/table"
 )
 
@@ -76,8 +77,8 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 		return nil, err
 	}
 	p.width = rowWidth(c.rank, c.biases)
-	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, mix(c.seed, 1))
-	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), mix(c.seed, 2))
+	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, random.Of(c.seed, 1))
+	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), random.Of(c.seed, 2))
 	p.recipe = newRecipe(c, len(train), p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
@@ -204,7 +205,7 @@ func (p *plan) tables() []table.Schema {
 	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
 		return table.Schema{
 			Name: name, Rows: len(a.row), Width: p.width, Bounds: a.bounds, Consistency: c,
-			Init: table.Init{Kind: table.Normal, Seed: mix(p.seed, stream), High: deviation0},
+			Init: table.Init{Kind: table.Normal, Seed: random.Of(p.seed, stream), High: deviation0},
 		}
 	}
 	return []table.Schema{
