@@ -56,19 +56,10 @@ func newScale(rating []float32, rows []int32) scale {
 	return scale{mean, deviation}
 }
 
-// Percent of the ratings that are held out: for the table, or for early stopping alone.
-const (
-	heldPercent         = 10
-	heldPercentWithTest = 5
-)
-
 // newPlan lays out the data.
 func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
-	percent := heldPercent
-	if test != nil {
-		percent = heldPercentWithTest
-	}
-	train, held := heldOut(c.seed, set.Rows(), percent)
+	percent := data.HeldPercent(test != nil, true)
+	train, held := data.HoldOut(c.seed, set.Rows(), percent)
 	if len(train) == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
@@ -233,7 +224,7 @@ func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 func (p *plan) headline() string {
 	s := fmt.Sprintf("rank %d", p.rank)
 	if p.tested == 0 {
-		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, heldPercent, p.seed)
+		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, data.HeldAlone, p.seed)
 	}
-	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, heldPercentWithTest, p.seed)
+	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, data.HeldBesideTest, p.seed)
 }
