@@ -42,6 +42,7 @@ var rooms = []room{
 	{path: ".", floor: 0, sees: -1},
 	{path: "vec", floor: 0, sees: -1},
 	{path: "vec/limit", floor: 0, sees: -1},
+	{path: "random", floor: 0, sees: -1},
 	{path: "planted", floor: 0, sees: -1},
 	{path: "tally", floor: 0, sees: -1},
 	{path: "audit", floor: 0, sees: -1, also: []string{".", "vec"}},

@@ -28,7 +28,7 @@ func (r *reader) assemble() (*Set, error) {
 		rows += len(p.Label)
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
-		Format: formatShown[r.plan.format], Header: r.plan.header, Files: len(r.ins), Rows: rows,
+		Format: r.plan.format.shown(), Header: r.plan.header, Files: len(r.ins), Rows: rows,
 	}}
 	if r.plan.separator != "" {
 		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
@@ -159,7 +159,7 @@ func (r *reader) base(low int32) int {
 	switch {
 	case r.opt.IndexBase != "":
 		return int(r.opt.IndexBase[0] - '0')
-	case r.plan.format == "libfm":
+	case r.plan.format == LibFM:
 		return 0
 	}
 	return int(low)
@@ -210,65 +210,4 @@ func (r *reader) drop(limit int32) int64 {
 		p.Index, p.Value = p.Index[:kept], p.Value[:kept]
 	})
 	return dropped.Load()
-}
-
-// cut makes n splits of a set with whole columns; 1 leaves it whole.
-func (s *Set) cut(n int) {
-	if n <= 1 {
-		return
-	}
-	whole := *s
-	rows := s.Rows()
-	for i := range n {
-		lo, hi := rows*i/n, rows*(i+1)/n
-		part := &Set{Kind: s.Kind, Detected: s.Detected}
-		switch {
-		case s.Ratings != nil:
-			part.Ratings = s.Ratings.View(lo, hi)
-		case s.Documents != nil:
-			part.Documents = s.Documents.View(lo, hi)
-		default:
-			part.Examples = s.Examples.View(lo, hi)
-		}
-		s.splits = append(s.splits, part)
-	}
-	s.joined = &whole
-	s.Ratings, s.Examples, s.Documents = nil, nil, nil
-}
-
-// joinSplits copies the splits of a set into whole columns.
-func joinSplits(s *Set) *Set {
-	whole := &Set{Kind: s.Kind, Detected: s.Detected}
-	if s.Kind == Ratings {
-		out := &RatingSet{Users: s.splits[0].Ratings.Users, Items: s.splits[0].Ratings.Items}
-		for _, part := range s.splits {
-			out.User = append(out.User, part.Ratings.User...)
-			out.Item = append(out.Item, part.Ratings.Item...)
-			out.Rating = append(out.Rating, part.Ratings.Rating...)
-		}
-		whole.Ratings = out
-		return whole
-	}
-	first := s.splits[0].Examples
-	out := &ExampleSet{Features: first.Features, FeatureNames: first.FeatureNames, IndexBase: first.IndexBase}
-	if first.Sparse() {
-		out.Offset = []int64{0}
-	}
-	for _, part := range s.splits {
-		e := part.Examples
-		out.Label = append(out.Label, e.Label...)
-		if !e.Sparse() {
-			out.Dense = append(out.Dense, e.Dense...)
-			continue
-		}
-		from, base := e.Offset[0], int64(len(out.Index))
-		for _, end := range e.Offset[1:] {
-			out.Offset = append(out.Offset, base+end-from)
-		}
-		last := e.Offset[len(e.Offset)-1]
-		out.Index = append(out.Index, e.Index[from:last]...)
-		out.Value = append(out.Value, e.Value[from:last]...)
-	}
-	whole.Examples = out
-	return whole
 }

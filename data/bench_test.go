@@ -100,7 +100,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkReadStored reads the same from stored splits, for the text they stand for.
+// BenchmarkReadStored reads the same from stored columns, for the text they stand for.
 func BenchmarkReadStored(b *testing.B) {
 	for _, c := range benchTexts {
 		b.Run(c.name, func(b *testing.B) {

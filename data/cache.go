@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"time"
 
-	"bellows/data/internal/splitfile"
+	"bellows/data/internal/columnfile"
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
@@ -27,8 +27,8 @@ const settled = 50 * time.Millisecond
 const abandoned = 24 * time.Hour
 
 // slot is the place of one read in the cache: a folder whose name is a hash of
-// the inputs' paths and the options, with a manifest and one Arrow file for
-// each split. It is good while its fingerprint, which covers sizes and
+// the inputs' paths and the options, with a manifest and an Arrow file of
+// the columns. It is good while its fingerprint, which covers sizes and
 // modification times, fits. A new folder is written beside it and renamed, so
 // that a slot is whole or absent; whatever else is found there is replaced.
 type slot struct {
@@ -49,7 +49,7 @@ type manifest struct {
 	Detected     Detection
 	Sparse       bool     `json:",omitempty"`
 	FeatureNames []string `json:",omitempty"`
-	Splits       []storedFile
+	Columns      storedFile
 	Users        *storedFile `json:",omitempty"`
 	Items        *storedFile `json:",omitempty"`
 	Checksum     uint32      // of this manifest with 0 here
@@ -61,11 +61,11 @@ type storedFile struct {
 	Rows   int
 	Bytes  int64
 	CRC32C uint32
-	Spans  []splitfile.Span
+	Spans  []columnfile.Span
 }
 
-func (f *storedFile) layout() splitfile.Layout {
-	return splitfile.Layout{Rows: f.Rows, Spans: f.Spans}
+func (f *storedFile) layout() columnfile.Layout {
+	return columnfile.Layout{Rows: f.Rows, Spans: f.Spans}
 }
 
 const manifestName = "manifest.json"
@@ -78,7 +78,7 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
 	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.Separator, opt.Header, opt.IndexBase,
-		opt.Features, opt.Unlabelled, opt.Limits, opt.names, max(1, opt.Splits)}
+		opt.Features, opt.Unlabelled, opt.Limits, opt.names}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
 		if err != nil || in.path == "" {
@@ -106,7 +106,7 @@ func (s *slot) state() (fingerprint string, changed time.Time) {
 	paths := make([]string, 0, len(s.ins)+1)
 	for _, in := range s.ins {
 		paths = append(paths, in.path)
-		if idxName(filepath.Base(in.path)) || s.opt.Format == "idx" {
+		if idxName(filepath.Base(in.path)) || s.opt.Format == IDX {
 			paths = append(paths, labelNames(in.path)...)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *slot) open() (set *Set, ok bool) {
 		return nil, false
 	}
 	m, err := readManifest(filepath.Join(s.dir, manifestName))
-	if err != nil || m.Version != cacheVersion || m.Fingerprint != s.fingerprint || m.Kind != s.kind || len(m.Splits) != max(1, s.opt.Splits) {
+	if err != nil || m.Version != cacheVersion || m.Fingerprint != s.fingerprint || m.Kind != s.kind {
 		return nil, false
 	}
 	l := &loader{dir: s.dir, m: m}
@@ -161,14 +161,14 @@ func (m *manifest) sum() uint32 {
 	if err != nil { // strings, numbers and structs of them: cannot fail
 		panic(err)
 	}
-	return splitfile.Checksum(text)
+	return columnfile.Checksum(text)
 }
 
 // loader maps the files of a slot.
 type loader struct {
 	dir  string
 	m    *manifest
-	maps []*splitfile.Mapping
+	maps []*columnfile.Mapping
 }
 
 func (l *loader) close() error {
@@ -182,12 +182,12 @@ func (l *loader) close() error {
 
 // file maps one file and checks its length and checksum.
 func (l *loader) file(f *storedFile) ([]byte, error) {
-	m, err := splitfile.Map(filepath.Join(l.dir, filepath.Base(f.Name)))
+	m, err := columnfile.Map(filepath.Join(l.dir, filepath.Base(f.Name)))
 	if err != nil {
 		return nil, err
 	}
 	l.maps = append(l.maps, m)
-	if int64(len(m.Bytes)) != f.Bytes || splitfile.Checksum(m.Bytes) != f.CRC32C {
+	if int64(len(m.Bytes)) != f.Bytes || columnfile.Checksum(m.Bytes) != f.CRC32C {
 		return nil, fmt.Errorf("%s does not match its checksum", f.Name)
 	}
 	return m.Bytes, nil
@@ -201,13 +201,13 @@ func (l *loader) names(f *storedFile) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return splitfile.ReadNames(file, f.layout())
+	return columnfile.ReadNames(file, f.layout())
 }
 
 func (l *loader) load() (*Set, error) {
 	detected := l.m.Detected
 	detected.FromCache = true
-	shape := splitfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Features: detected.Features}
+	shape := columnfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Features: detected.Features}
 	var users, items []string
 	if shape.Ratings {
 		var err error
@@ -219,39 +219,30 @@ func (l *loader) load() (*Set, error) {
 		}
 		shape.Users, shape.Items = len(users), len(items)
 	}
+	file, err := l.file(&l.m.Columns)
+	if err != nil {
+		return nil, err
+	}
+	c, err := columnfile.ReadColumns(file, l.m.Columns.layout(), shape)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rows() != detected.Rows {
+		return nil, fmt.Errorf("there are %d rows, not %d", c.Rows(), detected.Rows)
+	}
 	set := &Set{Kind: l.m.Kind, Detected: detected, unmap: l.close}
-	rows := 0
-	for i := range l.m.Splits {
-		file, err := l.file(&l.m.Splits[i])
-		if err != nil {
-			return nil, err
-		}
-		c, err := splitfile.ReadColumns(file, l.m.Splits[i].layout(), shape)
-		if err != nil {
-			return nil, err
-		}
-		rows += c.Rows()
-		part := &Set{Kind: set.Kind, Detected: detected}
-		if shape.Ratings {
-			part.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
-		} else {
-			part.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
-				Index: c.Index, Value: c.Value, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
-		}
-		set.splits = append(set.splits, part)
-	}
-	if rows != detected.Rows {
-		return nil, fmt.Errorf("there are %d rows, not %d", rows, detected.Rows)
-	}
-	if len(set.splits) == 1 {
-		set.Ratings, set.Examples, set.splits = set.splits[0].Ratings, set.splits[0].Examples, nil
+	if shape.Ratings {
+		set.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
+	} else {
+		set.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
+			Index: c.Index, Value: c.Value, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
 	}
 	return set, nil
 }
 
-// store writes a set with whole columns into the slot, as the given number of
-// splits. It returns why it did not, which never is a reason to fail a read.
-func (s *slot) store(set *Set, splits int) (problem string) {
+// store writes a set into the slot. It returns why it did not, which never is
+// a reason to fail a read.
+func (s *slot) store(set *Set) (problem string) {
 	if s == nil {
 		return ""
 	}
@@ -262,14 +253,14 @@ func (s *slot) store(set *Set, splits int) (problem string) {
 	case s.asked.Sub(changed) < settled:
 		return "the input changed just before it was read"
 	}
-	if err := s.write(set, splits); err != nil {
+	if err := s.write(set); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 // write writes a new folder and puts it into the slot's place.
-func (s *slot) write(set *Set, splits int) error {
+func (s *slot) write(set *Set) error {
 	if err := os.MkdirAll(s.opt.Cache, 0o755); err != nil {
 		return err
 	}
@@ -284,7 +275,7 @@ func (s *slot) write(set *Set, splits int) error {
 		m.Inputs = append(m.Inputs, in.path)
 	}
 	w := &storer{dir: temporary, m: m}
-	if err := w.columns(set, splits); err != nil {
+	if err := w.columns(set); err != nil {
 		return err
 	}
 	m.Checksum = m.sum()
@@ -334,10 +325,10 @@ type storer struct {
 	m   *manifest
 }
 
-func (w *storer) columns(set *Set, splits int) error {
+func (w *storer) columns(set *Set) error {
 	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
 		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
-	shape := splitfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
+	shape := columnfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
 	var err error
 	if r := set.Ratings; r != nil {
 		if w.m.Users, err = w.names("users.arrow", r.Users); err != nil {
@@ -353,32 +344,26 @@ func (w *storer) columns(set *Set, splits int) error {
 			meta["bellows.feature_names"] = string(names)
 		}
 	}
-	rows := set.Rows()
-	for i := range splits {
-		c := set.columns(rows*i/splits, rows*(i+1)/splits)
-		f, err := w.file(fmt.Sprintf("split-%05d.arrow", i), func(f io.Writer) error {
-			return splitfile.WriteColumns(f, shape, c, meta)
-		})
-		if err != nil {
-			return err
-		}
-		w.m.Splits = append(w.m.Splits, *f)
+	f, err := w.file("columns.arrow", func(f io.Writer) error {
+		return columnfile.WriteColumns(f, shape, set.columns(), meta)
+	})
+	if err == nil {
+		w.m.Columns = *f
 	}
-	return nil
+	return err
 }
 
-// columns are the rows lo to hi-1 for storing.
-func (s *Set) columns(lo, hi int) *splitfile.Columns {
-	if s.Ratings != nil {
-		r := s.Ratings.View(lo, hi)
-		return &splitfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}
+// columns is what of the set is stored.
+func (s *Set) columns() *columnfile.Columns {
+	if r := s.Ratings; r != nil {
+		return &columnfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}
 	}
-	e := s.Examples.View(lo, hi)
-	return &splitfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
+	e := s.Examples
+	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
 }
 
 func (w *storer) names(name string, ids []string) (*storedFile, error) {
-	return w.file(name, func(f io.Writer) error { return splitfile.WriteNames(f, ids) })
+	return w.file(name, func(f io.Writer) error { return columnfile.WriteNames(f, ids) })
 }
 
 // file writes one file, buffered, with its checksum, and finds its columns.
@@ -388,7 +373,7 @@ func (w *storer) file(name string, fill func(io.Writer) error) (*storedFile, err
 	if err != nil {
 		return nil, err
 	}
-	sum := &splitfile.Writer{File: f}
+	sum := &columnfile.Writer{File: f}
 	buffered := bufio.NewWriterSize(sum, 256<<10)
 	err = fill(buffered)
 	if err == nil {
@@ -400,10 +385,10 @@ func (w *storer) file(name string, fill func(io.Writer) error) (*storedFile, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := splitfile.Map(path)
+	m, err := columnfile.Map(path)
 	if err != nil {
 		return nil, err
 	}
-	layout, err := splitfile.Locate(m.Bytes)
+	layout, err := columnfile.Locate(m.Bytes)
 	return &storedFile{Name: name, Rows: layout.Rows, Bytes: sum.Bytes, CRC32C: sum.Sum, Spans: layout.Spans}, errors.Join(err, m.Close())
 }

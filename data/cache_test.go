@@ -64,40 +64,36 @@ func samples() map[string]struct {
 func TestStoredSetIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, c := range samples() {
-		for _, splits := range []int{1, 3, 7, 150} {
-			dir := t.TempDir()
-			path := writeFile(t, filepath.Join(dir, name), []byte(c.text))
-			settle(t, path, time.Hour)
-			plain := mustRead(t, path, c.kind, Options{})
-			opt := Options{Cache: filepath.Join(dir, "cache"), Splits: splits}
-			fresh, stored := mustRead(t, path, c.kind, opt), mustRead(t, path, c.kind, opt)
-			if fresh.Detected.FromCache || fresh.Detected.CacheProblem != "" || !stored.Detected.FromCache {
-				t.Fatalf("%s: %+v then %+v", name, fresh.Detected, stored.Detected)
-			}
-			if fresh.Splits() != splits || stored.Splits() != splits || stored.Rows() != plain.Rows() {
-				t.Errorf("%s: %d and %d splits", name, fresh.Splits(), stored.Splits())
-			}
-			for _, s := range []*Set{fresh, stored} {
-				whole := s.Join()
-				if !reflect.DeepEqual(whole.Ratings, plain.Ratings) || !reflect.DeepEqual(whole.Examples, plain.Examples) {
-					t.Errorf("%s in %d: differs from what was parsed", name, splits)
-				}
-			}
-			for i := range splits {
-				if a, b := fresh.Split(i), stored.Split(i); !reflect.DeepEqual(contents(a), contents(b)) {
-					t.Errorf("%s: split %d of %d differs", name, i, splits)
-				}
+		dir := t.TempDir()
+		path := writeFile(t, filepath.Join(dir, name), []byte(c.text))
+		settle(t, path, time.Hour)
+		plain := mustRead(t, path, c.kind, Options{})
+		opt := Options{Cache: filepath.Join(dir, "cache")}
+		fresh, stored := mustRead(t, path, c.kind, opt), mustRead(t, path, c.kind, opt)
+		if fresh.Detected.FromCache || fresh.Detected.CacheProblem != "" || !stored.Detected.FromCache {
+			t.Fatalf("%s: %+v then %+v", name, fresh.Detected, stored.Detected)
+		}
+		for _, s := range []*Set{fresh, stored} {
+			if s.Rows() != plain.Rows() || !reflect.DeepEqual(s.Ratings, plain.Ratings) || !reflect.DeepEqual(s.Examples, plain.Examples) {
+				t.Errorf("%s: differs from what was parsed", name)
 			}
 		}
 	}
 }
 
-// contents spells out the rows of a set, whatever its offsets.
+// contents spells out the rows of a set, whatever holds them.
 func contents(s *Set) []any {
 	var rows []any
 	if r := s.Ratings; r != nil {
 		for i := range r.Rating {
 			rows = append(rows, r.Users[r.User[i]], r.Items[r.Item[i]], r.Rating[i])
+		}
+		return rows
+	}
+	if d := s.Documents; d != nil {
+		for i := range d.Rows() {
+			word, count := d.Doc(i)
+			rows = append(rows, fmt.Sprint(word, count))
 		}
 		return rows
 	}
@@ -111,6 +107,32 @@ func contents(s *Set) []any {
 		}
 	}
 	return rows
+}
+
+// TestSelect: the chosen rows of every kind of set, in the order given; one may be chosen twice.
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	for name, c := range samples() {
+		s := mustRead(t, writeFile(t, filepath.Join(t.TempDir(), name), []byte(c.text)), c.kind, Options{})
+		checkSelect(t, name, s)
+	}
+	dir := files(t, map[string]string{"a.txt": "ape bee ape\n\ncat\nbee\nape cat\n"})
+	checkSelect(t, "a.txt", readDocuments(t, Options{Unlabelled: true}, filepath.Join(dir, "a.txt")))
+}
+
+func checkSelect(t *testing.T, name string, s *Set) {
+	t.Helper()
+	all := contents(s)
+	each := len(all) / s.Rows()
+	for _, rows := range [][]int32{{4, 0, 3, 3}, {}} {
+		var want []any
+		for _, r := range rows {
+			want = append(want, all[int(r)*each:][:each]...)
+		}
+		if got := s.Select(rows); got.Rows() != len(rows) || !reflect.DeepEqual(contents(got), want) {
+			t.Errorf("%s: rows %v are %v, not %v", name, rows, contents(got), want)
+		}
+	}
 }
 
 func TestStoredSetFollowsItsInput(t *testing.T) {
@@ -175,10 +197,10 @@ func TestDamagedSlotIsRewritten(t *testing.T) {
 		dir := t.TempDir()
 		path := writeFile(t, filepath.Join(dir, name), []byte(c.text))
 		settle(t, path, time.Hour)
-		opt := Options{Cache: filepath.Join(dir, "cache"), Splits: 2}
-		want := contents(mustRead(t, path, c.kind, opt).Join())
+		opt := Options{Cache: filepath.Join(dir, "cache")}
+		want := contents(mustRead(t, path, c.kind, opt))
 		files, err := filepath.Glob(filepath.Join(opt.Cache, "*", "*"))
-		if err != nil || len(files) < 3 {
+		if err != nil || len(files) < 2 {
 			t.Fatal(files, err)
 		}
 		for _, file := range files {
@@ -189,10 +211,10 @@ func TestDamagedSlotIsRewritten(t *testing.T) {
 				}
 				damage(t, file, bytes.Clone(whole))
 				s := mustRead(t, path, c.kind, opt)
-				if s.Detected.FromCache || s.Detected.CacheProblem != "" || !reflect.DeepEqual(contents(s.Join()), want) {
+				if s.Detected.FromCache || s.Detected.CacheProblem != "" || !reflect.DeepEqual(contents(s), want) {
 					t.Errorf("%s: %+v", file, s.Detected)
 				}
-				if s = mustRead(t, path, c.kind, opt); !s.Detected.FromCache || !reflect.DeepEqual(contents(s.Join()), want) {
+				if s = mustRead(t, path, c.kind, opt); !s.Detected.FromCache || !reflect.DeepEqual(contents(s), want) {
 					t.Errorf("%s was not rewritten: %+v", file, s.Detected)
 				}
 			}

@@ -3,7 +3,6 @@ package data
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,40 +13,12 @@ import (
 // plan is how the lines of an input are to be read. The first file makes it;
 // the first line of every further file must make the same one.
 type plan struct {
-	format    string // "libsvm", "libfm", "csv", "tsv", "triples" or "idx"
+	format    Format
 	separator string
 	columns   int // fields a line; 0 where lines differ
 	label     int // column of the label, -1 when there is none
 	header    bool
 	names     []string // of all columns, from the header
-}
-
-// Names of formats: as an option, and as shown.
-var formatShown = map[string]string{
-	"libsvm": "LIBSVM", "libfm": "libFM", "csv": "CSV", "tsv": "TSV", "triples": "triples", "idx": "IDX",
-	"docword": "docword", "text": "text",
-}
-
-// formatOf proposes a format by file name, "" when the name says nothing.
-func formatOf(name string) string {
-	name = strings.ToLower(path.Base(name))
-	for _, packed := range []string{".gz", ".gzip", ".zst", ".zstd"} {
-		name = strings.TrimSuffix(name, packed)
-	}
-	if idxName(name) {
-		return "idx"
-	}
-	switch path.Ext(name) {
-	case ".libsvm", ".svm", ".svmlight":
-		return "libsvm"
-	case ".libfm":
-		return "libfm"
-	case ".csv":
-		return "csv"
-	case ".tsv", ".tab":
-		return "tsv"
-	}
-	return ""
 }
 
 // separatorOf resolves the option.
@@ -80,24 +51,24 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
 	p := &plan{format: d.format(line), label: -1}
-	if p.format == "docword" || p.format == "text" {
-		return nil, &lines.Fault{Width: 1, What: formatShown[p.format] + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
+	if p.format.documents() {
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
 	}
-	if d.kind == Ratings && p.format != "idx" {
-		if p.format == "libsvm" || p.format == "libfm" {
+	if d.kind == Ratings && p.format != IDX {
+		if p.format.indexed() {
 			return nil, &lines.Fault{Width: len(line), What: "LIBSVM lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
 		}
-		p.format = "triples"
+		p.format = Triples
 	}
 	switch p.format {
-	case "triples":
+	case Triples:
 		if d.kind != Ratings {
 			return nil, &lines.Fault{Width: len(line), What: "triples hold ratings, not examples", How: "name another format, or train an app for ratings"}
 		}
 		return p, d.triples(p, line)
-	case "csv", "tsv":
+	case CSV, TSV:
 		return p, d.table(p, line)
-	case "idx":
+	case IDX:
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
 	case "":
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
@@ -110,7 +81,7 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 // where the first file has it, whether or not it repeats the header.
 func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	opt := *d.opt
-	if first.label >= 0 && (first.format == "csv" || first.format == "tsv") {
+	if first.label >= 0 && first.format.table() {
 		opt.Label = strconv.Itoa(first.label + 1)
 	}
 	next := *d
@@ -119,7 +90,7 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 }
 
 // format is the option, or what the name says, or what the line looks like.
-func (d *detector) format(line []byte) string {
+func (d *detector) format(line []byte) Format {
 	if d.opt.Format != "" {
 		return d.opt.Format
 	}
@@ -129,15 +100,15 @@ func (d *detector) format(line []byte) string {
 	fields := bytes.Fields(line)
 	switch {
 	case d.kind == Ratings:
-		return "triples"
+		return Triples
 	case len(fields) > 1 && isEntry(fields[1]) && lines.IsNumber(fields[0]):
-		return "libsvm"
+		return LIBSVM
 	case bytes.IndexByte(line, '\t') >= 0:
-		return "tsv"
+		return TSV
 	case d.opt.Separator != "", bytes.ContainsAny(line, ",;"), len(fields) > 1:
-		return "csv"
+		return CSV
 	case len(fields) == 1 && lines.IsNumber(fields[0]):
-		return "libsvm" // a row of zeros
+		return LIBSVM // a row of zeros
 	}
 	return ""
 }
@@ -154,10 +125,10 @@ func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
 		p.separator, _ = separatorOf(d.opt.Separator)
-	case p.format == "tsv" || d.opt.Format == "" && formatOf(d.in.name) == "tsv":
+	case p.format == TSV || d.opt.Format == "" && formatOf(d.in.name) == TSV:
 		p.separator = "\t"
 	default:
-		p.separator = propose(line, p.format == "triples")
+		p.separator = propose(line, p.format == Triples)
 	}
 	return lines.Split(line, p.separator)
 }
@@ -331,7 +302,7 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 	how := "read files of different kinds in separate runs"
 	switch {
 	case p.format != next.format:
-		return &lines.Fault{Width: 1, What: fmt.Sprintf("the file is %s, %s is %s", formatShown[next.format], first, formatShown[p.format]), How: how}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the file is %s, %s is %s", next.format.shown(), first, p.format.shown()), How: how}
 	case p.separator != next.separator:
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("fields are separated by %s, in %s by %s", lines.SeparatorName(next.separator), first, lines.SeparatorName(p.separator)), How: how}
 	case p.columns != next.columns:
@@ -349,13 +320,13 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 // parser makes the parser of one worker.
 func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	switch p.format {
-	case "csv", "tsv":
+	case CSV, TSV:
 		return &lines.Table{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
-	case "docword":
+	case Docword:
 		return &lines.Docword{}
-	case "text":
+	case Text:
 		return &lines.Text{Words: &w.items}
-	case "triples":
+	case Triples:
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Users: &w.users, Items: &w.items}
 	}
 	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1}

@@ -8,7 +8,7 @@ import (
 
 // Detection is how an input was understood.
 type Detection struct {
-	Format    string // "LIBSVM", "libFM", "CSV", "TSV", "triples", "IDX"
+	Format    string // as it is shown: "LIBSVM", "libFM", "CSV", ...
 	Separator string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
 	IndexBase int    // LIBSVM and libFM
 	Header    bool   // the first line names the columns
@@ -25,7 +25,7 @@ type Detection struct {
 	Common    int   // text: words of most documents, left out
 	Dropped   int64 // sparse entries beyond Options.Features, tokens beyond Options.Words
 
-	FromCache    bool   // columns came from stored splits
+	FromCache    bool   // columns came from the cache
 	CacheProblem string // why the columns could not be stored, else ""
 }
 
@@ -47,7 +47,7 @@ func (d Detection) String() string {
 	}
 	parts = append(parts, d.Format)
 	switch {
-	case d.Format == "LIBSVM" || d.Format == "libFM":
+	case d.Format == LIBSVM.shown() || d.Format == LibFM.shown():
 		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
 	case d.Separator != "":
 		parts = append(parts, d.Separator)

@@ -11,31 +11,28 @@ import (
 // a millisecond or two, however large the set is; the price is that a large set in which few rows differ looks the same.
 func (s *Set) Digest() string {
 	var d checksum.Sum
-	for i := range s.Splits() {
-		part := s.Split(i)
-		switch {
-		case part.Ratings != nil:
-			r := part.Ratings
-			checksum.Column(&d, r.User)
-			checksum.Column(&d, r.Item)
-			checksum.Column(&d, r.Rating)
-			checksum.Names(&d, r.Users)
-			checksum.Names(&d, r.Items)
-		case part.Examples != nil:
-			e := part.Examples
-			checksum.Column(&d, e.Label)
-			checksum.Column(&d, e.Dense)
-			checksum.Column(&d, e.Offset)
-			checksum.Column(&d, e.Index)
-			checksum.Column(&d, e.Value)
-			checksum.Names(&d, e.FeatureNames)
-			d.Add(uint64(e.Features))
-		case part.Documents != nil:
-			checksum.Column(&d, part.Documents.Offset)
-			checksum.Column(&d, part.Documents.Word)
-			checksum.Column(&d, part.Documents.Count)
-			checksum.Names(&d, part.Documents.Vocab)
-		}
+	switch {
+	case s.Ratings != nil:
+		r := s.Ratings
+		checksum.Column(&d, r.User)
+		checksum.Column(&d, r.Item)
+		checksum.Column(&d, r.Rating)
+		checksum.Names(&d, r.Users)
+		checksum.Names(&d, r.Items)
+	case s.Examples != nil:
+		e := s.Examples
+		checksum.Column(&d, e.Label)
+		checksum.Column(&d, e.Dense)
+		checksum.Column(&d, e.Offset)
+		checksum.Column(&d, e.Index)
+		checksum.Column(&d, e.Value)
+		checksum.Names(&d, e.FeatureNames)
+		d.Add(uint64(e.Features))
+	case s.Documents != nil:
+		checksum.Column(&d, s.Documents.Offset)
+		checksum.Column(&d, s.Documents.Word)
+		checksum.Column(&d, s.Documents.Count)
+		checksum.Names(&d, s.Documents.Vocab)
 	}
 	return fmt.Sprintf("kind %d, %d rows, %016x", s.Kind, s.Rows(), uint64(d))
 }

@@ -12,8 +12,7 @@ import (
 )
 
 // DocumentSet is documents as bags of words: document d has Count[i] tokens of the word
-// Vocab[Word[i]] for i from Offset[d] to Offset[d+1]-1. Words ascend within a document. Offsets of a
-// view are positions in Word and Count as they stand, so the first one need not be 0.
+// Vocab[Word[i]] for i from Offset[d] to Offset[d+1]-1. Words ascend within a document.
 type DocumentSet struct {
 	Offset []int64 // documents + 1
 	Word   []int32 // index into Vocab
@@ -33,30 +32,10 @@ func (s *DocumentSet) Doc(d int) (word, count []int32) {
 // Tokens is the number of tokens in all documents.
 func (s *DocumentSet) Tokens() int64 {
 	n := int64(0)
-	if len(s.Offset) > 0 {
-		for _, c := range s.Count[s.Offset[0]:s.Offset[len(s.Offset)-1]] {
-			n += int64(c)
-		}
+	for _, c := range s.Count {
+		n += int64(c)
 	}
 	return n
-}
-
-// View is documents lo to hi-1; nothing is copied.
-func (s *DocumentSet) View(lo, hi int) *DocumentSet {
-	v := *s
-	v.Offset = s.Offset[lo : hi+1 : hi+1]
-	return &v
-}
-
-// Select copies the chosen documents into a set of their own with the same vocabulary.
-func (s *DocumentSet) Select(docs []int) *DocumentSet {
-	out := &DocumentSet{Offset: []int64{0}, Vocab: s.Vocab}
-	for _, d := range docs {
-		word, count := s.Doc(d)
-		out.Word, out.Count = append(out.Word, word...), append(out.Count, count...)
-		out.Offset = append(out.Offset, int64(len(out.Word)))
-	}
-	return out
 }
 
 // documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
@@ -65,16 +44,16 @@ func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
 	p := &plan{format: d.opt.Format, label: -1}
 	fields := bytes.Fields(line)
 	switch {
-	case p.format == "docword" || p.format == "text":
+	case p.format.documents():
 	case p.format != "":
-		return nil, &lines.Fault{Width: 1, What: formatShown[p.format] + " does not hold documents", How: "use --format docword or text"}
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword or text"}
 	case len(fields) == 1 && lines.IsDigits(fields[0]):
-		p.format = "docword"
+		p.format = Docword
 	case onlyNumbers(line):
 		return nil, &lines.Fault{Width: len(line), What: "the first line holds numbers, not words",
 			How: "documents are text, one a line, or a bag of words whose first three lines are the numbers of documents, words and entries"}
 	default:
-		p.format = "text"
+		p.format = Text
 	}
 	return p, nil
 }
@@ -102,7 +81,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 		f = r.plan.agree(next, r.ins[0].shown())
 	}
 	rest := j.text
-	if f == nil && next.format == "docword" {
+	if f == nil && next.format == Docword {
 		j.bag, rest, f = lines.ParseBagHeader(j.text, r.opt.Limits.Rows, int64(r.opt.Limits.Features))
 		if f == nil && n > 0 && r.bags[0].Words != j.bag.Words {
 			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
@@ -126,7 +105,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	if r.plan.format == "docword" {
+	if r.plan.format == Docword {
 		if b, err = r.bagDocuments(); err == nil {
 			s.Vocab, err = r.vocabulary()
 		}
@@ -140,7 +119,7 @@ func (r *reader) documents(set *Set) (err error) {
 	case r.opt.Words != nil:
 		d.Dropped = b.Renumber(bags.Numbers(s.Vocab, r.opt.Words))
 		s.Vocab = r.opt.Words
-	case r.plan.format == "text":
+	case r.plan.format == Text:
 		var kept []int32
 		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
 		for i, w := range kept {

@@ -30,7 +30,7 @@ func readDocuments(t *testing.T, opt Options, paths ...string) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDocuments(t, set.Join().Documents)
+	checkDocuments(t, set.Documents)
 	return set
 }
 
@@ -87,7 +87,7 @@ func TestBagOfWords(t *testing.T) {
 	}
 }
 
-func TestBagsTogetherPackedAndInSplits(t *testing.T) {
+func TestBagsTogetherAndPacked(t *testing.T) {
 	t.Parallel()
 	dir := files(t, map[string]string{"docword.a.txt": bagText, "vocab.a.txt": "ape\nbee\ncat\n"})
 	a, b := filepath.Join(dir, "docword.a.txt"), filepath.Join(dir, "docword.b.txt.gz")
@@ -99,20 +99,9 @@ func TestBagsTogetherPackedAndInSplits(t *testing.T) {
 	if _, err := z.Write([]byte("2\n3\n1\n2 2 7\n")); err != nil || z.Close() != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	set := readDocuments(t, Options{Splits: 3}, a, b)
-	whole := set.Join().Documents
-	if got, want := shown(whole)[3:], []string{"ape", "", "bee bee bee bee bee bee bee"}; !slices.Equal(got, want) {
+	set := readDocuments(t, Options{}, a, b)
+	if got, want := shown(set.Documents)[3:], []string{"ape", "", "bee bee bee bee bee bee bee"}; !slices.Equal(got, want) || set.Rows() != 6 {
 		t.Errorf("documents %q, not %q", got, want)
-	}
-	var parts []string
-	for i := range set.Splits() {
-		parts = append(parts, shown(set.Split(i).Documents)...)
-	}
-	if !slices.Equal(parts, shown(whole)) || set.Rows() != 6 {
-		t.Errorf("splits %q, whole %q", parts, shown(whole))
-	}
-	if got := shown(whole.Select([]int{3, 0})); !slices.Equal(got, []string{"ape", "ape ape cat"}) {
-		t.Errorf("selected %q", got)
 	}
 }
 
@@ -167,7 +156,7 @@ func TestBagLikeAnother(t *testing.T) {
 
 func TestFormatOfDocuments(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
+	for text, want := range map[string]Format{
 		"12\n3\n4\n1 1 1\n": "docword", "12 apes\n": "text", "hello\n": "text", "\nx y\n": "text", "route 66\n": "text",
 		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "",
 	} {

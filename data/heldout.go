@@ -1,18 +1,40 @@
 package data
 
+import "bellows/random"
+
+// The shares of rows that training does not see, in percent.
+const (
+	HeldAlone      = 10 // without test rows: they are scored, and stop the run
+	HeldBesideTest = 5  // with test rows: they stop the run and are not shown
+)
+
+// HeldPercent is the percent of rows that a run holds out: it has test rows or not, and held-out
+// rows decide when it stops or not.
+func HeldPercent(tested, stops bool) int {
+	switch {
+	case !tested:
+		return HeldAlone
+	case stops:
+		return HeldBesideTest
+	}
+	return 0
+}
+
 // HeldOut reports whether a row is kept out of training: a fixed choice of
 // about percent in 100 rows, by a hash of (seed, row) alone, so that every
 // node, resume and rerun makes the same one. percent is 0 to 100.
 func HeldOut(seed uint64, row int64, percent int) bool {
-	h := mix(mix(seed) ^ uint64(row))
-	return h>>32*100>>32 < uint64(percent)
+	return random.Of(seed, uint64(row))>>32*100>>32 < uint64(percent)
 }
 
-// mix is the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable
-// pseudorandom number generators, 2014, figure 16), a bijection.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+// HoldOut divides rows 0 to rows-1 into those to train on and those held out, both ascending.
+func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
+	for r := range rows {
+		if HeldOut(seed, int64(r), percent) {
+			held = append(held, int32(r))
+		} else {
+			training = append(training, int32(r))
+		}
+	}
+	return training, held
 }

@@ -68,7 +68,7 @@ func readIDX(ctx context.Context, ins []input, head *stream, kind Kind, opt *Opt
 			e.Dense = append(e.Dense, images.values...)
 		}
 	}
-	set.Detected = Detection{Format: "IDX", Files: files, Rows: e.Rows()}
+	set.Detected = Detection{Format: IDX.shown(), Files: files, Rows: e.Rows()}
 	set.Detected.describe(e)
 	return set, nil
 }

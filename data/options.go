@@ -18,7 +18,7 @@ const (
 
 // Options overrule what Read would detect. The zero value detects everything.
 type Options struct {
-	Format    string // "libsvm", "libfm", "csv", "tsv", "triples", "idx", "docword", "text"; "" detects
+	Format    Format // "" detects
 	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is the first column, or the file found by name
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
@@ -40,7 +40,6 @@ type Options struct {
 	// labels. Their labels are 0.
 	Unlabelled bool
 
-	Splits  int       // number of parts; 0 is 1
 	Cache   string    // folder for parsed columns; "" stores nothing
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
@@ -61,15 +60,14 @@ type Limits struct {
 // Like returns the options for a test file of a training set: the same
 // features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
-	if part := train.Split(0); part.Examples != nil {
-		e := part.Examples
+	if e := train.Examples; e != nil {
 		o.Features, o.names = e.Features, e.FeatureNames
 		if e.Sparse() {
 			o.IndexBase = [2]string{"0", "1"}[e.IndexBase]
 		}
 	}
-	if part := train.Split(0); part.Documents != nil {
-		o.Words, o.Vocab = part.Documents.Vocab, ""
+	if train.Documents != nil {
+		o.Words, o.Vocab = train.Documents.Vocab, ""
 	}
 	return o
 }

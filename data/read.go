@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -35,8 +36,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err != nil {
 		return nil, err
 	}
-	set.Detected.CacheProblem = slot.store(set, max(1, opt.Splits))
-	set.cut(max(1, opt.Splits))
+	set.Detected.CacheProblem = slot.store(set)
 	return set, nil
 }
 
@@ -53,8 +53,8 @@ func (o *Options) complete(kind Kind) error {
 	if kind != Ratings && kind != Examples && kind != Documents {
 		return fmt.Errorf("data: %d is no kind of data", kind)
 	}
-	if _, ok := formatShown[o.Format]; !ok && o.Format != "" {
-		return &Error{File: "format " + strconv.Quote(o.Format), What: "is not known", How: "use libsvm, libfm, csv, tsv, triples, idx, docword or text"}
+	if o.Format != "" && o.Format.shown() == "" {
+		return &Error{File: "format " + strconv.Quote(string(o.Format)), What: "is not known", How: "use one of " + strings.Join(Formats(), ", ")}
 	}
 	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
 		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
@@ -77,10 +77,7 @@ func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Se
 		head.close()
 		return nil, &Error{File: ins[0].shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
 	}
-	if kind == Documents {
-		return parseText(ctx, ins, head, kind, opt)
-	}
-	if head.isIDX() && opt.Format == "" || opt.Format == "idx" || opt.Format == "" && formatOf(ins[0].name) == "idx" {
+	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (head.isIDX() || formatOf(ins[0].name) == IDX)) {
 		return readIDX(ctx, ins, head, kind, opt)
 	}
 	return parseText(ctx, ins, head, kind, opt)
@@ -298,7 +295,7 @@ func (r *reader) begin(n int, j *job) error {
 // firstRecord finds the first line that is not blank, nor, where the format
 // can be LIBSVM, a comment. line is nil when there is none.
 func (d *detector) firstRecord(text []byte) (start int, line []byte) {
-	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.name) == "" || d.format(nil) == "libsvm" || d.format(nil) == "libfm")
+	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.name) == "" || d.format(nil).indexed())
 	for start < len(text) {
 		end := start + bytes.IndexByte(text[start:], '\n') + 1
 		line := bytes.TrimSuffix(text[start:end-1], []byte("\r"))

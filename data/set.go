@@ -30,9 +30,7 @@ func (k Kind) String() string {
 
 // Set is what Read returns: the columns of one input and how it was understood.
 //
-// With Options.Splits at most 1, Ratings, Examples or Documents holds the whole columns.
-// With more splits all are nil, each part is reached through Split, and Join
-// gives whole columns. This does not depend on whether a cache was used.
+// Of Ratings, Examples and Documents one holds the columns. This does not depend on whether a cache was used.
 type Set struct {
 	Kind      Kind
 	Ratings   *RatingSet   // nil unless Kind is Ratings
@@ -40,12 +38,10 @@ type Set struct {
 	Documents *DocumentSet // nil unless Kind is Documents
 	Detected  Detection
 
-	splits []*Set       // empty when the set is one split
-	joined *Set         // whole columns, when they were built
-	unmap  func() error // releases mapped files; nil when columns are on the heap
+	unmap func() error // releases mapped files; nil when columns are on the heap
 }
 
-// Rows is the number of rows in all splits.
+// Rows is the number of rows.
 func (s *Set) Rows() int {
 	switch {
 	case s.Ratings != nil:
@@ -55,39 +51,57 @@ func (s *Set) Rows() int {
 	case s.Documents != nil:
 		return s.Documents.Rows()
 	}
-	rows := 0
-	for _, part := range s.splits {
-		rows += part.Rows()
-	}
-	return rows
+	return 0
 }
 
-// Splits is the number of parts that Split knows, at least 1.
-func (s *Set) Splits() int { return max(1, len(s.splits)) }
-
-// Split returns part i, 0 <= i < Splits, as a set of one split. Parts are
-// contiguous ranges of rows in the order of the input; nothing is copied.
-func (s *Set) Split(i int) *Set {
-	if len(s.splits) == 0 && i == 0 {
-		return s
+// Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
+func (s *Set) Select(rows []int32) *Set {
+	out := &Set{Kind: s.Kind, Detected: s.Detected}
+	switch {
+	case s.Ratings != nil:
+		r := *s.Ratings
+		r.User, r.Item, r.Rating = pick(r.User, rows), pick(r.Item, rows), pick(r.Rating, rows)
+		out.Ratings = &r
+	case s.Documents != nil:
+		d := *s.Documents
+		d.Offset, d.Word, d.Count = pickRuns(d.Offset, d.Word, d.Count, rows)
+		out.Documents = &d
+	case s.Examples != nil:
+		e := *s.Examples
+		e.Label = pick(e.Label, rows)
+		if e.Sparse() {
+			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
+		} else {
+			e.Dense = make([]float32, 0, len(rows)*e.Features)
+			for _, r := range rows {
+				e.Dense = append(e.Dense, s.Examples.Dense[int(r)*e.Features:][:e.Features]...)
+			}
+		}
+		out.Examples = &e
 	}
-	return s.splits[i]
+	return out
 }
 
-// Join returns a set of one split with the whole columns. It copies the parts
-// when they come from several mapped files, and nothing otherwise.
-func (s *Set) Join() *Set {
-	if len(s.splits) == 0 {
-		return s
+func pick[T any](column []T, rows []int32) []T {
+	out := make([]T, len(rows))
+	for i, r := range rows {
+		out[i] = column[r]
 	}
-	if s.joined == nil {
-		s.joined = joinSplits(s)
-	}
-	return s.joined
+	return out
 }
 
-// Close releases mapped files. No slice of the set, nor of its splits, may be
-// used afterwards; ids and names stay valid. Closing twice is allowed.
+// pickRuns is pick where row r is what two columns have from offset[r] to offset[r+1].
+func pickRuns[T any](offset []int64, index []int32, value []T, rows []int32) ([]int64, []int32, []T) {
+	ends, i, v := []int64{0}, []int32(nil), []T(nil)
+	for _, r := range rows {
+		lo, hi := offset[r], offset[r+1]
+		i, v = append(i, index[lo:hi]...), append(v, value[lo:hi]...)
+		ends = append(ends, int64(len(i)))
+	}
+	return ends, i, v
+}
+
+// Close releases mapped files. No slice of the set may be used afterwards; ids and names stay valid. Closing twice is allowed.
 func (s *Set) Close() error {
 	if s.unmap == nil {
 		return nil
@@ -109,14 +123,6 @@ type RatingSet struct {
 
 // Rows is the number of ratings.
 func (r *RatingSet) Rows() int { return len(r.Rating) }
-
-// View returns rows lo to hi-1; ids are shared and nothing is copied.
-func (r *RatingSet) View(lo, hi int) *RatingSet {
-	return &RatingSet{
-		User: r.User[lo:hi:hi], Item: r.Item[lo:hi:hi], Rating: r.Rating[lo:hi:hi],
-		Users: r.Users, Items: r.Items,
-	}
-}
 
 // IndicesIn returns, for every row, the index of its user and of its item in
 // another set (the one that a model was trained on), -1 where that set does
@@ -150,8 +156,7 @@ func renumber(column []int32, from, to []string) []int32 {
 // Dense: Dense holds Rows x Features values, row-major; Offset, Index, Value
 // are nil. Sparse: row r has the features Index[Offset[r]:Offset[r+1]],
 // ascending and counted from 0 whatever the file's base, with the Value of the
-// same position; Dense is nil. Offsets of a view are positions in Index and
-// Value as they stand, so the first one need not be 0.
+// same position; Dense is nil.
 type ExampleSet struct {
 	Label        []float32 // finite, one a row
 	Features     int       // width of every row
@@ -168,18 +173,6 @@ func (e *ExampleSet) Rows() int { return len(e.Label) }
 
 // Sparse reports whether the rows are in Offset, Index and Value.
 func (e *ExampleSet) Sparse() bool { return e.Offset != nil }
-
-// View returns rows lo to hi-1; nothing is copied.
-func (e *ExampleSet) View(lo, hi int) *ExampleSet {
-	v := *e
-	v.Label = e.Label[lo:hi:hi]
-	if e.Sparse() {
-		v.Offset = e.Offset[lo : hi+1 : hi+1]
-	} else {
-		v.Dense = e.Dense[lo*e.Features : hi*e.Features : hi*e.Features]
-	}
-	return &v
-}
 
 // Classes returns the distinct labels, ascending, when all of them are whole
 // numbers and there are at most limit of them; else nil.

@@ -12,6 +12,7 @@ import (
 	"math"
 
 	"bellows/data"
+	"bellows/random"
 )
 
 // The shape of the ratings is that of MovieLens-100K, the first set that most people try.
@@ -37,7 +38,7 @@ const (
 
 // Make generates a set of the kind, and an error for kinds that have no demo.
 func Make(kind data.Kind, seed uint64) (*data.Set, error) {
-	s := &source{state: seed*0x9e3779b97f4a7c15 + uint64(kind)}
+	s := &source{random.Stream(seed*0x9e3779b97f4a7c15 + uint64(kind))}
 	switch kind {
 	case data.Ratings:
 		r := makeRatings(s)
@@ -124,24 +125,12 @@ func names(prefix string, n int) []string {
 	return out
 }
 
-// source is SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine and in every
-// version of Go.
-type source struct{ state uint64 }
-
-func (s *source) next() uint64 {
-	s.state += 0x9e3779b97f4a7c15
-	z := s.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// unit is uniform on [0, 1).
-func (s *source) unit() float64 { return float64(s.next()>>11) / (1 << 53) }
+// source is where a demonstration's data come from: the same numbers on every machine and in every version of Go.
+type source struct{ random.Stream }
 
 // normal has mean 0 and deviation 1: the sum of three uniforms (Irwin-Hall), stretched. Its tails end at three
 // deviations, which does for a demo and needs no logarithm, whose last bit differs between machines.
-func (s *source) normal() float64 { return 2 * (s.unit() + s.unit() + s.unit() - 1.5) }
+func (s *source) normal() float64 { return 2 * (s.Unit() + s.Unit() + s.Unit() - 1.5) }
 
 func (s *source) normals(n int, deviation float64) []float64 {
 	out := make([]float64, n)
@@ -153,6 +142,6 @@ func (s *source) normals(n int, deviation float64) []float64 {
 
 // skewed is an index below n, low ones more often: the density falls with the root.
 func (s *source) skewed(n int) int {
-	u := s.unit()
+	u := s.Unit()
 	return int(u * u * float64(n))
 }

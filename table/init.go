@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"bellows"
+	"bellows/random"
 )
 
 // InitKind is the shape of the distribution that a row starts from.
@@ -39,45 +40,28 @@ func (in Init) fill(row uint64, values []float32) {
 			values[i] = in.Low
 		}
 	case Uniform:
-		s := stream(in.Seed, row)
+		s := random.Start(in.Seed, row)
 		// The conversions forbid fusing, so that every machine rounds alike.
 		for i := range values {
-			values[i] = in.Low + float32((in.High-in.Low)*float32(s.unit()))
+			values[i] = in.Low + float32((in.High-in.Low)*float32(unit(&s)))
 		}
 	case Normal:
-		s := stream(in.Seed, row)
+		s := random.Start(in.Seed, row)
 		for i := range values {
-			values[i] = in.Low + float32(in.High*float32(s.normal()))
+			values[i] = in.Low + float32(in.High*float32(normal(&s)))
 		}
 	}
 }
 
-// splitMix is SplitMix64 (Steele, Lea, Flood 2014): a full-period stream from any start.
-type splitMix uint64
-
-func stream(seed, row uint64) *splitMix {
-	s := splitMix(seed ^ (row+1)*0x9e3779b97f4a7c15)
-	s.next()
-	return &s
-}
-
-func (s *splitMix) next() uint64 {
-	*s += 0x9e3779b97f4a7c15
-	z := uint64(*s)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
 // unit is uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
-func (s *splitMix) unit() float64 { return float64(s.next()>>40) / (1 << 24) }
+func unit(s *random.Stream) float64 { return float64(s.Next()>>40) / (1 << 24) }
 
 // normal is close to a standard normal: the sum of twelve uniforms less six (Irwin-Hall). Every
 // step is exact, so the value is the same on every machine; the tails end at six deviations.
-func (s *splitMix) normal() float64 {
+func normal(s *random.Stream) float64 {
 	sum := -6.0
 	for range 12 {
-		sum += s.unit()
+		sum += unit(s)
 	}
 	return sum
 }

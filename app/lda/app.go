@@ -68,10 +68,10 @@ func (p *problem) settled() map[string]string {
 }
 
 func (p *problem) headline(in app.Input) string {
-	held := fmt.Sprintf("%d %% held out (seed %d)", heldAlone, in.Seed)
+	held := fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
 	switch {
 	case in.Test != nil && p.earlyStop:
-		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", heldBesideTest, in.Seed)
+		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
 	case in.Test != nil:
 		held = "nothing held out"
 	}

@@ -134,7 +134,7 @@ func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []in
 	if set == nil || set.Kind != data.Documents {
 		return nil, nil, bellows.Errorf(bellows.BadData, op, name, "the data must be documents")
 	}
-	docs := set.Join().Documents
+	docs := set.Documents
 	return docs, renumber(docs.Vocab, p.vocab), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"bellows"
 	"bellows/app"
@@ -46,12 +47,6 @@ type unit struct {
 	train []int32 // documents whose likelihood is scored, by place in ends
 }
 
-// The shares of documents that are kept out of training, in percent.
-const (
-	heldAlone      = 10 // without a test file: they are scored and stop the run
-	heldBesideTest = 5  // with one: they stop the run and are not shown
-)
-
 const (
 	splitsLeast  = 8
 	splitsMost   = 64
@@ -67,7 +62,7 @@ const (
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
-	set := in.Data.Join().Documents
+	set := in.Data.Documents
 	p := &problem{config: c, vocab: set.Vocab, shown: in.Test != nil}
 	train, held := p.divide(in, set)
 	for _, d := range train {
@@ -97,21 +92,8 @@ func newProblem(in app.Input, c config) (*problem, error) {
 
 // divide keeps documents out of training and shuffles the others, leaving out empty ones.
 func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []int32) {
-	percent := heldAlone
-	if in.Test != nil {
-		percent = 0
-		if p.earlyStop {
-			percent = heldBesideTest
-		}
-	}
-	for d := range set.Rows() {
-		switch {
-		case data.HeldOut(p.seed, int64(d), percent):
-			held = append(held, int32(d))
-		case set.Offset[d+1] > set.Offset[d]:
-			training = append(training, int32(d))
-		}
-	}
+	training, held = data.HoldOut(p.seed, set.Rows(), data.HeldPercent(in.Test != nil, p.earlyStop))
+	training = slices.DeleteFunc(training, func(d int32) bool { return set.Offset[d+1] == set.Offset[d] })
 	rng := rand.New(rand.NewPCG(p.seed, shuffleSalt))
 	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
 	return training, held
@@ -309,7 +291,7 @@ func (p *problem) unigramOf(set *data.DocumentSet, training, held []int32, test 
 		n += float64(scored)
 	}
 	if test != nil {
-		t := test.Join().Documents
+		t := test.Documents
 		table := renumber(t.Vocab, p.vocab)
 		for d := range t.Rows() {
 			add(t, d, table)

@@ -52,7 +52,7 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 	var test *data.DocumentSet
 	var table []int32
 	if in.Test != nil {
-		test = in.Test.Join().Documents
+		test = in.Test.Documents
 		table = renumber(test.Vocab, p.vocab)
 	}
 	n := p.scorers()

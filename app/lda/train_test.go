@@ -155,17 +155,12 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var held []int
-	for d := range set.Rows() {
-		if data.HeldOut(1, int64(d), heldAlone) {
-			held = append(held, d)
-		}
-	}
+	_, held := data.HoldOut(1, set.Rows(), data.HeldAlone)
 	p, err := New().Open(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Evaluate(&data.Set{Kind: data.Documents, Documents: set.Documents.Select(held)})
+	got, err := p.Evaluate(set.Select(held))
 	if err != nil {
 		t.Fatal(err)
 	}

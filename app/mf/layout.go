@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/random"
 )
 
 // axis is one side of the ratings, users or items, relabelled: parts of consecutive rows that hold
@@ -26,7 +27,7 @@ func balance(count []int32, parts int, seed uint64) axis {
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]),
-			cmp.Compare(mix(seed, uint64(a)), mix(seed, uint64(b))), cmp.Compare(a, b))
+			cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
 	})
 	a := axis{row: make([]int32, len(count)), bounds: make([]bellows.RowID, parts+1), count: count, part: make([]int32, len(count))}
 	loads := make(loads, parts)
@@ -85,13 +86,3 @@ func (l loads) Less(i, j int) bool {
 func (l loads) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 func (l loads) Push(any)      { panic("mf: the number of parts is fixed") }
 func (l loads) Pop() any      { panic("mf: the number of parts is fixed") }
-
-// mix is a hash of two words: two rounds of the finaliser of SplitMix64.
-func mix(a, b uint64) uint64 { return finish(finish(a) ^ b) }
-
-func finish(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/data"
 )
 
 func TestBalanceDealsRatingsEvenly(t *testing.T) {
@@ -71,7 +72,7 @@ func (v visit) compare(o visit) int {
 // wanted is every training rating of the plan's data, sorted.
 func wanted(p *plan, m Made) []visit {
 	set, _ := m.Sets()
-	rows, _ := heldOut(p.seed, set.Rows(), heldPercent)
+	rows, _ := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)
 	var list []visit
 	for _, r := range rows {
 		list = append(list, visit{p.users.row[set.Ratings.User[r]], p.items.row[set.Ratings.Item[r]], p.scale.standard(set.Ratings.Rating[r])})

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/data"
 	"bellows/model"
+	"bellows/random"
 )
 
 // tiny is a model of two users and two items at rank 1.
@@ -96,7 +97,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 	slab := func(a *axis, seed uint64) []float32 {
 		s := make([]float32, len(a.row)*p.width)
 		for i := range s {
-			s[i] = float32(mix(seed, uint64(i))%1000)/500 - 1
+			s[i] = float32(random.Of(seed, uint64(i))%1000)/500 - 1
 		}
 		return s
 	}

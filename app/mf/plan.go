@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/data"
+	"bellows/random"
 	"bellows/table"
 )
 
@@ -55,19 +56,10 @@ func newScale(rating []float32, rows []int32) scale {
 	return scale{mean, deviation}
 }
 
-// Percent of the ratings that are held out: for the table, or for early stopping alone.
-const (
-	heldPercent         = 10
-	heldPercentWithTest = 5
-)
-
 // newPlan lays out the data.
 func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
-	percent := heldPercent
-	if test != nil {
-		percent = heldPercentWithTest
-	}
-	train, held := heldOut(c.seed, set.Rows(), percent)
+	percent := data.HeldPercent(test != nil, true)
+	train, held := data.HoldOut(c.seed, set.Rows(), percent)
 	if len(train) == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
@@ -76,8 +68,8 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 		return nil, err
 	}
 	p.width = rowWidth(c.rank, c.biases)
-	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, mix(c.seed, 1))
-	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), mix(c.seed, 2))
+	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, random.Of(c.seed, 1))
+	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), random.Of(c.seed, 2))
 	p.recipe = newRecipe(c, len(train), p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
@@ -204,7 +196,7 @@ func (p *plan) tables() []table.Schema {
 	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
 		return table.Schema{
 			Name: name, Rows: len(a.row), Width: p.width, Bounds: a.bounds, Consistency: c,
-			Init: table.Init{Kind: table.Normal, Seed: mix(p.seed, stream), High: deviation0},
+			Init: table.Init{Kind: table.Normal, Seed: random.Of(p.seed, stream), High: deviation0},
 		}
 	}
 	return []table.Schema{
@@ -232,7 +224,7 @@ func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 func (p *plan) headline() string {
 	s := fmt.Sprintf("rank %d", p.rank)
 	if p.tested == 0 {
-		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, heldPercent, p.seed)
+		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, data.HeldAlone, p.seed)
 	}
-	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, heldPercentWithTest, p.seed)
+	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, data.HeldBesideTest, p.seed)
 }

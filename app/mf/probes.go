@@ -1,7 +1,6 @@
 package mf
 
 import (
-	"bellows/data"
 	"bellows/vec"
 )
 
@@ -131,17 +130,4 @@ func (p *plan) predict(user, item int32, users, items []float32) float32 {
 		return items[int(item)*p.width+n]
 	}
 	return 0
-}
-
-// heldOut chooses the rows that are not trained on, and the rest.
-func heldOut(seed uint64, rows, percent int) (train, held []int32) {
-	train = make([]int32, 0, rows)
-	for r := range rows {
-		if data.HeldOut(seed, int64(r), percent) {
-			held = append(held, int32(r))
-		} else {
-			train = append(train, int32(r))
-		}
-	}
-	return train, held
 }

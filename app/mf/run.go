@@ -44,7 +44,7 @@ func (App) NewRun(in app.Input) (*app.Run, error) {
 
 // ratings is the set's columns.
 func ratings(set *data.Set) (*data.RatingSet, error) {
-	r := set.Join().Ratings
+	r := set.Ratings
 	if r == nil || r.Rows() == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "the data holds no ratings")
 	}
@@ -80,10 +80,9 @@ func (p *plan) baseline(set, test *data.RatingSet) *train.Metric {
 			add(r)
 		}
 	} else {
-		for r := range set.Rows() {
-			if data.HeldOut(p.seed, int64(r), heldPercent) {
-				add(set.Rating[r])
-			}
+		_, held := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)
+		for _, r := range held {
+			add(set.Rating[r])
 		}
 	}
 	if n == 0 {

@@ -111,10 +111,10 @@ func (p *problem) headline(in app.Input) string {
 	if !p.dense {
 		form = "sparse"
 	}
-	held := fmt.Sprintf("%d %% held out (seed %d)", heldAlone, in.Seed)
+	held := fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
 	switch {
 	case in.Test != nil && len(p.held) > 0:
-		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", heldBesideTest, in.Seed)
+		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
 	case in.Test != nil:
 		held = "nothing held out"
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/random"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -237,8 +238,5 @@ func (p *problem) rate() float32 { return float32(p.clocks) / float32(len(p.rows
 
 // start is where the clock's first batch is: a function of seed, split and clock.
 func (e *executor) start(t *train.Task) int {
-	h := e.p.seed ^ uint64(t.Split())<<32 ^ uint64(t.Clock())
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return int((h ^ h>>31) >> 33)
+	return int(random.Finish(e.p.seed^uint64(t.Split())<<32^uint64(t.Clock())) >> 33)
 }

@@ -88,7 +88,7 @@ func (p *predictor) source(set *data.Set, op string) (source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
 	}
-	return source{set.Join().Examples, p.features}, nil
+	return source{set.Examples, p.features}, nil
 }
 
 // each calls f with every row's probabilities, valid during the call, until it returns an error.

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/data"
 	"bellows/table"
 )
 
@@ -55,7 +56,7 @@ const (
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
-	set := in.Data.Join().Examples
+	set := in.Data.Examples
 	p := &problem{config: c, features: set.Features}
 	p.src = source{set, p.features}
 	var err error
@@ -84,13 +85,8 @@ func newProblem(in app.Input, c config) (*problem, error) {
 
 // divide says which rows train, which stop the run and which are shown.
 func (p *problem) divide(in app.Input) {
-	percent := heldAlone
 	if in.Test != nil {
-		percent = 0
-		if p.earlyStop {
-			percent = heldBesideTest
-		}
-		set := in.Test.Join().Examples
+		set := in.Test.Examples
 		p.test = source{set, p.features}
 		p.testOf = number(set.Label, p.classes)
 		p.testRow = make([]int32, set.Rows())
@@ -98,7 +94,7 @@ func (p *problem) divide(in app.Input) {
 			p.testRow[i] = int32(i)
 		}
 	}
-	p.rows, p.held = divide(p.src.Rows(), p.seed, percent)
+	p.rows, p.held = divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.earlyStop))
 }
 
 func (p *problem) check() error {

@@ -9,12 +9,6 @@ import (
 	"bellows/data"
 )
 
-// The shares of rows that are kept out of training, in percent.
-const (
-	heldAlone      = 10 // without a test file: they are scored and stop the run
-	heldBesideTest = 5  // with one: they stop the run and are not shown
-)
-
 // source reads rows of examples as a model of some number of features sees them: features that a
 // file lacks are zero, and those that the model does not know are left out.
 type source struct {
@@ -64,13 +58,7 @@ func (s source) unknown() (n int64) {
 // divide keeps rows out of training and shuffles the others, so that a file sorted by label does not
 // give every split another class.
 func divide(rows int, seed uint64, percent int) (training, held []int32) {
-	for r := range rows {
-		if data.HeldOut(seed, int64(r), percent) {
-			held = append(held, int32(r))
-		} else {
-			training = append(training, int32(r))
-		}
-	}
+	training, held = data.HoldOut(seed, rows, percent)
 	rng := rand.New(rand.NewPCG(seed, 0x6d6c72))
 	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
 	return training, held

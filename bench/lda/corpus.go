@@ -44,19 +44,8 @@ func (b *bench) read(name string) (*corpus, error) {
 }
 
 func divide(set *data.Set, origin string) *corpus {
-	docs := set.Join().Documents
-	var training, held []int
-	for d := range docs.Rows() {
-		if data.HeldOut(seed, int64(d), testPercent) {
-			held = append(held, d)
-		} else {
-			training = append(training, d)
-		}
-	}
-	part := func(chosen []int) *data.Set {
-		return &data.Set{Kind: data.Documents, Documents: docs.Select(chosen), Detected: set.Detected}
-	}
-	return &corpus{train: part(training), test: part(held),
+	training, held := data.HoldOut(seed, set.Rows(), testPercent)
+	return &corpus{train: set.Select(training), test: set.Select(held),
 		origin: fmt.Sprintf("%s: %s; %d documents held out", origin, set.Detected.String(), len(held))}
 }
 

@@ -27,11 +27,11 @@ func newPeer(b bench, name string, train, test *data.Set) (*peer, error) {
 		return p, nil
 	}
 	p.train, p.test, p.model = b.shelf.Path(name+".libmf"), b.shelf.Path(name+".test.libmf"), b.shelf.Path(name+".model")
-	known := train.Join().Ratings
+	known := train.Ratings
 	if err := writeRatings(p.train, known.User, known.Item, known.Rating, 0, 0); err != nil {
 		return nil, err
 	}
-	tested := test.Join().Ratings
+	tested := test.Ratings
 	user, item := tested.IndicesIn(known)
 	return p, writeRatings(p.test, user, item, tested.Rating, int32(len(known.Users)), int32(len(known.Items)))
 }

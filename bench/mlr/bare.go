@@ -18,7 +18,7 @@ type bare struct {
 }
 
 func newBare(set *data.Set) *bare {
-	e := set.Join().Examples
+	e := set.Examples
 	labels := e.Classes(1 << 10)
 	number := map[float32]int32{}
 	for c, label := range labels {

@@ -25,7 +25,7 @@ type wabbit struct {
 func newWabbit(b *bench, train, test *data.Set) (*wabbit, error) {
 	w := &wabbit{program: b.vw, train: b.shelf.Path("train.vw"), test: b.shelf.Path("test.vw"), model: b.shelf.Path("vw.model"),
 		cache: b.shelf.Path("vw.cache"), answers: b.shelf.Path("vw.answers")}
-	known, tested := train.Join().Examples, test.Join().Examples
+	known, tested := train.Examples, test.Examples
 	number := map[float32]int{}
 	for i, label := range known.Classes(1 << 10) {
 		number[label] = i + 1

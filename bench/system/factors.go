@@ -17,7 +17,7 @@ import (
 
 // The layout of app/mf that is not in its settings: what it holds out, and how much of each side's rows a tile has.
 const (
-	heldPercent = 10
+	heldPercent = data.HeldAlone
 	tileBytes   = 192 << 10
 )
 
@@ -52,7 +52,7 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank of the run: %w", err)
 	}
-	r := set.Join().Ratings
+	r := set.Ratings
 	l := &factorLoop{parts: parts, width: run.Job.Tables[0].Width, rank: rank, blocks: make([]columns, parts*parts),
 		held: make([]columns, parts*parts), sums: make([]float64, parts), best: math.Inf(1)}
 	users, items := l.deal(r.User, len(r.Users)), l.deal(r.Item, len(r.Items))

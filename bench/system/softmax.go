@@ -36,7 +36,7 @@ type softmaxLoop struct {
 }
 
 func newSoftmaxLoop(set *data.Set, run *app.Run) (loop, error) {
-	e := set.Join().Examples
+	e := set.Examples
 	l := &softmaxLoop{features: e.Features, classes: run.Job.Tables[0].Width}
 	for name, into := range map[string]*int{"splits": &l.splits, "clocks": &l.clocks, "batch": &l.batch} {
 		n, err := strconv.Atoi(run.Settings[name])

@@ -170,7 +170,8 @@ func (t *trainer) result(m *model.Model, so run.Progress, checked audited) (*res
 func (t *trainer) score(m *model.Model, metrics map[string]float64) error {
 	held := t.test
 	if held == nil {
-		held = heldOut(t.set.Join(), t.opt.seed)
+		_, rows := data.HoldOut(t.opt.seed, t.set.Rows(), data.HeldAlone)
+		held = t.set.Select(rows)
 	}
 	if held.Rows() == 0 {
 		return nil
@@ -187,52 +188,6 @@ func (t *trainer) score(m *model.Model, metrics map[string]float64) error {
 		metrics["test_"+name] = v
 	}
 	return nil
-}
-
-// heldOutPercent of DATA is kept out of training when there is no test file.
-const heldOutPercent = 10
-
-// heldOut is a copy of the rows that training did not see.
-func heldOut(set *data.Set, seed uint64) *data.Set {
-	out := &data.Set{Kind: set.Kind}
-	var rows []int
-	for r := range set.Rows() {
-		if data.HeldOut(seed, int64(r), heldOutPercent) {
-			rows = append(rows, r)
-		}
-	}
-	if from := set.Ratings; from != nil {
-		to := &data.RatingSet{Users: from.Users, Items: from.Items}
-		for _, r := range rows {
-			to.User = append(to.User, from.User[r])
-			to.Item = append(to.Item, from.Item[r])
-			to.Rating = append(to.Rating, from.Rating[r])
-		}
-		out.Ratings = to
-		return out
-	}
-	if set.Documents != nil {
-		out.Documents = set.Documents.Select(rows)
-		return out
-	}
-	from := set.Examples
-	to := &data.ExampleSet{Features: from.Features, FeatureNames: from.FeatureNames, IndexBase: from.IndexBase}
-	if from.Sparse() {
-		to.Offset = []int64{0}
-	}
-	for _, r := range rows {
-		to.Label = append(to.Label, from.Label[r])
-		if !from.Sparse() {
-			to.Dense = append(to.Dense, from.Dense[r*from.Features:(r+1)*from.Features]...)
-			continue
-		}
-		lo, hi := from.Offset[r], from.Offset[r+1]
-		to.Index = append(to.Index, from.Index[lo:hi]...)
-		to.Value = append(to.Value, from.Value[lo:hi]...)
-		to.Offset = append(to.Offset, int64(len(to.Index)))
-	}
-	out.Examples = to
-	return out
 }
 
 // lastLine sums up the run for people: its figure, its cost, its model, its audit.

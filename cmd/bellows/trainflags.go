@@ -71,7 +71,7 @@ func (o *trainOptions) registerReading(f *pflag.FlagSet) {
 }
 
 func (r *readOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&r.format, "format", "", "format of DATA: libsvm, libfm, csv, tsv, triples, idx, docword, text (default: detected)")
+	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
@@ -79,12 +79,9 @@ func (r *readOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 
-// formats are the names that --format knows.
-var formats = []string{"libsvm", "libfm", "csv", "tsv", "triples", "idx", "docword", "text"}
-
 // apply lays the flags over the options that an application or a model asks for.
 func (r readOptions) apply(o data.Options) (data.Options, error) {
-	if r.format != "" && !slices.Contains(formats, r.format) {
+	if formats := data.Formats(); r.format != "" && !slices.Contains(formats, r.format) {
 		return o, badFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), didYouMean(r.format, formats))
 	}
 	if r.base != "" && r.base != "0" && r.base != "1" {
@@ -99,10 +96,13 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	default:
 		return o, badFlag("header", r.header, "it must be auto, yes or no")
 	}
+	if r.format != "" {
+		o.Format = data.Format(r.format)
+	}
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.format, &o.Format}, {r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
+	}{{r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
 		if f.from != "" {
 			*f.to = f.from
 		}

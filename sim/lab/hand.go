@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bellows"
+	"bellows/random"
 	"bellows/train"
 )
 
@@ -220,7 +221,7 @@ func (w *world) cost(t *train.Task) float64 {
 	if w.cfg.Jitter == 0 {
 		return ns
 	}
-	chance := mix(mix(w.cfg.Seed^uint64(t.Split())) ^ uint64(t.Clock()))
+	chance := random.Of(w.cfg.Seed^uint64(t.Split()), uint64(t.Clock()))
 	return ns * (1 + w.cfg.Jitter*float64(chance>>11)/(1<<53))
 }
 

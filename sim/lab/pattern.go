@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/random"
 )
 
 // Pattern says by how much a node's tasks are slower than usual at a time, 1 being as usual, and until when that holds. It
@@ -102,13 +103,5 @@ func Persistent() Pattern {
 
 // uniform is a number in [0, 1) by chance: a function of its arguments.
 func uniform(seed uint64, n bellows.NodeID, window int64, use uint64) float64 {
-	return float64(mix(mix(seed^use<<56^uint64(n)<<40)^uint64(window))>>11) / (1 << 53)
-}
-
-// mix spreads the bits of x (Steele et al. 2014, SplitMix64).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return random.Unit(random.Of(seed^use<<56^uint64(n)<<40, uint64(window)))
 }

@@ -4,6 +4,8 @@ package checksum
 import (
 	"hash/fnv"
 	"math"
+
+	"bellows/random"
 )
 
 // Most is how many values of a column go into a sum.
@@ -12,13 +14,8 @@ const Most = 1 << 16
 // Sum is a checksum that depends on the order of what is added; the zero value is that of nothing.
 type Sum uint64
 
-// Add mixes a number in (the finaliser of splitmix64).
-func (s *Sum) Add(x uint64) {
-	x += uint64(*s) + 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	*s = Sum(x ^ x>>31)
-}
+// Add mixes a number in.
+func (s *Sum) Add(x uint64) { *s = Sum(random.Mix(uint64(*s) + x)) }
 
 // Column adds the length of a column and at most Most values of it, spread evenly, the last among them.
 func Column[T int32 | int64 | float32](s *Sum, column []T) {

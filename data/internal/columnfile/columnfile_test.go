@@ -1,4 +1,4 @@
-package splitfile
+package columnfile
 
 import (
 	"bytes"

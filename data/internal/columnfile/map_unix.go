@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
-package splitfile
+package columnfile
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 func mapFile(f *os.File, size int64) (*Mapping, error) {
 	if size <= 0 || size != int64(int(size)) {
-		return nil, errors.New("splitfile: the file is empty, or too large to map")
+		return nil, errors.New("columnfile: the file is empty, or too large to map")
 	}
 	b, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {

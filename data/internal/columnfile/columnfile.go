@@ -1,4 +1,4 @@
-// Package splitfile stores the columns of one split, and lists of names, as
+// Package columnfile stores the columns of a set, and lists of names, as
 // Arrow IPC files that map into memory.
 //
 // The caller's duties, in order:
@@ -19,7 +19,7 @@
 //
 // The package refuses layouts that do not fit the file, and positions that
 // point outside their list or width: whoever walks the columns may trust them.
-package splitfile
+package columnfile
 
 import (
 	"errors"
@@ -209,7 +209,7 @@ func (l *Layout) add(file []byte, data arrow.ArrayData) error {
 		}
 		at := int64(uintptr(unsafe.Pointer(&b[0])) - uintptr(unsafe.Pointer(&file[0])))
 		if at < 0 || at+int64(len(b)) > int64(len(file)) {
-			return errors.New("splitfile: a column was copied, not mapped")
+			return errors.New("columnfile: a column was copied, not mapped")
 		}
 		l.Spans = append(l.Spans, Span{Offset: at, Bytes: int64(len(b))})
 	}
@@ -224,7 +224,7 @@ func (l *Layout) add(file []byte, data arrow.ArrayData) error {
 // ReadNames reads a list of names; the strings do not refer to file.
 func ReadNames(file []byte, l Layout) ([]string, error) {
 	if l.Rows < 0 || len(l.Spans) != 2 {
-		return nil, fmt.Errorf("splitfile: %d names in %d buffers", l.Rows, len(l.Spans))
+		return nil, fmt.Errorf("columnfile: %d names in %d buffers", l.Rows, len(l.Spans))
 	}
 	offset, err := view[int64](file, l, 0, int64(l.Rows)+1)
 	if err != nil {
@@ -250,7 +250,7 @@ func ReadColumns(file []byte, l Layout, s Shape) (c *Columns, err error) {
 	c = &Columns{}
 	switch {
 	case l.Rows < 0 || !s.Ratings && s.Features < 1 || len(l.Spans) != s.spans():
-		err = fmt.Errorf("splitfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
+		err = fmt.Errorf("columnfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
 	case s.Ratings:
 		err = c.readRatings(file, l, s)
 	case s.Sparse:
@@ -285,7 +285,7 @@ func (c *Columns) readDense(file []byte, l Layout, s Shape) (err error) {
 		return err
 	}
 	if l.Rows > len(file)/s.Features {
-		return fmt.Errorf("splitfile: %d rows of %d features in %d bytes", l.Rows, s.Features, len(file))
+		return fmt.Errorf("columnfile: %d rows of %d features in %d bytes", l.Rows, s.Features, len(file))
 	}
 	c.Dense, err = view[float32](file, l, 1, int64(l.Rows)*int64(s.Features))
 	return err
@@ -314,7 +314,7 @@ func (c *Columns) readSparse(file []byte, l Layout, s Shape) (err error) {
 // of is the bytes of a span.
 func (s Span) of(file []byte) ([]byte, error) {
 	if s.Offset < 0 || s.Bytes < 0 || s.Offset > int64(len(file)) || s.Bytes > int64(len(file))-s.Offset {
-		return nil, fmt.Errorf("splitfile: bytes %d to %d+%d of %d", s.Offset, s.Offset, s.Bytes, len(file))
+		return nil, fmt.Errorf("columnfile: bytes %d to %d+%d of %d", s.Offset, s.Offset, s.Bytes, len(file))
 	}
 	return file[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes], nil
 }
@@ -334,9 +334,9 @@ func view[T int32 | int64 | float32](file []byte, l Layout, i int, n int64) ([]T
 	case n == 0:
 		return []T{}, nil
 	case n < 0 || int64(len(b))/size < n || int64(len(b))-n*size >= padding:
-		return nil, fmt.Errorf("splitfile: %d bytes are not %d values of %d", len(b), n, size)
+		return nil, fmt.Errorf("columnfile: %d bytes are not %d values of %d", len(b), n, size)
 	case uintptr(unsafe.Pointer(&b[0]))%uintptr(size) != 0:
-		return nil, fmt.Errorf("splitfile: values of %d bytes begin at %d", size, l.Spans[i].Offset)
+		return nil, fmt.Errorf("columnfile: values of %d bytes begin at %d", size, l.Spans[i].Offset)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n), nil
 }
@@ -353,12 +353,12 @@ func checkOffsets(offset []int64, n int64) error {
 	previous := int64(0)
 	for i, at := range offset {
 		if at < previous || i == 0 && at != 0 {
-			return fmt.Errorf("splitfile: offset %d of row %d", at, i)
+			return fmt.Errorf("columnfile: offset %d of row %d", at, i)
 		}
 		previous = at
 	}
 	if previous > n {
-		return fmt.Errorf("splitfile: rows end at %d of %d", previous, n)
+		return fmt.Errorf("columnfile: rows end at %d of %d", previous, n)
 	}
 	return nil
 }
@@ -370,7 +370,7 @@ func checkBelow(values []int32, n int) error {
 		worst = max(worst, uint32(v))
 	}
 	if len(values) > 0 && int64(worst) >= int64(n) {
-		return fmt.Errorf("splitfile: position %d of %d", int32(worst), n)
+		return fmt.Errorf("columnfile: position %d of %d", int32(worst), n)
 	}
 	return nil
 }

@@ -1,0 +1,83 @@
+package data
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Format is how the rows of an input are written, by its name as an option. "" is not known yet.
+type Format string
+
+// The formats. A new one is a line here and in formats, and a case where a detector makes its plan and a plan its parser.
+const (
+	LIBSVM  Format = "libsvm"
+	LibFM   Format = "libfm"
+	CSV     Format = "csv"
+	TSV     Format = "tsv"
+	Triples Format = "triples"
+	IDX     Format = "idx"
+	Docword Format = "docword"
+	Text    Format = "text"
+)
+
+// formats is all that there are, in the order in which help lists them.
+var formats = []struct {
+	format Format
+	shown  string   // on the screen
+	ends   []string // of names of files, but for compression; IDX has a form of its own
+}{
+	{LIBSVM, "LIBSVM", []string{".libsvm", ".svm", ".svmlight"}},
+	{LibFM, "libFM", []string{".libfm"}},
+	{CSV, "CSV", []string{".csv"}},
+	{TSV, "TSV", []string{".tsv", ".tab"}},
+	{Triples, "triples", nil},
+	{IDX, "IDX", nil},
+	{Docword, "docword", nil},
+	{Text, "text", nil},
+}
+
+// Formats is the names of all formats, in the order in which help lists them.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = string(f.format)
+	}
+	return names
+}
+
+// shown is the format's name on the screen, "" of one that is not known.
+func (f Format) shown() string {
+	for _, known := range formats {
+		if known.format == f {
+			return known.shown
+		}
+	}
+	return ""
+}
+
+// indexed says whether lines are a label and pairs of an index and a value.
+func (f Format) indexed() bool { return f == LIBSVM || f == LibFM }
+
+// table says whether lines have the same fields, one of them the label.
+func (f Format) table() bool { return f == CSV || f == TSV }
+
+// documents says whether rows are documents.
+func (f Format) documents() bool { return f == Docword || f == Text }
+
+// formatOf proposes a format by file name, "" when the name says nothing.
+func formatOf(name string) Format {
+	name = strings.ToLower(path.Base(name))
+	for _, packed := range []string{".gz", ".gzip", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	if idxName(name) {
+		return IDX
+	}
+	for _, f := range formats {
+		if slices.Contains(f.ends, path.Ext(name)) {
+			return f.format
+		}
+	}
+	return ""
+}
