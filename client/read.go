@@ -68,6 +68,7 @@ type fetch struct {
 	mode      wire.Mode // of a lease
 	subscribe bool      // its answer begins a subscription, or adds to one
 	waiters   []*Task
+	wait      wait // for whom there are waiters
 }
 
 func (c *Client) newFetch(number int) *fetch {

@@ -188,6 +188,19 @@ func (g *Guard) pairs(list []wire.Pair) *breach {
 	return nil
 }
 
+// waits are of a client that has an incarnation, for partitions that the job has.
+func (g *Guard) waits(incarnation uint32, list []wire.Wait) *breach {
+	if b := atLeastOne("the incarnation", -1, uint64(incarnation)); b != nil {
+		return b
+	}
+	for i := range list {
+		if b := g.ref("the partition", i, list[i].Ref); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
 // committed is flushes of the client it is for, with their numbers.
 func (g *Guard) committed(e wire.Envelope, m *wire.Committed) *breach {
 	for i := range m.List {

@@ -262,6 +262,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		wire.Free(m)
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
+	case *wire.Inquiry:
+		l.takeInquiry(e.From, m, out)
 	case *wire.Unsubscribe:
 		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Pair)
 	case *wire.Acquire:

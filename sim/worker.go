@@ -70,7 +70,7 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8).
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && await.Unnamed[u.kind] == "" && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
@@ -114,6 +114,9 @@ func (k *worker) obey() {
 // notice takes note of who is named. Several tasks that wait for long share a sentence.
 func (k *worker) notice(sentence string) {
 	k.w.note("notice: %s", sentence)
+	if !strings.Contains(sentence, await.Until) {
+		k.w.violated("P8: a wait is named without until when: %q", sentence)
+	}
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.happened[flushNamed] = true
 		for i := range k.unheld {

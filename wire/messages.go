@@ -121,10 +121,12 @@ type Acquire struct {
 // Granted gives a lease. Within one node Values is the partition's slab itself; between nodes a copy,
 // which an exclusive holder sends back in its flush.
 type Granted struct {
-	Request uint64
-	Pair    // as the lane owns it
-	Mode    Mode
-	Values  []float32
+	Request  uint64
+	Pair     // as the lane owns it
+	Mode     Mode
+	Commit   bellows.CommitNumber // commits up to this are in, as in RowsPart
+	Complete bellows.Clock        // clocks up to this are in, of every split
+	Values   []float32
 
 	payload []byte // what Values is a view of, between nodes
 }
@@ -244,6 +246,54 @@ type Refused struct {
 	Kind   bellows.Kind    // of what follows for the job
 	Reason string
 }
+
+// What a client waits for at a lane has an end, because the lane says what it has of it: an Inquiry lists what has lasted, and a Standing comes
+// behind all that the lane has answered before. So what the lane has nothing of, and the client still waits for, is lost.
+
+// Inquiry asks a lane what it has of that for which the client waits.
+type Inquiry struct {
+	Incarnation uint32 // of the client
+	List        []Wait // at most WaitsMost
+}
+
+// Standing answers an Inquiry, wait by wait.
+type Standing struct {
+	Incarnation uint32 // of the client that it is for
+	List        []Wait
+}
+
+// Wait is one thing that a client waits for.
+type Wait struct {
+	Of     Awaited
+	Number uint64 // of the question, or of the flush in its client
+	Pair          // that it is about; of a question about several, or of a flush, any of them
+	// In a Standing: what keeps it waiting, and whose: a split's number behind a clock, a node's behind a lease.
+	Behind Hindrance
+	Who    uint32
+}
+
+// Awaited is what kind of thing is waited for.
+type Awaited uint8
+
+// What a client waits for.
+const (
+	AwaitedAnswer Awaited = iota // to a Pull or an Acquire
+	AwaitedRelay                 // rows that come unasked
+	AwaitedFlush                 // that a lane holds its part of a flush, and that it counts
+)
+
+// Hindrance is what keeps a lane from answering.
+type Hindrance uint8
+
+// What keeps a lane from answering.
+const (
+	BehindNothing Hindrance = iota // it has nothing of it: it was answered, or is lost
+	BehindClock                    // a split has not completed a clock
+	BehindRecord                   // the controller has not recorded what must be
+	BehindLease                    // a node has a lease
+	BehindRoom                     // there is no room for it, or its client has not read what it was sent
+	BehindSilence                  // the lane has not heard the controller for a lease
+)
 
 // Done tells the controller that every part of a flush is held. It comes from the client, or by way of the push from the only lane.
 type Done struct {

@@ -186,7 +186,8 @@ func (s sampler) data() []Message {
 			return RowsPart{Pair: s.pair(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
-		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Values: s.values(nil, nil)},
+		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Values: s.values(nil, nil)},
+		&Inquiry{s.Uint32(), list(s, 3, s.wait)}, &Standing{s.Uint32(), list(s, 3, s.wait)},
 		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
 		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
@@ -202,6 +203,10 @@ func (s sampler) data() []Message {
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
 		s.slab(),
 	}
+}
+
+func (s sampler) wait() Wait {
+	return Wait{Awaited(s.IntN(int(AwaitedFlush) + 1)), s.Uint64(), s.pair(), Hindrance(s.IntN(int(BehindSilence) + 1)), s.Uint32()}
 }
 
 func (s sampler) done() *Done {

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/gate"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// takeInquiry says what the lane has of that for which a client has waited for long. It comes behind all that the lane has answered, so that the
+// client knows what is lost.
+func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {
+	who := subscriber{from, m.Incarnation}
+	if l.outlived(who) || planted.On("inquiry-ignored") {
+		return
+	}
+	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
+	for i := range a.List {
+		w := &a.List[i]
+		switch w.Of {
+		case wire.AwaitedAnswer:
+			w.Behind, w.Who = l.answerBehind(who, w.Number)
+		case wire.AwaitedRelay:
+			w.Behind, w.Who = l.relayBehind(who, w.Pair)
+		case wire.AwaitedFlush:
+			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number})
+		}
+	}
+	out.Send(l.cfg.Self, from, a)
+}
+
+// answerBehind is what keeps a question of a client waiting.
+func (l *Lane) answerBehind(who subscriber, request uint64) (wire.Hindrance, uint32) {
+	for _, r := range l.pulls {
+		if r.from != who.address || r.pull.Request != request || r.pull.Incarnation != who.incarnation {
+			continue
+		}
+		for i := range r.pull.Parts {
+			p := l.byNumber[l.cfg.Route.Number(r.pull.Parts[i].Ref)]
+			if v := p.visible(l); p.exclusive || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
+				return l.partBehind(p, r.pull.Need)
+			}
+		}
+		return l.readyBehind()
+	}
+	for _, p := range l.owned {
+		for _, r := range p.queue {
+			if r.from != who.address || r.acquire.Request != request {
+				continue
+			}
+			if v := p.visible(l); p.holders > 0 || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
+				return l.partBehind(p, r.acquire.Need)
+			}
+			return l.readyBehind()
+		}
+	}
+	return wire.BehindNothing, 0
+}
+
+// readyBehind is what keeps an answer back that could be given.
+func (l *Lane) readyBehind() (wire.Hindrance, uint32) {
+	if l.silence.cut {
+		return wire.BehindSilence, 0
+	}
+	return wire.BehindRoom, 0
+}
+
+// partBehind is what keeps a partition from meeting a need.
+func (l *Lane) partBehind(p *part, need wire.Need) (wire.Hindrance, uint32) {
+	v := p.visible(l)
+	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
+	case p.exclusive:
+		return wire.BehindLease, uint32(p.holder.Node)
+	case len(p.shared) > 0 && (admitted || len(p.deferred) > 0):
+		return wire.BehindLease, uint32(p.shared[0].Node)
+	case need.Clock > v.Clock:
+		return wire.BehindClock, l.slowest()
+	}
+	return wire.BehindRecord, 0
+}
+
+// slowest is the split that has completed the fewest clocks.
+func (l *Lane) slowest() uint32 {
+	slow := bellows.SplitID(0)
+	for s := range bellows.SplitID(l.cfg.Route.Splits()) {
+		if l.progress.Split(s) < l.progress.Split(slow) {
+			slow = s
+		}
+	}
+	return uint32(slow)
+}
+
+// relayBehind is what keeps a client from the rows to which it has subscribed.
+func (l *Lane) relayBehind(who subscriber, of wire.Pair) (wire.Hindrance, uint32) {
+	p, err := l.part(of)
+	switch {
+	case err != nil || p.subscriber(who) < 0:
+		return wire.BehindNothing, 0
+	case p.exclusive || len(p.deferred) > 0:
+		return l.partBehind(p, p.visible(l))
+	case p.barrier:
+		return wire.BehindClock, l.slowest()
+	}
+	return wire.BehindRecord, 0
+}
+
+// flushBehind is what keeps a flush from being visible here: first of all what of it has no room.
+func (l *Lane) flushBehind(id bellows.FlushID) (wire.Hindrance, uint32) {
+	r := l.recordedOf(id)
+	switch {
+	case id.Seq <= r.upTo || slices.Contains(r.above, id.Seq):
+		return wire.BehindClock, l.slowest()
+	case slices.ContainsFunc(l.waiting, func(w waiter) bool { return w.flush == id }):
+		return wire.BehindRoom, 0
+	case slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id }):
+		return wire.BehindRecord, 0
+	}
+	return wire.BehindNothing, 0
+}
