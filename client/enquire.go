@@ -76,16 +76,16 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 	for _, f := range c.fetches {
 		if p := &c.parts[f.number]; p.lane == lane && len(f.waiters) > 0 && f.wait.old(c) {
-			of := wire.AwaitedAnswer
+			w := wire.Wait{Number: f.request, Pair: p.pair}
 			if f.request == 0 {
-				of = wire.AwaitedRelay
+				w.Of, w.Number = wire.AwaitedRelay, c.sureToCome(p, f)
 			}
-			add(wire.Wait{Of: of, Number: f.request, Pair: p.pair})
+			add(w)
 		}
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			if p := &f.pushes[i]; p.lane == lane && p.waits(f) && p.wait.old(c) {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) {
 				add(wire.Wait{Of: wire.AwaitedFlush, Number: f.id.Seq, Pair: f.parts[p.first].pair})
 			}
 		}
@@ -93,6 +93,17 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	if len(m.List) > 0 {
 		c.sendInquiry(lane, m, fx)
 	}
+}
+
+// sureToCome is what of the rows that come unasked a lane is sure to send, as a wire.Wait has it.
+func (c *Client) sureToCome(p *part, f *fetch) uint64 {
+	switch {
+	case p.barrier:
+		return uint64(f.need.Clock + 1)
+	case c.relays[p.lane] > 0:
+		return 0
+	}
+	return uint64(c.relayed[p.lane])
 }
 
 func (c *Client) sendInquiry(lane int, m *wire.Inquiry, fx *Effects) {
@@ -135,7 +146,11 @@ func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) 
 func (c *Client) fetchStands(lane int, w *wire.Wait, fx *Effects) {
 	for _, f := range c.fetches {
 		p := &c.parts[f.number]
-		if p.lane != lane || f.request != w.Number || len(f.waiters) == 0 || w.Of == wire.AwaitedRelay && p.pair != w.Pair {
+		about := f.request == w.Number
+		if w.Of == wire.AwaitedRelay {
+			about = f.request == 0 && p.pair == w.Pair && (w.Number == 0 || w.Number == c.sureToCome(p, f))
+		}
+		if p.lane != lane || !about || len(f.waiters) == 0 {
 			continue
 		}
 		if f.wait.takes(w); w.Behind == wire.BehindNothing {
@@ -145,7 +160,7 @@ func (c *Client) fetchStands(lane int, w *wire.Wait, fx *Effects) {
 	}
 }
 
-// flushStands takes a lane's word about its part of a flush. Where other lanes have parts of it, too, it has said before that it holds it.
+// flushStands takes a lane's word about its part of a flush.
 func (c *Client) flushStands(lane int, w *wire.Wait, fx *Effects) {
 	f := c.find(bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: w.Number})
 	if f == nil {
@@ -153,15 +168,28 @@ func (c *Client) flushStands(lane int, w *wire.Wait, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		if p.lane != lane || !p.waits(f) {
+		if p.lane != lane || !p.below(f, partVisible) {
 			continue
 		}
-		p.wait.takes(w)
-		if w.Behind == wire.BehindNothing || f.gather.done != nil && w.Behind != wire.BehindRoom {
+		if p.wait.takes(w); p.contradicts(f, w) {
 			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
 			return
 		}
 	}
+}
+
+// contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it
+// answered to come to this has not come.
+func (p *lanePush) contradicts(f *flush, w *wire.Wait) bool {
+	switch w.Behind {
+	case wire.BehindNothing: // Committed is lost, or the push
+		return true
+	case wire.BehindRoom: // Room is lost, or Full
+		return p.has(f, partFull) == (w.Who == 1)
+	case wire.BehindRecord: // Held, which comes where other lanes have parts of it, too
+		return f.gather.done != nil && p.below(f, partHeld)
+	}
+	return p.shows && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }
 
 // takes takes a lane's word.

@@ -75,7 +75,7 @@ func (c *Client) nameFlushes(fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			p := &f.pushes[i]
-			if held := p.wait.known && p.wait.behind != wire.BehindRoom; held || !p.waits(f) || !p.wait.exhausted(c.nowMillis, c.times.Notice) {
+			if held := p.wait.known && p.wait.behind != wire.BehindRoom; held || !p.below(f, partHeld) || !p.wait.exhausted(c.nowMillis, c.times.Notice) {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",

@@ -23,7 +23,7 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 		case wire.AwaitedAnswer:
 			w.Behind, w.Who = l.answerBehind(who, w.Number)
 		case wire.AwaitedRelay:
-			w.Behind, w.Who = l.relayBehind(who, w.Pair)
+			w.Behind, w.Who = l.relayBehind(who, w)
 		case wire.AwaitedFlush:
 			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number})
 		}
@@ -92,14 +92,22 @@ func (l *Lane) slowest() uint32 {
 	return uint32(slow)
 }
 
-// relayBehind is what keeps a client from the rows to which it has subscribed.
-func (l *Lane) relayBehind(who subscriber, of wire.Pair) (wire.Hindrance, uint32) {
-	p, err := l.part(of)
+// relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
+func (l *Lane) relayBehind(who subscriber, w *wire.Wait) (wire.Hindrance, uint32) {
+	p, err := l.part(w.Pair)
+	if err != nil {
+		return wire.BehindNothing, 0
+	}
+	at, v := p.subscriber(who), p.visible(l)
+	sent := uint64(l.applied)
+	if p.barrier {
+		sent = uint64(v.Clock + 1)
+	}
 	switch {
-	case err != nil || p.subscriber(who) < 0:
+	case at < 0 || w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
 		return wire.BehindNothing, 0
 	case p.exclusive || len(p.deferred) > 0:
-		return l.partBehind(p, p.visible(l))
+		return l.partBehind(p, v)
 	case p.barrier:
 		return wire.BehindClock, l.slowest()
 	}
@@ -108,14 +116,23 @@ func (l *Lane) relayBehind(who subscriber, of wire.Pair) (wire.Hindrance, uint32
 
 // flushBehind is what keeps a flush from being visible here: first of all what of it has no room.
 func (l *Lane) flushBehind(id bellows.FlushID) (wire.Hindrance, uint32) {
-	r := l.recordedOf(id)
-	switch {
-	case id.Seq <= r.upTo || slices.Contains(r.above, id.Seq):
-		return wire.BehindClock, l.slowest()
-	case slices.ContainsFunc(l.waiting, func(w waiter) bool { return w.flush == id }):
+	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id }); i >= 0 {
+		if l.waiting[i].asked {
+			return wire.BehindRoom, 1
+		}
 		return wire.BehindRoom, 0
-	case slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id }):
+	}
+	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id }) {
 		return wire.BehindRecord, 0
+	}
+	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }
+	for _, p := range l.owned {
+		switch {
+		case slices.ContainsFunc(p.deferred, has):
+			return l.partBehind(p, p.visible(l))
+		case slices.ContainsFunc(p.later, has):
+			return wire.BehindClock, l.slowest()
+		}
 	}
 	return wire.BehindNothing, 0
 }

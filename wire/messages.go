@@ -264,10 +264,13 @@ type Standing struct {
 
 // Wait is one thing that a client waits for.
 type Wait struct {
-	Of     Awaited
-	Number uint64 // of the question, or of the flush in its client
-	Pair          // that it is about; of a question about several, or of a flush, any of them
-	// In a Standing: what keeps it waiting, and whose: a split's number behind a clock, a node's behind a lease.
+	Of Awaited
+	// Number is that of the question, or of the flush in its client. Of rows that come unasked it is what is sure to be sent: those of a
+	// commit, or of a clock, counted from 1, where the table has a barrier; 0: nothing is sure yet.
+	Number uint64
+	Pair   // that it is about; of a question about several, or of a flush, any of them
+	// In a Standing: what keeps it waiting, and whose: a split's number behind a clock, a node's behind a lease; behind room 1, where
+	// the client was told that there is some, else 0.
 	Behind Hindrance
 	Who    uint32
 }
@@ -279,7 +282,7 @@ type Awaited uint8
 const (
 	AwaitedAnswer Awaited = iota // to a Pull or an Acquire
 	AwaitedRelay                 // rows that come unasked
-	AwaitedFlush                 // that a lane holds its part of a flush, and that it counts
+	AwaitedFlush                 // that all that a lane was sent of a flush is visible
 )
 
 // Hindrance is what keeps a lane from answering.
@@ -287,7 +290,7 @@ type Hindrance uint8
 
 // What keeps a lane from answering.
 const (
-	BehindNothing Hindrance = iota // it has nothing of it: it was answered, or is lost
+	BehindNothing Hindrance = iota // it has answered all of it, or has never had it
 	BehindClock                    // a split has not completed a clock
 	BehindRecord                   // the controller has not recorded what must be
 	BehindLease                    // a node has a lease
