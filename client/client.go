@@ -136,6 +136,9 @@ type Client struct {
 	counts    wire.Counts
 	ended     *wire.End
 	barriers  bool // some table is BSP
+
+	term    bellows.Term // of the controller; what one of a lower term says is dropped
+	dropped int          // how many such messages
 }
 
 // part is what the client knows of one partition.
@@ -239,6 +242,9 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) || !e.In(c.cfg.Era) {
 		return
 	}
+	if e.From == c.cfg.Controller && c.outranked(e.Term()) {
+		return
+	}
 	if c.enquiring > 0 {
 		c.hears(e.From)
 	}
@@ -278,6 +284,20 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.end(m, fx)
 	}
 }
+
+// outranked reports whether a word of a controller is one of an earlier term, which is dropped: another has taken its place (bellows.Term). Kinds
+// without a term are of any.
+func (c *Client) outranked(term bellows.Term) bool {
+	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
+		c.dropped++
+		return true
+	}
+	c.term = max(c.term, term)
+	return false
+}
+
+// Refused is how many words of earlier controllers the client has dropped.
+func (c *Client) Refused() int { return c.dropped }
 
 // breach ends the client's work: what it was sent cannot be. No other task begins.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {

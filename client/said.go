@@ -214,6 +214,12 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
 	}
+	for _, l := range f.gather.leases {
+		if planted.On("lease-end-unseen") {
+			break
+		}
+		l.task.pins[l.number].sees(wire.Need{Commit: m.Commit, Clock: bellows.NoClock})
+	}
 	if f.visible == len(f.parts) {
 		c.close(f)
 	}

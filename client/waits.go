@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/lease"
+	"bellows/planted"
 	"bellows/tally"
 	"bellows/wire"
 )
@@ -75,7 +76,8 @@ func (c *Client) nameFlushes(fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			p := &f.pushes[i]
-			if held := p.wait.known && p.wait.behind != wire.BehindRoom; held || !p.below(f, partHeld) || !p.wait.exhausted(c.nowMillis, c.times.Notice) {
+			held := p.wait.known && p.wait.behind != wire.BehindRoom || !p.below(f, partHeld)
+			if held || !p.wait.exhausted(c.nowMillis, c.times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",

@@ -24,6 +24,7 @@ type worker struct {
 	fx      client.Effects
 	scripts []*script     // per split; nil: not here, or nothing runs
 	places  places.Places // where tasks compute
+	begun   bool          // it has been given tasks
 	unheld  []unheld      // parts of flushes that lanes do not hold yet, as far as the node knows
 }
 
@@ -44,6 +45,11 @@ func (w *world) addWorker(a wire.Address, slots int) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
 				k.holds(account.PartAt{Lane: e.From, Flush: m.Flush})
+			}
+			if m, committed := e.Message.(*wire.Committed); committed && e.In(w.era()) {
+				for i := range m.List {
+					w.witness.Committed(m.List[i].Commit)
+				}
 			}
 			k.client.Deliver(e, &k.fx)
 		}

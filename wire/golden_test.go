@@ -65,7 +65,7 @@ func golden() map[string]Message {
 			{34, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
 			{35, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
 			{36, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
-		"staleness": &Staleness{1, -1},
+		"staleness": &Staleness{1, -1, 2},
 		"dispatch":  dispatch,
 		"end":       &End{2, 35, "node 2 is lost", []bellows.NodeID{2, 300}},
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},

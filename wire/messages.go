@@ -339,6 +339,7 @@ type Beat struct{}
 type Staleness struct {
 	Table  bellows.TableID
 	Clocks int32 // as table.Consistency
+	Term   bellows.Term
 }
 
 // Dispatch gives a client tasks that see every commit up to Commit.

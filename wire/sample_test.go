@@ -133,7 +133,7 @@ func (s sampler) messages() []Message {
 		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
 		&Beat{},
 		&Records{Term: bellows.Term(s.Uint32()), List: list(s, 6, s.record)},
-		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
+		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
