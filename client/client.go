@@ -26,7 +26,6 @@ import (
 	"bellows/audit"
 	"bellows/core"
 	"bellows/delta"
-	"bellows/lease"
 	"bellows/planted"
 	"bellows/rule"
 	"bellows/table"
@@ -130,7 +129,6 @@ type Client struct {
 	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
 	broken    bool // somebody sent what cannot be: only the end counts any more
 	nowMillis int64
-	times     lease.Times
 	enquiries []enquiry // per lane
 	enquiring int       // questions under way in all
 	counts    wire.Counts
@@ -182,7 +180,7 @@ type queued struct {
 func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
-	cfg.Limits = cfg.Limits.orDefault()
+	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
@@ -212,7 +210,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 			}
 		}
 	}
-	c.times, c.enquiries = cfg.Times.Or(), make([]enquiry, len(c.lanes))
+	c.enquiries = make([]enquiry, len(c.lanes))
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
 	c.pulls, c.partAt = make([]*wire.Pull, len(c.lanes)), make([]int, len(c.parts))

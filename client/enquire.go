@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/pending"
 	"bellows/planted"
 	"bellows/wire"
 )
@@ -32,12 +33,12 @@ type enquiry struct {
 type wait struct {
 	patience
 	known  bool // the lane has said that it has it
-	behind wire.Hindrance
+	behind pending.Behind
 	who    uint32
 }
 
 // old reports whether the lane is to be asked about a wait.
-func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.times.Notice/2 }
+func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.cfg.Times.Notice/2 }
 
 // enquire asks lanes about waits that last, and gives the job up when one has said nothing for too long. It is told how long the node was
 // awake since the last call.
@@ -53,12 +54,12 @@ func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 	for lane := range c.enquiries {
 		e := &c.enquiries[lane]
 		if e.open == 0 {
-			if e.askedMillis == 0 || c.nowMillis-e.askedMillis > c.times.Notice/2 {
+			if e.askedMillis == 0 || c.nowMillis-e.askedMillis > c.cfg.Times.Notice/2 {
 				c.inquire(lane, fx)
 			}
 			continue
 		}
-		if e.silentMillis += awakeMillis; e.silentMillis > c.times.Answer && !planted.On("silence-accepted") {
+		if e.silentMillis += awakeMillis; e.silentMillis > c.cfg.Times.Answer && !planted.On("silence-accepted") {
 			c.giveUp(fx, "%v has said nothing for %.1f s, though it was asked what it has of that for which tasks wait", c.lanes[lane], float64(e.silentMillis)/1000)
 			return
 		}
@@ -68,17 +69,17 @@ func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 // inquire asks a lane about all old waits there.
 func (c *Client) inquire(lane int, fx *Effects) {
 	m := &wire.Inquiry{Incarnation: c.cfg.Incarnation}
-	add := func(w wire.Wait) {
-		if m.List = append(m.List, w); len(m.List) == wire.WaitsMost {
+	add := func(w pending.Wait) {
+		if m.List = append(m.List, w); len(m.List) == pending.Most {
 			c.sendInquiry(lane, m, fx)
 			m = &wire.Inquiry{Incarnation: c.cfg.Incarnation}
 		}
 	}
 	for _, f := range c.fetches {
 		if p := &c.parts[f.number]; p.lane == lane && len(f.waiters) > 0 && f.wait.old(c) {
-			w := wire.Wait{Number: f.request, Pair: p.pair}
+			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
 			if f.request == 0 {
-				w.Of, w.Number = wire.AwaitedRelay, c.sureToCome(p, f)
+				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
 			}
 			add(w)
 		}
@@ -86,7 +87,8 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) {
-				add(wire.Wait{Of: wire.AwaitedFlush, Number: f.id.Seq, Pair: f.parts[p.first].pair})
+				pair := f.parts[p.first].pair
+				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
 			}
 		}
 	}
@@ -95,7 +97,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 }
 
-// sureToCome is what of the rows that come unasked a lane is sure to send, as a wire.Wait has it.
+// sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has it.
 func (c *Client) sureToCome(p *part, f *fetch) uint64 {
 	switch {
 	case p.barrier:
@@ -134,7 +136,7 @@ func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) 
 	c.enquiries[lane].open--
 	c.enquiring--
 	for i := range m.List {
-		if w := &m.List[i]; w.Of == wire.AwaitedFlush {
+		if w := &m.List[i]; w.Of == pending.Flush {
 			c.flushStands(lane, w, fx)
 		} else {
 			c.fetchStands(lane, w, fx)
@@ -143,17 +145,17 @@ func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) 
 }
 
 // fetchStands takes a lane's word about rows or a lease.
-func (c *Client) fetchStands(lane int, w *wire.Wait, fx *Effects) {
+func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 	for _, f := range c.fetches {
 		p := &c.parts[f.number]
 		about := f.request == w.Number
-		if w.Of == wire.AwaitedRelay {
-			about = f.request == 0 && p.pair == w.Pair && (w.Number == 0 || w.Number == c.sureToCome(p, f))
+		if w.Of == pending.Relay {
+			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && (w.Number == 0 || w.Number == c.sureToCome(p, f))
 		}
 		if p.lane != lane || !about || len(f.waiters) == 0 {
 			continue
 		}
-		if f.wait.takes(w); w.Behind == wire.BehindNothing {
+		if f.wait.takes(w); w.Behind == pending.Nothing {
 			c.lost(fmt.Sprintf("%v waits for %s", f.waiters[0].Unit, f.waiters[0].waiting()), fx)
 			return
 		}
@@ -161,7 +163,7 @@ func (c *Client) fetchStands(lane int, w *wire.Wait, fx *Effects) {
 }
 
 // flushStands takes a lane's word about its part of a flush.
-func (c *Client) flushStands(lane int, w *wire.Wait, fx *Effects) {
+func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	f := c.find(bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: w.Number})
 	if f == nil {
 		return
@@ -180,21 +182,21 @@ func (c *Client) flushStands(lane int, w *wire.Wait, fx *Effects) {
 
 // contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it
 // answered to come to this has not come.
-func (p *lanePush) contradicts(f *flush, w *wire.Wait) bool {
+func (p *lanePush) contradicts(f *flush, w *pending.Wait) bool {
 	switch w.Behind {
-	case wire.BehindNothing: // Committed is lost, or the push
+	case pending.Nothing: // Committed is lost, or the push
 		return true
-	case wire.BehindRoom: // Room is lost, or Full
+	case pending.Room: // Room is lost, or Full
 		return p.has(f, partFull) == (w.Who == 1)
-	case wire.BehindRecord: // Held, which comes where other lanes have parts of it, too
+	case pending.Record: // Held, which comes where other lanes have parts of it, too
 		return f.gather.done != nil && p.below(f, partHeld)
 	}
 	return p.shows && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }
 
 // takes takes a lane's word.
-func (w *wait) takes(m *wire.Wait) {
-	w.known, w.behind, w.who = m.Behind != wire.BehindNothing, m.Behind, m.Who
+func (w *wait) takes(m *pending.Wait) {
+	w.known, w.behind, w.who = m.Behind != pending.Nothing, m.Behind, m.Who
 }
 
 // lost ends the job for a question or an answer that is lost.
@@ -216,17 +218,17 @@ func (c *Client) giveUp(fx *Effects, format string, args ...any) {
 // until says behind what a wait at a lane stands, and when it is given up.
 func (c *Client) until(lane int, w *wait) string {
 	if !w.known {
-		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.times.Answer))
+		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
 	}
-	task := seconds(c.times.Task)
+	task := seconds(c.cfg.Times.Task)
 	switch split := bellows.SplitID(w.who); {
-	case w.behind == wire.BehindClock && int(split) < c.cfg.Route.Splits():
+	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
 		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.cfg.Route.Node(split), task)
-	case w.behind == wire.BehindLease:
+	case w.behind == pending.Lease:
 		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
-	case w.behind == wire.BehindSilence:
-		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.times.Leader))
-	case w.behind == wire.BehindRoom:
+	case w.behind == pending.Silence:
+		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.cfg.Times.Leader))
+	case w.behind == pending.Room:
 		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
 	}
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/pending"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -92,8 +93,8 @@ func TestAWaitForASlowTaskGoesOn(t *testing.T) {
 			asked++
 			list := slices.Clone(m.List)
 			for i := range list {
-				if list[i].Behind, list[i].Who = wire.BehindClock, 1; list[i].Of == wire.AwaitedFlush {
-					list[i].Behind, list[i].Who = wire.BehindRoom, 0
+				if list[i].Behind, list[i].Who = pending.Clock, 1; list[i].Of == pending.Flush {
+					list[i].Behind, list[i].Who = pending.Room, 0
 				}
 			}
 			return &wire.Standing{Incarnation: 1, List: list}
@@ -118,7 +119,7 @@ func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
 		_, failed, at := d.hour(func(m *wire.Inquiry) *wire.Standing {
 			list := slices.Clone(m.List)
 			for i := range list {
-				list[i].Behind = wire.BehindNothing
+				list[i].Behind = pending.Nothing
 			}
 			return &wire.Standing{Incarnation: 1, List: list}
 		})

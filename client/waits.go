@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"bellows/lease"
+	"bellows/pending"
 	"bellows/planted"
 	"bellows/tally"
-	"bellows/wire"
 )
 
 // Waits is what the node waits for, for whoever measures it: tasks that wait for a read or a lease, flushes
@@ -28,7 +27,7 @@ func (c *Client) settle(f *flush) {
 // Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise.
 func (c *Client) Tick(nowMillis int64, fx *Effects) {
 	fx.Era = c.cfg.Era
-	awake := min(nowMillis-c.nowMillis, lease.Awake)
+	awake := c.cfg.Times.Awake(nowMillis - c.nowMillis)
 	c.nowMillis = nowMillis
 	if c.ended == nil && !c.broken {
 		c.enquire(awake, fx)
@@ -45,7 +44,7 @@ func (c *Client) nameReads(fx *Effects) {
 		if s == nil || !s.running || s.task.waits == 0 {
 			continue
 		}
-		if t := s.task; t.patience.exhausted(c.nowMillis, c.times.Notice) {
+		if t := s.task; t.patience.exhausted(c.nowMillis, c.cfg.Times.Notice) {
 			if late++; first == nil {
 				first = t
 			}
@@ -68,7 +67,7 @@ func (c *Client) taskUntil(t *Task) string {
 			return c.until(c.parts[f.number].lane, &f.wait)
 		}
 	}
-	return c.until(c.parts[t.waitsFor].lane, &wait{known: true, behind: wire.BehindRecord}) // its own flush, which is named by itself
+	return c.until(c.parts[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
 }
 
 // nameFlushes names the lanes that have not said for long that they hold their part of a flush.
@@ -76,8 +75,8 @@ func (c *Client) nameFlushes(fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			p := &f.pushes[i]
-			held := p.wait.known && p.wait.behind != wire.BehindRoom || !p.below(f, partHeld)
-			if held || !p.wait.exhausted(c.nowMillis, c.times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
+			held := p.wait.known && p.wait.behind != pending.Room || !p.below(f, partHeld)
+			if held || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",

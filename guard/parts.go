@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/pending"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -189,7 +190,7 @@ func (g *Guard) pairs(list []wire.Pair) *breach {
 }
 
 // waits are of a client that has an incarnation, for partitions that the job has.
-func (g *Guard) waits(incarnation uint32, list []wire.Wait) *breach {
+func (g *Guard) waits(incarnation uint32, list []pending.Wait) *breach {
 	if b := atLeastOne("the incarnation", -1, uint64(incarnation)); b != nil {
 		return b
 	}

@@ -43,9 +43,12 @@ type Times struct {
 	Tasks int64
 }
 
-// Awake is how much of the time between two ticks counts for a wait, though whoever waits slept: so much that who is always slow comes to the
-// end of its waits, too.
-const Awake = 1000
+// awakeMillis is what Awake says at most.
+const awakeMillis = 1000
+
+// Awake is how much of the time between two ticks counts for a wait, though whoever waits may have slept: so much that who is always slow comes to
+// the end of its waits, too.
+func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 
 // Or fills in the defaults: 10 s for a lease, and the others as they follow from it or from what people wait for.
 func (t Times) Or() Times {

@@ -22,7 +22,6 @@ import (
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
-	"bellows/rule"
 	"bellows/store"
 	"bellows/table"
 	"bellows/wire"
@@ -195,8 +194,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 				return nil, err
 			}
 			st.SeedKeys(cfg.KeySeed)
-			r, _ := rule.For(s)
-			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
+			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: st.Additive(),
 				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/gate"
+	"bellows/pending"
 	"bellows/planted"
 	"bellows/wire"
 )
@@ -20,11 +21,11 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 	for i := range a.List {
 		w := &a.List[i]
 		switch w.Of {
-		case wire.AwaitedAnswer:
+		case pending.Answer:
 			w.Behind, w.Who = l.answerBehind(who, w.Number)
-		case wire.AwaitedRelay:
+		case pending.Relay:
 			w.Behind, w.Who = l.relayBehind(who, w)
-		case wire.AwaitedFlush:
+		case pending.Flush:
 			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number})
 		}
 	}
@@ -32,7 +33,7 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 }
 
 // answerBehind is what keeps a question of a client waiting.
-func (l *Lane) answerBehind(who subscriber, request uint64) (wire.Hindrance, uint32) {
+func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uint32) {
 	for _, r := range l.pulls {
 		if r.from != who.address || r.pull.Request != request || r.pull.Incarnation != who.incarnation {
 			continue
@@ -56,29 +57,29 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (wire.Hindrance, uin
 			return l.readyBehind()
 		}
 	}
-	return wire.BehindNothing, 0
+	return pending.Nothing, 0
 }
 
 // readyBehind is what keeps an answer back that could be given.
-func (l *Lane) readyBehind() (wire.Hindrance, uint32) {
+func (l *Lane) readyBehind() (pending.Behind, uint32) {
 	if l.silence.cut {
-		return wire.BehindSilence, 0
+		return pending.Silence, 0
 	}
-	return wire.BehindRoom, 0
+	return pending.Room, 0
 }
 
 // partBehind is what keeps a partition from meeting a need.
-func (l *Lane) partBehind(p *part, need wire.Need) (wire.Hindrance, uint32) {
+func (l *Lane) partBehind(p *part, need wire.Need) (pending.Behind, uint32) {
 	v := p.visible(l)
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
 	case p.exclusive:
-		return wire.BehindLease, uint32(p.holder.Node)
+		return pending.Lease, uint32(p.holder.Node)
 	case len(p.shared) > 0 && (admitted || len(p.deferred) > 0):
-		return wire.BehindLease, uint32(p.shared[0].Node)
+		return pending.Lease, uint32(p.shared[0].Node)
 	case need.Clock > v.Clock:
-		return wire.BehindClock, l.slowest()
+		return pending.Clock, l.slowest()
 	}
-	return wire.BehindRecord, 0
+	return pending.Record, 0
 }
 
 // slowest is the split that has completed the fewest clocks.
@@ -93,10 +94,10 @@ func (l *Lane) slowest() uint32 {
 }
 
 // relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
-func (l *Lane) relayBehind(who subscriber, w *wire.Wait) (wire.Hindrance, uint32) {
-	p, err := l.part(w.Pair)
+func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
+	p, err := l.part(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	if err != nil {
-		return wire.BehindNothing, 0
+		return pending.Nothing, 0
 	}
 	at, v := p.subscriber(who), p.visible(l)
 	sent := uint64(l.applied)
@@ -105,25 +106,25 @@ func (l *Lane) relayBehind(who subscriber, w *wire.Wait) (wire.Hindrance, uint32
 	}
 	switch {
 	case at < 0 || w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
-		return wire.BehindNothing, 0
+		return pending.Nothing, 0
 	case p.exclusive || len(p.deferred) > 0:
 		return l.partBehind(p, v)
 	case p.barrier:
-		return wire.BehindClock, l.slowest()
+		return pending.Clock, l.slowest()
 	}
-	return wire.BehindRecord, 0
+	return pending.Record, 0
 }
 
 // flushBehind is what keeps a flush from being visible here: first of all what of it has no room.
-func (l *Lane) flushBehind(id bellows.FlushID) (wire.Hindrance, uint32) {
+func (l *Lane) flushBehind(id bellows.FlushID) (pending.Behind, uint32) {
 	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id }); i >= 0 {
 		if l.waiting[i].asked {
-			return wire.BehindRoom, 1
+			return pending.Room, 1
 		}
-		return wire.BehindRoom, 0
+		return pending.Room, 0
 	}
 	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id }) {
-		return wire.BehindRecord, 0
+		return pending.Record, 0
 	}
 	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }
 	for _, p := range l.owned {
@@ -131,8 +132,8 @@ func (l *Lane) flushBehind(id bellows.FlushID) (wire.Hindrance, uint32) {
 		case slices.ContainsFunc(p.deferred, has):
 			return l.partBehind(p, p.visible(l))
 		case slices.ContainsFunc(p.later, has):
-			return wire.BehindClock, l.slowest()
+			return pending.Clock, l.slowest()
 		}
 	}
-	return wire.BehindNothing, 0
+	return pending.Nothing, 0
 }

@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 )
 
@@ -40,8 +41,8 @@ func golden() map[string]Message {
 			{Pair: pair, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
 		"acquire":  &Acquire{27, pair, Exclusive, need},
 		"granted":  &Granted{Request: 27, Pair: pair, Mode: Exclusive, Commit: 24, Complete: 25, Values: values},
-		"inquiry":  &Inquiry{7, []Wait{{Number: 21, Pair: pair}, {Of: AwaitedRelay, Pair: pair}, {Of: AwaitedFlush, Number: 8, Pair: pair}}},
-		"standing": &Standing{7, []Wait{{Number: 21, Pair: pair, Behind: BehindClock, Who: 15}, {Of: AwaitedFlush, Number: 8, Pair: pair}}},
+		"inquiry":  &Inquiry{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5}, {Of: pending.Relay, Ref: pair.Ref, Generation: 5}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
+		"standing": &Standing{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5, Behind: pending.Clock, Who: 15}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
 		"release":  &Release{pair}, "unsubscribe": &Unsubscribe{pair, 7},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},

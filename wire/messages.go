@@ -3,6 +3,7 @@ package wire
 import (
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 	"bellows/wire/internal/memory"
 )
@@ -247,56 +248,17 @@ type Refused struct {
 	Reason string
 }
 
-// What a client waits for at a lane has an end, because the lane says what it has of it: an Inquiry lists what has lasted, and a Standing comes
-// behind all that the lane has answered before. So what the lane has nothing of, and the client still waits for, is lost.
-
 // Inquiry asks a lane what it has of that for which the client waits.
 type Inquiry struct {
-	Incarnation uint32 // of the client
-	List        []Wait // at most WaitsMost
+	Incarnation uint32         // of the client
+	List        []pending.Wait // at most pending.Most
 }
 
-// Standing answers an Inquiry, wait by wait.
+// Standing answers an Inquiry, wait by wait, behind all that the lane has answered before.
 type Standing struct {
 	Incarnation uint32 // of the client that it is for
-	List        []Wait
+	List        []pending.Wait
 }
-
-// Wait is one thing that a client waits for.
-type Wait struct {
-	Of Awaited
-	// Number is that of the question, or of the flush in its client. Of rows that come unasked it is what is sure to be sent: those of a
-	// commit, or of a clock, counted from 1, where the table has a barrier; 0: nothing is sure yet.
-	Number uint64
-	Pair   // that it is about; of a question about several, or of a flush, any of them
-	// In a Standing: what keeps it waiting, and whose: a split's number behind a clock, a node's behind a lease; behind room 1, where
-	// the client was told that there is some, else 0.
-	Behind Hindrance
-	Who    uint32
-}
-
-// Awaited is what kind of thing is waited for.
-type Awaited uint8
-
-// What a client waits for.
-const (
-	AwaitedAnswer Awaited = iota // to a Pull or an Acquire
-	AwaitedRelay                 // rows that come unasked
-	AwaitedFlush                 // that all that a lane was sent of a flush is visible
-)
-
-// Hindrance is what keeps a lane from answering.
-type Hindrance uint8
-
-// What keeps a lane from answering.
-const (
-	BehindNothing Hindrance = iota // it has answered all of it, or has never had it
-	BehindClock                    // a split has not completed a clock
-	BehindRecord                   // the controller has not recorded what must be
-	BehindLease                    // a node has a lease
-	BehindRoom                     // there is no room for it, or its client has not read what it was sent
-	BehindSilence                  // the lane has not heard the controller for a lease
-)
 
 // Done tells the controller that every part of a flush is held. It comes from the client, or by way of the push from the only lane.
 type Done struct {

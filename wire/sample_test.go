@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 )
 
@@ -205,8 +206,9 @@ func (s sampler) data() []Message {
 	}
 }
 
-func (s sampler) wait() Wait {
-	return Wait{Awaited(s.IntN(int(AwaitedFlush) + 1)), s.Uint64(), s.pair(), Hindrance(s.IntN(int(BehindSilence) + 1)), s.Uint32()}
+func (s sampler) wait() pending.Wait {
+	return pending.Wait{Of: pending.Of(s.IntN(int(pending.Flush) + 1)), Number: s.Uint64(), Ref: s.ref(), Generation: bellows.Generation(s.Uint32()),
+		Behind: pending.Behind(s.IntN(int(pending.Silence) + 1)), Who: s.Uint32()}
 }
 
 func (s sampler) done() *Done {

@@ -3,14 +3,13 @@ package wire
 import (
 	"cmp"
 	"slices"
-)
 
-// WaitsMost is how many waits one message may ask for; a client that waits for more sends several.
-const WaitsMost = 1 << 8
+	"bellows/pending"
+)
 
 const (
 	waitSize    = 32
-	standingMax = 8 + WaitsMost*waitSize
+	standingMax = 8 + pending.Most*waitSize
 )
 
 const kindInquiry uint8 = 14
@@ -25,7 +24,7 @@ func (*Standing) kind() uint8                   { return kindStanding }
 func (m *Standing) encode(b *Batch)             { b.waits(m.Incarnation, m.List) }
 func (m *Standing) decode(payload []byte) error { return decodeWaits(&m.Incarnation, &m.List, payload) }
 
-func (b *Batch) waits(incarnation uint32, list []Wait) {
+func (b *Batch) waits(incarnation uint32, list []pending.Wait) {
 	b.count(len(list))
 	b.u32(incarnation)
 	for _, w := range list {
@@ -34,12 +33,12 @@ func (b *Batch) waits(incarnation uint32, list []Wait) {
 		b.zeros(2)
 		b.u32(w.Who)
 		b.u64(w.Number)
-		b.pair(w.Pair)
+		b.pair(Pair{w.Ref, w.Generation})
 		b.zeros(4)
 	}
 }
 
-func decodeWaits(incarnation *uint32, list *[]Wait, payload []byte) error {
+func decodeWaits(incarnation *uint32, list *[]pending.Wait, payload []byte) error {
 	r := readerOf(payload)
 	n := r.U32()
 	*incarnation = r.U32()
@@ -49,12 +48,14 @@ func decodeWaits(incarnation *uint32, list *[]Wait, payload []byte) error {
 	}
 	*list = slices.Grow((*list)[:0], int(n))
 	for range n {
-		w := Wait{Of: Awaited(waits.U8()), Behind: Hindrance(waits.U8())}
-		if w.Of > AwaitedFlush || w.Behind > BehindSilence {
+		w := pending.Wait{Of: pending.Of(waits.U8()), Behind: pending.Behind(waits.U8())}
+		if w.Of > pending.Flush || w.Behind > pending.Silence {
 			waits.Fail(errWait)
 		}
 		waits.Reserved(2)
-		w.Who, w.Number, w.Pair = waits.U32(), waits.U64(), waits.pair()
+		w.Who, w.Number = waits.U32(), waits.U64()
+		p := waits.pair()
+		w.Ref, w.Generation = p.Ref, p.Generation
 		waits.Reserved(4)
 		*list = append(*list, w)
 	}

@@ -105,7 +105,8 @@ func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 // time since the last tick is no part of any wait: the caller slept.
 func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	r.now = nowMillis
-	slept := max(0, r.leases.Tick(nowMillis)-lease.Awake)
+	slept := r.leases.Tick(nowMillis)
+	slept -= r.times.Awake(slept)
 	r.namedMillis += slept
 	r.beganMillis += slept
 	for n, bytes := range heard {
