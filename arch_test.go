@@ -46,6 +46,7 @@ var rooms = []room{
 	{path: "planted", floor: 0, sees: -1},
 	{path: "tally", floor: 0, sees: -1},
 	{path: "audit", floor: 0, sees: -1, also: []string{".", "vec"}},
+	{path: "pending", floor: 0, sees: -1, also: []string{"."}},
 
 	// Floor 1, ports: an interface, its fake, its conformance suite.
 	{path: "wire", floor: 1, sees: 0},

@@ -129,9 +129,14 @@ type Client struct {
 	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
 	broken    bool // somebody sent what cannot be: only the end counts any more
 	nowMillis int64
+	enquiries []enquiry // per lane
+	enquiring int       // questions under way in all
 	counts    wire.Counts
 	ended     *wire.End
 	barriers  bool // some table is BSP
+
+	term    bellows.Term // of the controller; what one of a lower term says is dropped
+	dropped int          // how many such messages
 }
 
 // part is what the client knows of one partition.
@@ -175,7 +180,7 @@ type queued struct {
 func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
-	cfg.Limits = cfg.Limits.orDefault()
+	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
 	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	index := map[wire.Address]int{}
 	for i := range cfg.Tables {
@@ -205,6 +210,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 			}
 		}
 	}
+	c.enquiries = make([]enquiry, len(c.lanes))
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
 	c.pulls, c.partAt = make([]*wire.Pull, len(c.lanes)), make([]int, len(c.parts))
@@ -234,6 +240,12 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) || !e.In(c.cfg.Era) {
 		return
 	}
+	if e.From == c.cfg.Controller && c.outranked(e.Term()) {
+		return
+	}
+	if c.enquiring > 0 {
+		c.hears(e.From)
+	}
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:
 		for i := range m.Tasks {
@@ -259,6 +271,8 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.acquireDelayed(fx)
 		c.startQueued(fx)
 		wire.Free(m)
+	case *wire.Standing:
+		c.takeStanding(m, e.From, fx)
 	case *wire.Staleness:
 		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
 		c.setBarriers()
@@ -268,6 +282,20 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		c.end(m, fx)
 	}
 }
+
+// outranked reports whether a word of a controller is one of an earlier term, which is dropped: another has taken its place (bellows.Term). Kinds
+// without a term are of any.
+func (c *Client) outranked(term bellows.Term) bool {
+	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
+		c.dropped++
+		return true
+	}
+	c.term = max(c.term, term)
+	return false
+}
+
+// Refused is how many words of earlier controllers the client has dropped.
+func (c *Client) Refused() int { return c.dropped }
 
 // breach ends the client's work: what it was sent cannot be. No other task begins.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
@@ -368,78 +396,6 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.startQueued(fx)
 	c.flushReady(fx)
 }
-
-// Tick tells the client the time: it names waits that last.
-func (c *Client) Tick(nowMillis int64, fx *Effects) {
-	fx.Era = c.cfg.Era
-	c.nowMillis = nowMillis
-	if c.ended == nil {
-		c.nameReads(fx)
-		c.nameFlushes(fx)
-	}
-}
-
-// nameReads names the first task that has waited for an answer for long, and counts the others.
-func (c *Client) nameReads(fx *Effects) {
-	late := 0
-	var first *Task
-	for _, s := range c.splits {
-		if s == nil || !s.running || s.task.waits == 0 {
-			continue
-		}
-		if t := s.task; t.patience.exhausted(c.nowMillis) {
-			if late++; first == nil {
-				first = t
-			}
-		}
-	}
-	if first == nil {
-		return
-	}
-	sentence := fmt.Sprintf("%v waits for %s since %.1f s", first.Unit, first.waiting(), first.patience.seconds(c.nowMillis))
-	if late > 1 {
-		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
-	}
-	fx.Notices = append(fx.Notices, sentence)
-}
-
-// nameFlushes names the lanes that have not said for long that they hold their part of a flush.
-func (c *Client) nameFlushes(fx *Effects) {
-	for _, f := range c.flushes {
-		if f.gather.done == nil || !f.patience.exhausted(c.nowMillis) {
-			continue
-		}
-		for i := range f.pushes {
-			if p := &f.pushes[i]; p.waits(f) {
-				fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s",
-					f.id, c.lanes[p.lane], f.patience.seconds(c.nowMillis)))
-			}
-		}
-	}
-}
-
-// noticeMillis is how long a wait may last before it is named.
-const noticeMillis = 2000
-
-// patience is how long something has waited, by the ticks. The zero patience has not begun.
-type patience struct {
-	sinceMillis int64
-	noticed     bool
-}
-
-// exhausted reports, once, that the wait has lasted too long to go unnamed.
-func (p *patience) exhausted(nowMillis int64) bool {
-	if p.sinceMillis == 0 {
-		p.sinceMillis = nowMillis
-	}
-	if p.noticed || nowMillis-p.sinceMillis <= noticeMillis {
-		return false
-	}
-	p.noticed = true
-	return true
-}
-
-func (p *patience) seconds(nowMillis int64) float64 { return float64(nowMillis-p.sinceMillis) / 1000 }
 
 func (c *Client) end(m *wire.End, fx *Effects) {
 	c.ended = m

@@ -75,17 +75,16 @@ type subtree struct {
 
 // flush is a gather that has left, until every part of it is visible.
 type flush struct {
-	id       bellows.FlushID
-	clock    bellows.Clock
-	pushes   []lanePush
-	parts    []flushPart
-	held     int // of the parts: some lane holds them, or has recorded them
-	visible  int // of the parts
-	values   int
-	gather   *gather
-	sum      *bundle // the bounded deltas, where they are of several splits
-	patience patience
-	unheld   bool // counted in Client.unheld
+	id      bellows.FlushID
+	clock   bellows.Clock
+	pushes  []lanePush
+	parts   []flushPart
+	held    int // of the parts: some lane holds them, or has recorded them
+	visible int // of the parts
+	values  int
+	gather  *gather
+	sum     *bundle // the bounded deltas, where they are of several splits
+	unheld  bool    // counted in Client.unheld
 }
 
 // lanePush is what one lane was sent of a flush at one time.
@@ -98,6 +97,7 @@ type lanePush struct {
 	due    bool // it has room now
 	shows  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
 	sure   bool // that it will be recorded: counted in Client.relays
+	wait   wait // for the lane to hold all of it
 }
 
 // flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane

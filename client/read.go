@@ -68,6 +68,7 @@ type fetch struct {
 	mode      wire.Mode // of a lease
 	subscribe bool      // its answer begins a subscription, or adds to one
 	waiters   []*Task
+	wait      wait // for whom there are waiters
 }
 
 func (c *Client) newFetch(number int) *fetch {
@@ -510,10 +511,14 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	c.counts.Staleness[min(stale, len(c.counts.Staleness)-1)]++
 }
 
-// Version is how new what the task sees of a partition is: it has every commit up to one, and every clock up to another of all
-// splits. Read must have said that some of the partition is there.
+// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to one, and every clock up
+// to another of all splits. Read must have said that some of the partition is there, or Lease that it is leased.
 func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
-	b := t.pins[t.client.cfg.Route.Number(ref)].block
+	n := t.client.cfg.Route.Number(ref)
+	if l := t.leaseOn(n); l != nil {
+		return wire.Need{Commit: l.grant.Commit, Clock: l.grant.Complete}
+	}
+	b := t.pins[n].block
 	return wire.Need{Commit: b.commit, Clock: b.complete}
 }
 

@@ -78,10 +78,20 @@ func (c *Client) find(id bellows.FlushID) *flush {
 	return nil
 }
 
-// waits reports whether some part of a push is not held.
-func (p *lanePush) waits(f *flush) bool {
+// below reports whether some part of a push is not known to be so far.
+func (p *lanePush) below(f *flush, s partState) bool {
 	for k := p.first; k != none; k = f.parts[k].next {
-		if f.parts[k].state < partHeld {
+		if f.parts[k].state < s {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether some part of a push is so far.
+func (p *lanePush) has(f *flush, s partState) bool {
+	for k := p.first; k != none; k = f.parts[k].next {
+		if f.parts[k].state == s {
 			return true
 		}
 	}
@@ -203,6 +213,12 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 	c.settle(f)
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
+	}
+	for _, l := range f.gather.leases {
+		if planted.On("lease-end-unseen") {
+			break
+		}
+		l.task.pins[l.number].sees(wire.Need{Commit: m.Commit, Clock: bellows.NoClock})
 	}
 	if f.visible == len(f.parts) {
 		c.close(f)

@@ -42,13 +42,21 @@ type pin struct {
 	block     *block
 	uncovered uint64 // retained deltas of the split that the block lacks, by their place
 	near      int    // behind the last row that was found by its key
-	// seen is the newest version at which the split has seen rows that the cache did not keep: what is cached may be older. It outlives
-	// the task (P3).
+	// seen is the newest version at which the split has seen the partition in what the cache did not keep: rows, or a lease, whose end is a
+	// commit that it has seen too. What is cached may be older. It outlives the task (P3).
 	seen wire.Need
+}
+
+// sees notes that the split has seen the partition in a version.
+func (p *pin) sees(n wire.Need) {
+	if !planted.On("lease-unseen") {
+		p.seen = p.notBefore(n)
+	}
 }
 
 // held is a lease that the task has.
 type held struct {
+	task   *Task // of the split, whichever it runs
 	number int
 	grant  *wire.Granted // freed when nobody looks at its values any more
 }
@@ -274,7 +282,8 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 		return
 	}
 	t := f.waiters[0]
-	h := held{f.number, m}
+	h := held{t, f.number, m}
+	t.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
 	if m.Mode == wire.Exclusive {
 		t.leases = append(t.leases, h)
 	} else {

@@ -393,6 +393,7 @@ func (c *Controller) announce(fx *Effects) {
 	for ; c.announced < len(c.staleness); c.announced++ {
 		for _, a := range c.cfg.Clients {
 			m := c.staleness[c.announced]
+			m.Term = c.cfg.Term
 			fx.Send(c.cfg.Controller, a, &m)
 		}
 	}

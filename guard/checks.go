@@ -47,6 +47,8 @@ var checks = byKind(
 	anything[*wire.Refused](),
 	of((*Guard).image),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Unsubscribe) *breach { return g.ref("the partition", -1, m.Ref) }),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Inquiry) *breach { return g.waits(m.Incarnation, m.List) }),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Standing) *breach { return g.waits(m.Incarnation, m.List) }),
 	of(func(g *Guard, e wire.Envelope, m *wire.Done) *breach { return g.done(e.From, m) }),
 	anything[*wire.Failed]().evenIdle(),
 	anything[*wire.Beat]().evenIdle(),

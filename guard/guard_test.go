@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/guard"
+	"bellows/pending"
 	"bellows/route"
 	"bellows/table"
 	"bellows/vec"
@@ -188,6 +189,9 @@ var leases = []attempt{
 	{lane0, worker, &wire.Granted{Pair: pair(0, 1), Values: make([]float32, 6)}, "the lane of the partition is lane 0 of node 0, not lane 0 of node 1"},
 	{worker, lane0, &wire.Release{Pair: pair(1, 1)}, ""},
 	{worker, lane0, &wire.Release{Pair: pair(1, 2)}, "the partition is 2, not from 0 to 1"},
+	{worker, lane0, &wire.Inquiry{Incarnation: 1, List: []pending.Wait{{Ref: pair(1, 1).Ref}}}, ""},
+	{worker, lane0, &wire.Inquiry{List: []pending.Wait{{Ref: pair(1, 1).Ref}}}, "the incarnation is 0, not from 1"},
+	{lane0, worker, &wire.Standing{Incarnation: 1, List: []pending.Wait{{Ref: pair(1, 1).Ref}, {Ref: pair(1, 2).Ref}}}, "the partition of part 1 is 2, not from 0 to 1"},
 }
 
 var pushes = []attempt{

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/pending"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -182,6 +183,19 @@ func (g *Guard) answer(client wire.Address, f bellows.FlushID, pairs []wire.Pair
 func (g *Guard) pairs(list []wire.Pair) *breach {
 	for i := range list {
 		if b := g.ref("the partition of the flush", i, list[i].Ref); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// waits are of a client that has an incarnation, for partitions that the job has.
+func (g *Guard) waits(incarnation uint32, list []pending.Wait) *breach {
+	if b := atLeastOne("the incarnation", -1, uint64(incarnation)); b != nil {
+		return b
+	}
+	for i := range list {
+		if b := g.ref("the partition", i, list[i].Ref); b != nil {
 			return b
 		}
 	}

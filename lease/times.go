@@ -30,6 +30,10 @@ type Times struct {
 	Ready int64
 	// Task is how long nothing may be committed while tasks are out: far longer than any clock takes, since it ends the job.
 	Task int64
+	// Answer is how long a lane may say nothing at all to a client that has asked what it has of a read, a lease or a flush: longer than a
+	// message of 1 GiB takes on a link of 15 Mbit/s, since answers come in order. A wait of which the lane has said that it has it goes on: what
+	// it is for has a deadline of its own, in the end that of a task.
+	Answer int64
 	// End is how long the last word of an actor is waited for when the job is over: two leases, since one may pass until a silent
 	// node is lost, and those who waited for it then have their last word.
 	End int64
@@ -38,6 +42,13 @@ type Times struct {
 	// Tasks is how long a node's tasks may go on when the job is over: an application's code cannot be stopped, only left.
 	Tasks int64
 }
+
+// awakeMillis is what Awake says at most.
+const awakeMillis = 1000
+
+// Awake is how much of the time between two ticks counts for a wait, though whoever waits may have slept: so much that who is always slow comes to
+// the end of its waits, too.
+func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 
 // Or fills in the defaults: 10 s for a lease, and the others as they follow from it or from what people wait for.
 func (t Times) Or() Times {
@@ -50,6 +61,7 @@ func (t Times) Or() Times {
 	t.Join = cmp.Or(t.Join, 60_000)
 	t.Ready = cmp.Or(t.Ready, 10*60_000)
 	t.Task = cmp.Or(t.Task, 60*60_000)
+	t.Answer = cmp.Or(t.Answer, 10*60_000)
 	t.End = cmp.Or(t.End, 2*t.Lease)
 	t.Collect = cmp.Or(t.Collect, 5*60_000)
 	t.Tasks = cmp.Or(t.Tasks, 60_000)

@@ -22,7 +22,6 @@ import (
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
-	"bellows/rule"
 	"bellows/store"
 	"bellows/table"
 	"bellows/wire"
@@ -195,8 +194,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 				return nil, err
 			}
 			st.SeedKeys(cfg.KeySeed)
-			r, _ := rule.For(s)
-			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: r.Additive(),
+			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: st.Additive(),
 				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)
 			l.byNumber[cfg.Route.Number(ref)] = p
@@ -223,7 +221,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	if e.From == l.cfg.Controller {
-		if term := e.Term(); term < l.term && term > 0 {
+		if term := e.Term(); term < l.term && term > 0 && !planted.On("old-term-heard") {
 			l.dropped++
 			return
 		} else if term > l.term {
@@ -262,6 +260,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		wire.Free(m)
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
+	case *wire.Inquiry:
+		l.takeInquiry(e.From, m, out)
 	case *wire.Unsubscribe:
 		l.takeUnsubscribe(subscriber{e.From, m.Incarnation}, m.Pair)
 	case *wire.Acquire:

@@ -77,7 +77,7 @@ func describe(m wire.Message) string {
 		}
 		return s
 	case *wire.Granted:
-		return fmt.Sprintf("granted %v %v", m.Ref, m.Values)
+		return fmt.Sprintf("granted %v %v after commit %d, clock %d", m.Ref, m.Values, m.Commit, m.Complete)
 	case *wire.Held:
 		return fmt.Sprintf("held %v", m.Flush) + named(m.Pairs)
 	case *wire.Done:

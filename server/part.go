@@ -297,7 +297,8 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 	p.remote = r.from.Node != l.cfg.Self.Node
 	p.holder = r.from
 	g := wire.New[wire.Granted]()
-	g.Request, g.Pair, g.Mode = r.acquire.Request, p.pair(), r.acquire.Mode
+	v := p.visible(l)
+	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.acquire.Request, p.pair(), r.acquire.Mode, v.Commit, v.Clock
 	if p.remote {
 		g.Copy(p.store.Values())
 	} else {

@@ -43,6 +43,7 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 // commits that it knows, whoever woke up late (P11), and one whose node has crashed of those that it knew then.
 func (w *world) checkEnd() {
 	w.checkReason()
+	w.checkLoss()
 	w.checkAudit()
 	if w.violation != "" {
 		return
@@ -124,6 +125,9 @@ func (w *world) allowed(reason string) bool {
 	return slices.ContainsFunc(w.faults.ends, func(may string) bool { return strings.Contains(reason, may) })
 }
 
+// ended reports whether the job ended for a reason that contains the sentence.
+func (w *world) ended(sentence string) bool { return strings.Contains(w.outcome.Reason, sentence) }
+
 // theAudit is how the words of package audit are reported; others that begin with "audit" are the world's own count.
 const theAudit = "audit: %s"
 
@@ -133,6 +137,10 @@ func (w *world) checkAudit() {
 		return
 	}
 	c := &w.outcome.Counts
+	if w.loss.push {
+		w.checkLossy(c)
+		return
+	}
 	for _, n := range w.nodes {
 		if n.gone { // of those who are not, lane by lane, checkCounts has seen to it
 			w.checkLossy(c)

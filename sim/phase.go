@@ -94,6 +94,7 @@ func (w *world) delivers(e wire.Envelope) {
 			}
 		}
 	case *wire.Dispatch:
+		w.nodes[e.To.Node].worker.begun = true
 		if n := w.nodes[e.To.Node]; !n.ready && n.id != 0 {
 			w.violated("node %d is given tasks before it has said that it is ready", n.id)
 		}
@@ -126,6 +127,9 @@ func leaseKind(m wire.Mode, from, to wire.Address) occasion {
 // beforeLane takes note of what a lane is about to learn.
 func (w *world) beforeLane(i int, batch []wire.Envelope) {
 	for _, e := range batch {
+		if t := e.Term(); t > 0 && t < term && e.From == wire.ControllerAt() {
+			continue // which the lane must not hear
+		}
 		switch m := e.Message.(type) {
 		case *wire.Push:
 			if !w.lanes[i].closed {

@@ -119,6 +119,9 @@ const (
 	resumed                         // a job went on from its image after an interruption
 	haunted                         // and was sent a push of the life before
 	halved                          // parts of a flush came to a lane one by one
+	lossStruck                      // a message between a client and a lane was lost
+	lossFound                       // and the job ended for it
+	outlived                        // an actor was told something by a controller of an earlier term
 	events
 )
 
@@ -128,7 +131,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves"}
+	"push of the life before", "push in halves", "message lost", "loss found", "earlier term"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

@@ -242,7 +242,7 @@ func lease(of model.LeaseOf) step {
 		}
 		s.w.enter(s.k.node.id, schedule.LeaseHeld)
 		v := s.task.Leased(ref)
-		s.see.Slab(of.Partition, v)
+		s.see.Slab(of.Partition, v, s.task.Version(ref))
 		if of.Mode == wire.Exclusive {
 			for row := range model.StateRows {
 				v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)

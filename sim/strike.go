@@ -144,6 +144,46 @@ func (w *world) judge(n *node, until int64) {
 // and what was under way when it fell silent.
 const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)/1000 + 2*schedule.LateMax
 
+// term is that of the controller; the one before it is a controller that another has followed.
+const term = 2
+
+// outlive gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
+// reports whether there is any.
+func (w *world) outlive() bool {
+	var to []wire.Address
+	for _, k := range w.workers {
+		if k.begun && k.client.Ended() == nil && !k.node.done() {
+			to = append(to, wire.Address{Node: k.node.id})
+		}
+	}
+	for _, l := range w.lanes {
+		if l.Applied() > 0 && !l.told && !l.node.done() {
+			to = append(to, l.address)
+		}
+	}
+	if len(to) == 0 {
+		return false
+	}
+	w.happened[outlived] = true
+	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
+	switch what := w.Rng.IntN(2); {
+	case what == 0:
+		e.Message = &wire.End{Term: term - 1, Commit: 1, Reason: "of the controller before"}
+	case e.To.Role == wire.Lane:
+		e.Message = &wire.Fence{Term: term - 1, Node: w.ClientAt[w.Rng.IntN(len(w.ClientAt))].Node}
+	default:
+		m := &wire.Dispatch{Term: term - 1}
+		for s := range bellows.SplitID(w.Job.Splits) {
+			if w.common.Route.Node(s) == e.To.Node {
+				m.Append(bellows.Unit{Split: s, Items: w.Job.Items(s, 0)}, nil)
+			}
+		}
+		e.Message = m
+	}
+	w.forged(e)
+	return true
+}
+
 // remember keeps a copy of some push, some done and some word that a part is held.
 func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
 
@@ -156,6 +196,9 @@ func (w *world) replay() {
 	}
 	if e, ok := w.faults.memory.Held(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
+		return
+	}
+	if w.Rng.IntN(3) == 0 && w.outlive() {
 		return
 	}
 	e, ok := w.faults.memory.Push()

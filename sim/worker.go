@@ -24,6 +24,7 @@ type worker struct {
 	fx      client.Effects
 	scripts []*script     // per split; nil: not here, or nothing runs
 	places  places.Places // where tasks compute
+	begun   bool          // it has been given tasks
 	unheld  []unheld      // parts of flushes that lanes do not hold yet, as far as the node knows
 }
 
@@ -44,6 +45,11 @@ func (w *world) addWorker(a wire.Address, slots int) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
 				k.holds(account.PartAt{Lane: e.From, Flush: m.Flush})
+			}
+			if m, committed := e.Message.(*wire.Committed); committed && e.In(w.era()) {
+				for i := range m.List {
+					w.witness.Committed(m.List[i].Commit)
+				}
 			}
 			k.client.Deliver(e, &k.fx)
 		}
@@ -70,7 +76,7 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8).
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && await.Unnamed[u.kind] == "" && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
@@ -114,6 +120,9 @@ func (k *worker) obey() {
 // notice takes note of who is named. Several tasks that wait for long share a sentence.
 func (k *worker) notice(sentence string) {
 	k.w.note("notice: %s", sentence)
+	if !strings.Contains(sentence, await.Until) {
+		k.w.violated("P8: a wait is named without until when: %q", sentence)
+	}
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.happened[flushNamed] = true
 		for i := range k.unheld {

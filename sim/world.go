@@ -62,6 +62,7 @@ type world struct {
 	witness     *witness.Witness
 	ledger      account.Ledger
 	faults      faults
+	loss        loss
 	phases      [][schedule.Phases]int // per node
 	begun       bool                   // tasks have been dispatched
 	ending      bool                   // the controller has said End
@@ -172,7 +173,7 @@ func (w *world) addLanes() {
 func (w *world) addController() {
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	var err error
-	if w.lead, err = shell.NewLead(w.common, coord.Options{Driver: w.driver, Limits: w.Limits.Coord}); err != nil {
+	if w.lead, err = shell.NewLead(w.common, coord.Options{Driver: w.driver, Limits: w.Limits.Coord, Term: term}); err != nil {
 		panic(err)
 	}
 	w.addActor(wire.ControllerAt(), func(batch []wire.Envelope) {
@@ -193,6 +194,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		w.sees(e)
 		to, known := w.actors[e.To]
 		switch {
+		case w.loses(e):
 		case !known: // whoever the world forged mail from
 			w.answerForged(e)
 		case to.node == from:

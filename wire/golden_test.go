@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 )
 
@@ -38,9 +39,11 @@ func golden() map[string]Message {
 			{Pair: pair, Commit: 24, Complete: 25, Rows: []uint32{26}, Values: values}}},
 		"rows.keys": &Rows{Parts: []RowsPart{{Pair: pair, Commit: 24, Complete: 25, Keys: []bellows.Key{}},
 			{Pair: pair, Commit: 24, Complete: 25, Keys: []bellows.Key{26, 1<<63 | 27, 1<<64 - 1}, Values: values}}},
-		"acquire": &Acquire{27, pair, Exclusive, need},
-		"granted": &Granted{Request: 27, Pair: pair, Mode: Exclusive, Values: values},
-		"release": &Release{pair}, "unsubscribe": &Unsubscribe{pair, 7},
+		"acquire":  &Acquire{27, pair, Exclusive, need},
+		"granted":  &Granted{Request: 27, Pair: pair, Mode: Exclusive, Commit: 24, Complete: 25, Values: values},
+		"inquiry":  &Inquiry{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5}, {Of: pending.Relay, Ref: pair.Ref, Generation: 5}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
+		"standing": &Standing{7, []pending.Wait{{Number: 21, Ref: pair.Ref, Generation: 5, Behind: pending.Clock, Who: 15}, {Of: pending.Flush, Number: 8, Ref: pair.Ref, Generation: 5}}},
+		"release":  &Release{pair}, "unsubscribe": &Unsubscribe{pair, 7},
 		"push": &Push{Flush: flush, Clock: 16, Pairs: []Pair{pair},
 			Chunks: []Chunk{{pair, Subtree{2, 7}, []uint32{29, 28, 30}, nil, values}, {pair, Subtree{}, nil, nil, values}},
 			Leases: []LeaseEnd{{pair, values}}},
@@ -63,7 +66,7 @@ func golden() map[string]Message {
 			{34, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
 			{35, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
 			{36, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
-		"staleness": &Staleness{1, -1},
+		"staleness": &Staleness{1, -1, 2},
 		"dispatch":  dispatch,
 		"end":       &End{2, 35, "node 2 is lost", []bellows.NodeID{2, 300}},
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},

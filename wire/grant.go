@@ -3,6 +3,7 @@ package wire
 import (
 	"sync"
 
+	"bellows"
 	"bellows/wire/internal/memory"
 	"bellows/wire/internal/raw"
 )
@@ -42,13 +43,15 @@ func (m *Granted) encode(b *Batch) {
 	b.u64(m.Request)
 	b.pair(m.Pair)
 	b.mode(m.Mode)
+	b.u64(uint64(m.Commit))
+	b.u32(uint32(m.Complete))
 	b.count(len(m.Values))
 	array(b, m.Values)
 }
 
 func (m *Granted) decode(payload []byte) error {
 	r := readerOf(payload)
-	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), payload: payload}
+	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Commit: bellows.CommitNumber(r.U64()), Complete: bellows.Clock(r.U32()), payload: payload}
 	m.Values = raw.Words[float32](&r.Reader, r.U32())
 	return r.End()
 }

@@ -24,6 +24,7 @@ func readerOf(payload []byte) reader { return reader{raw.Of(payload)} }
 // What can be wrong with what a raw payload names.
 var (
 	errMode    = errors.New("it names no lease mode")
+	errWait    = errors.New("it names no kind of wait")
 	errSubtree = errors.New("it names a subtree beyond the last split")
 	errKind    = errors.New("it names no kind of error")
 	errFormat  = errors.New("its values are in a format that is not known")

@@ -63,6 +63,7 @@ func (*Staleness) kind() uint8 { return kindStaleness }
 func (m *Staleness) encode(b *Batch) {
 	b.pb().Varint(1, uint64(m.Table))
 	b.pb().Zigzag(2, m.Clocks)
+	b.pb().Varint(3, uint64(m.Term))
 }
 
 func (m *Staleness) decode(payload []byte) error {
@@ -73,6 +74,8 @@ func (m *Staleness) decode(payload []byte) error {
 			m.Table = bellows.TableID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
 			m.Clocks = f.Sint32()
+		case 3<<3 | varint:
+			m.Term = termOf(&f)
 		}
 	}
 	return f.Err

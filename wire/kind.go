@@ -76,6 +76,8 @@ var kinds = [...]kind{
 	kindRefused:     {"refused", textMax, laneToClient, tally.Receipts, false, made[Refused]},
 	kindSlab:        {"slab", slabMax, laneToController, tally.Model, true, made[Slab]},
 	kindUnsubscribe: {"unsubscribe", unsubscribeSize, clientToLane, tally.Pulls, false, made[Unsubscribe]},
+	kindInquiry:     {"inquiry", standingMax, clientToLane, tally.Pulls, false, made[Inquiry]},
+	kindStanding:    {"standing", standingMax, laneToClient, tally.Receipts, false, made[Standing]},
 
 	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
 	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},

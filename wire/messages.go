@@ -3,6 +3,7 @@ package wire
 import (
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 	"bellows/wire/internal/memory"
 )
@@ -121,10 +122,12 @@ type Acquire struct {
 // Granted gives a lease. Within one node Values is the partition's slab itself; between nodes a copy,
 // which an exclusive holder sends back in its flush.
 type Granted struct {
-	Request uint64
-	Pair    // as the lane owns it
-	Mode    Mode
-	Values  []float32
+	Request  uint64
+	Pair     // as the lane owns it
+	Mode     Mode
+	Commit   bellows.CommitNumber // commits up to this are in, as in RowsPart
+	Complete bellows.Clock        // clocks up to this are in, of every split
+	Values   []float32
 
 	payload []byte // what Values is a view of, between nodes
 }
@@ -245,6 +248,18 @@ type Refused struct {
 	Reason string
 }
 
+// Inquiry asks a lane what it has of that for which the client waits.
+type Inquiry struct {
+	Incarnation uint32         // of the client
+	List        []pending.Wait // at most pending.Most
+}
+
+// Standing answers an Inquiry, wait by wait, behind all that the lane has answered before.
+type Standing struct {
+	Incarnation uint32 // of the client that it is for
+	List        []pending.Wait
+}
+
 // Done tells the controller that every part of a flush is held. It comes from the client, or by way of the push from the only lane.
 type Done struct {
 	Flush   bellows.FlushID
@@ -286,6 +301,7 @@ type Beat struct{}
 type Staleness struct {
 	Table  bellows.TableID
 	Clocks int32 // as table.Consistency
+	Term   bellows.Term
 }
 
 // Dispatch gives a client tasks that see every commit up to Commit.

@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/pending"
 	"bellows/tally"
 )
 
@@ -133,7 +134,7 @@ func (s sampler) messages() []Message {
 		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
 		&Beat{},
 		&Records{Term: bellows.Term(s.Uint32()), List: list(s, 6, s.record)},
-		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32())},
+		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
@@ -186,7 +187,8 @@ func (s sampler) data() []Message {
 			return RowsPart{Pair: s.pair(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
 		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
-		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Values: s.values(nil, nil)},
+		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Values: s.values(nil, nil)},
+		&Inquiry{s.Uint32(), list(s, 3, s.wait)}, &Standing{s.Uint32(), list(s, 3, s.wait)},
 		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
 		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
@@ -202,6 +204,11 @@ func (s sampler) data() []Message {
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
 		s.slab(),
 	}
+}
+
+func (s sampler) wait() pending.Wait {
+	return pending.Wait{Of: pending.Of(s.IntN(int(pending.Flush) + 1)), Number: s.Uint64(), Ref: s.ref(), Generation: bellows.Generation(s.Uint32()),
+		Behind: pending.Behind(s.IntN(int(pending.Silence) + 1)), Who: s.Uint32()}
 }
 
 func (s sampler) done() *Done {

@@ -14,6 +14,8 @@ func (e Envelope) Term() bellows.Term {
 		return m.Term
 	case *Dispatch:
 		return m.Term
+	case *Staleness:
+		return m.Term
 	case *End:
 		return m.Term
 	case *Collect:

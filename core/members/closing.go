@@ -36,7 +36,7 @@ func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence str
 	if !c.over || c.ended {
 		return "", false
 	}
-	c.waitedMillis += min(nowMillis-c.nowMillis, awakeMillis)
+	c.waitedMillis += c.times.Awake(nowMillis - c.nowMillis)
 	c.nowMillis = nowMillis
 	waited := c.waitedMillis
 	if waited > c.times.Tasks {

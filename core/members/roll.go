@@ -101,15 +101,12 @@ func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	r.suspects = append(r.suspects, suspect{n, reason, due})
 }
 
-// awakeMillis is how much of the time between two ticks counts for a wait, though its caller slept: so much that who is always slow
-// comes to the end of his waits, too.
-const awakeMillis = 1000
-
 // Tick tells the time, and by node how many bytes have come from it so far; nil where nobody counts. It returns how much of the
 // time since the last tick is no part of any wait: the caller slept.
 func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	r.now = nowMillis
-	slept := max(0, r.leases.Tick(nowMillis)-awakeMillis)
+	slept := r.leases.Tick(nowMillis)
+	slept -= r.times.Awake(slept)
 	r.namedMillis += slept
 	r.beganMillis += slept
 	for n, bytes := range heard {

@@ -24,11 +24,8 @@ const (
 	State
 )
 
-// Unnamed is the waits that production does not name, with what is missing: to delete a line switches its check on. Not played, so not
-// in the table: joining, and the end that waits for tasks of a node to return (here they end with the job).
-var Unnamed = map[Wait]string{
-	HeldAlone: "client: a flush for one lane is not looked at, since its done has left with its push",
-}
+// Until is how a client says until when it waits: every sentence about a wait has it.
+const Until = "gives up "
 
 // sentences are how node 0 names what it waits for: what it is, whom it is for, and until when. All of these must be in what it says.
 var sentences = map[Wait][]string{
@@ -68,7 +65,7 @@ func (a *Watch) See(kind Wait, mark int, now, stoppedUntil, patience, slack int6
 	if kind != Ready { // these are named when they are unusual: four times as long as any before
 		patience = max(patience, 5*(a.longest+2*slack))
 	}
-	if waited := now - a.since; waited > patience+slack && !a.named && Unnamed[kind] == "" && stoppedUntil < a.since {
+	if waited := now - a.since; waited > patience+slack && !a.named && stoppedUntil < a.since {
 		return fmt.Errorf("node 0 has waited for %d ms and nobody has said %q", waited, sentences[kind])
 	}
 	return nil

@@ -28,7 +28,7 @@ type Oracle struct {
 type known struct {
 	flush   bellows.FlushID
 	control bellows.Control
-	units   []bellows.Unit
+	Units   []bellows.Unit
 }
 
 // Version is two values as a commit left them, and the rule's memory of them.
@@ -76,11 +76,11 @@ func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)]
 func (o *Oracle) Record(r *wire.Record) error {
 	one := known{flush: r.Flush, control: r.Control}
 	for i := range r.Results {
-		one.units = append(one.units, r.Results[i].Unit)
+		one.Units = append(one.Units, r.Results[i].Unit)
 	}
 	switch n := int(r.Number); {
 	case n <= len(o.Log):
-		if old := o.Log[n-1]; old.flush != one.flush || old.control != one.control || !slices.Equal(old.units, one.units) {
+		if old := o.Log[n-1]; old.flush != one.flush || old.control != one.control || !slices.Equal(old.Units, one.Units) {
 			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, old, r)
 		}
 		return nil
@@ -88,7 +88,7 @@ func (o *Oracle) Record(r *wire.Record) error {
 		return fmt.Errorf("P1: record %d follows record %d", n, len(o.Log))
 	}
 	done := *o.Done()
-	for _, u := range one.units {
+	for _, u := range one.Units {
 		if u.Clock != done[u.Split] {
 			return fmt.Errorf("P1: record %d counts %v; the split has committed %d clocks", r.Number, u, done[u.Split])
 		}
@@ -99,7 +99,7 @@ func (o *Oracle) Record(r *wire.Record) error {
 	for int(slices.Min(done[:o.job.Splits])) > len(o.ClockAt) {
 		o.ClockAt = append(o.ClockAt, r.Number)
 	}
-	o.learn(r.Number, one.units)
+	o.learn(r.Number, one.Units)
 	return nil
 }
 

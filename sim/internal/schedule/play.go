@@ -18,6 +18,8 @@ type Play struct {
 	Prefetches int          // chance of a task to ask for rows ahead, in thousandths
 	Formats    []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
 	Endless    Endless
+	Loss       Loss
+	losses     *rand.Rand // of Loss alone
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -33,7 +35,40 @@ type Endless struct {
 	Millis int64
 }
 
-func (p *Play) begin(seed uint64) { p.Chances = rand.New(rand.NewPCG(seed, 0x706c6179)) }
+// Loss is a message between a client and a lane that is lost, which no link loses: an actor has forgotten it, or who carries its mail. The job must end
+// for it, by name.
+type Loss struct {
+	Of   Lost
+	Skip int // of its kind; negative: there is no loss
+}
+
+// Lost is a kind of message that a Loss concerns. Others would be missed by nobody who waits, but by whoever believes the next.
+type Lost int
+
+// The kinds that are lost, at which somebody waits for them.
+const (
+	LostPull Lost = iota
+	LostRows
+	LostAcquire
+	LostGranted
+	LostPush
+	LostHeld
+	LostRoom
+	LostSpeech // a pull, and from then on all questions of its client what its lane has of it
+	losts
+)
+
+func (p *Play) begin(seed uint64) {
+	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
+}
+
+// drawLoss lets a message be lost in some lives.
+func (s *Schedule) drawLoss() {
+	s.Loss = Loss{Skip: -1}
+	if s.losses.IntN(40) == 0 {
+		s.Loss = Loss{Lost(s.losses.IntN(int(losts))), s.losses.IntN(1 << s.losses.IntN(8))}
+	}
+}
 
 // drawShape makes some jobs wide or long. Where splits are to run ahead, they are long more often.
 func (s *Schedule) drawShape(loose bool) {
@@ -78,6 +113,7 @@ func (s *Schedule) drawPlay() {
 		}
 	}
 	s.drawLimits()
+	s.drawLoss()
 }
 
 // drawFormats lets the columns of free and of words travel in 16 bits: they are small whole numbers.

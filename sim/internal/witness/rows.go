@@ -4,6 +4,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/table"
+	"bellows/wire"
 )
 
 // Sum holds a row of sums, which is BSP, against the model, bit by bit. What is exact clock by clock cannot go back.
@@ -171,10 +172,10 @@ func (t *Task) others(row int, n int32) {
 	*was = n
 }
 
-// Slab holds a partition just leased against the model: it is what the last lease left, and no older than what the split has read.
-// The other way round nothing is promised yet: a lease does not say of which commit its slab is, and a task that was dispatched
-// early may find an older version in the cache after it.
-func (t *Task) Slab(p bellows.PartitionID, v []float32) {
+// Slab holds a partition just leased, in a version, against the model: it is what the last lease left, and no older than what the split has read.
+// Nothing that the split reads later may be older than the slab.
+func (t *Task) Slab(p bellows.PartitionID, v []float32, at wire.Need) {
+	t.Block(bellows.PartitionRef{Table: model.State, Partition: p}, at)
 	o := t.w.oracle
 	want := model.Last(o.Parts[p]).Values
 	least, most := t.mustSee(model.State), t.maySee(model.State)
@@ -189,6 +190,32 @@ func (t *Task) Slab(p bellows.PartitionID, v []float32) {
 		t.total(row, got, &least, &most)
 		if n := int32(got) - t.w.Job.OwnTotal(row, t.unit.Split, own); n < t.seen().others[row] {
 			t.w.violated("P3: %v leases state/p%d with %d of others in row %d of column 1; its split has seen %d", t, p, n, i, t.seen().others[row])
+		} else {
+			t.seen().others[row] = n
+		}
+		t.seen().held[row] = len(o.Parts[p]) - 1
+	}
+}
+
+// Committed notes that the client of the splits whose units a commit has knows its number: what their exclusive leases left is for their next tasks to
+// see. One that runs goes on with what it has read.
+func (w *Witness) Committed(n bellows.CommitNumber) {
+	for _, u := range w.oracle.Log[n-1].Units {
+		w.splits[u.Split].told = max(w.splits[u.Split].told, n)
+	}
+}
+
+// begins takes note, for a task that begins, of what exclusive leases of its split have left up to the last commit that its client knows.
+func (t *Task) begins() {
+	seen := t.seen()
+	for ; seen.begun < seen.told; seen.begun++ {
+		for _, u := range t.w.oracle.Log[seen.begun].Units {
+			for _, l := range t.w.Job.Leases(u.Split, u.Clock) {
+				for i := 0; u.Split == t.unit.Split && l.Mode == wire.Exclusive && i < model.StateRows; i++ {
+					was := &seen.held[int(l.Partition)*model.StateRows+i]
+					*was = max(*was, model.At(t.w.oracle.Parts[l.Partition], seen.begun+1))
+				}
+			}
 		}
 	}
 }

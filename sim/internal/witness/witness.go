@@ -34,6 +34,8 @@ type seen struct {
 	weights [model.WeightRows]int                           // places in the list of versions
 	held    [model.StateRows * model.SplitsMax]int          // likewise, of column 0 of state
 	others  [model.StateRows * model.SplitsMax]int32        // what other splits have added to column 1
+	told    bellows.CommitNumber                            // the last of its own commits that its client knows
+	begun   bellows.CommitNumber                            // likewise, when its last task began
 	blocks  [model.Tables][model.PartitionsMax]*blockBefore // versions of what the cache showed
 }
 
@@ -58,7 +60,9 @@ type Task struct {
 
 // Task is a task that begins on a node.
 func (w *Witness) Task(u bellows.Unit, n bellows.NodeID) Task {
-	return Task{w: w, unit: u, who: fmt.Sprintf("%v on node %d", u, n)}
+	t := Task{w: w, unit: u, who: fmt.Sprintf("%v on node %d", u, n)}
+	t.begins()
+	return t
 }
 
 func (t *Task) String() string { return t.who }

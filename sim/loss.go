@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows/sim/internal/schedule"
+	"bellows/wire"
+)
+
+// loss is the message that a schedule has lost, if it has.
+type loss struct {
+	done bool
+	push bool          // it was a push: what it had is in nobody's account
+	mute wire.Envelope // whose questions to whom are lost, too; zero: nobody's
+}
+
+// lost is what kind of loss would take a message.
+func (w *world) lost(e wire.Envelope) (schedule.Lost, bool) {
+	switch m := e.Message.(type) {
+	case *wire.Pull:
+		if w.Loss.Of == schedule.LostSpeech {
+			return schedule.LostSpeech, true
+		}
+		return schedule.LostPull, true
+	case *wire.Rows:
+		return schedule.LostRows, m.Request > 0
+	case *wire.Acquire:
+		return schedule.LostAcquire, true
+	case *wire.Granted:
+		return schedule.LostGranted, true
+	case *wire.Push:
+		return schedule.LostPush, true
+	case *wire.Held:
+		return schedule.LostHeld, len(m.Pairs) == 0
+	case *wire.Room:
+		return schedule.LostRoom, true
+	}
+	return 0, false
+}
+
+// loses reports whether a message that an actor posts is lost.
+func (w *world) loses(e wire.Envelope) bool {
+	if m := &w.loss.mute; m.Message != nil && e.From == m.From && e.To == m.To {
+		_, asks := e.Message.(*wire.Inquiry)
+		return asks
+	}
+	if of, can := w.lost(e); !can || w.loss.done || of != w.Loss.Of || w.Loss.Skip < 0 {
+		return false
+	}
+	if w.Loss.Skip--; w.Loss.Skip >= 0 {
+		return false
+	}
+	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
+	w.happened[lossStruck] = true
+	w.loss.done = true
+	w.mayEnd("a message is lost")
+	w.mayEnd("has said nothing for")
+	if _, w.loss.push = e.Message.(*wire.Push); w.Loss.Of == schedule.LostSpeech {
+		w.loss.mute = e
+	}
+	return true
+}
+
+// checkLoss sees that a loss for which the job has ended was named by who waited.
+func (w *world) checkLoss() {
+	w.happened[lossFound] = w.happened[lossFound] || w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended)
+}
