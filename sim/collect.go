@@ -60,7 +60,7 @@ func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.
 // again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there
 // is none.
 func (w *world) again() *world {
-	if w.violation != "" || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
+	if w.violation != "" || w.invaded || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
 		return nil
 	}
 	w.Schedule.DrawLife()

@@ -78,6 +78,9 @@ func (w *world) severalLanes(m *wire.Push) bool {
 
 // delivers takes note of a message that an actor is about to take.
 func (w *world) delivers(e wire.Envelope) {
+	if w.faults.hostile != nil {
+		w.faults.hostile.Remember(e)
+	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, schedule.PushUnderWay)

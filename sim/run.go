@@ -44,7 +44,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	w.only = only
 	defer func() {
 		if p := recover(); p != nil {
-			w.violated("the core panics: %v", p)
+			w.violated("P10: the core panics: %v", p)
 			if log != nil {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
@@ -56,7 +56,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 		w.run()
 		w.happened[stalenessTurned] = w.happened[stalenessTurned] || w.driver.Turned
 		w.happened[farAhead] = w.happened[farAhead] || w.driver.Ahead > 64
-		if w.violation == "" {
+		if w.violation == "" && !w.invaded {
 			w.checkEnd()
 		}
 	}
@@ -67,6 +67,8 @@ func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
 		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
 	switch {
+	case w.invaded:
+		r.Reason = "invaded"
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"
 	case w.outcome.Reason == "" && w.outcome.Uncollected != nil:
@@ -119,6 +121,8 @@ const (
 	resumed                         // a job went on from its image after an interruption
 	haunted                         // and was sent a push of the life before
 	halved                          // parts of a flush came to a lane one by one
+	guardRefused                    // what an invader said did not pass the guard
+	breachNamed                     // or did, and an actor called it a breach
 	events
 )
 
@@ -128,7 +132,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves"}
+	"push of the life before", "push in halves", "refused by a guard", "called a breach"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
