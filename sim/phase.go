@@ -30,6 +30,9 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
 	w.seesWords(e.Message)
+	if w.faults.hostile != nil {
+		w.faults.hostile.Remember(e)
+	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
@@ -78,9 +81,6 @@ func (w *world) severalLanes(m *wire.Push) bool {
 
 // delivers takes note of a message that an actor is about to take.
 func (w *world) delivers(e wire.Envelope) {
-	if w.faults.hostile != nil {
-		w.faults.hostile.Remember(e)
-	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, schedule.PushUnderWay)

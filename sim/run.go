@@ -11,6 +11,7 @@ import (
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/store"
+	"bellows/table"
 )
 
 // Report is what became of one schedule.
@@ -123,6 +124,8 @@ const (
 	halved                          // parts of a flush came to a lane one by one
 	guardRefused                    // what an invader said did not pass the guard
 	breachNamed                     // or did, and an actor called it a breach
+	wordSlots                       // the memory of the rule of words was held against the model
+	damageRefused                   // a partition was not restored from an image that had been damaged
 	events
 )
 
@@ -132,7 +135,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves", "refused by a guard", "called a breach"}
+	"push of the life before", "push in halves", "refused by a guard", "called a breach", "slots of words compared", "damaged image refused"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
@@ -154,7 +157,9 @@ func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
 		d.Word(uint64(math.Float32bits(im.Values[i])))
 	}
 	for _, slot := range im.Slots {
-		d.Values(slot)
+		if ref.Table != model.Words || w.Job.Schemas[model.Words].Consistency == table.BSP { // else what the last commit to each row said
+			d.Values(slot)
+		}
 	}
 	w.bits ^= d // in any order of lanes
 }

@@ -208,8 +208,40 @@ func (w *world) otherGeneration() bellows.Generation {
 	return older - 1
 }
 
+// forgeState gives the controller a piece of the state that no sound lane sends, in the name of one that it waits for: that lane is lost to
+// the job.
+func (w *world) forgeState() {
+	open := w.state.Open()
+	from := open[w.Rng.IntN(len(open))]
+	owned := slices.Collect(w.owned(w.lanes[slices.Index(w.LaneAt, from)]))
+	m := &wire.Slab{Ref: owned[w.Rng.IntN(len(owned))]}
+	var said wire.Message = m
+	switch w.Rng.IntN(5) {
+	case 0:
+		m.Values = make([]float32, 1<<12) // more than any partition has
+	case 1:
+		first := w.Job.Word(0)
+		m.Keys = []bellows.Key{first, first} // of a table that has none, or one twice
+	case 2:
+		m.Keys = make([]bellows.Key, w.common.Route.Cut(m.Ref.Table).Most()+1)
+	case 3:
+		said = &wire.Collected{}
+	case 4:
+		said = &wire.Collected{Reason: "it has no state to give"}
+		w.mayEnd("it has no state to give")
+	}
+	w.mayEnd("%v sent ", from)
+	w.mayEnd("%v ended before it had sent all of ", from)
+	w.mayLose(w.nodes[from.Node])
+	w.forged(wire.Envelope{From: from, To: controllerAddress, Message: said, Era: w.era()})
+}
+
 // forge gives the controller a done for the second time, or one that names another generation.
 func (w *world) forge() {
+	if w.controller.Collecting() {
+		w.forgeState()
+		return
+	}
 	e, ok := w.faults.memory.Done()
 	if !ok {
 		return

@@ -159,7 +159,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
-		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
+		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}

@@ -1,7 +1,7 @@
 // Package hostile is what a broken peer of a job would send: messages that its sound ones have sent, changed a little, as the codec
 // would still take them.
 //
-// A Memory keeps a few messages of each kind: Remember what arrives, and Draw what is to come. What it makes is like a sound message
+// A Memory keeps a few messages of each kind: Remember what is posted, and Draw what is to come. What it makes is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is
 // sound.
 package hostile
@@ -15,14 +15,19 @@ import (
 	"bellows/wire"
 )
 
-// kept is how many messages of a kind are remembered.
-const kept = 6
+// How many messages of a kind are remembered, and how many of the last.
+const (
+	kept     = 6
+	recently = 12
+)
 
 // Memory is messages of the past, of each kind.
 type Memory struct {
-	kinds []uint8 // those of which there are some
-	past  [1 << 8][]frame
-	seen  int
+	kinds  []uint8 // those of which there are some
+	past   [1 << 8][]frame
+	recent [recently]frame // the last of any kind
+	seen   int
+	again  frame // what was drawn last, and is to come once more
 }
 
 type frame struct {
@@ -30,20 +35,22 @@ type frame struct {
 	payload []byte
 }
 
-// Remember keeps the first messages of a kind, and then some, in the place of others.
+// Remember keeps the last messages, the first of a kind, and then some, in the place of others.
 func (m *Memory) Remember(e wire.Envelope) {
 	kind := e.Kind()
-	list := m.past[kind]
-	m.seen++
-	if kind == 0 || len(list) == kept && m.seen%16 > 0 {
+	if kind == 0 {
 		return
 	}
+	list := m.past[kind]
 	_, payload, ok := parcel.Payload(e.Message)
 	if !ok {
 		return
 	}
 	f := frame{wire.Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}, payload}
+	m.recent[m.seen%recently] = f
+	m.seen++
 	switch {
+	case len(list) == kept && m.seen%16 > 0:
 	case len(list) == 0:
 		m.kinds = append(m.kinds, kind)
 		fallthrough
@@ -54,25 +61,44 @@ func (m *Memory) Remember(e wire.Envelope) {
 	}
 }
 
-// Draw is a message that a broken peer could send: its header, and what is decoded of its payload. False: it does not decode.
+// Draw is a message that a broken peer could send: its header, and what is decoded of its payload. Some come twice. False: it does not
+// decode.
 func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) {
-	if len(m.kinds) == 0 {
+	if m.seen == 0 {
 		return h, e, false
 	}
-	list := m.past[m.kinds[rng.IntN(len(m.kinds))]]
-	f := list[rng.IntN(len(list))]
-	h = f.header
-	payload := append([]byte(nil), f.payload...)
-	if rng.IntN(3) == 0 {
-		scramble(payload, rng)
-	} else if payload, ok = bend(h, payload, rng); !ok {
-		return h, e, false
+	f := m.again
+	if m.again = (frame{}); f.payload == nil {
+		if f, ok = m.draw(rng); !ok {
+			return h, e, false
+		}
+		if rng.IntN(4) == 0 {
+			m.again = f
+		}
+	}
+	e, err := f.header.Unpack([][]byte{f.payload})
+	return f.header, e, err == nil
+}
+
+// draw is one of what is remembered, changed a little, or as it was. False: nothing can be made of it.
+func (m *Memory) draw(rng *rand.Rand) (f frame, ok bool) {
+	if f = m.recent[rng.IntN(min(m.seen, recently))]; rng.IntN(2) == 0 {
+		list := m.past[m.kinds[rng.IntN(len(m.kinds))]]
+		f = list[rng.IntN(len(list))]
+	}
+	f.payload = append([]byte{}, f.payload...)
+	ok = true
+	switch n := rng.IntN(12); {
+	case n == 0: // as it was
+	case n < 4:
+		scramble(f.payload, rng)
+	default:
+		f.payload, ok = bend(f.header, f.payload, rng)
 	}
 	if rng.IntN(8) == 0 {
-		misdirect(&h, rng)
+		misdirect(&f.header, rng)
 	}
-	e, err := h.Unpack([][]byte{payload})
-	return h, e, err == nil
+	return f, ok
 }
 
 // scramble changes some bytes.

@@ -20,7 +20,7 @@ const (
 	HalfOpen               // a link loses everything from now on, in one direction
 	Sever                  // a connection breaks, and none is made again
 	Garble                 // a frame is damaged on its way
-	Forge                  // the controller gets a Done again, or one of an older generation
+	Forge                  // the controller gets a Done again, or one of an older generation; or a piece of the state that cannot be
 	Interrupt              // the user wants out; the job goes on later, from its image
 	Invade                 // a node says what no sound one would: nothing may panic for it, and there the schedule ends
 	FaultKinds
@@ -37,7 +37,7 @@ func Possible(f Fault, p Phase) bool {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Forge && f != Interrupt
+		return f != Kill && f != Replay && f != Interrupt
 	}
 	return true
 }
