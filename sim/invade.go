@@ -50,7 +50,7 @@ func (w *world) invade() {
 
 // assail gives a frame to its receiver.
 func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
-	if int(h.To.Node) >= len(w.nodes) || w.nodes[h.To.Node].done() || w.judges(w.nodes[h.To.Node], h, e) != nil {
+	if int(h.To.Node) >= len(w.nodes) || w.nodes[h.To.Node].done() || w.judges(w.nodes[h.To.Node], h.From.Node, h, e) != nil {
 		return
 	}
 	batch := []wire.Envelope{e}
@@ -72,15 +72,15 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 }
 
 // judges is what the guard of a node says of a frame. What it refuses is the sender's breach.
-func (w *world) judges(n *node, h wire.Header, e wire.Envelope) error {
-	err := n.guard.Header(h.From.Node, h)
+func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
+	err := n.guard.Header(peer, h)
 	if err == nil {
 		err = n.guard.Message(h, e)
 	}
 	if err != nil {
 		w.happened[guardRefused] = true
 		if bellows.KindOf(err) != bellows.Lost {
-			w.violated("P10: a breach of node %d is no reason to end its connection: %v", h.From.Node, err)
+			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
 	}
 	return err

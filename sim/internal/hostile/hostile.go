@@ -80,6 +80,27 @@ func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) 
 	return f.header, e, err == nil
 }
 
+// Wrong is a message as a broken peer would send it in the place of a sound one, for which a judge has a complaint. False: none of the
+// first that come to mind is wrong in his eyes.
+func Wrong(e wire.Envelope, rng *rand.Rand, judge func(wire.Header, wire.Envelope) error) (error, bool) {
+	kind, payload, ok := parcel.Payload(e.Message)
+	for range 40 {
+		f := frame{wire.Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}, payload}
+		if f.payload, ok = bend(f.header, payload, rng); !ok {
+			continue
+		}
+		if rng.IntN(8) == 0 {
+			misdirect(&f.header, rng)
+		}
+		if bent, err := f.header.Unpack([][]byte{f.payload}); err == nil {
+			if err := judge(f.header, bent); err != nil {
+				return err, true
+			}
+		}
+	}
+	return nil, false
+}
+
 // draw is one of what is remembered, changed a little, or as it was. False: nothing can be made of it.
 func (m *Memory) draw(rng *rand.Rand) (f frame, ok bool) {
 	if f = m.recent[rng.IntN(min(m.seen, recently))]; rng.IntN(2) == 0 {
