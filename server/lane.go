@@ -59,6 +59,10 @@ type Limits struct {
 	// Unread is about how many words of four bytes may be on their way to another node before it is sent more: by default 8 Mi, 32 MiB.
 	// Less makes questions of a node wait that is slow to read; more is memory here for each node that does not read.
 	Unread int
+	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as package store finds worth it.
+	Digits int
+	// Slab is how many values of a partition go into one message of its state: by default as many as collect.Sender has it.
+	Slab int
 }
 
 // The defaults of Limits; that of Commitments is wire's.
@@ -177,6 +181,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
+	l.state.Most = cfg.Limits.Slab
 	for _, a := range cfg.Clients {
 		l.lives = append(l.lives, cfg.Incarnation(a))
 	}
@@ -194,6 +199,9 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 				return nil, err
 			}
 			st.SeedKeys(cfg.KeySeed)
+			if n := cfg.Limits.Digits; n > 0 {
+				st.SortDigits(n)
+			}
 			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: st.Additive(),
 				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
 			l.owned = append(l.owned, p)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"slices"
 
 	"bellows"
@@ -32,6 +33,9 @@ func (w *world) checkCollected() {
 			w.checkImage(ref, &live[ref.Table][ref.Partition], o.Commits)
 		}
 	}
+	if o.Reason == "" && w.before == nil {
+		w.checkTables()
+	}
 	if w.driver.Kept > 0 && kept == nil {
 		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
 	}
@@ -60,7 +64,7 @@ func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.
 // again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there
 // is none.
 func (w *world) again() *world {
-	if w.violation != "" || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
+	if w.violation != "" || w.invaded || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
 		return nil
 	}
 	w.Schedule.DrawLife()
@@ -88,12 +92,18 @@ const livesMax = 3
 func (w *world) load(complete []bellows.Clock) {
 	for _, l := range w.lanes {
 		for ref := range w.owned(l) {
+			if w.Chances.IntN(4) == 0 {
+				w.refusesDamage(l, ref)
+			}
 			if err := l.Load(ref, &w.before.live[ref.Table][ref.Partition]); err != nil {
 				w.violated("%v does not load %v: %v", l.address, ref, err)
 			}
 			if w.before.kept != nil {
 				l.LoadKept(ref, &w.before.kept[ref.Table][ref.Partition])
 			}
+		}
+		if err := l.Resume(append(slices.Clone(complete), 0)); err == nil {
+			w.violated("P1: %v goes on from the clocks of a job of more splits", l.address)
 		}
 		if err := l.Resume(complete); err != nil {
 			w.violated("%v does not resume: %v", l.address, err)
@@ -118,5 +128,55 @@ func (w *world) checkStillKept(l *lane) {
 		if is == nil || !(slices.Equal(was.Keys, is.Keys) && slices.Equal(was.Values, is.Values)) {
 			w.violated("keep: %v has another image of %v than the life before has left", l.address, ref)
 		}
+	}
+}
+
+// checkTables holds what the job returns against the model: tables as a whole, of those that were kept last or as they ended.
+func (w *world) checkTables() {
+	n := w.outcome.Commits
+	if w.driver.Kept > 0 {
+		n = w.driver.Kept
+	}
+	values, keys := w.lead.State.Tables()
+	for t := range values {
+		if id := bellows.TableID(t); id == model.Words {
+			list, want := w.oracle.Words(n, func(bellows.Key) bool { return true })
+			if !slices.Equal(keys[t], list) || !slices.Equal(values[t], want) {
+				w.violated("P1: the job returns words %x, %v; commits up to %d make it %x, %v", keys[t], values[t], n, list, want)
+			}
+		} else if want := w.oracle.Table(id, n); keys[t] != nil || !sameBits(values[t], want) {
+			w.violated("P1: the job returns table %d as %v; commits up to %d make it %v", t, values[t], n, want)
+		}
+	}
+}
+
+// sameBits compares values that may be counts.
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}
+
+// refusesDamage sees that a partition is not restored from an image that has been damaged, and is none the worse.
+func (w *world) refusesDamage(l *lane, ref bellows.PartitionRef) {
+	im := w.before.live[ref.Table][ref.Partition]
+	im.Keys, im.Values, im.Slots = slices.Clone(im.Keys), slices.Clone(im.Values), slices.Clone(im.Slots)
+	n := len(im.Keys)
+	switch which := w.Chances.IntN(5); {
+	case which == 0 && n > 1:
+		im.Keys[0], im.Keys[n-1] = im.Keys[n-1], im.Keys[0]
+	case which == 1 && n > 0:
+		im.Keys[n-1]++ // of the partition too, perhaps
+		if w.common.Route.Cut(ref.Table).FindKey(im.Keys[n-1]) == ref.Partition {
+			return
+		}
+	case which == 2 && len(im.Slots) > 0:
+		im.Slots = im.Slots[1:]
+	case which == 3 && len(im.Slots) > 0:
+		im.Slots[0] = append(slices.Clone(im.Slots[0]), 1)
+	default:
+		im.Values = append(im.Values, 1)
+	}
+	w.happened[damageRefused] = true
+	if err := l.Load(ref, &im); bellows.KindOf(err) != bellows.BadData {
+		w.violated("P1: %v is restored from an image that was damaged: %v", ref, err)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 	"fmt"
@@ -39,7 +40,8 @@ type faults struct {
 	struck  [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
 	ends    []string                           // a fragment for each reason for which the job may end
 	memory  past.Memory
-	past    past.Memory // of the life before
+	past    past.Memory     // of the life before
+	hostile *hostile.Memory // of what invaders say; nil: there will be none
 }
 
 // consider fires the plans whose time has come.
@@ -102,6 +104,8 @@ func (w *world) fire(p schedule.Plan) {
 		w.garble(n)
 	case schedule.Forge:
 		w.forge()
+	case schedule.Invade:
+		w.invade()
 	case schedule.Interrupt:
 		w.mayEnd("interrupted")
 		w.interrupted = true

@@ -30,6 +30,9 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
 	w.seesWords(e.Message)
+	if w.faults.hostile != nil {
+		w.faults.hostile.Remember(e)
+	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)

@@ -11,6 +11,7 @@ import (
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/store"
+	"bellows/table"
 )
 
 // Report is what became of one schedule.
@@ -44,7 +45,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	w.only = only
 	defer func() {
 		if p := recover(); p != nil {
-			w.violated("the core panics: %v", p)
+			w.violated("P10: the core panics: %v", p)
 			if log != nil {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
@@ -56,7 +57,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 		w.run()
 		w.happened[stalenessTurned] = w.happened[stalenessTurned] || w.driver.Turned
 		w.happened[farAhead] = w.happened[farAhead] || w.driver.Ahead > 64
-		if w.violation == "" {
+		if w.violation == "" && !w.invaded {
 			w.checkEnd()
 		}
 	}
@@ -67,6 +68,8 @@ func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
 		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
 	switch {
+	case w.invaded:
+		r.Reason = "invaded"
 	case w.outcome == nil:
 		r.Reason = "node 0 is gone"
 	case w.outcome.Reason == "" && w.outcome.Uncollected != nil:
@@ -122,6 +125,10 @@ const (
 	lossStruck                      // a message between a client and a lane was lost
 	lossFound                       // and the job ended for it
 	outlived                        // an actor was told something by a controller of an earlier term
+	guardRefused                    // what an invader said did not pass the guard
+	breachNamed                     // or did, and an actor called it a breach
+	wordSlots                       // the memory of the rule of words was held against the model
+	damageRefused                   // a partition was not restored from an image that had been damaged
 	events
 )
 
@@ -131,7 +138,8 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves", "message lost", "loss found", "earlier term"}
+	"push of the life before", "push in halves", "message lost", "loss found", "earlier term", "refused by a guard", "called a breach",
+	"slots of words compared", "damaged image refused"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
@@ -153,7 +161,9 @@ func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
 		d.Word(uint64(math.Float32bits(im.Values[i])))
 	}
 	for _, slot := range im.Slots {
-		d.Values(slot)
+		if ref.Table != model.Words || w.Job.Schemas[model.Words].Consistency == table.BSP { // else what the last commit to each row said
+			d.Values(slot)
+		}
 	}
 	w.bits ^= d // in any order of lanes
 }

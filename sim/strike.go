@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
@@ -62,11 +63,33 @@ func (w *world) reset(f schedule.Fault, n *node) {
 	l.breaks("connection reset by peer")
 }
 
-// garble damages the next frame of a stream: the receiver refuses it and ends the connection.
+// garble damages the next frame of a stream, or has its sender say what cannot be: the receiver refuses it and ends the connection.
 func (w *world) garble(n *node) {
 	l := w.direction(n)
 	l.garble = true
 	w.mayPart(l.from, l.to)
+}
+
+// refuse is what becomes of a frame that is damaged on its way, to the end that takes it: it is refused for its bits, for what it says, or for what it
+// says of the session.
+func (w *world) refuse(at *link, f frame) {
+	switch w.Rng.IntN(3) {
+	case 0:
+		if err := at.tooMany(); err == nil {
+			w.violated("P10: a session is told of more than was sent, and goes on")
+		}
+	case 1:
+		judge := func(h wire.Header, e wire.Envelope) error { return w.judges(at.from, at.to.id, h, e) }
+		if err, wrong := hostile.Wrong(f.envelope, w.Rng, judge); wrong {
+			w.note("%v", err)
+			break
+		}
+		fallthrough
+	default:
+		w.decodeDamaged(f.envelope)
+	}
+	at.refused = true
+	at.lost("a frame was refused")
 }
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
@@ -251,8 +274,40 @@ func (w *world) otherGeneration() bellows.Generation {
 	return older - 1
 }
 
+// forgeState gives the controller a piece of the state that no sound lane sends, in the name of one that it waits for: that lane is lost to
+// the job.
+func (w *world) forgeState() {
+	open := w.lead.State.Open()
+	from := open[w.Rng.IntN(len(open))]
+	owned := slices.Collect(w.owned(w.lanes[slices.Index(w.LaneAt, from)]))
+	m := &wire.Slab{Ref: owned[w.Rng.IntN(len(owned))]}
+	var said wire.Message = m
+	switch w.Rng.IntN(5) {
+	case 0:
+		m.Values = make([]float32, 1<<12) // more than any partition has
+	case 1:
+		first := w.Job.Word(0)
+		m.Keys = []bellows.Key{first, first} // of a table that has none, or one twice
+	case 2:
+		m.Keys = make([]bellows.Key, w.common.Route.Cut(m.Ref.Table).Most()+1)
+	case 3:
+		said = &wire.Collected{}
+	case 4:
+		said = &wire.Collected{Reason: "it has no state to give"}
+		w.mayEnd("it has no state to give")
+	}
+	w.mayEnd("%v sent ", from)
+	w.mayEnd("%v ended before it had sent all of ", from)
+	w.mayLose(w.nodes[from.Node])
+	w.forged(wire.Envelope{From: from, To: wire.ControllerAt(), Message: said, Era: w.era()})
+}
+
 // forge gives the controller a done for the second time, or one that names another generation.
 func (w *world) forge() {
+	if w.lead.Collecting() {
+		w.forgeState()
+		return
+	}
 	e, ok := w.faults.memory.Done()
 	if !ok {
 		return

@@ -50,7 +50,7 @@ func pushWords(s *script) bool {
 	for row := range model.WordRows {
 		if n := j.WordAmount(s.unit.Split, s.unit.Clock, row); n > 0 {
 			d := make([]float32, j.Splits)
-			d[s.unit.Split] = float32(n)
+			d[s.unit.Split] = j.WordDelta(n)
 			list, deltas = append(list, j.Word(row)), append(deltas, d...)
 		}
 	}
@@ -82,5 +82,11 @@ func (w *world) compareWords(at wire.Address, ref bellows.PartitionRef, im *stor
 		w.violated("P1: %v has keys %x in %v; commits up to %d make it %x", at, im.Keys, ref, n, list)
 	} else if !slices.Equal(im.Values, values) {
 		w.violated("P1: %v has rows %v in %v; commits up to %d make it %v", at, im.Values, ref, n, values)
+	} else if at == wire.ControllerAt() && len(im.Slots) == 0 { // the rows alone are wanted
+		return
+	} else if memory := w.oracle.WordSlots(n, list); !slices.EqualFunc(im.Slots, memory, slices.Equal[[]float32]) {
+		w.violated("P1: %v has slots %v in %v; commits up to %d make it %v", at, im.Slots, ref, n, memory)
+	} else if len(memory) > 0 {
+		w.happened[wordSlots] = true
 	}
 }

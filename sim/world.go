@@ -15,6 +15,7 @@ import (
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/driver"
+	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
@@ -67,6 +68,7 @@ type world struct {
 	begun       bool                   // tasks have been dispatched
 	ending      bool                   // the controller has said End
 	interrupted bool                   // the user wants out
+	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 
 	messages  int // posted
 	sum       parcel.Hash
@@ -145,6 +147,9 @@ func (w *world) build() {
 		w.addWorker(a, w.Slots[i])
 	}
 	w.faults.plans = w.Schedule.Plans
+	if w.willInvade() {
+		w.faults.hostile = new(hostile.Memory)
+	}
 }
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
@@ -153,7 +158,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 
 func (w *world) addLanes() {
 	for i, a := range w.LaneAt {
-		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, Limits: w.Limits.Lane})
+		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
 		if err != nil {
 			panic(err)
 		}
@@ -266,7 +271,7 @@ func (w *world) run() {
 	for _, n := range w.nodes {
 		n.begin()
 	}
-	for w.violation == "" {
+	for w.violation == "" && !w.invaded {
 		e, ok := w.Next()
 		switch {
 		case w.over > 0 && (!ok || w.Now > w.over+afterwards):

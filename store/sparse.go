@@ -28,6 +28,7 @@ type sparse struct {
 	live   []uint64 // a bit for each number: the row counts
 	order  []uint32 // numbers of rows that count, by their keys, as the last image had them
 	fresh  []uint32 // those that have come to count since
+	radix  int      // so many of them are sorted digit by digit, fewer by comparing
 }
 
 // slab is consecutive rows: their values, and per slot of the rule theirs.
@@ -41,7 +42,7 @@ const slabValues = 4 << 10
 
 func newSparse(s *table.Schema, cut table.Cut, p bellows.PartitionID, seed uint64) *sparse {
 	rows := max(1, slabValues/s.Width)
-	t := &sparse{schema: s, cut: cut, of: p, seed: seed, shift: uint(bits.Len(uint(rows))) - 1}
+	t := &sparse{schema: s, cut: cut, of: p, seed: seed, radix: radixMin, shift: uint(bits.Len(uint(rows))) - 1}
 	t.index.Seed(seed)
 	return t
 }
@@ -51,6 +52,13 @@ func newSparse(s *table.Schema, cut table.Cut, p bellows.PartitionID, seed uint6
 func (t *Partition) SeedKeys(seed uint64) {
 	if p := t.sparse; p != nil {
 		t.sparse = newSparse(p.schema, p.cut, p.of, seed)
+	}
+}
+
+// SortDigits has as many new rows as that sorted digit by digit, in place of radixMin: tests make it small, to reach it. It changes no result.
+func (t *Partition) SortDigits(least int) {
+	if t.sparse != nil {
+		t.sparse.radix = least
 	}
 }
 
@@ -178,7 +186,7 @@ const radixMin = 256
 // answers nobody while it is made.
 func (p *sparse) sortFresh(byKey func(a, b uint32) int) {
 	n := len(p.fresh)
-	if n < radixMin {
+	if n < p.radix {
 		slices.SortFunc(p.fresh, byKey)
 		return
 	}
@@ -268,7 +276,9 @@ func (t *Partition) load(from *Image) error {
 			return misfit("key %d belongs to partition %d, not %d", k, p, t.sparse.of)
 		}
 	}
+	radix := t.sparse.radix
 	t.sparse = newSparse(t.sparse.schema, t.sparse.cut, t.sparse.of, t.sparse.seed)
+	t.sparse.radix = radix
 	rows, err := t.Reserve(from.Keys, make([]uint32, 0, n))
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"cmp"
+
 	"bellows"
 	"bellows/store"
 	"bellows/wire"
@@ -16,6 +18,9 @@ type Source interface {
 
 // Sender is a lane's end: what it has been asked for and has not sent.
 type Sender struct {
+	// Most is how many values, or half as many keys, go into one Slab: by default 4 Mi. Tests make it small.
+	Most int
+
 	refs   []bellows.PartitionRef // not begun, in order
 	slabs  []wire.Slab            // of the partition that was begun last: views of its images
 	asked  bool
@@ -27,7 +32,7 @@ type Sender struct {
 // creditMost bounds what whoever asks again and again is owed.
 const creditMost = 64
 
-// slabMost is how many values, or half as many keys, go into one Slab.
+// slabMost is the default of Sender.Most.
 const slabMost = 4 << 20
 
 // Ask takes the question for some slabs. refs are the partitions of the lane; the first question decides what is sent.
@@ -91,10 +96,11 @@ func (s *Sender) begin(from Source, ref bellows.PartitionRef) error {
 
 // cut makes the slabs of an image, its rule's slots only as part of the whole. Every array has one at least, though it be empty.
 func (s *Sender) cut(head wire.Slab, im *store.Image) {
+	most := cmp.Or(s.Most, slabMost)
 	if im.Keys != nil {
 		for keys, first := im.Keys, true; first || len(keys) > 0; first = false {
 			m := head
-			n := min(len(keys), slabMost/2)
+			n := min(len(keys), max(1, most/2))
 			m.Keys, keys = keys[:n:n], keys[n:]
 			s.slabs = append(s.slabs, m)
 		}
@@ -106,7 +112,7 @@ func (s *Sender) cut(head wire.Slab, im *store.Image) {
 	for i, values := range arrays {
 		for first := true; first || len(values) > 0; first = false {
 			m := head
-			n := min(len(values), slabMost)
+			n := min(len(values), most)
 			m.Slot, m.Values = uint16(i), values[:n:n]
 			values = values[n:]
 			s.slabs = append(s.slabs, m)

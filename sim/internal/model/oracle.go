@@ -17,6 +17,7 @@ type Oracle struct {
 	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
 	weights     []float32                                  // where weights is not BSP: the table now
 	squares     []float32                                  // adagrad's memory
+	wordsBefore []float32                                  // the memory of the rule of words as the life before left it; nil: zeros
 	Rows        [WeightRows][]Version                      // of weights, where it is not BSP
 	Parts       [SplitsMax][]Version                       // of state's column 0, per partition
 	Barrier     bool                                       // counts has become BSP
@@ -65,7 +66,7 @@ func (o *Oracle) Again() *Oracle {
 	for p := range n.Parts {
 		n.Parts[p] = []Version{{Values: Last(o.Parts[p]).Values}}
 	}
-	n.Barrier = o.Barrier
+	n.Barrier, n.wordsBefore = o.Barrier, o.wordMemory()
 	return n
 }
 

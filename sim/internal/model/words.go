@@ -15,10 +15,27 @@ const (
 	WordStart = 1000 // of every value
 )
 
+// Half of the jobs whose splits wait for each other have a rule for it that remembers: it steps along what came last, so that rows are sums all
+// the same, and its memory is the last update of each row.
 func (j *Job) wordSchema(partitions int, c table.Consistency) table.Schema {
-	return table.Schema{Name: "words", Sparse: true, Rows: WordRows, Width: j.Splits, Partitions: partitions, Consistency: c,
+	s := table.Schema{Name: "words", Sparse: true, Rows: WordRows, Width: j.Splits, Partitions: partitions, Consistency: c,
 		Init: table.Init{Kind: table.Fixed, Low: WordStart}}
+	if j.Shape%2 == 1 && !j.Loose {
+		s.Rule = table.Rule{Name: "momentum", Step: 1}
+	}
+	return s
 }
+
+// WordDelta is what a task that adds so much says to the table: a rule that steps against it adds it.
+func (j *Job) WordDelta(amount int32) float32 {
+	if !j.WordsAdd() {
+		return -float32(amount)
+	}
+	return float32(amount)
+}
+
+// WordsAdd reports whether the rule of words adds, and no more.
+func (j *Job) WordsAdd() bool { return j.Schemas[Words].Rule.Name == "" }
 
 // Word is the key of a row.
 func (j *Job) Word(row int) bellows.Key { return bellows.Key(mix(j.Shape<<32 | uint64(row))) }
@@ -56,12 +73,7 @@ func (o *Oracle) Words(n bellows.CommitNumber, own func(bellows.Key) bool) (list
 			clocks[i] = o.Complete(n)
 		}
 	}
-	rows := make([]int, WordRows)
-	for row := range rows {
-		rows[row] = row
-	}
-	slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(j.Word(a), j.Word(b)) })
-	for _, row := range rows {
+	for _, row := range j.wordsByKey() {
 		touched := false
 		v := make([]float32, j.Splits)
 		for split := range v {
@@ -74,4 +86,83 @@ func (o *Oracle) Words(n bellows.CommitNumber, own func(bellows.Key) bool) (list
 		}
 	}
 	return list, values
+}
+
+// wordsByKey is the rows of words in the order of their keys.
+func (j *Job) wordsByKey() []int {
+	rows := make([]int, WordRows)
+	for row := range rows {
+		rows[row] = row
+	}
+	slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(j.Word(a), j.Word(b)) })
+	return rows
+}
+
+// WordSlots is the rule's memory of the same rows, slot by slot: what the last update of each was. Under BSP that is what came of the last
+// clock that touched it, else of the last commit.
+func (o *Oracle) WordSlots(n bellows.CommitNumber, list []bellows.Key) [][]float32 {
+	j := o.job
+	if j.WordsAdd() {
+		return nil
+	}
+	slot := []float32{}
+	for _, row := range j.wordsByKey() {
+		if !slices.Contains(list, j.Word(row)) {
+			continue
+		}
+		last := make([]float32, j.Splits)
+		if j.Schemas[Words].Consistency == table.BSP {
+			o.lastClock(row, o.Complete(n), last)
+		} else {
+			o.lastCommit(row, n, last)
+		}
+		slot = append(slot, last...)
+	}
+	return [][]float32{slot}
+}
+
+// lastClock is what the last of so many clocks that touched a row said.
+func (o *Oracle) lastClock(row int, clocks bellows.Clock, to []float32) {
+	for c := clocks - 1; c >= 0; c-- {
+		touched := false
+		for s := range to {
+			if amount := o.job.WordAmount(bellows.SplitID(s), c, row); amount > 0 {
+				to[s], touched = o.job.WordDelta(amount), true
+			}
+		}
+		if touched {
+			return
+		}
+	}
+}
+
+// lastCommit is what the last commit that touched a row said, in this life or before it.
+func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
+	for ; n > 0; n-- {
+		touched := false
+		for _, u := range o.Log[n-1].Units {
+			if amount := o.job.WordAmount(u.Split, u.Clock, row); amount > 0 {
+				to[u.Split], touched = o.job.WordDelta(amount), true
+			}
+		}
+		if touched {
+			return
+		}
+	}
+	if o.wordsBefore != nil {
+		copy(to, o.wordsBefore[row*o.job.Splits:])
+	}
+}
+
+// wordMemory is the rule's memory of all rows of words at the end of a life, for the next.
+func (o *Oracle) wordMemory() []float32 {
+	j := o.job
+	if j.WordsAdd() || j.Schemas[Words].Consistency == table.BSP {
+		return nil
+	}
+	all := make([]float32, WordRows*j.Splits)
+	for row := range WordRows {
+		o.lastCommit(row, bellows.CommitNumber(len(o.Log)), all[row*j.Splits:(row+1)*j.Splits])
+	}
+	return all
 }

@@ -20,13 +20,14 @@ const (
 	HalfOpen               // a link loses everything from now on, in one direction
 	Sever                  // a connection breaks, and none is made again
 	Garble                 // a frame is damaged on its way
-	Forge                  // the controller gets a Done again, or one of an older generation
+	Forge                  // the controller gets a Done again, or one of an older generation; or a piece of the state that cannot be
 	Interrupt              // the user wants out; the job goes on later, from its image
+	Invade                 // a node says what no sound one would: nothing may panic for it, and there the schedule ends
 	FaultKinds
 )
 
 var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
-	"hush", "half-open", "sever", "garble", "forge", "interrupt"}
+	"hush", "half-open", "sever", "garble", "forge", "interrupt", "invade"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -36,7 +37,7 @@ func Possible(f Fault, p Phase) bool {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Forge && f != Interrupt
+		return f != Kill && f != Replay && f != Interrupt
 	}
 	return true
 }
@@ -115,7 +116,7 @@ func (s *Schedule) drawPlans() {
 
 // fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
 func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Sever, Garble, Garble}
+	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Sever, Garble, Invade}
 	return list[s.Rng.IntN(len(list))]
 }
 

@@ -20,6 +20,7 @@ type Play struct {
 	Endless    Endless
 	Loss       Loss
 	losses     *rand.Rand // of Loss alone
+	KeySeed    uint64     // of the lanes' indexes of keys
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -104,6 +105,7 @@ func (s *Schedule) drawPlay() {
 	if s.Chances.IntN(3) == 0 {
 		s.Prefetches = 50 + s.Chances.IntN(400)
 	}
+	s.KeySeed = s.Chances.Uint64()
 	s.drawFormats()
 	s.Endless = Endless{Clock: Never}
 	if s.Chances.IntN(16) == 0 {
@@ -141,7 +143,7 @@ func (s *Schedule) drawLimits() {
 	}
 	l := &s.Limits
 	l.Client = client.Limits{Retained: small(5), Unread: small(2), BarredValues: small(9), Subscribed: small(4)}
-	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2), Unread: small(9)}
+	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2), Unread: small(9), Digits: small(2), Slab: small(5)}
 	l.Coord = coord.Limits{Records: small(4)}
 	if small(0) > 0 {
 		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far

@@ -101,14 +101,15 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 	}
 }
 
-// Word holds a row of words against the model, as Columns does.
+// Word holds a row of words against the model, as Columns does. Where its rule does not just add, a split sees what it has added from the commit
+// on, as it sees what others have.
 func (t *Task) Word(row int, values []float32) {
 	need, known := t.mustSee(model.Words), t.maySee(model.Words)
 	seen := &t.seen().words[row]
 	for split, v := range values {
 		added := func(clocks bellows.Clock) int32 { return t.w.Job.WordAdded(split, row, clocks) }
 		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
-		if split == int(t.unit.Split) {
+		if split == int(t.unit.Split) && t.w.Job.WordsAdd() {
 			least = added(t.clocks(model.Words))
 			most = least
 		}

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/client"
+	"bellows/server"
+	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/schedule"
+	"bellows/wire"
+)
+
+// An invader sends so many messages; clocks go on after every few.
+const (
+	invasion     = 500
+	invasionTick = 50
+)
+
+// willInvade reports whether a node is to be taken over.
+func (w *world) willInvade() bool {
+	return slices.ContainsFunc(w.Schedule.Plans, func(p schedule.Plan) bool { return p.Fault == schedule.Invade })
+}
+
+// victims is where the actors of a job that has been invaded put what they want. Nobody carries it out.
+type victims struct {
+	out wire.Outbox
+	fx  client.Effects
+}
+
+// invade lets nodes say what no sound one would, in whatever state the job is. What the guard of the receiver passes goes to the actor,
+// which may take it, refuse it or call it a breach, and must not panic (P10). What it breaks besides is not looked at: there the schedule
+// ends.
+func (w *world) invade() {
+	w.invaded = true
+	if w.only == "" {
+		w.only = "P10" // drivers go on to look at what they are told
+	}
+	var to victims
+	for i := range invasion {
+		if h, e, ok := w.faults.hostile.Draw(w.Rng); ok {
+			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), parcel.Digest(e.Message))
+			w.assail(h, e, &to)
+		}
+		if i%invasionTick == 0 {
+			w.timePasses(int64(i)*beatEvery, &to)
+		}
+	}
+}
+
+// assail gives a frame to its receiver.
+func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
+	if int(h.To.Node) >= len(w.nodes) || w.nodes[h.To.Node].done() || w.judges(w.nodes[h.To.Node], h.From.Node, h, e) != nil {
+		return
+	}
+	batch := []wire.Envelope{e}
+	n := w.nodes[h.To.Node]
+	switch h.To.Role {
+	case wire.Controller:
+		w.lead.Step(batch, &w.fx)
+		w.fx.Reset()
+		return
+	case wire.Client:
+		n.worker.client.Deliver(e, &to.fx)
+		w.notes(to.fx.Outbox.Envelopes)
+		to.fx.Reset()
+		return
+	}
+	n.lanes[h.To.Index].Step(batch, &to.out)
+	w.notes(to.out.Envelopes)
+	to.out = wire.Outbox{}
+}
+
+// judges is what the guard of a node says of a frame. What it refuses is the sender's breach.
+func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
+	err := n.guard.Header(peer, h)
+	if err == nil {
+		err = n.guard.Message(h, e)
+	}
+	if err != nil {
+		w.happened[guardRefused] = true
+		if bellows.KindOf(err) != bellows.Lost {
+			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
+		}
+	}
+	return err
+}
+
+// notes takes note of breaches that actors name.
+func (w *world) notes(out []wire.Envelope) {
+	for _, e := range out {
+		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
+			w.happened[breachNamed] = true
+		}
+	}
+}
+
+// timePasses tells all actors of a later time.
+func (w *world) timePasses(millis int64, to *victims) {
+	for _, n := range w.nodes {
+		if n.done() {
+			continue
+		}
+		now := n.local() + millis
+		if n.id == 0 {
+			w.lead.Controller.Tick(now, n.heard, &w.fx)
+			w.fx.Reset()
+		}
+		if n.worker != nil {
+			n.worker.client.Tick(now, &to.fx)
+			to.fx.Reset()
+		}
+		for _, l := range n.lanes {
+			l.Step([]wire.Envelope{{From: l.address, To: l.address, Message: &server.Tick{NowMillis: now, Heard: n.heard[0]}}}, &to.out)
+		}
+		to.out = wire.Outbox{}
+	}
+}
