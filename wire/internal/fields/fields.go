@@ -41,6 +41,7 @@ const (
 // generated code does.
 type Fields struct {
 	b    []byte
+	at   int    // in b: where the next field begins
 	Key  uint64 // number<<3 | wire type
 	Num  uint64 // of a varint, fixed64 or fixed32
 	Data []byte // of a sized field
@@ -52,31 +53,50 @@ func Of(b []byte) Fields { return Fields{b: b} }
 
 // Next moves to the next field.
 func (f *Fields) Next() bool {
-	if f.Err != nil || len(f.b) == 0 {
+	b := f.b[f.at:]
+	if f.Err != nil || len(b) == 0 {
 		return false
 	}
-	number, kind, n := protowire.ConsumeTag(f.b)
+	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 && b[1] < 0x80 { // tag, and number or size, of one byte each: nearly all are
+		switch n := int(b[1]); uint64(b[0] & 7) {
+		case Varint:
+			f.Key, f.Num, f.at = uint64(b[0]), uint64(n), f.at+2
+			return true
+		case Sized:
+			if n <= len(b)-2 {
+				f.Key, f.Data, f.at = uint64(b[0]), b[2:2+n], f.at+2+n
+				return true
+			}
+		}
+	}
+	return f.next(b)
+}
+
+// next is Next for any field.
+func (f *Fields) next(b []byte) bool {
+	number, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {
 		f.Fail(ErrProto)
 		return false
 	}
-	f.b = f.b[n:]
+	b = b[n:]
+	f.at += n
 	f.Key = uint64(number)<<3 | uint64(kind)
 	switch kind {
 	case protowire.VarintType:
-		f.Num, n = protowire.ConsumeVarint(f.b)
+		f.Num, n = protowire.ConsumeVarint(b)
 	case protowire.Fixed64Type:
-		f.Num, n = protowire.ConsumeFixed64(f.b)
+		f.Num, n = protowire.ConsumeFixed64(b)
 	case protowire.BytesType:
-		f.Data, n = protowire.ConsumeBytes(f.b)
+		f.Data, n = protowire.ConsumeBytes(b)
 	default:
-		n = protowire.ConsumeFieldValue(number, kind, f.b)
+		n = protowire.ConsumeFieldValue(number, kind, b)
 	}
 	if n < 0 {
 		f.Fail(ErrProto)
 		return false
 	}
-	f.b = f.b[n:]
+	f.at += n
 	return true
 }
 

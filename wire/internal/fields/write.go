@@ -14,12 +14,20 @@ import (
 type Writer []byte
 
 func (w *Writer) tag(number protowire.Number, kind protowire.Type) {
+	if number < 16 {
+		*w = append(*w, byte(number)<<3|byte(kind))
+		return
+	}
 	*w = protowire.AppendTag(*w, number, kind)
 }
 
 // Varint adds a number.
 func (w *Writer) Varint(number protowire.Number, x uint64) {
-	if x != 0 {
+	switch {
+	case x == 0:
+	case x < 0x80 && number < 16: // nearly all
+		*w = append(*w, byte(number)<<3, byte(x))
+	default:
 		w.tag(number, protowire.VarintType)
 		*w = protowire.AppendVarint(*w, x)
 	}
@@ -78,6 +86,10 @@ func (w *Writer) Open(number protowire.Number) (at int) {
 func (w *Writer) Shut(at int) {
 	b := *w
 	n := len(b) - at
+	if n < 0x80 {
+		b[at-1] = byte(n)
+		return
+	}
 	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
 		b = append(b, make([]byte, more)...)
 		copy(b[at+more:], b[at:at+n])
