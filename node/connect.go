@@ -194,12 +194,10 @@ func (w *wait) attempt(ctx context.Context, t transport.Transport, address strin
 		conn, err = t.Dial(ctx, address)
 	}()
 	for {
-		timer := time.NewTimer(time.Until(w.next))
 		select {
 		case <-ended:
-			timer.Stop()
 			return conn, err
-		case <-timer.C:
+		case <-time.After(time.Until(w.next)):
 			late()
 		}
 	}

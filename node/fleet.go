@@ -126,18 +126,14 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 // answer is the first line that the process says.
 func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	for {
-		timer := time.NewTimer(time.Until(w.next))
 		select {
 		case line := <-c.first.line:
-			timer.Stop()
 			return line, nil
 		case <-c.over:
-			timer.Stop()
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.tail.last())
-		case <-timer.C:
+		case <-time.After(time.Until(w.next)):
 			w.name(c.name()+" to say where it listens", nil)
 		}
 	}

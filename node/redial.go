@@ -84,15 +84,12 @@ func (m *mesh) remake(p *peer) (transport.Conn, error) {
 		if !ok {
 			return nil, errors.Join(fmt.Errorf("no other connection could be made for %.1f s", time.Since(began).Seconds()), last)
 		}
-		timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
 		select {
 		case conn := <-p.fresh:
-			timer.Stop()
 			return conn, nil
 		case <-p.until.Done():
-			timer.Stop()
 			return nil, errors.Join(errors.New("it is not waited for any more"), last)
-		case <-timer.C:
+		case <-time.After(time.Duration(wait) * time.Millisecond):
 		}
 		if p.node > m.bus.self {
 			try.Failed(time.Since(began).Milliseconds(), false)

@@ -136,19 +136,15 @@ func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn
 	bounded, cancel := w.bound(ctx)
 	defer cancel()
 	for {
-		timer := time.NewTimer(time.Until(w.next))
 		select {
 		case a := <-c.addresses:
-			timer.Stop()
 			c.known = a
 			return c.joinAt(ctx, a, notice)
 		case <-c.ended:
-			timer.Stop()
 			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
 		case <-bounded.Done():
-			timer.Stop()
 			return nil, w.over(bounded, "node 0, to say where the others are", nil)
-		case <-timer.C:
+		case <-time.After(time.Until(w.next)):
 			w.name("node 0 to say where the others are", nil)
 		}
 	}

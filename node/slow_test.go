@@ -338,6 +338,53 @@ func TestATaskThatHangsIsNamed(t *testing.T) {
 	}
 }
 
+// TestTrainedIsTheTimeInWhichItemsWereVisited runs three clocks whose tasks end one second after the other, the second without items: two of them
+// are training, each until its last task has ended.
+func TestTrainedIsTheTimeInWhichItemsWereVisited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := gang{members: []node.Member{{Slots: 4, Lanes: 1}}, job: func(bellows.NodeID) train.Job {
+			j := job(3, func(t *train.Task) error {
+				<-time.After(time.Duration(t.Split()) * time.Second)
+				return drift(t)
+			})
+			items := j.Items
+			j.Items = func(s bellows.SplitID, c bellows.Clock) bellows.Range {
+				if c == 1 {
+					return bellows.Range{}
+				}
+				return items(s, c)
+			}
+			return j
+		}}.done(t)
+		if r.Trained != 6*time.Second || r.Total != 9*time.Second {
+			t.Errorf("trained for %v of %v", r.Trained, r.Total)
+		}
+	})
+}
+
+// TestAWaitElsewhereIsNamedAtNodeZero has a split of node 0 take five seconds for its first clock: those of node 1 wait for it before they read, and
+// node 0 says so.
+func TestAWaitElsewhereIsNamedAtNodeZero(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said notices
+		gang{members: shapes["leader works"], lead: node.Options{Notice: said.take}, job: func(n bellows.NodeID) train.Job {
+			j := job(2, func(t *train.Task) error {
+				if n == 0 && t.Clock() == 0 {
+					<-time.After(5 * time.Second)
+				}
+				return drift(t)
+			})
+			j.Driver = &train.Clocks{Splits: j.Splits, Count: 2}
+			return j
+		}}.done(t)
+		if want := "after clock 0 of every split, after commit 0 since 2.2 s; 1 other splits of node 1 wait too"; !strings.Contains(said.all(), want) {
+			t.Errorf("nobody says %q: %s", want, said.all())
+		}
+	})
+}
+
 // TestTheEndThatWaitsForATaskIsNamed has one task fail while another goes on for a while.
 func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,104 @@
+package node
+
+import (
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"bellows"
+	"bellows/transport"
+	"bellows/wire"
+)
+
+// scriptConn is a connection over which comes what is put into frames, until that is closed or this side closes it. What is written is kept.
+type scriptConn struct {
+	endConn
+	frames chan []byte
+	mu     sync.Mutex
+	stream []byte
+}
+
+func newScriptConn() *scriptConn {
+	return &scriptConn{endConn: endConn{closed: make(chan struct{})}, frames: make(chan []byte, 9)}
+}
+
+func (c *scriptConn) WriteFrames(b [][]byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stream = append(c.stream, slices.Concat(b...)...)
+	return nil
+}
+
+func (c *scriptConn) ReadFrame() (wire.Header, []byte, error) {
+	select {
+	case frame, more := <-c.frames:
+		if !more {
+			return wire.Header{}, nil, io.EOF
+		}
+		h, err := wire.ParseHeader(frame)
+		return h, append(h.Payload()[:0], frame[wire.HeaderSize:]...), err
+	case <-c.closed:
+		return wire.Header{}, nil, net.ErrClosed
+	}
+}
+
+// says puts a message that comes.
+func (c *scriptConn) says(t *testing.T, m wire.Message) {
+	t.Helper()
+	var b wire.Batch
+	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), Message: m}); err != nil {
+		t.Fatal(err)
+	}
+	c.frames <- slices.Concat(b.Buffers()...)
+}
+
+// kinds are what was written.
+func (c *scriptConn) kinds(t *testing.T) (list []uint8) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for b := c.stream; len(b) > 0; {
+		h, err := wire.ParseHeader(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, h.Kind)
+		b = b[wire.HeaderSize+int(h.Length):]
+	}
+	return list
+}
+
+// TestTheRestIsSaidOverTheNextConnection closes a mesh when its connection has not been answered: it breaks, the other node calls again, and what
+// was posted is said there, and the end.
+func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newScriptConn(), newScriptConn()
+		m := newMesh([]transport.Conn{nil, first})
+		b := newBus(0, m.post, m.ship)
+		defer b.close()
+		m.start(b, hosts{b}, nil, &redialer{mesh: m}, func(_ bellows.NodeID, err error) { t.Errorf("lost: %v", err) })
+		b.send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
+		closed := make(chan struct{})
+		go func() {
+			m.close()
+			close(closed)
+		}()
+		synctest.Wait()
+		close(first.frames)
+		synctest.Wait()
+		m.called(second, true)
+		second.says(t, &wire.Resume{Process: 7})
+		<-closed
+		kind := func(m wire.Message) uint8 { return wire.Envelope{Message: m}.Kind() }
+		if got, want := first.kinds(t), []uint8{kind(&wire.Resume{})}; !slices.Equal(got, want) {
+			t.Errorf("over the first connection kinds %v leave, want %v", got, want)
+		}
+		if got, want := second.kinds(t), []uint8{kind(&wire.Resume{}), kind(&wire.Held{}), kind(&wire.Bye{})}; !slices.Equal(got, want) {
+			t.Errorf("over the second connection kinds %v leave, want %v", got, want)
+		}
+	})
+}
