@@ -160,7 +160,7 @@ func (c *Client) collect(g *gather, t *Task, result []float64) {
 	g.done.Append(t.Unit, result)
 	g.leases = append(g.leases, t.leases...)
 	t.leases = t.leases[:0]
-	if len(t.barrier.touched) > 0 || c.barriers {
+	if c.barriers {
 		b := c.newBundle()
 		b.update, t.barrier = t.barrier, b.update
 		g.plant(subtree{delta.Leaf(t.Unit.Split), b}, c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"bellows/core"
 	"bellows/route"
 	"bellows/server"
+	"bellows/store"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -331,6 +333,22 @@ func TestEndWithoutTheGone(t *testing.T) {
 	_, err := s.lane.Partition(ref(1, 0).Ref)
 	fmt.Fprintf(&s.text, "t1/p0: %v\n", err)
 	s.check()
+}
+
+// TestWhatASavedRunKeptIsKept gives a lane the kept images of a saved run, one of a sparse table without rows among them.
+func TestWhatASavedRunKeptIsKept(t *testing.T) {
+	s := newScript(t, 0, table.Schema{Name: "keys", Rows: 4, Width: 1, Sparse: true, Partitions: 1})
+	s.lane.LoadKept(ref(1, 0).Ref, &store.Image{Values: []float32{3, 4}})
+	s.lane.LoadKept(ref(2, 0).Ref, &store.Image{})
+	if kept := s.lane.Kept(ref(1, 0).Ref); kept == nil || !slices.Equal(kept.Values, []float32{3, 4}) || kept.Keys != nil {
+		t.Errorf("kept %v", kept)
+	}
+	if kept := s.lane.Kept(ref(2, 0).Ref); kept == nil || kept.Keys == nil || len(kept.Keys) > 0 {
+		t.Errorf("kept of no keys %v", kept)
+	}
+	if kept := s.lane.Kept(ref(0, 0).Ref); kept != nil {
+		t.Errorf("not kept was %v", kept)
+	}
 }
 
 func TestKeep(t *testing.T) {
