@@ -182,7 +182,6 @@ func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	case c.collecting:
 		if c.cfg.Collector.Owes(n) {
 			c.uncollected(errors.New(reason), fx)
-			return
 		}
 		c.tellLoss(c.cfg.Collector.Open(), fx) // whose last word was perhaps not waited for
 		return
