@@ -4,6 +4,7 @@ package node
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -14,6 +15,9 @@ func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	f := &fleet{deaths: make(chan Death, 2), patience: time.Millisecond}
 	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, seat{Cluster: Cluster{Members: []Member{{}, {Node: 1}}}}, true); err != nil {
 		t.Fatal(err)
+	}
+	if group, err := syscall.Getpgid(f.children[0].cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {
+		t.Errorf("it is of this process's group, which a terminal interrupts as a whole: %v", err)
 	}
 	f.close()
 	if state := f.children[0].cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {

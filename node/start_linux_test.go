@@ -1,10 +1,43 @@
 package node
 
 import (
+	"os/exec"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
+
+// TestAStartLeavesItsThreadAsItWas starts a process with its share of the processors: the thread that started it has all of them again afterwards, and
+// timers as exact as before.
+func TestAStartLeavesItsThreadAsItWas(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := func() (slack int, cpus unix.CPUSet) {
+		slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+			t.Fatal(err)
+		}
+		return slack, cpus
+	}
+	slack, cpus := thread()
+	cmd := exec.Command("/bin/sh", "-c", "exit 0")
+	if err := startPlaced(cmd, 0, 1<<10); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if s, c := thread(); s != slack || c != cpus {
+		t.Errorf("timers of the thread may be %d ns late, %d before; it has %d processors, %d before", s, slack, c.Count(), cpus.Count())
+	}
+	if slack == timerSlack {
+		t.Errorf("timers were %d ns late before: this test sees nothing", slack)
+	}
+}
 
 // TestSharesOfProcessors wants each process to get its part of the processors that there are, and all to be used.
 func TestSharesOfProcessors(t *testing.T) {
