@@ -85,9 +85,7 @@ func (b *bus) Enqueue(out *wire.Outbox) {
 		a.busy = true
 		a.mu.Unlock()
 		if wake {
-			b.mu.Lock()
-			b.ready = append(b.ready, a)
-			b.mu.Unlock()
+			b.lineUp(a)
 		}
 	}
 }
@@ -148,6 +146,16 @@ func (b *bus) drain(steps int) (more bool) {
 	return more
 }
 
+// lineUp puts an actor that has mail behind the others. A line that never ends takes no more memory for that.
+func (b *bus) lineUp(a *actor) {
+	b.mu.Lock()
+	if b.head > len(b.ready)/2 && len(b.ready) == cap(b.ready) {
+		b.ready, b.head = b.ready[:copy(b.ready, b.ready[b.head:])], 0
+	}
+	b.ready = append(b.ready, a)
+	b.mu.Unlock()
+}
+
 func (b *bus) next() *actor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +189,6 @@ func (b *bus) run(a *actor, out *wire.Outbox) {
 	again := a.busy
 	a.mu.Unlock()
 	if again {
-		b.mu.Lock()
-		b.ready = append(b.ready, a)
-		b.mu.Unlock()
+		b.lineUp(a)
 	}
 }

@@ -71,3 +71,32 @@ func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 		b.close()
 	})
 }
+
+// TestALineThatNeverEndsTakesNoMemory has three actors that always have mail: all are run in turn, and the line of those who wait stays short.
+func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
+	b := newBus(0, func(wire.Envelope) {}, func() {})
+	defer b.close()
+	var out wire.Outbox
+	var ran [3]int
+	for i := range ran {
+		a := wire.LaneAt(0, i)
+		b.add(a, func(_ []wire.Envelope, out *wire.Outbox) {
+			ran[i]++
+			out.Send(a, a, &wire.Beat{})
+		})
+		out.Send(a, a, &wire.Beat{})
+	}
+	b.Enqueue(&out)
+	const rounds = 1000
+	for range rounds {
+		if !b.drain(len(ran)) {
+			t.Fatal("nobody has mail")
+		}
+	}
+	if ran != [3]int{rounds, rounds, rounds} {
+		t.Errorf("they are run %v times, want %d each", ran, rounds)
+	}
+	if n := cap(b.ready); n > 16 {
+		t.Errorf("the line has room for %d", n)
+	}
+}

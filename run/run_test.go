@@ -276,3 +276,32 @@ func TestLogGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasMeasuredIsStored stores figures twice, and once what is no JSON; a run that starts over in the folder has none.
+func TestWhatWasMeasuredIsStored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, metricsFile)
+	f := claim(t, Request{Config: config(1), Out: dir})
+	for seconds, want := range []string{"{\"seconds\":0}\n", "{\"seconds\":1}\n"} {
+		if err := f.Measured(map[string]int{"seconds": seconds}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("stored is %q, %v; want %q", got, err, want)
+		}
+	}
+	if err := f.Measured(func() {}); bellows.KindOf(err) != bellows.IO {
+		t.Errorf("a function: %v", err)
+	}
+	if got, err := os.ReadFile(name); err != nil || !strings.Contains(string(got), "1") {
+		t.Errorf("after it stored is %q, %v", got, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	claim(t, Request{Config: config(1), Out: dir})
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a run that starts over has figures: %v", err)
+	}
+}
