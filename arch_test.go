@@ -111,7 +111,8 @@ var rooms = []room{
 	// examples that data gives them, the model that they hand over), never an actor. Their tests train, so they need
 	// what runs a job.
 	{path: "app", floor: 5, sees: 2, also: []string{"train", "data", "model"}},
-	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "train", "data", "model"}, tests: []string{"node"}},
+	{path: "app/epochs", floor: 5, sees: 2, also: []string{"app", "train"}},
+	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "app/epochs", "train", "data", "model"}, tests: []string{"node"}},
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},

@@ -13,6 +13,7 @@ import (
 
 	"bellows/data"
 	"bellows/model"
+	"bellows/table"
 	"bellows/train"
 )
 
@@ -42,6 +43,19 @@ type Goal struct {
 	Value  float64
 }
 
+// Reached says whether the metrics of an epoch meet the goal. No goal is never met.
+func (g *Goal) Reached(metrics []train.Metric) bool {
+	if g == nil {
+		return false
+	}
+	for _, m := range metrics {
+		if m.Name == g.Metric {
+			return g.Below && m.Value <= g.Value || !g.Below && m.Value >= g.Value
+		}
+	}
+	return false
+}
+
 // Input is all that a run is made from.
 type Input struct {
 	Data      *data.Set
@@ -53,6 +67,31 @@ type Input struct {
 	Slots     int   // compute slots that will be used, as a hint for the number of splits
 	Settings  map[string]string
 }
+
+// Consistency is that of a run's tables: what is asked for, else the application's choice.
+func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
+	switch {
+	case in.Staleness == nil:
+		return otherwise
+	case *in.Staleness < 0:
+		return table.Async
+	}
+	return table.SSP(*in.Staleness)
+}
+
+// Held says in words which rows of Data are held out. stops says whether rows beside a test decide when the run ends.
+func (in *Input) Held(stops bool) string {
+	switch {
+	case in.Test == nil:
+		return fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
+	case stops:
+		return fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
+	}
+	return "nothing held out"
+}
+
+// Share is where part i of n items, dealt evenly, begins: the part is [Share(m, i, n), Share(m, i+1, n)).
+func Share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
 
 // Identity is what nodes compare to know that they have made the same job, as train.Job.Data: the data by its digest, what is
 // chosen beside it, and the settings of the run. Where a run ends is node 0's to say alone.

@@ -48,12 +48,6 @@ func Resolve(d Description, given map[string]string) (Values, error) {
 // All is every setting with its value, in a map of its own.
 func (v Values) All() map[string]string { return maps.Clone(v.text) }
 
-// Given says whether the value was given and is not the default by silence.
-func (v Values) Given(name string) bool {
-	_, ok := v.given[name]
-	return ok
-}
-
 // IsAuto says whether the application is to choose the value.
 func (v Values) IsAuto(name string) bool { return v.must(name) == Auto }
 
@@ -71,6 +65,14 @@ func (v Values) Int(name string, low, high int) int {
 		return 0
 	}
 	return n
+}
+
+// IntOrAuto is Int, and 0 where the application is to choose.
+func (v Values) IntOrAuto(name string, low, high int) int {
+	if v.IsAuto(name) {
+		return 0
+	}
+	return v.Int(name, low, high)
 }
 
 // Float is the value as a number from low to high, both included.

@@ -2,7 +2,6 @@ package lda
 
 import (
 	"fmt"
-	"strconv"
 
 	"bellows"
 	"bellows/app"
@@ -42,10 +41,10 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, settings := newDriver(p), p.settled()
+	k, settings := newCourse(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d, Data: in.Identity(settings),
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(), Data: in.Identity(settings),
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
 		},
 		Settings:  settings,
@@ -54,26 +53,17 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.unigram(),
 		Objective: "train_loglik_per_token",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, d.kept)
+			return newModel(p, tables, k.kept)
 		},
 	}, nil
 }
 
 func (p *problem) settled() map[string]string {
-	p.values.Settle("splits", strconv.Itoa(p.splits))
-	p.values.Settle("clocks", strconv.Itoa(p.clocks))
+	p.Settle(p.values, p.splits, p.clocks)
 	p.values.Settle("sampler", p.sampler)
-	p.values.Settle("early_stop", strconv.FormatBool(p.earlyStop))
 	return p.values.All()
 }
 
 func (p *problem) headline(in app.Input) string {
-	held := fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
-	switch {
-	case in.Test != nil && p.earlyStop:
-		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
-	case in.Test != nil:
-		held = "nothing held out"
-	}
-	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, held)
+	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, in.Held(p.EarlyStop))
 }

@@ -2,6 +2,7 @@ package lda
 
 import (
 	"bellows"
+	"bellows/app/epochs"
 	"bellows/table"
 	"bellows/train"
 )
@@ -23,8 +24,8 @@ func (e *executor) RunTask(t *train.Task) error {
 
 func (e *executor) run(t *train.Task, w *space) error {
 	split := int(t.Split())
-	switch at := e.p.phase(t.Clock()); at {
-	case phaseBegin:
+	switch at := e.p.work().Place(t.Clock()); at {
+	case epochs.Opening:
 		e.giveTopics(t, w)
 	case e.p.clocks:
 		e.score(t, w, split)

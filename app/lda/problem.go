@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/table"
 	"bellows/train"
@@ -92,7 +93,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 
 // divide keeps documents out of training and shuffles the others, leaving out empty ones.
 func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []int32) {
-	training, held = data.HoldOut(p.seed, set.Rows(), data.HeldPercent(in.Test != nil, p.earlyStop))
+	training, held = data.HoldOut(p.seed, set.Rows(), data.HeldPercent(in.Test != nil, p.EarlyStop))
 	training = slices.DeleteFunc(training, func(d int32) bool { return set.Offset[d+1] == set.Offset[d] })
 	rng := rand.New(rand.NewPCG(p.seed, shuffleSalt))
 	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
@@ -132,9 +133,6 @@ func (p *problem) layout() {
 	p.bits = uint(bits.Len(uint(p.topics - 1)))
 }
 
-// share is part i of n of a range of items: [share(m, i, n), share(m, i+1, n)).
-func share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
-
 // build deals the documents to units.
 func (p *problem) build(set *data.DocumentSet, docs []int32) {
 	p.units = make([]unit, p.splits*p.clocks)
@@ -142,13 +140,13 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
 	local := make([]int32, len(p.vocab))
 	for s := range p.splits {
-		lo, hi := share(len(docs), s, p.splits), share(len(docs), s+1, p.splits)
+		lo, hi := app.Share(len(docs), s, p.splits), app.Share(len(docs), s+1, p.splits)
 		first := 0
 		for c := range p.clocks {
 			u := &p.units[s*p.clocks+c]
-			u.begin = share(hi-lo, c, p.clocks)
+			u.begin = app.Share(hi-lo, c, p.clocks)
 			u.first = first
-			u.fill(set, docs[lo+u.begin:lo+share(hi-lo, c+1, p.clocks)], local)
+			u.fill(set, docs[lo+u.begin:lo+app.Share(hi-lo, c+1, p.clocks)], local)
 			first += len(u.token)
 			for i := range u.ends {
 				if s < p.scorers() && (lo+u.begin+i)%int(every) == 0 {
@@ -238,25 +236,19 @@ func (p *problem) tables() []table.Schema {
 	}
 }
 
-// Phases of a clock: the first of a job gives topics, the last of an epoch scores.
-const phaseBegin = -1
-
-// phase is the clock's place in its epoch: phaseBegin, a training clock from 0, or p.clocks to score.
-func (p *problem) phase(clock bellows.Clock) int {
-	if clock == 0 {
-		return phaseBegin
-	}
-	return int(clock-1) % (p.clocks + 1)
+// work is the layout of a run as its driver and its executors see it.
+func (p *problem) work() epochs.Layout {
+	return epochs.Layout{Opens: true, Splits: p.splits, Clocks: p.clocks}
 }
 
 // items implements train.Job.Items; an item is a token.
 func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
-	at := p.phase(clock)
+	at := p.work().Place(clock)
 	first, last := at, at
 	switch at {
 	case p.clocks:
 		return bellows.Range{}
-	case phaseBegin:
+	case epochs.Opening:
 		first, last = 0, p.clocks-1
 	}
 	a, b := &p.units[int(s)*p.clocks+first], &p.units[int(s)*p.clocks+last]

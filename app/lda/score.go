@@ -58,12 +58,12 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 	n := p.scorers()
 	for s := range n {
 		b := &p.scored[s]
-		for i := share(len(held), s, n); i < share(len(held), s+1, n); i++ {
+		for i := app.Share(len(held), s, n); i < app.Share(len(held), s+1, n); i++ {
 			word, count := set.Doc(int(held[i]))
 			b.held = append(b.held, newBag(word, count, nil, &p.held))
 		}
 		if test != nil {
-			for d := share(test.Rows(), s, n); d < share(test.Rows(), s+1, n); d++ {
+			for d := app.Share(test.Rows(), s, n); d < app.Share(test.Rows(), s+1, n); d++ {
 				word, count := test.Doc(d)
 				b.test = append(b.test, newBag(word, count, table, &p.tested))
 			}

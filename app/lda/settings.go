@@ -1,9 +1,8 @@
 package lda
 
 import (
-	"math"
-
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/table"
 )
 
@@ -40,12 +39,9 @@ type config struct {
 	alpha, beta    float64
 	sampler        string // "" until the data is known
 	splits, clocks int
-	earlyStop      bool
-	patience       int
-	epochs         int // at most
 	seed           uint64
-	goal           *app.Goal
 	consistency    table.Consistency
+	epochs.Ending
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -58,33 +54,16 @@ func newConfig(in app.Input) (config, error) {
 		topics:      v.Int("topics", 2, topicsMax),
 		beta:        v.Float("beta", 1e-6, 1e3),
 		clocks:      v.Int("clocks", 1, 1000),
-		patience:    v.Int("patience", 1, math.MaxInt32),
-		earlyStop:   in.Epochs == 0,
-		epochs:      in.Epochs,
+		splits:      v.IntOrAuto("splits", 1, 1<<14),
 		seed:        in.Seed,
-		goal:        in.Goal,
-		consistency: table.SSP(staleness),
-	}
-	if c.epochs == 0 {
-		c.epochs = epochsDefault
+		consistency: in.Consistency(table.SSP(staleness)),
+		Ending:      epochs.ReadEnding(&in, v, epochsDefault),
 	}
 	if !v.IsAuto("alpha") {
 		c.alpha = v.Float("alpha", 1e-6, 1e3)
 	}
 	if !v.IsAuto("sampler") {
 		c.sampler = v.Choice("sampler", samplerSparse, samplerMH)
-	}
-	if !v.IsAuto("splits") {
-		c.splits = v.Int("splits", 1, 1<<14)
-	}
-	if !v.IsAuto("early_stop") {
-		c.earlyStop = v.Bool("early_stop")
-	}
-	if in.Staleness != nil {
-		c.consistency = table.SSP(*in.Staleness)
-		if *in.Staleness < 0 {
-			c.consistency = table.Async
-		}
 	}
 	return c, v.Err()
 }

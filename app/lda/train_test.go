@@ -352,40 +352,19 @@ func TestNewRunRefuses(t *testing.T) {
 	}
 }
 
-func TestDriverRestores(t *testing.T) {
-	t.Parallel()
-	p := problemOf(t, app.Input{Data: planted(60, 3, 1), Seed: 1, Settings: map[string]string{"topics": "4"}})
-	d := newDriver(p)
-	d.phase, d.left, d.visited, d.epoch, d.best, d.marked, d.since = training, 3, 700, 11, -5, -5.5, 2
-	d.alpha[1], d.kept[2], d.stats[5], d.scores[1] = 0.7, 0.3, 4, -9
-	d.args = append([]float64{1}, d.alpha...)
-	e := newDriver(p)
-	if err := e.Restore(d.Save()); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(e.Save(), d.Save()) || e.phase != training || e.left != 3 || e.alpha[1] != 0.7 || !slices.Equal(e.args, d.args) {
-		t.Errorf("restored %v", e.Save())
-	}
-	for _, bad := range [][]float64{nil, d.Save()[1:], append([]float64{0, -1}, d.Save()[2:]...), append([]float64{9}, d.Save()[1:]...)} {
-		if err := e.Restore(bad); err == nil || !strings.Contains(err.Error(), "restore driver") {
-			t.Errorf("restored from %v: %v", bad, err)
-		}
-	}
-}
-
 // TestDriverCanBeSaved plays runs of all clocks at once and of one after the other, that learn α and keep their best epoch.
 func TestDriverCanBeSaved(t *testing.T) {
 	t.Parallel()
 	for _, staleness := range []int{0, 2} {
 		p := problemOf(t, app.Input{Data: planted(60, 3, 1), Seed: 1, Epochs: 4, Staleness: &staleness,
 			Settings: map[string]string{"topics": "4", "splits": "3", "clocks": "4"}})
-		p.epochs, p.earlyStop, p.patience = alphaWarm+4, true, alphaWarm+1
+		p.Epochs, p.EarlyStop, p.Patience = alphaWarm+4, true, alphaWarm+1
 		traintest.CanBeSaved(t, traintest.Job{
 			Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
-			Fresh: func() train.Driver { return newDriver(p) },
+			Fresh: func() train.Driver { return newCourse(p).driver() },
 			Result: func(u bellows.Unit) []float64 {
 				r := make([]float64, p.topics+1)
-				if p.phase(u.Clock) == p.clocks {
+				if p.work().Place(u.Clock) == p.clocks {
 					r = make([]float64, gotScore)
 				}
 				rng := newStream(1, int(u.Split), int(u.Clock), 0)

@@ -3,7 +3,7 @@ package mf
 import (
 	"math"
 
-	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/train"
 )
 
@@ -11,14 +11,10 @@ import (
 // whether to go on. Both schedules share it.
 type course struct {
 	plan     *plan
-	epoch    int     // epochs completed
 	noise    float64 // held-out RMSE in standard units; 1 before the first epoch
-	best     float64 // lowest noise so far
-	since    int     // epochs since then
 	brake    float64 // steps are divided by this; grows when training diverges or held-out ratings gain nothing
-	reset    bool    // the next epoch starts again from the first values
+	reset    float64 // 1: the next epoch starts again from the first values
 	restarts int
-	order    [3]float64 // a task's arguments: step, l2, reset
 }
 
 // Training that loses to predicting the mean by this much diverges. A start is repeated with steps
@@ -32,69 +28,62 @@ const (
 	annealFactor  = 2
 )
 
-func newCourse(p *plan) course {
-	c := course{plan: p, noise: 1, best: math.Inf(1), brake: 1}
-	c.aim()
-	return c
+func newCourse(p *plan) *course { return &course{plan: p, noise: 1, brake: 1} }
+
+// driver is that of the course's run. Under SSP the gate of the table holds tasks back, so all clocks of an epoch may queue.
+func (c *course) driver() *epochs.Driver {
+	var order epochs.Order = c.plan.rotation()
+	if c.plan.schedule == ssp {
+		order = epochs.AtOnce{}
+	}
+	return epochs.New(c.plan.work(), order, c.plan.Ending, epochs.Results{Train: 1, Score: 2}, c)
 }
 
-// aim sets the arguments of the tasks of the next epoch.
-func (c *course) aim() {
-	step, l2 := c.plan.at(c.epoch, c.noise)
-	c.order = [3]float64{step / c.brake, l2, 0}
-	if c.reset {
-		c.order[2] = 1
-	}
+// Train implements epochs.Course: step, L2, and whether to start again.
+func (c *course) Train(p *epochs.Progress, _, _ int) []float64 {
+	step, l2 := c.plan.at(p.Epoch, c.noise)
+	return []float64{step / c.brake, l2, c.reset}
 }
 
-// close ends an epoch, given the sums of squared errors in standard units: of the visits as they
-// were made, of the held-out ratings, of the test ratings. It says whether another epoch follows.
-func (c *course) close(trained, held, tested float64, d dispatcher) bool {
-	p := c.plan
-	trainRMSE, heldRMSE := rms(trained, int(p.trained)), rms(held, p.held)
-	if !(trainRMSE <= divergedAbove) || (p.held > 0 && !(heldRMSE < math.Inf(1))) {
-		return c.diverged()
+// Score implements epochs.Course.
+func (c *course) Score(*epochs.Progress, []float64) []float64 { return nil }
+
+// End implements epochs.Course, given the sums of squared errors in standard units: of the visits as they
+// were made, of the held-out ratings and of the test ratings.
+func (c *course) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
+	trainRMSE, heldRMSE := rms(trained[0], int(c.plan.trained)), rms(scores[0], c.plan.held)
+	if !(trainRMSE <= divergedAbove) || (c.plan.held > 0 && !(heldRMSE < math.Inf(1))) {
+		return epochs.Verdict{Void: true, Stop: !c.restart(p)}
 	}
-	c.reset = false
-	c.epoch++
-	metrics := c.metrics(trainRMSE, heldRMSE, rms(tested, p.tested))
-	d.Report(train.Epoch{Number: c.epoch, Items: int64(c.epoch+c.restarts) * p.trained, Metrics: metrics})
-	reached := reaches(p.goal, metrics)
-	if c.judge(heldRMSE) || reached {
-		d.Keep()
-	}
-	c.aim()
-	return !reached && c.epoch < p.epochs && !(p.earlyStop && p.held > 0 && c.since >= p.patience)
+	c.reset = 0
+	return epochs.Verdict{Metrics: c.metrics(trainRMSE, heldRMSE, rms(scores[1], c.plan.tested)), Keep: c.judge(p, heldRMSE)}
 }
 
 // judge notes how well the held-out ratings are predicted, and says whether never so well before.
 // Without such ratings the last epoch is as good as any.
-func (c *course) judge(heldRMSE float64) bool {
+func (c *course) judge(p *epochs.Progress, heldRMSE float64) bool {
 	if c.plan.held == 0 {
 		c.noise = 1
 		return false
 	}
 	c.noise = heldRMSE
-	if heldRMSE < c.best {
-		c.best, c.since = heldRMSE, 0
-		return true
-	}
-	if c.epoch > c.plan.warmup {
-		c.since++
+	warm := p.Epoch > c.plan.warmup
+	best := p.Judge(heldRMSE, p.Best, warm)
+	if !best && warm {
 		c.brake *= annealFactor
 	}
-	return false
+	return best
 }
 
-// diverged starts again with smaller steps, unless an epoch before was good: then that one counts.
-func (c *course) diverged() bool {
-	if !math.IsInf(c.best, 1) || c.restarts == restartsMax {
+// restart starts again with smaller steps after training has diverged, unless an epoch before was good: then that one
+// counts.
+func (c *course) restart(p *epochs.Progress) bool {
+	if !math.IsInf(p.Best, 1) || c.restarts == restartsMax {
 		return false
 	}
 	c.restarts++
 	c.brake *= brakeFactor
-	c.epoch, c.noise, c.reset = 0, 1, true
-	c.aim()
+	p.Epoch, c.noise, c.reset = 0, 1, 1
 	return true
 }
 
@@ -112,19 +101,6 @@ func (c *course) metrics(trained, held, tested float64) []train.Metric {
 	return list
 }
 
-// reaches says whether the goal of the run is met.
-func reaches(g *app.Goal, metrics []train.Metric) bool {
-	if g == nil {
-		return false
-	}
-	for _, m := range metrics {
-		if m.Name == g.Metric {
-			return g.Below && m.Value <= g.Value || !g.Below && m.Value >= g.Value
-		}
-	}
-	return false
-}
-
 // rms is the root of a mean of squares, 0 of none.
 func rms(sum float64, n int) float64 {
 	if n == 0 {
@@ -133,19 +109,12 @@ func rms(sum float64, n int) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// courseNumbers is the length of a saved course.
-const courseNumbers = 7
-
-func (c *course) save() []float64 {
-	reset := 0.0
-	if c.reset {
-		reset = 1
-	}
-	return []float64{float64(c.epoch), c.noise, c.best, float64(c.since), c.brake, reset, float64(c.restarts)}
+// Save implements epochs.Course.
+func (c *course) Save() []float64 {
+	return []float64{c.noise, c.brake, c.reset, float64(c.restarts)}
 }
 
-func (c *course) restore(s []float64) {
-	c.epoch, c.noise, c.best, c.since = int(s[0]), s[1], s[2], int(s[3])
-	c.brake, c.reset, c.restarts = s[4], s[5] != 0, int(s[6])
-	c.aim()
+// Restore implements epochs.Course.
+func (c *course) Restore(s []float64) {
+	c.noise, c.brake, c.reset, c.restarts = s[0], s[1], s[2], int(s[3])
 }

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/train"
 	"bellows/train/traintest"
 )
@@ -31,12 +32,12 @@ func newBoard(t *testing.T, p *plan) *board {
 }
 
 func (b *board) DispatchTask(split bellows.SplitID, args ...float64) {
-	u := bellows.Unit{Split: split, Clock: b.next[split]}
+	u := bellows.Unit{Split: split, Clock: b.next[split], Items: b.p.itemsOf(split, b.next[split])}
 	b.next[split]++
 	b.sent = append(b.sent, u)
 	if !b.shares {
 		for _, o := range b.out {
-			if b.p.phase(u.Clock) < b.p.clocks && (o.Split == u.Split || b.part(o.Unit) == b.part(u)) {
+			if b.p.work().Place(u.Clock) < b.p.clocks && (o.Split == u.Split || b.part(o.Unit) == b.part(u)) {
 				b.t.Fatalf("%v goes while %v is out, which holds the same part", u, o.Unit)
 			}
 		}
@@ -45,7 +46,9 @@ func (b *board) DispatchTask(split bellows.SplitID, args ...float64) {
 	b.args = append(b.args, slices.Clone(args))
 }
 
-func (b *board) part(u bellows.Unit) int { return (int(u.Split) + b.p.phase(u.Clock)) % b.p.clocks }
+func (b *board) part(u bellows.Unit) int {
+	return (int(u.Split) + b.p.work().Place(u.Clock)) % b.p.clocks
+}
 
 func (b *board) Report(e train.Epoch) { b.epochs = append(b.epochs, e) }
 func (b *board) Finish()              { b.finished = true }
@@ -58,7 +61,7 @@ func (b *board) Keep() {
 
 // play completes tasks in an order by chance until the driver finishes; errors gives the squared
 // error per rating of an epoch's visits, and of the held-out ratings after it.
-func (b *board) play(v *driver, seed uint64, errors func(epoch int) (trained, held float64)) {
+func (b *board) play(v *epochs.Driver, seed uint64, errors func(epoch int) (trained, held float64)) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for rounds := 0; len(b.out) > 0; rounds++ {
 		if rounds > 1e6 {
@@ -71,17 +74,17 @@ func (b *board) play(v *driver, seed uint64, errors func(epoch int) (trained, he
 	}
 }
 
-func (b *board) step(v *driver, which int, errors func(epoch int) (trained, held float64)) {
+func (b *board) step(v *epochs.Driver, which int, errors func(epoch int) (trained, held float64)) {
 	done := b.out[which]
 	b.out = slices.Delete(b.out, which, which+1)
 	b.args = slices.Delete(b.args, which, which+1)
-	trained, held := errors(int(done.Clock) / b.p.clocksPerEpoch())
-	if b.p.phase(done.Clock) == b.p.clocks {
+	trained, held := errors(int(done.Clock) / (b.p.clocks + 1))
+	if b.p.work().Place(done.Clock) == b.p.clocks {
 		done.Result = []float64{held * float64(len(b.p.shares[done.Split].held.rating)), 0}
 	} else {
 		done.Result = []float64{trained * float64(b.p.itemsOf(done.Split, done.Clock).Len())}
 	}
-	v.complete(done, b)
+	v.Complete(done, b)
 }
 
 func steady(int) (float64, float64) { return 0.5, 0.5 }
@@ -95,17 +98,17 @@ func valley(epoch int) (float64, float64) {
 
 func TestNoTwoTasksShareAPart(t *testing.T) {
 	for _, shape := range shapes {
-		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, epochs: 3})
+		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 3}})
 		for seed := range uint64(20) {
 			b := newBoard(t, p)
-			v := newDriver(p)
-			v.begin(b)
+			v := newCourse(p).driver()
+			v.Begin(b)
 			if want := min(shape.splits, shape.parts); len(b.out) != want {
 				t.Fatalf("%+v: %d splits begin at once, want %d", shape, len(b.out), want)
 			}
 			b.play(v, seed, steady)
 			for s, n := range b.next {
-				if int(n) != 3*p.clocksPerEpoch() {
+				if int(n) != 3*(p.clocks+1) {
 					t.Fatalf("split %d ran %d clocks in 3 epochs", s, n)
 				}
 			}
@@ -117,16 +120,16 @@ func TestNoTwoTasksShareAPart(t *testing.T) {
 // order of clock and split, so that the result repeats.
 func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
 	for _, shape := range shapes {
-		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, epochs: 2})
+		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 2}})
 		for seed := range uint64(20) {
 			b := newBoard(t, p)
-			v := newDriver(p)
-			v.begin(b)
+			v := newCourse(p).driver()
+			v.Begin(b)
 			b.play(v, seed, steady)
 			last := make([]bellows.Unit, p.clocks)
 			visits := 0
 			for i, u := range b.sent {
-				if p.phase(u.Clock) == p.clocks {
+				if p.work().Place(u.Clock) == p.clocks {
 					continue
 				}
 				visits++
@@ -145,10 +148,11 @@ func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
 
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	for _, schedule := range []string{strata, ssp} {
-		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, epochs: 80, earlyStop: true, patience: 4})
+		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 80, EarlyStop: true, Patience: 4}})
 		b := newBoard(t, p)
-		v := newDriver(p)
-		v.begin(b)
+		k := newCourse(p)
+		v := k.driver()
+		v.Begin(b)
 		b.play(v, 1, valley)
 		if len(b.epochs) != lowest+4 {
 			t.Errorf("%s: %d epochs; the best is number %d and patience is 4", schedule, len(b.epochs), lowest)
@@ -156,8 +160,8 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		if last := b.kept[len(b.kept)-1]; last != lowest {
 			t.Errorf("%s: the epoch kept is %d, want %d", schedule, last, lowest)
 		}
-		if step, _ := p.at(lowest+4, 0.3); v.order[0] != step/16 {
-			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, v.order[0], step)
+		if step, _ := p.at(lowest+4, 0.3); k.Train(&v.Progress, 0, 0)[0] != step/16 {
+			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, k.Train(&v.Progress, 0, 0)[0], step)
 		}
 		if got := b.epochs[1].Items; got != 2*p.trained {
 			t.Errorf("%s: %d items after two epochs of %d", schedule, got, p.trained)
@@ -166,10 +170,10 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 }
 
 func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 60, patience: 1})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, Patience: 1}})
 	b := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(b)
+	v := newCourse(p).driver()
+	v.Begin(b)
 	b.play(v, 1, valley)
 	if len(b.epochs) != 60 || b.kept[len(b.kept)-1] != lowest {
 		t.Errorf("%d epochs, kept %v; want 60, and number %d kept", len(b.epochs), b.kept, lowest)
@@ -177,10 +181,10 @@ func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
 }
 
 func TestADipInTheWarmUpStopsNothing(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 60, earlyStop: true, patience: 2})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, EarlyStop: true, Patience: 2}})
 	b := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(b)
+	v := newCourse(p).driver()
+	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if epoch < warmup {
 			return 0.5, 0.5 + 0.001*float64(epoch)
@@ -193,12 +197,11 @@ func TestADipInTheWarmUpStopsNothing(t *testing.T) {
 }
 
 func TestGoalEndsAndKeeps(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, epochs: 20,
-		goal: &app.Goal{Metric: "train_rmse", Below: true, Value: 0.5}})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 20, Goal: &app.Goal{Metric: "train_rmse", Below: true, Value: 0.5}}})
 	deviation := p.scale.deviation
 	b := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(b)
+	v := newCourse(p).driver()
+	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		rmse := (1 - 0.1*float64(epoch)) / deviation
 		return rmse * rmse, 0.5 + float64(epoch)
@@ -212,14 +215,16 @@ func TestGoalEndsAndKeeps(t *testing.T) {
 }
 
 func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 0.8, epochs: 2})
+	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 2}})
 	b := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(b)
+	k := newCourse(p)
+	v := k.driver()
+	v.Begin(b)
 	var steps, resets []float64
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if len(steps) == epoch {
-			steps, resets = append(steps, v.order[0]), append(resets, v.order[2])
+			args := k.Train(&v.Progress, 0, 0)
+			steps, resets = append(steps, args[0]), append(resets, args[2])
 		}
 		switch epoch {
 		case 0:
@@ -241,10 +246,10 @@ func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
 }
 
 func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, epochs: 9})
+	p := planFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 9}})
 	b := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(b)
+	v := newCourse(p).driver()
+	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if epoch == 2 {
 			return math.Inf(1), 0.5
@@ -257,20 +262,20 @@ func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
 }
 
 func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 2, step: 0.5, epochs: 3, goal: nil})
+	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 3}})
 	straight := newBoard(t, p)
-	v := newDriver(p)
-	v.begin(straight)
+	v := newCourse(p).driver()
+	v.Begin(straight)
 	straight.play(v, 5, valley)
 
 	for stop := range 55 {
 		b := newBoard(t, p)
-		v := newDriver(p)
-		v.begin(b)
+		v := newCourse(p).driver()
+		v.Begin(b)
 		for range stop {
 			b.step(v, len(b.out)-1, valley)
 		}
-		resumed := newDriver(p)
+		resumed := newCourse(p).driver()
 		if err := resumed.Restore(v.Save()); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +289,7 @@ func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
 			}
 		}
 	}
-	if err := newDriver(p).Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
+	if err := newCourse(p).driver().Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
 		t.Errorf("a state of another run is taken: %v", err)
 	}
 }
@@ -293,14 +298,14 @@ func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
 func TestDriverCanBeSaved(t *testing.T) {
 	t.Parallel()
 	for _, c := range []config{
-		{schedule: strata, splits: 4, clocks: 3, rank: 2, step: 0.5, epochs: 3},
-		{schedule: ssp, splits: 3, clocks: 2, rank: 2, step: 0.5, epochs: 12, earlyStop: true, patience: 2},
+		{schedule: strata, splits: 4, clocks: 3, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 3}},
+		{schedule: ssp, splits: 3, clocks: 2, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 12, EarlyStop: true, Patience: 2}},
 	} {
 		p := planFor(t, small, c)
 		for _, diverges := range []bool{false, true} {
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.itemsOf},
-				Fresh: func() train.Driver { return newDriver(p) },
+				Fresh: func() train.Driver { return newCourse(p).driver() },
 				Result: func(u bellows.Unit) []float64 {
 					by := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock))).Float64()
 					if diverges && u.Clock < 2 {

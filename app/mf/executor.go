@@ -81,7 +81,7 @@ type strataExecutor struct{ worker }
 // RunTask visits the ratings between the split's users and one part of the items, in place.
 func (e *strataExecutor) RunTask(t *train.Task) error {
 	p := e.plan
-	phase := p.phase(t.Clock())
+	phase := p.work().Place(t.Clock())
 	if phase == p.clocks {
 		e.scoreAll(t, sharedItems)
 		return nil

@@ -140,8 +140,8 @@ func TestRotationAgreesWithItself(t *testing.T) {
 				if holder, clocks := o.before(h[0]); i > 0 && hands[i-1] != [2]int{holder, h[1] - clocks} {
 					t.Errorf("%+v: before %v comes split %d, %d clocks ago; want %v", o, h, holder, clocks, hands[i-1])
 				}
-				if i > 0 && o.after(hands[i-1][0]) != h[0] {
-					t.Errorf("%+v: after %v comes split %d, want %v", o, hands[i-1], o.after(hands[i-1][0]), h)
+				if i > 0 && o.Next(hands[i-1][0]) != h[0] {
+					t.Errorf("%+v: after %v comes split %d, want %v", o, hands[i-1], o.Next(hands[i-1][0]), h)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/random"
 	"bellows/table"
@@ -205,15 +206,12 @@ func (p *plan) tables() []table.Schema {
 	}
 }
 
-// clocksPerEpoch counts the clock that scores.
-func (p *plan) clocksPerEpoch() int { return p.clocks + 1 }
-
-// phase is the clock within its epoch; p.clocks is the one that scores.
-func (p *plan) phase(c bellows.Clock) int { return int(c) % p.clocksPerEpoch() }
+// work is the layout of a run as its driver and its executors see it.
+func (p *plan) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
 
 // itemsOf is the job's Items: which visits a split makes in a clock.
 func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
-	s, phase := &p.shares[split], p.phase(c)
+	s, phase := &p.shares[split], p.work().Place(c)
 	if phase == p.clocks {
 		return bellows.Range{}
 	}

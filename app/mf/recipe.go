@@ -48,7 +48,7 @@ const (
 
 func newRecipe(c config, ratings, users, items int) recipe {
 	edge := math.Sqrt(float64(users)/float64(ratings)) + math.Sqrt(float64(items)/float64(ratings))
-	pace := min(max(unhurried/float64(c.epochs), 1), paceMost)
+	pace := min(max(unhurried/float64(c.Epochs), 1), paceMost)
 	r := recipe{step: firstStep * pace, decay: decayPart * pace / (edge * edge), edge: edge, l2: -1,
 		bias: min(biasPart*edge*edge, biasMost), recede: math.Pow(recede, pace), warmup: int(warmup / pace)}
 	if c.step > 0 {

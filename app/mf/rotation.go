@@ -29,8 +29,15 @@ func (o rotation) before(split int) (holder, clocks int) {
 	return class + (o.splits-1-class)/o.parts*o.parts, 1
 }
 
-// after is who holds the part after the split does.
-func (o rotation) after(split int) int {
+// Ready implements epochs.Order. Two tasks must be done: the split's own before it, and that of the split which holds the
+// part of the items before.
+func (o rotation) Ready(split, clock int, done []int) bool {
+	holder, clocks := o.before(split)
+	return done[split] == clock && done[holder] > clock-clocks
+}
+
+// Next implements epochs.Order: it is who holds the part after the split does.
+func (o rotation) Next(split int) int {
 	if split+o.parts < o.splits {
 		return split + o.parts
 	}

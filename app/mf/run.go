@@ -55,7 +55,7 @@ func (p *plan) job() train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
 	return train.Job{
-		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newDriver(p),
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newCourse(p).driver(),
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
 			if p.schedule == ssp {
 				return newSSPExecutor(p, split), nil

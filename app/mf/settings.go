@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 )
 
@@ -29,7 +30,7 @@ func (App) Describe() app.Description {
 			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
-			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 16,000 ratings, and at least four splits"},
+			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 32,000 ratings, and at least four splits"},
 			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is 10 under ssp; under strata also the parts of the items, auto is splits, or fewer where tasks would be small"},
 			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
 			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
@@ -47,12 +48,9 @@ type config struct {
 	step      float64 // 0: chosen
 	l2        float64
 	ownL2     bool // l2 was given and stays as it is
-	earlyStop bool
-	patience  int
-	epochs    int // at most
-	staleness int // of the items under ssp; -1 is async
+	staleness int  // of the items under ssp; -1 is async
 	seed      uint64
-	goal      *app.Goal
+	epochs.Ending
 }
 
 // limits of settings, and the epochs of a run that names no number: early stopping ends most runs
@@ -73,11 +71,8 @@ func configure(in *app.Input) (config, app.Values, error) {
 	}
 	c := config{
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"),
-		schedule: v.Choice("schedule", strata, ssp), patience: v.Int("patience", 1, 1000),
-		earlyStop: in.Epochs == 0, epochs: in.Epochs, seed: in.Seed, goal: in.Goal,
-	}
-	if in.Epochs == 0 {
-		c.epochs = epochsDefault
+		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
+		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed,
 	}
 	c.readChosen(v)
 	c.readStaleness(in, v)
@@ -87,22 +82,13 @@ func configure(in *app.Input) (config, app.Values, error) {
 	return c, v, checkGoal(in)
 }
 
-// readChosen reads the settings that may be auto.
+// readChosen reads the steps that may be auto.
 func (c *config) readChosen(v app.Values) {
 	if !v.IsAuto("lr") {
 		c.step = v.Float("lr", 1e-6, 1)
 	}
 	if !v.IsAuto("l2") {
 		c.l2, c.ownL2 = v.Float("l2", 0, 1), true
-	}
-	if !v.IsAuto("splits") {
-		c.splits = v.Int("splits", 1, splitsMax)
-	}
-	if !v.IsAuto("clocks") {
-		c.clocks = v.Int("clocks", 1, clocksMax)
-	}
-	if !v.IsAuto("early_stop") {
-		c.earlyStop = v.Bool("early_stop")
 	}
 }
 
@@ -131,7 +117,5 @@ func checkGoal(in *app.Input) error {
 // settle records what the run chose. An l2 that follows the noise has no one value and stays auto.
 func (c *config) settle(v app.Values, step float64) {
 	v.Settle("lr", strconv.FormatFloat(step, 'g', -1, 64))
-	v.Settle("splits", strconv.Itoa(c.splits))
-	v.Settle("clocks", strconv.Itoa(c.clocks))
-	v.Settle("early_stop", strconv.FormatBool(c.earlyStop))
+	c.Settle(v, c.splits, c.clocks)
 }

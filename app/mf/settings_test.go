@@ -34,7 +34,7 @@ func TestRefusedInputs(t *testing.T) {
 		{"goal", app.Input{Data: set, Goal: &app.Goal{Metric: "accuracy"}}, bellows.Usage, "accuracy: no metric of this application"},
 		{"no ratings", app.Input{Data: empty}, bellows.BadData, "the data holds no ratings"},
 		{"no test ratings", app.Input{Data: set, Test: empty}, bellows.BadData, "the data holds no ratings"},
-		{"several", app.Input{Data: set, Settings: map[string]string{"rank": "x", "patience": "0"}}, bellows.Config, "patience=0: must be a whole number from 1 to 1000"},
+		{"several", app.Input{Data: set, Settings: map[string]string{"rank": "x", "patience": "0"}}, bellows.Config, "patience=0: must be a whole number from 1 to 2147483647"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

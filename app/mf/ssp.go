@@ -112,7 +112,7 @@ func newSSPExecutor(p *plan, split bellows.SplitID) *sspExecutor {
 // RunTask descends on a copy of the items' rows, and pushes what changed.
 func (e *sspExecutor) RunTask(t *train.Task) error {
 	p := e.plan
-	phase := p.phase(t.Clock())
+	phase := p.work().Place(t.Clock())
 	if phase == p.clocks {
 		e.scoreAll(t, p.pulledItems)
 		return nil

@@ -44,10 +44,10 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, settings := newDriver(p), p.settled()
+	k, settings := newCourse(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: d, Data: in.Identity(settings),
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(), Data: in.Identity(settings),
 			Prepare:     func(active []bellows.SplitID) error { p.prepare(active); return nil },
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
@@ -57,7 +57,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, d.course.alpha/float64(len(p.rows)))
+			return newModel(p, tables, k.alpha/float64(len(p.rows)))
 		},
 	}, nil
 }
@@ -99,10 +99,8 @@ func (p *problem) tables() []table.Schema {
 }
 
 func (p *problem) settled() map[string]string {
-	p.values.Settle("splits", strconv.Itoa(p.splits))
-	p.values.Settle("clocks", strconv.Itoa(p.clocks))
+	p.Settle(p.values, p.splits, p.clocks)
 	p.values.Settle("batch", strconv.Itoa(p.batch))
-	p.values.Settle("early_stop", strconv.FormatBool(p.earlyStop))
 	return p.values.All()
 }
 
@@ -111,14 +109,7 @@ func (p *problem) headline(in app.Input) string {
 	if !p.dense {
 		form = "sparse"
 	}
-	held := fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
-	switch {
-	case in.Test != nil && len(p.held) > 0:
-		held = fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
-	case in.Test != nil:
-		held = "nothing held out"
-	}
-	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, held)
+	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, in.Held(len(p.held) > 0))
 }
 
 // majority is the accuracy of always naming the training rows' commonest class.

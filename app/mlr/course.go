@@ -1,17 +1,19 @@
 package mlr
 
-import "math"
+import (
+	"math"
+
+	"bellows/app/epochs"
+	"bellows/train"
+)
 
 // course is what is decided between epochs: the step, the strength of l2, which epoch is the best
 // one and whether to go on.
 type course struct {
-	epoch  int     // completed
-	pace   float64 // multiplies the step
-	alpha  float64 // l2 times the training rows
-	loss   float64 // of the last epoch's training rows
-	best   float64 // least held-out loss
-	marked float64 // held-out loss at the last improvement that counted
-	since  int     // epochs since then, but for those that noise explains
+	p     *problem
+	pace  float64 // multiplies the step
+	alpha float64 // l2 times the training rows
+	loss  float64 // of the last epoch's training rows
 }
 
 // The rules of the course, found on eight sets of data together.
@@ -24,12 +26,53 @@ const (
 	betaMost   = 0.9      // momentum
 )
 
-func newCourse(c config, rows int) course {
-	k := course{pace: 1, alpha: alphaStart, loss: math.Inf(1), best: math.Inf(1), marked: math.Inf(1)}
-	if c.l2 >= 0 {
-		k.alpha = c.l2 * float64(rows)
+func newCourse(p *problem) *course {
+	k := &course{p: p, pace: 1, alpha: alphaStart, loss: math.Inf(1)}
+	if p.l2 >= 0 {
+		k.alpha = p.l2 * float64(len(p.rows))
 	}
 	return k
+}
+
+// driver is that of the course's run.
+func (k *course) driver() *epochs.Driver {
+	results := epochs.Results{Train: gotSpread + k.p.width, Score: gotScore}
+	return epochs.New(k.p.work(), epochs.OrderOf(k.p.consistency), k.p.Ending, results, k)
+}
+
+// Train implements epochs.Course.
+func (k *course) Train(p *epochs.Progress, _, at int) []float64 {
+	step := k.p.stepAt(k.p.batch) * k.pace
+	// A step that shrinks the weights by more than half would overshoot.
+	l2 := min(k.alpha/float64(len(k.p.rows)), 0.5/step)
+	return []float64{step, l2, momentum(p.Epoch*k.p.clocks + at)}
+}
+
+// Score implements epochs.Course.
+func (k *course) Score(*epochs.Progress, []float64) []float64 { return nil }
+
+// End implements epochs.Course.
+func (k *course) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
+	n := float64(len(k.p.rows))
+	loss, correct, spread := trained[gotLoss]/n, trained[gotCorrect]/n, trained[gotSpread:]
+	best := k.advance(p, loss, scores[gotHeldLoss]/float64(len(k.p.held))) // NaN without held-out rows
+	if k.p.l2 < 0 {
+		k.regularise(p.Epoch, spread, scores[gotSquares])
+	}
+	return epochs.Verdict{Metrics: k.metrics(loss, correct, scores), Keep: best && k.p.EarlyStop}
+}
+
+func (k *course) metrics(loss, correct float64, score []float64) []train.Metric {
+	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
+	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], len(k.p.testRow)
+	if k.p.test.ExampleSet == nil {
+		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], len(k.p.held)
+	}
+	if rows > 0 {
+		m = append(m, train.Metric{Name: "test_accuracy", Value: testCorrect / float64(rows)},
+			train.Metric{Name: "test_logloss", Value: testLoss / float64(rows)})
+	}
+	return m
 }
 
 // momentum rises from clock to clock, as in Nesterov's method for convex functions, to a bound that
@@ -40,42 +83,25 @@ func momentum(clock int) float64 {
 
 // advance takes an epoch's means, and says whether its weights are the best yet. held is NaN where
 // no rows are held out: then every epoch is.
-func (k *course) advance(loss, held float64) (best bool) {
-	k.epoch++
-	if !(loss < (1-gainLeast)*k.loss) || held > k.best {
+func (k *course) advance(p *epochs.Progress, loss, held float64) (best bool) {
+	if !(loss < (1-gainLeast)*k.loss) || held > p.Best {
 		k.pace = max(paceLeast, k.pace*paceCut)
 	}
 	k.loss = loss
-	if loss < held || k.pace <= paceCalm {
-		k.since++
-	}
-	if held < (1-betterPart)*k.marked {
-		k.marked, k.since = held, 0
-	}
-	if held >= k.best {
-		return false
-	}
-	if !math.IsNaN(held) {
-		k.best = held
-	}
-	return true
+	return p.Judge(held, (1-betterPart)*p.Marked, loss < held || k.pace <= paceCalm)
 }
 
-// regularise follows the evidence of an epoch, half way in the logarithm after the first. belief is
-// the part of the evidence's precision that is taken.
-func (k *course) regularise(levels []level, spread []float64, squares, belief float64) {
-	next := belief * evidence(levels, spread, squares, k.alpha/belief)
-	if k.epoch > 1 {
+// regularise follows the evidence of an epoch, half way in the logarithm after the first.
+func (k *course) regularise(epoch int, spread []float64, squares float64) {
+	next := k.p.belief * evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
+	if epoch > 1 {
 		next = math.Sqrt(k.alpha * next)
 	}
 	k.alpha = next
 }
 
-// save and restore are the way of a course through the driver's state.
-func (k *course) save() []float64 {
-	return []float64{float64(k.epoch), k.pace, k.alpha, k.loss, k.best, k.marked, float64(k.since)}
-}
+// Save implements epochs.Course.
+func (k *course) Save() []float64 { return []float64{k.pace, k.alpha, k.loss} }
 
-func (k *course) restore(s []float64) {
-	*k = course{int(s[0]), s[1], s[2], s[3], s[4], s[5], int(s[6])}
-}
+// Restore implements epochs.Course.
+func (k *course) Restore(s []float64) { k.pace, k.alpha, k.loss = s[0], s[1], s[2] }

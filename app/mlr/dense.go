@@ -2,6 +2,7 @@ package mlr
 
 import (
 	"bellows"
+	"bellows/app"
 	"bellows/vec"
 )
 
@@ -73,7 +74,7 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 	batches := (n + batch - 1) / batch
 	for i := range batches {
 		b := (start + i) % batches
-		lo, hi := share(n, b, batches), share(n, b+1, batches)
+		lo, hi := app.Share(n, b, batches), app.Share(n, b+1, batches)
 		z := s.z[:(hi-lo)*width]
 		u.logits(w, width, lo, hi, z)
 		s.tally.residuals(z, u.class[lo:hi])

@@ -74,7 +74,7 @@ func (e *executor) reserve(s *[]float32, n int) []float32 {
 
 // RunTask implements train.Executor.
 func (e *executor) RunTask(t *train.Task) error {
-	at := int(t.Clock()) % (e.p.clocks + 1)
+	at := e.p.work().Place(t.Clock())
 	split := int(t.Split())
 	if at == e.p.clocks {
 		s := &e.p.scored[split]

@@ -203,8 +203,10 @@ func TestEvidence(t *testing.T) {
 
 func TestCourse(t *testing.T) {
 	t.Parallel()
-	k := newCourse(config{l2: 0.5}, 200)
-	if k.alpha != 100 {
+	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
+	k := newCourse(p)
+	d := k.driver()
+	if k.alpha != 0.5*float64(len(p.rows)) {
 		t.Errorf("alpha %v", k.alpha)
 	}
 	for i, s := range []struct {
@@ -220,37 +222,18 @@ func TestCourse(t *testing.T) {
 		{0.95, 0.9, math.Pow(paceCut, 3), false, 1},      // worse yet in training: noise
 		{0.4, math.NaN(), math.Pow(paceCut, 3), true, 1}, // nothing held out
 	} {
-		if best := k.advance(s.loss, s.held); best != s.best || k.since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
-			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, k.since, k.pace, s)
+		if best := k.advance(&d.Progress, s.loss, s.held); best != s.best || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, d.Since, k.pace, s)
 		}
 	}
-	var again course
-	again.restore(k.save())
-	if again != k {
+	again := newCourse(p)
+	again.Restore(k.Save())
+	if *again != *k {
 		t.Errorf("restored %+v from %+v", again, k)
 	}
 	for clock, want := range map[int]float64{0: 0.25, 2: 0.5, 1000: betaMost} {
 		if got := momentum(clock); got != want {
 			t.Errorf("momentum at clock %d is %v", clock, got)
-		}
-	}
-}
-
-func TestDriverRestores(t *testing.T) {
-	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4})
-	d, e := newDriver(p), newDriver(p)
-	d.scoring, d.left, d.visited, d.trained[5], d.scores[3] = true, 3, 700, 1.5, 2.5
-	d.course.advance(0.7, 0.6)
-	if err := e.Restore(d.Save()); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(e.Save(), d.Save()) || !e.scoring || e.left != 3 || e.visited != 700 {
-		t.Errorf("restored %v", e.Save())
-	}
-	for _, bad := range [][]float64{nil, d.Save()[1:], append([]float64{0, -1}, d.Save()[2:]...)} {
-		if err := e.Restore(bad); err == nil || !strings.Contains(err.Error(), "restore driver") {
-			t.Errorf("restored from %d numbers: %v", len(bad), err)
 		}
 	}
 }
@@ -315,13 +298,13 @@ func TestDriverCanBeSaved(t *testing.T) {
 		for _, stop := range []bool{false, true} {
 			p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Epochs: 4, Staleness: &staleness,
 				Settings: map[string]string{"splits": "3", "clocks": "4"}})
-			p.earlyStop = stop
+			p.EarlyStop = stop
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
-				Fresh: func() train.Driver { return newDriver(p) },
+				Fresh: func() train.Driver { return newCourse(p).driver() },
 				Result: func(u bellows.Unit) []float64 {
 					r := make([]float64, gotSpread+p.width)
-					if int(u.Clock)%(p.clocks+1) == p.clocks {
+					if p.work().Place(u.Clock) == p.clocks {
 						r = make([]float64, gotScore)
 					}
 					rng := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock)))

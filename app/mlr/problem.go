@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/table"
 )
@@ -94,7 +95,7 @@ func (p *problem) divide(in app.Input) {
 			p.testRow[i] = int32(i)
 		}
 	}
-	p.rows, p.held = divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.earlyStop))
+	p.rows, p.held = divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
 }
 
 func (p *problem) check() error {
@@ -164,20 +165,23 @@ func (p *problem) chooseParts() {
 	p.momentum = p.rule == ruleAverage && p.consistency == table.BSP
 }
 
+// work is the layout of a run as its driver and its executors see it.
+func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
+
 // items implements train.Job.Items: an epoch is the training clocks and one that scores.
 func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
-	at := int(clock) % (p.clocks + 1)
+	at := p.work().Place(clock)
 	if at == p.clocks {
 		return bellows.Range{}
 	}
-	lo, hi := share(len(p.rows), int(s), p.splits), share(len(p.rows), int(s)+1, p.splits)
-	return bellows.Range{Begin: share(hi-lo, at, p.clocks), End: share(hi-lo, at+1, p.clocks)}
+	lo, hi := app.Share(len(p.rows), int(s), p.splits), app.Share(len(p.rows), int(s)+1, p.splits)
+	return bellows.Range{Begin: app.Share(hi-lo, at, p.clocks), End: app.Share(hi-lo, at+1, p.clocks)}
 }
 
 // unitRows are the rows that a split visits in a clock.
 func (p *problem) unitRows(split, at int) []int32 {
 	r := p.items(bellows.SplitID(split), bellows.Clock(at))
-	first := share(len(p.rows), split, p.splits)
+	first := app.Share(len(p.rows), split, p.splits)
 	return p.rows[first+r.Begin : first+r.End]
 }
 
@@ -203,7 +207,7 @@ func (p *problem) prepare(active []bellows.SplitID) {
 	forEach(len(active), func(i int) {
 		s := int(active[i])
 		part := func(rows []int32) []int32 {
-			return rows[share(len(rows), s, p.splits):share(len(rows), s+1, p.splits)]
+			return rows[app.Share(len(rows), s, p.splits):app.Share(len(rows), s+1, p.splits)]
 		}
 		p.scored[s] = [2]scoreUnit{
 			p.newScoreUnit(p.src, part(p.held), p.class),

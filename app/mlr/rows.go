@@ -64,9 +64,6 @@ func divide(rows int, seed uint64, percent int) (training, held []int32) {
 	return training, held
 }
 
-// share is part i of n of a range of items: [share(m, i, n), share(m, i+1, n)).
-func share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
-
 // forEach calls f(0) to f(n-1), some at a time.
 func forEach(n int, f func(i int)) {
 	var next atomic.Int64

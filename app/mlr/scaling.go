@@ -3,6 +3,7 @@ package mlr
 import (
 	"math"
 
+	"bellows/app"
 	"bellows/vec"
 )
 
@@ -59,7 +60,7 @@ func measure(s source, rows []int32) moments {
 	forEach(parts, func(i int) {
 		m := newMoments(s.features)
 		buf := make([]float32, s.features)
-		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
+		for _, r := range rows[app.Share(len(rows), i, parts):app.Share(len(rows), i+1, parts)] {
 			m.add(s.dense(int(r), buf))
 		}
 		part[i] = m
@@ -102,7 +103,7 @@ func spread(s source, rows []int32, center []float32) []float64 {
 	part := make([][]float64, parts)
 	forEach(parts, func(i int) {
 		sum, buf := make([]float64, s.features), make([]float32, s.features)
-		for _, r := range rows[share(len(rows), i, parts):share(len(rows), i+1, parts)] {
+		for _, r := range rows[app.Share(len(rows), i, parts):app.Share(len(rows), i+1, parts)] {
 			row := s.dense(int(r), buf)
 			sum, center := sum[:len(row)], center[:len(row)]
 			for j, x := range row {

@@ -1,6 +1,7 @@
 package mlr
 
 import (
+	"bellows/app"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -76,7 +77,7 @@ func (e *executor) scoreDense(w []float32, u *scoreUnit) {
 
 // squares is the split's share of the squared weights, the bias left out.
 func (e *executor) squares(t *train.Task, split int) float64 {
-	lo, hi := share(e.p.features, split, e.p.splits), share(e.p.features, split+1, e.p.splits)
+	lo, hi := app.Share(e.p.features, split, e.p.splits), app.Share(e.p.features, split+1, e.p.splits)
 	if lo == hi {
 		return 0
 	}

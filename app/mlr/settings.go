@@ -1,9 +1,8 @@
 package mlr
 
 import (
-	"math"
-
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/table"
 )
 
@@ -38,12 +37,9 @@ type config struct {
 	rule           string
 	splits, clocks int
 	batch          int
-	earlyStop      bool
-	patience       int
-	epochs         int // at most
 	seed           uint64
-	goal           *app.Goal
 	consistency    table.Consistency
+	epochs.Ending
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -52,37 +48,16 @@ func newConfig(in app.Input) (config, error) {
 		return config{}, err
 	}
 	c := config{
-		values:    v,
-		lr:        v.Float("lr", 1e-9, 1e9),
-		l2:        -1,
-		rule:      v.Choice("rule", ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam),
-		patience:  v.Int("patience", 1, math.MaxInt32),
-		earlyStop: in.Epochs == 0,
-		epochs:    in.Epochs, seed: in.Seed, goal: in.Goal,
-	}
-	if c.epochs == 0 {
-		c.epochs = epochsDefault
+		values: v,
+		lr:     v.Float("lr", 1e-9, 1e9),
+		l2:     -1,
+		rule:   v.Choice("rule", ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam),
+		Ending: epochs.ReadEnding(&in, v, epochsDefault),
+		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax), batch: v.IntOrAuto("batch", 1, 1<<16),
+		seed: in.Seed, consistency: in.Consistency(table.BSP),
 	}
 	if !v.IsAuto("l2") {
 		c.l2 = v.Float("l2", 0, 1e6)
-	}
-	if !v.IsAuto("early_stop") {
-		c.earlyStop = v.Bool("early_stop")
-	}
-	for _, s := range []struct {
-		name string
-		into *int
-		high int
-	}{{"splits", &c.splits, 1 << 14}, {"clocks", &c.clocks, clocksMax}, {"batch", &c.batch, 1 << 16}} {
-		if !v.IsAuto(s.name) {
-			*s.into = v.Int(s.name, 1, s.high)
-		}
-	}
-	if in.Staleness != nil {
-		c.consistency = table.SSP(*in.Staleness)
-		if *in.Staleness < 0 {
-			c.consistency = table.Async
-		}
 	}
 	return c, v.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/app"
 	"bellows/vec"
 )
 
@@ -174,7 +175,7 @@ func (u *sparseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, star
 	batches := (n + batch - 1) / batch
 	for i := range batches {
 		b := (start + i) % batches
-		lo, hi := share(n, b, batches), share(n, b+1, batches)
+		lo, hi := app.Share(n, b, batches), app.Share(n, b+1, batches)
 		z := s.z[:(hi-lo)*width]
 		for r := lo; r < hi; r++ {
 			u.logits(w, r, z[(r-lo)*width:(r-lo+1)*width])

@@ -1,0 +1,234 @@
+package epochs
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/train"
+)
+
+// Course is what an application makes of its epochs. Slices are valid during the call, and what a Course returns is copied.
+type Course interface {
+	// Train is the arguments of a training task: of a split, in a clock of the epoch.
+	Train(p *Progress, split, clock int) []float64
+	// Score is told the sum of the epoch's training results, and gives the arguments of the scoring tasks.
+	Score(p *Progress, trained []float64) []float64
+	// End judges the epoch that p counts already, by the sums of its training and of its scoring results.
+	End(p *Progress, trained, scores []float64) Verdict
+	// Save is all that the course remembers, always as many numbers; Restore is its way back.
+	Save() []float64
+	Restore(state []float64)
+}
+
+// Verdict is what becomes of an epoch.
+type Verdict struct {
+	Metrics []train.Metric
+	Keep    bool // the job returns the model of this epoch, unless a later one is kept
+	Void    bool // the epoch is not reported and may not be kept; whether another follows is for Stop to say
+	Stop    bool // the run ends, whatever the ending says
+}
+
+// Dispatcher is what a driver asks of the controller; a *train.Dispatcher is one.
+type Dispatcher interface {
+	DispatchTask(split bellows.SplitID, args ...float64)
+	Report(e train.Epoch)
+	Keep()
+	Finish()
+}
+
+// Results is how many numbers a task signals, at most: a training task, and a scoring task.
+type Results struct{ Train, Score int }
+
+// Driver is a train.Driver that runs epochs.
+//
+// Its phases follow each other: opening (where the layout opens), then training and scoring by turns. A phase ends when
+// every task of it has completed.
+//
+// Invariants: done[s] <= sent[s] <= the clocks of the phase; left is the tasks of the phase that have not completed; no task
+// is out while an epoch is judged. TestTasksOfAPhase holds the first two, the controller the third.
+//
+// Turned down: a driver in each application, as there were three. Each ordered, counted, summed, kept and saved by itself,
+// and differed from the others where nobody had meant it to.
+type Driver struct {
+	Progress
+	layout     Layout
+	order      Order
+	ending     Ending
+	course     Course
+	size       Results
+	phase      phase
+	left       int
+	args       []float64 // of scoring tasks
+	sent, done []int     // by split: clocks of this phase
+	trained    []float64 // by (split, clock)
+	scores     []float64 // by split
+}
+
+type phase int
+
+const (
+	opening phase = iota
+	training
+	scoring
+)
+
+// New is the driver of a run that has not begun.
+func New(l Layout, o Order, e Ending, r Results, c Course) *Driver {
+	return &Driver{
+		Progress: Progress{Best: math.Inf(1), Marked: math.Inf(1)}, layout: l, order: o, ending: e, size: r, course: c,
+		sent: make([]int, l.Splits), done: make([]int, l.Splits),
+		trained: make([]float64, l.Splits*l.Clocks*r.Train), scores: make([]float64, l.Splits*r.Score),
+	}
+}
+
+// DispatchInitialTasks implements train.Driver.
+func (d *Driver) DispatchInitialTasks(to *train.Dispatcher) { d.Begin(to) }
+
+// HandleTaskCompletion implements train.Driver.
+func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) { d.Complete(c, to) }
+
+// Begin begins the run.
+func (d *Driver) Begin(to Dispatcher) {
+	if d.layout.Opens {
+		d.enter(opening, to)
+		return
+	}
+	d.enter(training, to)
+}
+
+// clocks is the number of clocks of the phase.
+func (d *Driver) clocks() int {
+	if d.phase == training {
+		return d.layout.Clocks
+	}
+	return 1
+}
+
+// enter begins a phase: clock after clock, the splits that may begin it, in their order.
+func (d *Driver) enter(p phase, to Dispatcher) {
+	d.phase, d.args = p, nil
+	if p == scoring {
+		d.args = d.course.Score(&d.Progress, sum(d.trained, d.size.Train))
+	}
+	clear(d.sent)
+	clear(d.done)
+	d.left = d.layout.Splits * d.clocks()
+	for moved := true; moved; {
+		moved = false
+		for s := range d.sent {
+			moved = d.release(s, to) || moved
+		}
+	}
+}
+
+// release dispatches a split's next clock of the phase, if there is one and it may go.
+func (d *Driver) release(split int, to Dispatcher) bool {
+	clock, args := d.sent[split], d.args
+	if clock == d.clocks() {
+		return false
+	}
+	if d.phase == training {
+		if !d.order.Ready(split, clock, d.done) {
+			return false
+		}
+		args = d.course.Train(&d.Progress, split, clock)
+	}
+	d.sent[split]++
+	to.DispatchTask(bellows.SplitID(split), args...)
+	return true
+}
+
+// Complete stores a result and dispatches what it makes ready.
+func (d *Driver) Complete(c train.Completion, to Dispatcher) {
+	split := int(c.Split)
+	d.left--
+	d.done[split]++
+	switch d.phase {
+	case training:
+		copy(d.trained[(split*d.layout.Clocks+d.layout.Place(c.Clock))*d.size.Train:][:d.size.Train], c.Result)
+		d.Items += int64(c.Items.Len())
+		d.release(split, to)
+		if next := d.order.Next(split); next != split {
+			d.release(next, to)
+		}
+	case scoring:
+		copy(d.scores[split*d.size.Score:][:d.size.Score], c.Result)
+	}
+	switch {
+	case d.left > 0:
+	case d.phase == training:
+		d.enter(scoring, to)
+	case d.phase == opening || d.end(to):
+		d.enter(training, to)
+	default:
+		to.Finish()
+	}
+}
+
+// end judges an epoch and says whether another follows.
+func (d *Driver) end(to Dispatcher) bool {
+	d.Epoch++
+	v := d.course.End(&d.Progress, sum(d.trained, d.size.Train), sum(d.scores, d.size.Score))
+	if v.Void {
+		return !v.Stop
+	}
+	to.Report(train.Epoch{Number: d.Epoch, Items: d.Items, Metrics: v.Metrics})
+	reached := d.ending.Goal.Reached(v.Metrics)
+	if v.Keep || reached {
+		to.Keep()
+	}
+	impatient := d.ending.EarlyStop && d.Since >= d.ending.Patience
+	return !v.Stop && !reached && !impatient && d.Epoch < d.ending.Epochs
+}
+
+// sum adds vectors of n numbers up, in their order.
+func sum(of []float64, n int) []float64 {
+	out := make([]float64, n)
+	for ; len(of) > 0; of = of[n:] {
+		for i, v := range of[:n] {
+			out[i] += v
+		}
+	}
+	return out
+}
+
+// stateWords is how many numbers of a state stand before those of the splits.
+const stateWords = 6
+
+// Save implements train.Driver.
+func (d *Driver) Save() []float64 {
+	s := []float64{float64(d.phase), float64(d.Epoch), float64(d.Items), d.Best, d.Marked, float64(d.Since)}
+	for k := range d.sent {
+		s = append(s, float64(d.sent[k]), float64(d.done[k]))
+	}
+	s = append(s, d.trained...)
+	s = append(s, d.scores...)
+	return append(s, d.course.Save()...)
+}
+
+// Restore implements train.Driver. It takes what Save gave for the same run.
+func (d *Driver) Restore(s []float64) error {
+	own := stateWords + 2*len(d.sent) + len(d.trained) + len(d.scores)
+	if want := own + len(d.course.Save()); len(s) != want {
+		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "%d numbers, want %d: the state is of another run", len(s), want)
+	}
+	if !(s[0] >= 0 && s[0] <= float64(scoring)) || s[0] != math.Trunc(s[0]) {
+		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "there is no phase %v", s[0])
+	}
+	d.phase, d.Epoch, d.Items = phase(s[0]), int(s[1]), int64(s[2])
+	d.Best, d.Marked, d.Since = s[3], s[4], int(s[5])
+	d.left = d.layout.Splits * d.clocks()
+	for k := range d.sent {
+		sent, done := s[stateWords+2*k], s[stateWords+2*k+1]
+		if !(0 <= done && done <= sent && sent <= float64(d.clocks())) || done != math.Trunc(done) || sent != math.Trunc(sent) {
+			return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "split %d has done %v of %v clocks", k, done, sent)
+		}
+		d.sent[k], d.done[k] = int(sent), int(done)
+		d.left -= d.done[k]
+	}
+	at := stateWords + 2*len(d.sent)
+	at += copy(d.trained, s[at:])
+	copy(d.scores, s[at:])
+	d.course.Restore(s[own:])
+	return nil
+}
