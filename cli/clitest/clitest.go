@@ -1,4 +1,26 @@
-package main
+// Package clitest runs a program of package cli as its users do: command lines in scripts, of the form of
+// github.com/rogpeppe/go-internal/testscript, with what a training command needs beside: exit codes, JSON lines held against
+// their schemas, interruptions at the first epoch, jobs that run while others look.
+//
+// An author's duties, in order:
+//
+//  1. TestMain calls Main with the program's name and its main, so that the test binary can be called as the program.
+//  2. A test calls Run with a folder of scripts, testdata/script.
+//
+// Beside the commands of testscript, scripts have
+//
+//	exits CODE COMMAND...         the command ends with that code
+//	valid SCHEMA FILE             every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
+//	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
+//	flip FILE OFFSET              one bit of the file is changed
+//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT or TERM at its first epoch and ends with code 130; what it
+//	                              wrote is in interrupted.out and interrupted.err
+//	start COMMAND...              a training command with --json is started, and is past its first epoch
+//	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
+//	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
+//
+// Every script has folders of its own: home, cache, state and temporary files.
+package clitest
 
 import (
 	"bufio"
@@ -21,15 +43,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bellows": main})
+// Main runs the tests of m, with a program that scripts can call.
+func Main(m *testing.M, program string, main func()) {
+	testscript.Main(m, map[string]func(){program: main})
 }
 
-// TestScripts runs the command lines of testdata/script, one file per verb.
-func TestScripts(t *testing.T) {
-	t.Parallel()
+// Run runs the scripts of a folder that call the program, all at once.
+func Run(t *testing.T, program, dir string) {
+	schemas := schemas{program: program}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
@@ -39,13 +62,13 @@ func TestScripts(t *testing.T) {
 			return age(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     cmdExits,
-			"valid":     cmdValid,
-			"interrupt": cmdInterrupt,
-			"last":      cmdLast,
-			"flip":      cmdFlip,
-			"start":     cmdStart,
-			"halt":      cmdHalt,
+			"exits":     exits,
+			"valid":     schemas.valid,
+			"interrupt": interrupt,
+			"last":      last,
+			"flip":      flip,
+			"start":     start,
+			"halt":      halt,
 		},
 	})
 }
@@ -61,8 +84,8 @@ func age(folder string) error {
 	})
 }
 
-// cmdExits is `exits CODE COMMAND...`: the command must end with that code.
-func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+// exits is `exits CODE COMMAND...`: the command must end with that code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
 	var exit *exec.ExitError
@@ -77,21 +100,8 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdValid is `valid SCHEMA FILE`: every line of the file is valid under the schema of that name.
-func cmdValid(ts *testscript.TestScript, _ bool, args []string) {
-	lines := strings.TrimSuffix(ts.ReadFile(args[1]), "\n")
-	if lines == "" {
-		ts.Fatalf("%s is empty", args[1])
-	}
-	for line := range strings.SplitSeq(lines, "\n") {
-		if err := validateLine(args[0], line); err != nil {
-			ts.Fatalf("%v\n%s", err, line)
-		}
-	}
-}
-
-// cmdLast is `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
-func cmdLast(ts *testscript.TestScript, _ bool, args []string) {
+// last is `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
+func last(ts *testscript.TestScript, _ bool, args []string) {
 	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
 	var at any
 	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &at))
@@ -109,8 +119,8 @@ func cmdLast(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdFlip is `flip FILE OFFSET`: it changes one bit of the file.
-func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
+// flip is `flip FILE OFFSET`: it changes one bit of the file.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	b, err := os.ReadFile(name)
 	ts.Check(err)
@@ -120,17 +130,24 @@ func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, b, 0o666))
 }
 
-// cmdInterrupt is `interrupt SIGNAL COMMAND...`: it reads the command's JSON lines up to the first
+// command is a command line in the script's folders.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[0]))
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+// interrupt is `interrupt SIGNAL COMMAND...`: it reads the command's JSON lines up to the first
 // epoch and then stops reading, which stops the command as soon as the pipe is full; it sends the
 // signal, waits until the command says on standard error that it has got it, and reads the rest. The
 // command must end with code 130. Its output is left in interrupted.out and interrupted.err.
-func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
-	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[1]))
-	ts.Check(err)
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "XDG_CACHE_HOME=" + ts.Getenv("XDG_CACHE_HOME"),
-		"XDG_STATE_HOME=" + ts.Getenv("XDG_STATE_HOME"), "PATH=" + ts.Getenv("PATH")}
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := command(ts, args[1:])
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	talk, err := cmd.StderrPipe()
@@ -142,7 +159,7 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	until(ts, lines, `"kind":"epoch"`)
 	signal := os.Interrupt
 	if args[0] == "TERM" {
-		signal = terminate
+		signal = syscall.SIGTERM
 	}
 	ts.Check(cmd.Process.Signal(signal))
 	talkLines := bufio.NewReader(io.TeeReader(talk, &stderr))
@@ -162,16 +179,10 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 // started is the commands that a script has started and not halted, the last one last.
 type started struct{ list []*exec.Cmd }
 
-// cmdStart is `start COMMAND...`: it starts a training command with --json and waits for its first epoch. What it
+// start is `start COMMAND...`: it starts a training command with --json and waits for its first epoch. What it
 // writes after that is dropped.
-func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
-	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[0]))
-	ts.Check(err)
-	cmd := exec.Command(path, args[1:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+func start(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := command(ts, args)
 	read, write, err := os.Pipe()
 	ts.Check(err)
 	cmd.Stdout = write
@@ -188,9 +199,9 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	}()
 }
 
-// cmdHalt is `halt SIGNAL`, with INT or KILL: it ends the command that was started last, and waits for its end. With
+// halt is `halt SIGNAL`, with INT or KILL: it ends the command that was started last, and waits for its end. With
 // the name of a node and a file that has the command's status it kills that node's process instead.
-func cmdHalt(ts *testscript.TestScript, _ bool, args []string) {
+func halt(ts *testscript.TestScript, _ bool, args []string) {
 	running := ts.Value("started").(*started)
 	last := len(running.list) - 1
 	cmd := running.list[last]
@@ -235,32 +246,5 @@ func until(ts *testscript.TestScript, r *bufio.Reader, text string) {
 		if strings.Contains(line, text) {
 			return
 		}
-	}
-}
-
-// TestHeadlineComesFirst wants the first words on the screen before any data has been read: the
-// input is a pipe that stays empty until they have come.
-func TestHeadlineComesFirst(t *testing.T) {
-	t.Parallel()
-	in, feed := io.Pipe()
-	shown, out := io.Pipe()
-	c := &console{in: in, out: out, err: io.Discard}
-	code := make(chan int)
-	go func() {
-		code <- execute(c, []string{"train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m"),
-			"--state", t.TempDir()})
-	}()
-	want := "matrix factorisation · standard input: "
-	words := make([]byte, len(want))
-	if _, err := io.ReadFull(shown, words); err != nil || string(words) != want {
-		t.Fatalf("the first words are %q, %v", words, err)
-	}
-	if _, err := io.WriteString(feed, "a b 3\na c 4\nb b 1\n"); err != nil {
-		t.Fatal(err)
-	}
-	feed.Close()
-	go io.Copy(io.Discard, shown)
-	if got := <-code; got != 0 {
-		t.Errorf("exit code %d", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"encoding/json"
@@ -7,21 +7,42 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
-	"testing"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
-const terminate = syscall.SIGTERM
+// schemas are those of a program, as it prints them.
+type schemas struct {
+	program string
+	known   sync.Map // texts by name
+}
 
-// validateLine holds a line of JSON against the schema of that name.
-func validateLine(name, line string) error {
-	text, err := readSchema(name)
-	if err != nil {
-		return err
+// valid is `valid SCHEMA FILE`: every line of the file is valid under the schema of that name.
+func (s *schemas) valid(ts *testscript.TestScript, _ bool, args []string) {
+	text, known := s.known.Load(args[0])
+	if !known {
+		out, err := command(ts, []string{s.program, "schema", args[0]}).Output()
+		ts.Check(err)
+		text = out
+		s.known.Store(args[0], out)
 	}
+	lines := strings.TrimSuffix(ts.ReadFile(args[1]), "\n")
+	if lines == "" {
+		ts.Fatalf("%s is empty", args[1])
+	}
+	for line := range strings.SplitSeq(lines, "\n") {
+		if err := validate(text.([]byte), line); err != nil {
+			ts.Fatalf("%v\n%s", err, line)
+		}
+	}
+}
+
+// validate holds a line of JSON against a schema.
+func validate(schema []byte, line string) error {
 	var root map[string]any
-	if err := json.Unmarshal(text, &root); err != nil {
-		return fmt.Errorf("schema %s: %w", name, err)
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return fmt.Errorf("schema: %w", err)
 	}
 	var value any
 	if err := json.Unmarshal([]byte(line), &value); err != nil {
@@ -160,29 +181,4 @@ func (v validator) object(at string, schema, value map[string]any) error {
 		}
 	}
 	return nil
-}
-
-// TestValidatorRefuses keeps the check itself honest.
-func TestValidatorRefuses(t *testing.T) {
-	t.Parallel()
-	good := `{"bellows":"1","revision":"","modified":false,"go":"go1","platform":"x","kernels":"go"}`
-	if err := validateLine("version", good); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string][2]string{
-		"missing":  {"version", `{"bellows":"1"}`},
-		"unknown":  {"version", good[:len(good)-1] + `,"more":1}`},
-		"type":     {"version", strings.Replace(good, `"go1"`, `1`, 1)},
-		"enum":     {"doctor", `{"checks":[{"name":"a","status":"fine","found":"","todo":""}],"fails":0,"warns":0}`},
-		"minimum":  {"doctor", `{"checks":[],"fails":-1,"warns":0}`},
-		"whole":    {"doctor", `{"checks":[],"fails":0.5,"warns":0}`},
-		"no form":  {"train", `{"kind":"epoch"}`},
-		"pattern":  {"model-show", `{"model":"","app":"","settings":{},"metrics":{},"versions":{},"tensors":[],"ids":[],"files":[{"name":"a","bytes":1,"sha256":"ab"}]}`},
-		"map":      {"eval", `{"model":"","app":"","data":[],"rows":1,"metrics":{"rmse":"1"},"seconds":0}`},
-		"not JSON": {"eval", `rmse 1`},
-	} {
-		if validateLine(c[0], c[1]) == nil {
-			t.Errorf("%s: %s was accepted", name, c[1])
-		}
-	}
 }

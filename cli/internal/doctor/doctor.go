@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"strings"
 
-	"bellows/cmd/bellows/internal/cgroup"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/cgroup"
+	"bellows/cli/internal/figures"
 	"bellows/vec"
 
 	"github.com/klauspost/cpuid/v2"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/figures"
 )
 
 func TestFigures(t *testing.T) {

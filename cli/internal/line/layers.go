@@ -1,4 +1,4 @@
-package main
+package line
 
 import (
 	"errors"
@@ -24,9 +24,9 @@ const environmentPrefix = "BELLOWS_"
 // configBytesMax bounds the file before it is read.
 const configBytesMax = 1 << 20
 
-// fillFlags gives the command's flags what the environment and the file say, where the command
+// Fill gives the command's flags what the environment and the file say, where the command
 // line said nothing.
-func fillFlags(cmd *cobra.Command, environ []string) error {
+func Fill(cmd *cobra.Command, environ []string) error {
 	if err := fillFromEnvironment(cmd, environ); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 // fill sets a flag that a higher layer left alone. Settings are merged key by key: those that are
 // there already stay.
 func fill(f *pflag.Flag, value string) error {
-	if set, ok := f.Value.(*settings); ok {
+	if set, ok := f.Value.(*Settings); ok {
 		return set.fill(value)
 	}
 	if f.Changed {
@@ -121,7 +121,7 @@ func fillFromText(cmd *cobra.Command, name string, text []byte) error {
 		}
 		seen[key.Value] = true
 		if !slices.Contains(known, key.Value) {
-			return at(key, "unknown key %q%s", key.Value, didYouMean(key.Value, known))
+			return at(key, "unknown key %q%s", key.Value, DidYouMean(key.Value, known))
 		}
 		if err := fillFromNode(cmd.Flag(key.Value), value); err != nil {
 			return at(value, "%s: %w", key.Value, err)
@@ -148,7 +148,8 @@ func fillFromNode(f *pflag.Flag, value *yaml.Node) error {
 	return nil
 }
 
-func didYouMean(word string, known []string) string {
+// DidYouMean is the end of an error about a mistyped word: the known one that was probably meant, if there is one.
+func DidYouMean(word string, known []string) string {
 	if near := nearest(word, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
@@ -158,7 +159,7 @@ func didYouMean(word string, known []string) string {
 // flagWords is the value of a key as the words that would follow the flag: one, or several for a
 // list, or key=value for each entry of the mapping under `set`.
 func flagWords(f *pflag.Flag, n *yaml.Node) ([]string, error) {
-	_, isSettings := f.Value.(*settings)
+	_, isSettings := f.Value.(*Settings)
 	_, isList := f.Value.(pflag.SliceValue)
 	var words []string
 	switch {
@@ -209,10 +210,10 @@ func flagNames(root *cobra.Command) []string {
 	return out
 }
 
-// settings is the value of --set: hyperparameters by name.
-type settings map[string]string
+// Settings is the value of --set: hyperparameters by name.
+type Settings map[string]string
 
-func (s *settings) String() string {
+func (s *Settings) String() string {
 	var words []string
 	for k, v := range *s {
 		words = append(words, k+"="+v)
@@ -221,17 +222,18 @@ func (s *settings) String() string {
 	return strings.Join(words, ",")
 }
 
-func (*settings) Type() string { return "key=value" }
+// Type implements pflag.Value.
+func (*Settings) Type() string { return "key=value" }
 
 // Set takes key=value, or several separated by commas. A later one replaces an earlier one.
-func (s *settings) Set(text string) error { return s.take(text, true) }
+func (s *Settings) Set(text string) error { return s.take(text, true) }
 
 // fill is Set by a lower layer: keys that are there already stay.
-func (s *settings) fill(text string) error { return s.take(text, false) }
+func (s *Settings) fill(text string) error { return s.take(text, false) }
 
-func (s *settings) take(text string, replace bool) error {
+func (s *Settings) take(text string, replace bool) error {
 	if *s == nil {
-		*s = settings{}
+		*s = Settings{}
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(word, "=")

@@ -1,7 +1,6 @@
-package main
+package line
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -10,23 +9,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// trainMF is the command `train mf` of a fresh tree.
-func trainMF(t *testing.T) *cobra.Command {
-	t.Helper()
-	root := newRoot(&console{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
-	cmd, _, err := root.Find([]string{"train", "mf"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.ParseFlags(nil); err != nil {
-		t.Fatal(err)
-	}
+// trainMF is a command of a fresh tree, with a flag of each sort.
+func trainMF() *cobra.Command {
+	root, cmd := &cobra.Command{Use: "bellows"}, &cobra.Command{Use: "train"}
+	root.AddCommand(cmd)
+	cmd.Flags().StringArray("test", nil, "")
+	cmd.Flags().Var(new(Settings), "set", "")
+	cmd.Flags().Bool("fresh", false, "")
+	cmd.Flags().Int("epochs", 0, "")
 	return cmd
 }
 
 func TestFileFillsLists(t *testing.T) {
 	t.Parallel()
-	cmd := trainMF(t)
+	cmd := trainMF()
 	text := "test: [a.tsv, b.tsv]\nset: {rank: 3, lr: 0.1}\nfresh: true\nunknown_to_mf: 1\n"
 	err := fillFromText(cmd, "f.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), `f.yaml:4:1: unknown key "unknown_to_mf"`) {
@@ -46,7 +42,7 @@ func FuzzConfigFile(f *testing.F) {
 	f.Add([]byte("? [x]\n: y\n"))
 	f.Add([]byte("---\n...\n- 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		err := fillFromText(trainMF(t), "f.yaml", text)
+		err := fillFromText(trainMF(), "f.yaml", text)
 		if err != nil && (bellows.KindOf(err) != bellows.Config || !strings.HasPrefix(err.Error(), "read f.yaml")) {
 			t.Fatalf("%q gives %v", text, err)
 		}

@@ -1,31 +1,31 @@
-package main
+package screen
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"sync/atomic"
 	"unicode"
 
 	"bellows"
+	"bellows/cli/internal/line"
 	"bellows/data"
 
 	"golang.org/x/term"
 )
 
-// console is where a command reads and writes. out carries data: tables, predictions, JSON lines.
-// err carries talk: the live line, hints, warnings, errors.
-type console struct {
-	in       io.Reader
-	out, err io.Writer
-	json     bool // --json: out carries JSON lines only
-	args     []string
-	calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
+// Console is where the commands of a program read and write. Out carries data: tables, predictions, JSON lines.
+// Err carries talk: the live line, hints, warnings, errors.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	JSON     bool        // --json: Out carries JSON lines only
+	Name     string      // of the program, as its user calls it
+	Args     []string    // what follows the name
+	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
 }
 
 // terminal says whether w is a screen that a person looks at.
@@ -34,16 +34,16 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// printf writes data for people; with --json there is none.
-func (c *console) printf(format string, args ...any) {
-	if !c.json {
-		io.WriteString(c.out, tame(fmt.Sprintf(format, args...)))
+// Printf writes data for people; with --json there is none.
+func (c *Console) Printf(format string, args ...any) {
+	if !c.JSON {
+		io.WriteString(c.Out, tame(fmt.Sprintf(format, args...)))
 	}
 }
 
-// talk writes one line of talk.
-func (c *console) talk(format string, args ...any) {
-	io.WriteString(c.err, tame(fmt.Sprintf(format+"\n", args...)))
+// Talk writes one line of talk.
+func (c *Console) Talk(format string, args ...any) {
+	io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...)))
 }
 
 // tame takes control characters out of text that other processes or files may have a part in: a terminal would obey them.
@@ -56,56 +56,43 @@ func tame(text string) string {
 	}, text)
 }
 
-// object writes one JSON line when --json asks for it.
-func (c *console) object(v any) error {
-	if !c.json {
+// Object writes one JSON line when --json asks for it.
+func (c *Console) Object(v any) error {
+	if !c.JSON {
 		return nil
 	}
-	line, err := json.Marshal(v)
+	text, err := json.Marshal(v)
 	if err != nil {
 		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
 	}
-	if _, err := c.out.Write(append(line, '\n')); err != nil {
+	if _, err := c.Out.Write(append(text, '\n')); err != nil {
 		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
 	}
 	return nil
 }
 
-// command is the line that called this one, for messages that say how to go on.
-func (c *console) command() string {
-	words := []string{"bellows"}
-	for _, w := range c.args {
-		words = append(words, shellWord(w))
+// Command is the line that called this one, for messages that say how to go on.
+func (c *Console) Command() string {
+	words := []string{c.Name}
+	for _, w := range c.Args {
+		words = append(words, ShellWord(w))
 	}
 	return strings.Join(words, " ")
 }
 
-// shellWord quotes a word where a shell would take it for something else.
-func shellWord(w string) string {
+// ShellWord quotes a word where a shell would take it for something else.
+func ShellWord(w string) string {
 	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {
 		return w
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// kindOf is the kind of any error that a command ends with.
-func kindOf(err error) bellows.Kind {
-	var bad *data.Error
-	switch {
-	case errors.As(err, &bad) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
-		return bellows.NoInput
-	case errors.As(err, &bad):
-		return bellows.BadData
-	case errors.Is(err, context.Canceled):
-		return bellows.Interrupted
-	}
-	return bellows.KindOf(err)
-}
+// Told is an error whose command has written its last JSON line already.
+type Told struct{ Err error }
 
-// told is an error whose command has written its last JSON line already.
-type told struct{ error }
-
-func (t told) Unwrap() error { return t.error }
+func (t Told) Error() string { return t.Err.Error() }
+func (t Told) Unwrap() error { return t.Err }
 
 // fault is the JSON line of an error, the last of a command that failed.
 type fault struct {
@@ -118,22 +105,22 @@ type faultBody struct {
 	Message  string `json:"message"`
 }
 
-// fail shows an error, the cause last on the screen, and returns the exit code.
-func (c *console) fail(err error) int {
-	kind := kindOf(err)
+// Fail shows an error, the cause last on the screen, and returns the exit code.
+func (c *Console) Fail(err error) int {
+	kind := line.KindOf(err)
 	message := err.Error()
 	var bad *data.Error
 	if errors.As(err, &bad) {
 		message = bad.Error() // as it is: position, excerpt, remedy
 	}
 	if kind == bellows.Bug {
-		message += "\nthis is a defect of bellows; please report it with the command and `bellows version`"
+		message += "\nthis is a defect of " + c.Name + "; please report it with the command and `" + c.Name + " version`"
 	}
-	if !errors.As(err, new(told)) {
-		if err := c.object(fault{faultBody{kindNames[kind], kind.ExitCode(), message}}); err != nil {
-			c.talk("%v", err)
+	if !errors.As(err, new(Told)) {
+		if err := c.Object(fault{faultBody{line.KindName(kind), kind.ExitCode(), message}}); err != nil {
+			c.Talk("%v", err)
 		}
 	}
-	c.talk("%s", message)
+	c.Talk("%s", message)
 	return kind.ExitCode()
 }

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 
 	"bellows/app"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/figures"
 	"bellows/train"
 )
 
-// screen is the table of a training run. The table goes to standard output, line by line as it
+// Table is the table of a training run. The table goes to standard output, line by line as it
 // comes about; where standard error is a terminal, a live line on it tells that work goes on.
-type screen struct {
+type Table struct {
 	mu      sync.Mutex
-	c       *console
+	c       *Console
 	columns []column
 	metrics []string
 	partial bool // the headline has begun and not ended
@@ -37,14 +37,15 @@ type column struct {
 	width int
 }
 
-func newScreen(c *console, d app.Description) *screen {
-	s := &screen{c: c, metrics: d.Metrics, live: terminal(c.err), clears: terminal(c.out)}
-	s.columns = append(s.columns, column{"epoch", 5})
+// NewTable is the table of an application that describes itself so.
+func NewTable(c *Console, d app.Description) *Table {
+	t := &Table{c: c, metrics: d.Metrics, live: terminal(c.Err), clears: terminal(c.Out)}
+	t.columns = append(t.columns, column{"epoch", 5})
 	for _, title := range metricColumns(d.Metrics) {
-		s.columns = append(s.columns, column{title, max(9, 3+utf8.RuneCountInString(title))})
+		t.columns = append(t.columns, column{title, max(9, 3+utf8.RuneCountInString(title))})
 	}
-	s.columns = append(s.columns, column{"time", 9}, column{d.Unit + "/s", 5 + len(d.Unit)}, column{"wait", 6}, column{"members", 10})
-	return s
+	t.columns = append(t.columns, column{"time", 9}, column{d.Unit + "/s", 5 + len(d.Unit)}, column{"wait", 6}, column{"members", 10})
+	return t
 }
 
 // metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort.
@@ -65,48 +66,48 @@ func metricColumns(names []string) []string {
 	return long
 }
 
-// begin writes the first words of the headline, before anything has been read.
-func (s *screen) begin(words string) {
-	s.c.printf("%s", words)
-	s.partial = !s.c.json
+// Begin writes the first words of the headline, before anything has been read.
+func (t *Table) Begin(words string) {
+	t.c.Printf("%s", words)
+	t.partial = !t.c.JSON
 }
 
-// headline ends the first line and writes the second and the titles.
-func (s *screen) headline(rest, place string) {
-	s.partial = false
-	s.c.printf("%s\n%s\n", rest, place)
-	titles := make([]string, len(s.columns))
-	for i, col := range s.columns {
+// Headline ends the first line and writes the second and the titles.
+func (t *Table) Headline(rest, place string) {
+	t.partial = false
+	t.c.Printf("%s\n%s\n", rest, place)
+	titles := make([]string, len(t.columns))
+	for i, col := range t.columns {
 		titles[i] = col.title
 	}
-	s.c.printf("%s\n", s.row(titles))
+	t.c.Printf("%s\n", t.row(titles))
 }
 
 // row aligns cells under the titles.
-func (s *screen) row(cells []string) string {
+func (t *Table) row(cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {
-		pad := s.columns[i].width - utf8.RuneCountInString(cell)
+		pad := t.columns[i].width - utf8.RuneCountInString(cell)
 		b.WriteString(strings.Repeat(" ", max(0, pad)) + cell)
 	}
 	return b.String()
 }
 
-// progress is what the table shows of one epoch.
-type progress struct {
+// Row is what the table shows of one epoch.
+type Row struct {
 	train.Epoch
-	seconds float64 // of training, since the start
-	rate    float64 // items a second in this epoch
-	wait    float64 // share of the slots' time
-	members string
+	Seconds float64 // of training, since the start
+	Rate    float64 // items a second in this epoch
+	Wait    float64 // share of the slots' time
+	Members string  // how many do what
 }
 
-// add writes the line of an epoch.
-func (s *screen) add(p progress) {
-	cells := []string{fmt.Sprint(p.Number)}
-	for _, name := range s.metrics {
+// Add writes the line of an epoch.
+func (t *Table) Add(r Row) {
+	cells := []string{fmt.Sprint(r.Number)}
+	for _, name := range t.metrics {
 		cell := "-"
-		for _, m := range p.Metrics {
+		for _, m := range r.Metrics {
 			if m.Name == name {
 				cell = fmt.Sprintf("%.4f", m.Value)
 			}
@@ -114,84 +115,84 @@ func (s *screen) add(p progress) {
 		cells = append(cells, cell)
 	}
 	wait := "-"
-	if !math.IsNaN(p.wait) {
-		wait = fmt.Sprintf("%.0f%%", 100*p.wait)
+	if !math.IsNaN(r.Wait) {
+		wait = fmt.Sprintf("%.0f%%", 100*r.Wait)
 	}
-	cells = append(cells, figures.Duration(p.seconds)+"s", figures.Rate(p.rate), wait, p.members)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.epoch = p.Number
-	s.clear()
-	s.c.printf("%s\n", s.row(cells))
+	cells = append(cells, figures.Duration(r.Seconds)+"s", figures.Rate(r.Rate), wait, r.Members)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch = r.Number
+	t.clear()
+	t.c.Printf("%s\n", t.row(cells))
 }
 
-// sentence writes a sentence between the table's lines.
-func (s *screen) sentence(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clear()
-	s.c.talk("%s", text)
+// Sentence writes a sentence between the table's lines.
+func (t *Table) Sentence(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	t.c.Talk("%s", text)
 }
 
 // clear takes the live line away. The caller holds mu.
-func (s *screen) clear() {
-	if s.shown && s.clears {
-		io.WriteString(s.c.err, "\r\x1b[K")
-		s.shown = false
+func (t *Table) clear() {
+	if t.shown && t.clears {
+		io.WriteString(t.c.Err, "\r\x1b[K")
+		t.shown = false
 	}
 }
 
 // liveInterval is how often the live line changes.
 const liveInterval = 100 * time.Millisecond
 
-// start begins the live line, where there is one.
-func (s *screen) start() {
-	if !s.live {
+// Start begins the live line, where there is one.
+func (t *Table) Start() {
+	if !t.live {
 		return
 	}
-	s.began, s.stop = time.Now(), make(chan struct{})
-	s.stopped.Go(func() {
+	t.began, t.stop = time.Now(), make(chan struct{})
+	t.stopped.Go(func() {
 		tick := time.NewTicker(liveInterval)
 		defer tick.Stop()
 		for {
 			select {
-			case <-s.stop:
+			case <-t.stop:
 				return
 			case <-tick.C:
-				s.show()
+				t.show()
 			}
 		}
 	})
 }
 
-func (s *screen) show() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.c.err, "\r\x1b[K%5d  running for %.1f s; Ctrl-C saves and stops", s.epoch+1, time.Since(s.began).Seconds())
-	s.shown = true
+func (t *Table) show() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.c.Err, "\r\x1b[K%5d  running for %.1f s; Ctrl-C saves and stops", t.epoch+1, time.Since(t.began).Seconds())
+	t.shown = true
 }
 
-// end stops the live line.
-func (s *screen) end() {
-	if s.stop == nil {
+// End stops the live line.
+func (t *Table) End() {
+	if t.stop == nil {
 		return
 	}
-	close(s.stop)
-	s.stopped.Wait()
-	s.stop = nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shown {
-		io.WriteString(s.c.err, "\r\x1b[K")
-		s.shown = false
+	close(t.stop)
+	t.stopped.Wait()
+	t.stop = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shown {
+		io.WriteString(t.c.Err, "\r\x1b[K")
+		t.shown = false
 	}
 }
 
-// close leaves the screen so that what follows begins on a line of its own.
-func (s *screen) close() {
-	s.end()
-	if s.partial {
-		s.c.printf("\n")
-		s.partial = false
+// Close leaves the screen so that what follows begins on a line of its own.
+func (t *Table) Close() {
+	t.End()
+	if t.partial {
+		t.c.Printf("\n")
+		t.partial = false
 	}
 }

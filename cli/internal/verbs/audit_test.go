@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 
 	"bellows"
 	"bellows/audit"
+	"bellows/cli/internal/run"
 	"bellows/node"
-	"bellows/run"
 	"bellows/train"
 )
 

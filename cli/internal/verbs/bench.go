@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
 	"bellows/demo"
 	"bellows/node"
 	"bellows/train"
@@ -45,31 +46,31 @@ func thisMachine() benchMachine {
 	return benchMachine{cpuid.CPU.BrandName, runtime.NumCPU(), v.Kernels, v.Platform, v.Go}
 }
 
-func benchCommand(c *console) *cobra.Command {
+func (c *Tool) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine for a few seconds, on generated data",
 		Long: "Measure this machine for a few seconds, on generated data. A figure holds for this machine and\n" +
 			"this moment; compare two only from one run.",
-		Example: "  bellows bench kernels\n  bellows bench mf --json",
+		Example: "bench kernels\nbench " + c.sample(0).Name + " --json",
 	}
-	choose(cmd, "bench")
+	line.Choose(cmd, "bench")
 	cmd.AddCommand(&cobra.Command{
 		Use:     "kernels",
 		Short:   "The kernels on one thread: bytes, elements and operations a second",
-		Example: "  bellows bench kernels\n  bellows bench kernels --kernels go",
-		Args:    exactly(),
+		Example: "bench kernels\nbench kernels --kernels go",
+		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			return c.showBench(benchReport{"kernels", thisMachine(), benchKernels()})
 		},
 	})
-	for _, a := range applications {
+	for _, a := range c.Apps {
 		d := a.Describe()
 		cmd.AddCommand(&cobra.Command{
 			Use:     d.Name,
 			Short:   fmt.Sprintf("Training by %s: %s a second, by compute slots", d.Title, d.Unit),
-			Example: "  bellows bench " + d.Name,
-			Args:    exactly(),
+			Example: "bench " + d.Name,
+			Args:    line.Exactly(),
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				figures, err := benchApplication(cmd.Context(), a)
 				if err != nil {
@@ -82,12 +83,12 @@ func benchCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-func (c *console) showBench(r benchReport) error {
-	c.printf("%s, %s, kernels %s, %s, %s\n", r.Machine.CPU, figures.Plural(r.Machine.CPUs, "CPU"), r.Machine.Kernels, r.Machine.Platform, r.Machine.Go)
+func (c *Tool) showBench(r benchReport) error {
+	c.Printf("%s, %s, kernels %s, %s, %s\n", r.Machine.CPU, figures.Plural(r.Machine.CPUs, "CPU"), r.Machine.Kernels, r.Machine.Platform, r.Machine.Go)
 	for _, f := range r.Figures {
-		c.printf("%-24s %10.2f %s\n", f.Name, f.Value, f.Unit)
+		c.Printf("%-24s %10.2f %s\n", f.Name, f.Value, f.Unit)
 	}
-	return c.object(r)
+	return c.Object(r)
 }
 
 const (

@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"math"
@@ -17,12 +17,13 @@ type evalReport struct {
 	Seconds float64            `json:"seconds"` // of scoring, without reading
 }
 
-func evalCommand(c *console) *cobra.Command {
+func (c *Tool) evalCommand() *cobra.Command {
 	var reading readOptions
+	one, other := c.sample(0), c.sample(1)
 	cmd := &cobra.Command{
 		Use:     "eval MODEL DATA...",
 		Short:   "Score a saved model on labelled data",
-		Example: "  bellows eval runs/mf-1 held-out.tsv\n  bellows eval runs/mlr-1 test.libsvm --json",
+		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
 		Args:    modelAndData,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask, err := c.question(cmd.Context(), args, reading, false)
@@ -37,12 +38,12 @@ func evalCommand(c *console) *cobra.Command {
 			}
 			r := evalReport{args[0], ask.model.App, args[1:], ask.set.Rows(), map[string]float64{}, time.Since(start).Seconds()}
 			for _, m := range metrics {
-				c.printf("%-12s %.4f\n", m.Name, m.Value)
+				c.Printf("%-12s %.4f\n", m.Name, m.Value)
 				if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
 					r.Metrics[m.Name] = m.Value
 				}
 			}
-			return c.object(r)
+			return c.Object(r)
 		},
 	}
 	reading.register(cmd.Flags())

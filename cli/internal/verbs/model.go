@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"maps"
@@ -6,20 +6,22 @@ import (
 	"strconv"
 
 	"bellows/app"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/screen"
 	"bellows/model"
 
 	"github.com/spf13/cobra"
 )
 
-func modelCommand(c *console) *cobra.Command {
+func (c *Tool) modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "model",
 		Short:   "Look at a saved model",
-		Example: "  bellows model show runs/mf-1",
+		Example: "model show " + c.sample(0).model(),
 	}
-	choose(cmd, "model command")
-	cmd.AddCommand(modelShowCommand(c))
+	line.Choose(cmd, "model command")
+	cmd.AddCommand(c.modelShowCommand())
 	return cmd
 }
 
@@ -51,27 +53,28 @@ type idsReport struct {
 // idsShown is how many names of each list `model show` prints.
 const idsShown = 5
 
-func modelShowCommand(c *console) *cobra.Command {
+func (c *Tool) modelShowCommand() *cobra.Command {
+	dir := c.sample(0).model()
 	return &cobra.Command{
 		Use:   "show MODEL",
 		Short: "Print a model's tensors, settings, metrics, ids and checksums",
 		Long: "Print a model's tensors, settings, metrics, ids and checksums.\n" +
 			"Every byte of the model is checked first; a damaged file is named.",
-		Example: "  bellows model show runs/mf-1\n  bellows model show runs/mf-1 --json",
-		Args:    exactly("MODEL"),
+		Example: "model show " + dir + "\nmodel show " + dir + " --json",
+		Args:    line.Exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			m, err := model.Open(args[0])
 			if err != nil {
 				return err
 			}
 			r := reportModel(args[0], m)
-			if teller, ok := application(m.App).(app.Teller); ok {
+			if teller, ok := c.application(m.App).(app.Teller); ok {
 				if r.Learned, err = teller.Learned(m); err != nil {
 					return err
 				}
 			}
-			r.print(c)
-			return c.object(r)
+			r.print(c.Console)
+			return c.Object(r)
 		},
 	}
 }
@@ -99,46 +102,46 @@ func orEmpty[V any](m map[string]V) map[string]V {
 	return m
 }
 
-func (r modelReport) print(c *console) {
-	c.printf("%s: %s, every byte as its manifest says\n", r.Model, r.App)
-	section := func(title string) { c.printf("\n%s\n", title) }
+func (r modelReport) print(c *screen.Console) {
+	c.Printf("%s: %s, every byte as its manifest says\n", r.Model, r.App)
+	section := func(title string) { c.Printf("\n%s\n", title) }
 	section("tensors")
 	for _, t := range r.Tensors {
-		c.printf("  %-16s %s %v\n", t.Name, t.DType, t.Shape)
+		c.Printf("  %-16s %s %v\n", t.Name, t.DType, t.Shape)
 	}
 	section("settings")
 	for _, k := range slices.Sorted(maps.Keys(r.Settings)) {
-		c.printf("  %-16s %s\n", k, r.Settings[k])
+		c.Printf("  %-16s %s\n", k, r.Settings[k])
 	}
 	section("metrics")
 	for _, k := range slices.Sorted(maps.Keys(r.Metrics)) {
-		c.printf("  %-16s %s\n", k, strconv.FormatFloat(r.Metrics[k], 'g', 6, 64))
+		c.Printf("  %-16s %s\n", k, strconv.FormatFloat(r.Metrics[k], 'g', 6, 64))
 	}
 	if len(r.IDs) > 0 {
 		section("ids")
 	}
 	for _, ids := range r.IDs {
-		c.printf("  %-16s %s:", ids.File, figures.Grouped(int64(ids.Count)))
+		c.Printf("  %-16s %s:", ids.File, figures.Grouped(int64(ids.Count)))
 		for _, name := range ids.First {
-			c.printf(" %q", name)
+			c.Printf(" %q", name)
 		}
 		if ids.Count > len(ids.First) {
-			c.printf(" …")
+			c.Printf(" …")
 		}
-		c.printf("\n")
+		c.Printf("\n")
 	}
 	if len(r.Learned) > 0 {
 		section("learned")
 	}
 	for _, line := range r.Learned {
-		c.printf("  %s\n", line)
+		c.Printf("  %s\n", line)
 	}
 	section("files")
 	for _, f := range r.Files {
-		c.printf("  %-18s %12s bytes  sha256 %s\n", f.Name, figures.Grouped(f.Bytes), f.SHA256)
+		c.Printf("  %-18s %12s bytes  sha256 %s\n", f.Name, figures.Grouped(f.Bytes), f.SHA256)
 	}
 	section("versions")
 	for _, k := range slices.Sorted(maps.Keys(r.Versions)) {
-		c.printf("  %-16s %s\n", k, r.Versions[k])
+		c.Printf("  %-16s %s\n", k, r.Versions[k])
 	}
 }

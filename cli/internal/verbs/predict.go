@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/line"
 	"bellows/data"
 	"bellows/model"
 
@@ -32,14 +33,15 @@ type predictionLine struct {
 	Prediction any `json:"prediction"`
 }
 
-func predictCommand(c *console) *cobra.Command {
+func (c *Tool) predictCommand() *cobra.Command {
 	var reading readOptions
+	one, other := c.sample(0), c.sample(1)
 	cmd := &cobra.Command{
 		Use:   "predict MODEL DATA...",
 		Short: "Predict each row of DATA with a saved model",
 		Long: "Predict each row of DATA with a saved model, one line per row, in the order of DATA.\n" +
 			"The rows may lack what is predicted: ratings of two fields, tables without a label.",
-		Example: "  bellows predict runs/mf-1 pairs.tsv > ratings.txt\n  bellows predict runs/mlr-1 - < rows.csv",
+		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
 		Args:    modelAndData,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask, err := c.question(cmd.Context(), args, reading, true)
@@ -47,18 +49,18 @@ func predictCommand(c *console) *cobra.Command {
 				return err
 			}
 			defer ask.set.Close()
-			return c.predict(ask, args[0])
+			return c.answer(ask, args[0])
 		},
 	}
 	reading.register(cmd.Flags())
 	return cmd
 }
 
-func (c *console) predict(ask question, name string) error {
+func (c *Tool) answer(ask question, name string) error {
 	start := time.Now()
-	var out io.Writer = c.out
-	if c.json {
-		out = &predictionLines{to: c.out}
+	var out io.Writer = c.Out
+	if c.JSON {
+		out = &predictionLines{to: c.Out}
 	}
 	b := bufio.NewWriterSize(out, 1<<16)
 	err := ask.predictor.Predict(ask.set, b)
@@ -68,7 +70,7 @@ func (c *console) predict(ask question, name string) error {
 	if err != nil {
 		return asIO("write predictions", err)
 	}
-	return c.object(predictReport{name, ask.model.App, ask.set.Rows(), time.Since(start).Seconds()})
+	return c.Object(predictReport{name, ask.model.App, ask.set.Rows(), time.Since(start).Seconds()})
 }
 
 // asIO gives an error that nobody has classified the kind of a failed read or write.
@@ -87,16 +89,16 @@ type question struct {
 }
 
 // question opens the model and reads the data as the model needs it.
-func (c *console) question(ctx context.Context, args []string, reading readOptions, unlabelled bool) (question, error) {
+func (c *Tool) question(ctx context.Context, args []string, reading readOptions, unlabelled bool) (question, error) {
 	q := question{}
 	var err error
 	if q.model, err = model.Open(args[0]); err != nil {
 		return q, err
 	}
-	a := application(q.model.App)
+	a := c.application(q.model.App)
 	if a == nil {
 		return q, bellows.Errorf(bellows.BadData, "open model", args[0],
-			"it is of the application %q, and this version has %s", q.model.App, strings.Join(applicationNames(), ", "))
+			"it is of the application %q, and this version has %s", q.model.App, strings.Join(c.names(), ", "))
 	}
 	if q.predictor, err = a.Open(q.model); err != nil {
 		return q, err
@@ -106,11 +108,11 @@ func (c *console) question(ctx context.Context, args []string, reading readOptio
 		return q, err
 	}
 	opt.Unlabelled = unlabelled
-	opt.Stdin = c.in
+	opt.Stdin = c.In
 	if q.set, err = data.Read(ctx, args[1:], kind, opt); err != nil {
 		return q, interruptedWhile(ctx, "reading", err)
 	}
-	c.talk("%s: %s", strings.Join(args[1:], " "), q.set.Detected)
+	c.Talk("%s: %s", strings.Join(args[1:], " "), q.set.Detected)
 	return q, nil
 }
 
@@ -126,7 +128,7 @@ func modelAndData(cmd *cobra.Command, args []string) error {
 	if len(args) >= 2 {
 		return nil
 	}
-	return exactly("MODEL", "DATA")(cmd, args)
+	return line.Exactly("MODEL", "DATA")(cmd, args)
 }
 
 // predictionLines turns each line written to it into a JSON line.

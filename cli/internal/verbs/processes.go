@@ -1,18 +1,19 @@
-package main
+package verbs
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
 	"time"
 
 	"bellows"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/app"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
 	"bellows/node"
-	"bellows/run"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -37,25 +38,25 @@ const processesMost = 256
 // others. With servers, the last of them hold the tables and run no tasks; without, each does both.
 func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	if o.processes < 0 || o.processes > processesMost {
-		return nil, badFlag("processes", strconv.Itoa(o.processes), "it must be from 0, for this process alone, to %d", processesMost)
+		return nil, line.BadFlag("processes", strconv.Itoa(o.processes), "it must be from 0, for this process alone, to %d", processesMost)
 	}
 	if o.transport != "unix" && o.transport != "tcp" {
-		return nil, badFlag("transport", o.transport, "it must be unix or tcp")
+		return nil, line.BadFlag("transport", o.transport, "it must be unix or tcp")
 	}
 	if f, err := vec.ParseFormat(o.wire); err != nil {
-		return nil, badFlag("wire", o.wire, "%v", err)
+		return nil, line.BadFlag("wire", o.wire, "%v", err)
 	} else if o.format = f; f != vec.Float32 && o.processes == 0 {
-		return nil, badFlag("wire", o.wire, "nothing travels within one process; give --processes too")
+		return nil, line.BadFlag("wire", o.wire, "nothing travels within one process; give --processes too")
 	}
 	var err error
 	if o.connections, err = node.ParseConnections(o.pairs); err != nil {
-		return nil, badFlag("connections", o.pairs, "%v", err)
+		return nil, line.BadFlag("connections", o.pairs, "%v", err)
 	}
 	servers := 0
 	if o.servers != "auto" {
 		n, err := strconv.Atoi(o.servers)
 		if err != nil || n < 1 || n >= max(1, o.processes) {
-			return nil, badFlag("servers", o.servers, "it must be auto or a number from 1 to less than --processes, which is %d", o.processes)
+			return nil, line.BadFlag("servers", o.servers, "it must be auto or a number from 1 to less than --processes, which is %d", o.processes)
 		}
 		servers = n
 	}
@@ -106,15 +107,16 @@ func (m members) place() string {
 
 func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }
 
-// lead runs the job as node 0 of processes that it starts and ends.
-func (t *trainer) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
+// lead runs the job as node 0 of processes that it starts and ends. saved is the image that it goes on from, if any.
+func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*node.Result, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
 	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
-	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.args, []string{"--seat"}),
-		Members: t.members, Connections: t.opt.cluster.connections, Transport: t.opt.cluster.transport, Roam: !t.opt.cluster.pin, Image: t.saved}.Run(ctx, t.made.Job, opt)
+	c := &t.opt.cluster
+	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--seat"}),
+		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved}.Run(ctx, t.made.Job, opt)
 }
 
 // joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of
@@ -125,20 +127,24 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 
 // sit takes this process's seat in the job of the one that started it: it reads and prepares the same,
 // and runs its part.
-func (t *trainer) sit(ctx context.Context) error {
-	in, out := t.in, t.out
-	quiet := &console{in: t.in, out: io.Discard, err: io.Discard, json: t.json, args: t.args}
-	t.console, t.screen = quiet, newScreen(quiet, t.app.Describe())
-	defer t.screen.close()
-	return node.Sit(ctx, in, out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
-		for _, step := range []func(context.Context) error{t.check, t.load, t.prepare} {
-			if err := step(ctx); err != nil {
-				return job, nil, err
-			}
+func (c *Tool) sit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+	var in inputs
+	defer in.close()
+	return node.Sit(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+		o, err := newOrder(a, files, opt)
+		if err == nil {
+			err = in.read(ctx, o, c.In)
 		}
-		if saved != nil {
+		if err != nil {
+			return job, nil, err
+		}
+		made, err := o.job(&in)
+		if err == nil && saved != nil {
 			im, err = run.DecodeImage(saved)
 		}
-		return t.made.Job, im, err
+		if err != nil {
+			return job, nil, err
+		}
+		return made.Job, im, nil
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 
 	"bellows"
 	"bellows/audit"
-	"bellows/cmd/bellows/internal/figures"
-	"bellows/data"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/run"
+	"bellows/cli/internal/screen"
 	"bellows/model"
 	"bellows/node"
-	"bellows/run"
 )
 
 // result is the last line of `train --json`.
@@ -63,7 +63,7 @@ type audited struct {
 }
 
 // conclude saves the model, and of an interrupted run what is needed to go on.
-func (t *trainer) conclude(res *node.Result) error {
+func (t *training) conclude(res *node.Result, moved traffic) error {
 	so := t.progress(res)
 	checked := judge(res, so)
 	if res.Image != nil {
@@ -71,7 +71,7 @@ func (t *trainer) conclude(res *node.Result) error {
 			return err
 		}
 	}
-	if res.Image != nil && t.last.Number == 0 {
+	if res.Image != nil && t.epochs.last.Number == 0 {
 		if err := checked.verdict(); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (t *trainer) conclude(res *node.Result) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.result(m, so, checked)
+	r, err := t.result(m, so, checked, moved)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (t *trainer) conclude(res *node.Result) error {
 		t.lastLine(r)
 		err := checked.verdict()
 		if err == nil {
-			err = told{t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.last.Number, t.folder.Dir))}
+			err = screen.Told{Err: t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.epochs.last.Number, t.folder.Dir))}
 		}
-		if lost := t.object(r); lost != nil {
+		if lost := t.Object(r); lost != nil {
 			return lost
 		}
 		return err
@@ -104,10 +104,10 @@ func (t *trainer) conclude(res *node.Result) error {
 	if err := t.folder.Done(); err != nil {
 		return err
 	}
-	t.event("finished", fmt.Sprintf("finished after %s: %s", figures.Plural(t.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
+	t.journal.event("finished", fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
 	t.lastLine(r)
 	t.next()
-	if err := t.object(r); err != nil {
+	if err := t.Object(r); err != nil {
 		return err
 	}
 	return r.Audit.verdict()
@@ -134,28 +134,29 @@ func judge(res *node.Result, so run.Progress) audited {
 }
 
 // interrupted records the interruption and makes the error that says how to go on.
-func (t *trainer) interrupted(what string) error {
-	t.event("interrupted", "interrupted "+what+" nothing is lost", map[string]any{"model": t.folder.Dir, "epoch": t.last.Number})
-	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.command()}
+func (t *training) interrupted(what string) error {
+	t.journal.event("interrupted", "interrupted "+what+" nothing is lost", map[string]any{"model": t.folder.Dir, "epoch": t.epochs.last.Number})
+	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.Command()}
 }
 
 // progress is what the run has cost, earlier parts included.
-func (t *trainer) progress(res *node.Result) run.Progress {
-	return run.Progress{Seconds: t.before.Seconds + res.Trained.Seconds(), Account: t.before.Plus(&res.Audit.Account)}
+func (t *training) progress(res *node.Result) run.Progress {
+	return run.Progress{Seconds: t.folder.Before.Seconds + res.Trained.Seconds(), Account: t.folder.Before.Plus(&res.Audit.Account)}
 }
 
 // result is the figures of a run that made the model.
-func (t *trainer) result(m *model.Model, so run.Progress, checked audited) (*result, error) {
+func (t *training) result(m *model.Model, so run.Progress, checked audited, moved traffic) (*result, error) {
+	last := &t.epochs.last
 	r := &result{
-		App: m.App, Seconds: so.Seconds, LoadSeconds: t.loadSeconds, Epochs: t.last.Number, Examples: t.last.Items,
-		Metrics: finiteMetrics(t.last.Metrics), Members: membership(t.members), Bytes: t.moved,
+		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
+		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
 		Audit:            checked,
 		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
 	}
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
 	}
-	if err := t.score(m, r.Metrics); err != nil {
+	if err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics); err != nil {
 		return nil, err
 	}
 	r.Objective = objective{t.made.Objective, r.Metrics[t.made.Objective]}
@@ -165,35 +166,10 @@ func (t *trainer) result(m *model.Model, so run.Progress, checked audited) (*res
 	return r, nil
 }
 
-// score replaces the test figures of the last epoch by those of the model that is saved, which may
-// be that of an earlier epoch: what the last line says is what eval would say of the same rows.
-func (t *trainer) score(m *model.Model, metrics map[string]float64) error {
-	held := t.test
-	if held == nil {
-		_, rows := data.HoldOut(t.opt.seed, t.set.Rows(), data.HeldAlone)
-		held = t.set.Select(rows)
-	}
-	if held.Rows() == 0 {
-		return nil
-	}
-	p, err := t.app.Open(m)
-	if err != nil {
-		return err
-	}
-	scores, err := p.Evaluate(held)
-	if err != nil {
-		return err
-	}
-	for name, v := range finiteMetrics(scores) {
-		metrics["test_"+name] = v
-	}
-	return nil
-}
-
 // lastLine sums up the run for people: its figure, its cost, its model, its audit.
-func (t *trainer) lastLine(r *result) {
+func (t *training) lastLine(r *result) {
 	var parts []string
-	for _, name := range t.app.Describe().Metrics {
+	for _, name := range t.about.Metrics {
 		if v, ok := r.Metrics[name]; ok && strings.HasPrefix(name, "test_") {
 			parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(name), v))
 		}
@@ -210,23 +186,22 @@ func (t *trainer) lastLine(r *result) {
 		updates += fmt.Sprintf(" + dropped %s", figures.Grouped(r.Audit.Dropped))
 	}
 	parts = append(parts, figures.Duration(r.Seconds)+" s", "model "+r.Model, updates)
-	t.printf("%s\n", strings.Join(parts, " · "))
+	t.Printf("%s\n", strings.Join(parts, " · "))
 }
 
 // next says what can be done with the model, in words that work as they stand.
-func (t *trainer) next() {
-	if t.json {
+func (t *training) next() {
+	if t.JSON {
 		return
 	}
-	show := "bellows model show " + shellWord(t.folder.Dir)
+	show := t.Name + " model show " + screen.ShellWord(t.folder.Dir)
 	if len(t.files) == 0 {
-		d := t.app.Describe()
-		t.talk("next:  %s  ·  bellows train %s --help", show, d.Name)
+		t.Talk("next:  %s  ·  %s train %s --help", show, t.Name, t.about.Name)
 		return
 	}
 	if t.files[0] == "-" {
-		t.talk("next:  %s", show)
+		t.Talk("next:  %s", show)
 		return
 	}
-	t.talk("next:  bellows predict %s %s  ·  %s", shellWord(filepath.Clean(t.folder.Dir)), shellWord(t.files[0]), show)
+	t.Talk("next:  %s predict %s %s  ·  %s", t.Name, screen.ShellWord(filepath.Clean(t.folder.Dir)), screen.ShellWord(t.files[0]), show)
 }

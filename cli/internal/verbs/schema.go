@@ -1,4 +1,4 @@
-package main
+package verbs
 
 import (
 	"embed"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cli/internal/line"
 
 	"github.com/spf13/cobra"
 )
@@ -37,29 +38,29 @@ func readSchema(name string) ([]byte, error) {
 	return schemas.ReadFile("schema/" + name + ".json")
 }
 
-func schemaCommand(c *console) *cobra.Command {
+func (c *Tool) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [COMMAND]",
 		Short: "Print the JSON schema of what a command writes with --json",
 		Long: "Print the JSON schema (draft 2020-12) that every line of a command's --json output is valid\n" +
 			"under, or without a command the list of schemas. \"error\" is the last line of a command that failed.",
-		Example:   "  bellows schema train\n  bellows schema",
+		Example:   "schema train\nschema",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: schemaNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := schemaNames()
 			if len(args) == 0 {
-				c.printf("%s\n", strings.Join(names, "\n"))
-				return c.object(map[string][]string{"schemas": names})
+				c.Printf("%s\n", strings.Join(names, "\n"))
+				return c.Object(map[string][]string{"schemas": names})
 			}
 			if !slices.Contains(names, args[0]) {
-				return unknown(cmd, "schema of", args[0], names)
+				return line.Unknown(cmd, "schema of", args[0], names)
 			}
 			text, err := readSchema(args[0])
 			if err != nil {
 				return bellows.Errorf(bellows.Bug, "read", args[0], "%w", err)
 			}
-			_, err = c.out.Write(text)
+			_, err = c.Out.Write(text)
 			return err
 		},
 	}

@@ -1,16 +1,15 @@
-package main
+package verbs
 
 import (
-	"fmt"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
-	"bellows"
 	"bellows/app"
-	"bellows/cmd/bellows/internal/watch"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/watch"
 	"bellows/data"
 
 	"github.com/spf13/pflag"
@@ -23,7 +22,7 @@ type trainOptions struct {
 	epochs    int
 	until     string
 	seed      uint64
-	set       settings
+	set       line.Settings
 	staleness string
 	workers   string
 	fresh     bool
@@ -82,10 +81,10 @@ func (r *readOptions) register(f *pflag.FlagSet) {
 // apply lays the flags over the options that an application or a model asks for.
 func (r readOptions) apply(o data.Options) (data.Options, error) {
 	if formats := data.Formats(); r.format != "" && !slices.Contains(formats, r.format) {
-		return o, badFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), didYouMean(r.format, formats))
+		return o, line.BadFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), line.DidYouMean(r.format, formats))
 	}
 	if r.base != "" && r.base != "0" && r.base != "1" {
-		return o, badFlag("base", r.base, "it must be 0 or 1")
+		return o, line.BadFlag("base", r.base, "it must be 0 or 1")
 	}
 	switch r.header {
 	case "auto":
@@ -94,7 +93,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	case "no":
 		o.Header = data.HeaderNo
 	default:
-		return o, badFlag("header", r.header, "it must be auto, yes or no")
+		return o, line.BadFlag("header", r.header, "it must be auto, yes or no")
 	}
 	if r.format != "" {
 		o.Format = data.Format(r.format)
@@ -124,10 +123,6 @@ func (r readOptions) given() map[string]string {
 	return out
 }
 
-func badFlag(name, value, format string, args ...any) error {
-	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
-}
-
 // slots is the number of compute slots that --workers asks for.
 func (o *trainOptions) slots() (int, error) {
 	if o.workers == "auto" {
@@ -135,7 +130,7 @@ func (o *trainOptions) slots() (int, error) {
 	}
 	n, err := strconv.Atoi(o.workers)
 	if err != nil || n < 1 || n > 1024 {
-		return 0, badFlag("workers", o.workers, "it must be auto or a number from 1 to 1024")
+		return 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to 1024")
 	}
 	return n, nil
 }
@@ -151,7 +146,7 @@ func (o *trainOptions) stale() (*int, error) {
 	}
 	n, err := strconv.Atoi(o.staleness)
 	if err != nil || n < 0 || n > 1<<20 {
-		return nil, badFlag("staleness", o.staleness, "it must be async or a number of clocks from 0")
+		return nil, line.BadFlag("staleness", o.staleness, "it must be async or a number of clocks from 0")
 	}
 	return &n, nil
 }
@@ -165,18 +160,18 @@ func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
 	}
 	parts := goalForm.FindStringSubmatch(o.until)
 	if parts == nil {
-		return nil, badFlag("until", o.until, "it must be METRIC<=X or METRIC>=X, such as '%s<=1'", d.Metrics[len(d.Metrics)-1])
+		return nil, line.BadFlag("until", o.until, "it must be METRIC<=X or METRIC>=X, such as '%s<=1'", d.Metrics[len(d.Metrics)-1])
 	}
 	x, err := strconv.ParseFloat(parts[3], 64)
 	if err != nil {
-		return nil, badFlag("until", o.until, "%q is not a number", parts[3])
+		return nil, line.BadFlag("until", o.until, "%q is not a number", parts[3])
 	}
 	name := parts[1]
 	if !slices.Contains(d.Metrics, name) && slices.Contains(d.Metrics, "test_"+name) {
 		name = "test_" + name
 	}
 	if !slices.Contains(d.Metrics, name) {
-		return nil, badFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), didYouMean(name, d.Metrics))
+		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), line.DidYouMean(name, d.Metrics))
 	}
 	return &app.Goal{Metric: name, Below: parts[2] == "<=", Value: x}, nil
 }

@@ -1,9 +1,10 @@
-package main
+package verbs
 
 import (
 	"runtime"
 	"runtime/debug"
 
+	"bellows/cli/internal/line"
 	"bellows/vec"
 
 	"github.com/spf13/cobra"
@@ -45,24 +46,24 @@ func (v buildVersion) versions() map[string]string {
 	return map[string]string{"bellows": v.Bellows, "revision": v.Revision, "go": v.Go, "platform": v.Platform, "kernels": v.Kernels}
 }
 
-func versionCommand(c *console) *cobra.Command {
+func (c *Tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of bellows, of Go, and the kernels in use",
-		Example: "  bellows version\n  bellows version --json",
-		Args:    exactly(),
+		Example: "version\nversion --json",
+		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()
-			c.printf("bellows %s\n", v.Bellows)
+			c.Printf("bellows %s\n", v.Bellows)
 			if v.Revision != "" {
 				changes := ""
 				if v.Modified {
 					changes = ", with changes"
 				}
-				c.printf("revision %s%s\n", v.Revision, changes)
+				c.Printf("revision %s%s\n", v.Revision, changes)
 			}
-			c.printf("%s %s\nkernels %s\n", v.Go, v.Platform, v.Kernels)
-			return c.object(v)
+			c.Printf("%s %s\nkernels %s\n", v.Go, v.Platform, v.Kernels)
+			return c.Object(v)
 		},
 	}
 }

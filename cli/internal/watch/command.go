@@ -12,28 +12,28 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/cli/internal/screen"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
-// Console is where the commands write, and whether they are to write JSON.
-type Console struct {
-	Out  io.Writer
-	JSON func() bool
-	Calm func() // nothing is lost if the command is interrupted: nothing need be said about it
+// Commands are status and top. job is the name of a job, for their examples.
+func Commands(c *screen.Console, job string) []*cobra.Command {
+	w := watcher{c}
+	return []*cobra.Command{w.statusCommand(job), w.topCommand(job)}
 }
 
-// Commands are status and top.
-func Commands(c Console) []*cobra.Command { return []*cobra.Command{c.statusCommand(), c.topCommand()} }
+// watcher shows jobs on a console.
+type watcher struct{ *screen.Console }
 
 const stateHelp = "`folder` for what concerns running jobs (default bellows/ in the user's state folder)"
 
 // StateFlag declares --state.
 func StateFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "state", "", stateHelp) }
 
-func (c Console) statusCommand() *cobra.Command {
+func (c watcher) statusCommand(job string) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "status [JOB]",
@@ -41,7 +41,7 @@ func (c Console) statusCommand() *cobra.Command {
 		Long: "Show the jobs that this user runs on this machine; of a single one, or of JOB, its nodes, its clock,\n" +
 			"what became of the time of its compute slots, its traffic, how stale its reads were, and its last\n" +
 			"events. JOB is the name of its run folder, its process, or both as in mf-1.4711.",
-		Example: "  bellows status\n  bellows status mf-1 --json",
+		Example: "status\nstatus " + job + " --json",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.status(cmd.Context(), state, word(args))
@@ -51,20 +51,20 @@ func (c Console) statusCommand() *cobra.Command {
 	return cmd
 }
 
-func (c Console) topCommand() *cobra.Command {
-	t := top{Console: c}
+func (c watcher) topCommand(job string) *cobra.Command {
+	t := top{watcher: c}
 	cmd := &cobra.Command{
 		Use:   "top [JOB]",
 		Short: "Watch a running job",
 		Long: "Show again and again what status shows, with shares and traffic of the time in between, until the\n" +
 			"job ends or Ctrl-C. Where standard output is no terminal there is one line each time.",
-		Example: "  bellows top\n  bellows top mf-1 --interval 5s",
+		Example: "top\ntop " + job + " --interval 5s",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if t.interval < intervalLeast || t.interval > intervalMost {
 				return bellows.Errorf(bellows.Usage, "set", "--interval="+t.interval.String(), "it must be from %v to %v", intervalLeast, intervalMost)
 			}
-			c.Calm()
+			c.Calm.Store(true)
 			return t.run(cmd.Context(), word(args))
 		},
 	}
@@ -91,9 +91,9 @@ func word(args []string) string {
 }
 
 // write writes lines, or what JSON has instead.
-func (c Console) write(lines []string, object any) error {
+func (c watcher) write(lines []string, object any) error {
 	text := []byte(strings.Join(lines, "\n"))
-	if c.JSON() {
+	if c.JSON {
 		var err error
 		if text, err = json.Marshal(object); err != nil {
 			return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
@@ -105,7 +105,7 @@ func (c Console) write(lines []string, object any) error {
 	return nil
 }
 
-func (c Console) status(ctx context.Context, state, word string) error {
+func (c watcher) status(ctx context.Context, state, word string) error {
 	answers, err := ask(ctx, state, word)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c Console) status(ctx context.Context, state, word string) error {
 	for _, a := range answers {
 		if a.err != nil {
 			silent = a.err
-			if len(answers) > 1 && !c.JSON() {
+			if len(answers) > 1 && !c.JSON {
 				err = c.write([]string{a.err.Error()}, nil)
 			}
 		} else if len(answers) == 1 {
@@ -131,7 +131,7 @@ func (c Console) status(ctx context.Context, state, word string) error {
 
 // top is one call of that command.
 type top struct {
-	Console
+	watcher
 	state    string
 	interval time.Duration
 	once     bool
@@ -201,7 +201,7 @@ func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
 
 // gone says that the job does not run any more.
 func (t *top) gone(j job) error {
-	if t.JSON() {
+	if t.JSON {
 		return nil
 	}
 	return t.write([]string{j.String() + " has ended"}, nil)
@@ -210,21 +210,21 @@ func (t *top) gone(j job) error {
 // show writes the job: over what was there before, where that is a terminal.
 func (t *top) show(now, before *api.Status) error {
 	f, isFile := t.Out.(*os.File)
-	if t.JSON() || !isFile || !term.IsTerminal(int(f.Fd())) {
+	if t.JSON || !isFile || !term.IsTerminal(int(f.Fd())) {
 		return t.write([]string{pulse(now, before)}, now)
 	}
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		columns, rows = 80, 24
 	}
-	if _, err := io.WriteString(t.Out, screen(render(now, before), columns, rows)); err != nil {
+	if _, err := io.WriteString(t.Out, page(render(now, before), columns, rows)); err != nil {
 		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
 	}
 	return nil
 }
 
-// screen is lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.
-func screen(lines []string, columns, rows int) string {
+// page is lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.
+func page(lines []string, columns, rows int) string {
 	var b strings.Builder
 	b.WriteString("\x1b[H")
 	for _, line := range lines[:min(len(lines), max(1, rows-1))] {

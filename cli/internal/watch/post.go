@@ -36,8 +36,8 @@ func CheckAddress(address string) error {
 
 // Post makes the board readable at a socket below the state folder, and where address is not empty, at that
 // loopback address. talk is told where the latter is, and why there is no socket if there is none: then only
-// bellows status does not show the job. An address that cannot be had is an error.
-func (b *Board) Post(state, address string, talk func(format string, args ...any)) (*Post, error) {
+// status, called as a verb of program, does not show the job. An address that cannot be had is an error.
+func (b *Board) Post(program, state, address string, talk func(format string, args ...any)) (*Post, error) {
 	p := &Post{}
 	h := api.NewHandler(b.Status, b.feed)
 	if address != "" {
@@ -57,7 +57,7 @@ func (b *Board) Post(state, address string, talk func(format string, args ...any
 		}
 	}
 	if err != nil {
-		talk("bellows status will not show this run: %v", err)
+		talk("%s status will not show this run: %v", program, err)
 	}
 	return p, nil
 }

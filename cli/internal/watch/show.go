@@ -11,7 +11,7 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/cmd/bellows/internal/figures"
+	"bellows/cli/internal/figures"
 	"bellows/tally"
 )
 

@@ -20,6 +20,7 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/cli/internal/screen"
 	"bellows/tally"
 	"bellows/transport/sock"
 )
@@ -81,7 +82,7 @@ func TestScreens(t *testing.T) {
 
 func TestScreenFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	got := screen([]string{"épochs", "two", "three"}, 3, 3)
+	got := page([]string{"épochs", "two", "three"}, 3, 3)
 	if want := "\x1b[Hépo\x1b[K\r\ntwo\x1b[K\r\n\x1b[J"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
@@ -123,7 +124,7 @@ func progress(context.Context) (api.Progress, error) { return moment(10).Progres
 func posted(t *testing.T, state, name string, look func(context.Context) (api.Progress, error)) *Board {
 	t.Helper()
 	b := NewBoard(api.Status{Job: name, App: "mf", PID: os.Getpid(), Model: "runs/" + name, Started: time.Now()}, 100, look)
-	p, err := b.Post(state, "", func(format string, args ...any) { t.Errorf(format, args...) })
+	p, err := b.Post("bellows", state, "", func(format string, args ...any) { t.Errorf(format, args...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +134,10 @@ func posted(t *testing.T, state, name string, look func(context.Context) (api.Pr
 }
 
 // shown is what a command writes.
-func shown(t *testing.T, asJSON bool, run func(Console) error) (string, error) {
+func shown(t *testing.T, asJSON bool, run func(watcher) error) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := run(Console{Out: &out, JSON: func() bool { return asJSON }})
+	err := run(watcher{&screen.Console{Out: &out, JSON: asJSON}})
 	return out.String(), err
 }
 
@@ -148,7 +149,7 @@ func TestABoardIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Epoch(7, map[string]float64{"test_rmse": 0.9})
-	text, err := shown(t, true, func(c Console) error { return c.status(t.Context(), state, "") })
+	text, err := shown(t, true, func(c watcher) error { return c.status(t.Context(), state, "") })
 	var s api.Status
 	if err != nil || json.Unmarshal([]byte(text), &s) != nil {
 		t.Fatalf("%q, %v", text, err)
@@ -159,7 +160,7 @@ func TestABoardIsRead(t *testing.T) {
 	}
 	b.End(api.Interrupted)
 	for _, word := range []string{"mf-1", fmt.Sprint(os.Getpid()), fmt.Sprintf("mf-1.%d", os.Getpid())} {
-		text, err := shown(t, false, func(c Console) error { return c.status(t.Context(), state, word) })
+		text, err := shown(t, false, func(c watcher) error { return c.status(t.Context(), state, word) })
 		if err != nil || !strings.HasPrefix(text, "mf-1 · mf · interrupted, ") || !strings.Contains(text, "  it begins\n") {
 			t.Errorf("%s: %q, %v", word, text, err)
 		}
@@ -195,7 +196,7 @@ func TestMetricsAddress(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.Post(file, "127.0.0.1:0", talk) // a state folder that cannot be
+	p, err := b.Post("bellows", file, "127.0.0.1:0", talk) // a state folder that cannot be
 	if err != nil || len(said) != 2 || !strings.Contains(said[1], "will not show this run: listen at "+file) {
 		t.Fatalf("%q, %v", said, err)
 	}
@@ -210,7 +211,7 @@ func TestMetricsAddress(t *testing.T) {
 		t.Errorf("%s, %v", body, err)
 	}
 	taken := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics")
-	if _, err := b.Post(file, taken, talk); bellows.KindOf(err) != bellows.Unavailable {
+	if _, err := b.Post("bellows", file, taken, talk); bellows.KindOf(err) != bellows.Unavailable {
 		t.Errorf("an address that is taken: %v", err)
 	}
 	b.Close()
@@ -248,7 +249,7 @@ func TestWhatTheDeadLeave(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := shown(t, false, func(c Console) error { return c.status(t.Context(), state, "") })
+	text, err := shown(t, false, func(c watcher) error { return c.status(t.Context(), state, "") })
 	if err != nil || !strings.HasPrefix(text, "mf-1 · mf · ") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -275,7 +276,7 @@ func TestAJobThatCannotAnswer(t *testing.T) {
 	posted(t, state, "stuck", func(context.Context) (api.Progress, error) {
 		return api.Progress{}, errors.New("its controller does not answer")
 	})
-	text, err := shown(t, false, func(c Console) error { return c.status(t.Context(), state, "") })
+	text, err := shown(t, false, func(c watcher) error { return c.status(t.Context(), state, "") })
 	want := fmt.Sprintf("ask job stuck (process %d): its controller does not answer", os.Getpid())
 	if bellows.KindOf(err) != bellows.Unavailable || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
@@ -323,12 +324,12 @@ func TestTopEndsWithTheJob(t *testing.T) {
 	state := t.TempDir()
 	for _, asJSON := range []bool{false, true} {
 		b := NewBoard(api.Status{Job: "mf-1", PID: 7, Started: time.Now()}, 0, progress)
-		p, err := b.Post(state, "", t.Logf)
+		p, err := b.Post("bellows", state, "", t.Logf)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := &ends{after: 3, end: func() { b.Close(); p.Close() }}
-		run := top{Console: Console{Out: out, JSON: func() bool { return asJSON }}, state: state, interval: time.Millisecond}
+		run := top{watcher: watcher{&screen.Console{Out: out, JSON: asJSON}}, state: state, interval: time.Millisecond}
 		if err := run.run(t.Context(), "mf-1"); err != nil {
 			t.Errorf("JSON %v: %v", asJSON, err)
 		}
@@ -347,7 +348,7 @@ func TestTopEndsWhenItsUserHasEnough(t *testing.T) {
 	posted(t, state, "mf-1", progress)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &ends{after: 2, end: cancel}
-	run := top{Console: Console{Out: out, JSON: func() bool { return false }}, state: state, interval: time.Millisecond}
+	run := top{watcher: watcher{&screen.Console{Out: out}}, state: state, interval: time.Millisecond}
 	if err := run.run(ctx, ""); err != nil {
 		t.Error(err)
 	}
@@ -367,7 +368,7 @@ func TestAnswersOfStrangers(t *testing.T) {
 	s := api.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	_, err = shown(t, false, func(c Console) error { return c.status(t.Context(), state, "odd") })
+	_, err = shown(t, false, func(c watcher) error { return c.status(t.Context(), state, "odd") })
 	if bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "ask job odd") {
 		t.Errorf("error %v", err)
 	}
