@@ -6,9 +6,10 @@
 //  1. Write the application: a type with Describe, NewRun and Open (package app).
 //  2. Call Main with it in main, before anything else reads the command line or standard input: a job in several processes
 //     starts this program again, and tells each copy on its standard input what it is to be.
-//  3. Say more where there is more to say: app.Teller puts lines into `model show`.
+//  3. Say more where there is more to say: app.Teller puts lines into `model show`, app.Asker adds verbs.
+//  4. Test the program with scripts (package clitest).
 //
-// The package refuses two applications of one name. It trains nothing itself: the applications say what is computed, and
+// The package refuses two applications, or commands, of one name. It trains nothing itself: the applications say what is computed, and
 // package node runs it.
 package cli
 
@@ -18,12 +19,11 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/verbs"
 )
 
 // Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
 // the process with an exit code of `help exit-codes`. The program is called what its file is called.
 func Main(apps ...app.Application) {
 	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Args: os.Args[1:]}
-	os.Exit(execute(&verbs.Tool{Console: c, Apps: apps}))
+	os.Exit(execute(c, apps...))
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"bellows"
+	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
@@ -17,15 +18,15 @@ import (
 )
 
 // execute carries out one command line and returns its exit code.
-func execute(t *verbs.Tool) int {
-	ctx, end := untilSignal(t.Console)
+func execute(c *screen.Console, apps ...app.Application) int {
+	ctx, end := untilSignal(c)
 	defer end()
-	err := t.Check()
+	t, err := verbs.New(c, apps...)
 	if err == nil {
 		err = newRoot(t).ExecuteContext(ctx)
 	}
 	if err != nil {
-		return t.Fail(err)
+		return c.Fail(err)
 	}
 	return 0
 }

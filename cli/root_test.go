@@ -13,13 +13,21 @@ import (
 	"bellows/app/mlr"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
+	"bellows/model"
 )
 
-// tool is a program called bellows, with no input.
-func tool(out io.Writer, apps ...app.Application) *verbs.Tool {
-	c := &screen.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Name: "bellows"}
-	return &verbs.Tool{Console: c, Apps: apps}
+// console is that of a program called bellows, with no input.
+func console(out io.Writer, args ...string) *screen.Console {
+	return &screen.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Name: "bellows", Args: args}
 }
+
+// asker is an application with verbs.
+type asker struct {
+	app.Application
+	verbs []app.Verb
+}
+
+func (a asker) Verbs() []app.Verb { return a.verbs }
 
 // TestHeadlineComesFirst wants the first words on the screen before any data has been read: the
 // input is a pipe that stays empty until they have come.
@@ -27,12 +35,11 @@ func TestHeadlineComesFirst(t *testing.T) {
 	t.Parallel()
 	in, feed := io.Pipe()
 	shown, out := io.Pipe()
-	bellows := tool(out, mf.App{})
-	bellows.In = in
-	bellows.Args = []string{"train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m"),
-		"--state", t.TempDir()}
+	c := console(out, "train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m"),
+		"--state", t.TempDir())
+	c.In = in
 	code := make(chan int)
-	go func() { code <- execute(bellows) }()
+	go func() { code <- execute(c, mf.App{}) }()
 	want := "matrix factorisation · standard input: "
 	words := make([]byte, len(want))
 	if _, err := io.ReadFull(shown, words); err != nil || string(words) != want {
@@ -51,19 +58,24 @@ func TestHeadlineComesFirst(t *testing.T) {
 // TestEveryCommandHasASchema and an example: --json is on every command.
 func TestEveryCommandHasASchema(t *testing.T) {
 	t.Parallel()
+	similar := app.Verb{Name: "similar", Args: []string{"ITEM"}, Example: "jaws", Columns: []string{"item", "score"}}
 	var listed bytes.Buffer
-	names := tool(&listed, mf.App{})
-	names.Args = []string{"schema"}
-	if code := execute(names); code != 0 {
-		t.Fatal(code)
+	c := console(&listed, "schema")
+	program, err := verbs.New(c, asker{mf.App{}, []app.Verb{similar}}, mlr.New())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, cmd := range newRoot(tool(io.Discard, mf.App{})).Commands() {
+	root := newRoot(program)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range root.Commands() {
 		name := cmd.Name()
 		if name == "completion" || name == "help" || !cmd.IsAvailableCommand() {
 			continue
 		}
-		if cmd.Example == "" {
-			t.Errorf("%s has no example", name)
+		if !strings.HasPrefix(cmd.Example, "  bellows "+name) {
+			t.Errorf("the example of %s is %q", name, cmd.Example)
 		}
 		if name == "model" {
 			name = "model-show"
@@ -74,18 +86,31 @@ func TestEveryCommandHasASchema(t *testing.T) {
 	}
 }
 
-// TestApplicationsThatCannotBe are found before any command runs.
-func TestApplicationsThatCannotBe(t *testing.T) {
+// TestProgramsThatCannotBe are found before any command runs.
+func TestProgramsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for want, apps := range map[string][]app.Application{
-		"there is no application":        nil,
-		"two applications are called mf": {mf.App{}, mlr.New(), mf.App{}},
+	with := func(a app.Application, columns string, names ...string) app.Application {
+		var list []app.Verb
+		for _, name := range names {
+			list = append(list, app.Verb{Name: name, Columns: []string{columns}, Answer: func(*model.Model, []string) ([][]any, error) { return nil, nil }})
+		}
+		return asker{a, list}
+	}
+	for _, c := range []struct {
+		want string
+		apps []app.Application
+	}{
+		{"start bellows: there is no application", nil},
+		{"two applications are called mf", []app.Application{mf.App{}, mlr.New(), mf.App{}}},
+		{"an application adds the verb train, which is there already", []app.Application{with(mf.App{}, "", "train")}},
+		{"an application adds the verb help, which is there already", []app.Application{with(mf.App{}, "", "help")}},
+		{"the verb near of mlr is not that of mf", []app.Application{with(mf.App{}, "a", "near"), with(mlr.New(), "b", "near")}},
+		{"the verb near of mf is not that of mf", []app.Application{with(mf.App{}, "a", "near", "near")}},
+		{"", []app.Application{with(mf.App{}, "a", "near", "far"), with(mlr.New(), "a", "near")}},
 	} {
-		bad := tool(io.Discard, apps...)
-		var said bytes.Buffer
-		bad.Err = &said
-		if code := execute(bad); code != bellows.Bug.ExitCode() || !strings.Contains(said.String(), want) {
-			t.Errorf("code %d, %q: want %q", code, said.String(), want)
+		_, err := verbs.New(console(io.Discard), c.apps...)
+		if c.want == "" && err != nil || c.want != "" && (bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: want %q", err, c.want)
 		}
 	}
 }

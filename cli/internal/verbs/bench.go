@@ -64,7 +64,7 @@ func (c *Tool) benchCommand() *cobra.Command {
 			return c.showBench(benchReport{"kernels", thisMachine(), benchKernels()})
 		},
 	})
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		d := a.Describe()
 		cmd.AddCommand(&cobra.Command{
 			Use:     d.Name,

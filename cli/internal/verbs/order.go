@@ -73,14 +73,21 @@ func (o *order) data() string {
 
 // job lets the application make a training job of the data, and says in the end which nodes hold the tables.
 func (o *order) job(in *inputs) (*app.Run, error) {
-	made, err := o.app.NewRun(app.Input{
+	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
 		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set,
-	})
-	if err == nil && o.opt.cluster.servers == "auto" {
+	}
+	made, err := o.app.NewRun(input)
+	if err != nil {
+		return nil, err
+	}
+	if made.Job.Data == "" {
+		made.Job.Data = input.Identity(made.Settings)
+	}
+	if o.opt.cluster.servers == "auto" {
 		o.members = node.Place(o.members, made.Job.Tables)
 	}
-	return made, err
+	return made, nil
 }
 
 // config is the resolved configuration that run.json stores.

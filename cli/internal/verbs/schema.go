@@ -17,8 +17,8 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
-// schemaNames are the commands that have a schema, as `bellows schema` takes them.
-func schemaNames() []string {
+// schemaNames are the commands that have a schema, as `schema` takes them.
+func (c *Tool) schemaNames() []string {
 	entries, err := schemas.ReadDir("schema")
 	if err != nil {
 		panic(err) // the folder is part of the binary
@@ -27,11 +27,19 @@ func schemaNames() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
 	}
+	for _, v := range c.added {
+		names = append(names, v.Name)
+	}
 	slices.Sort(names)
 	return names
 }
 
-func readSchema(name string) ([]byte, error) {
+func (c *Tool) schema(name string) ([]byte, error) {
+	for _, v := range c.added {
+		if v.Name == name {
+			return v.schema()
+		}
+	}
 	if same := map[string]string{"demo": "train", "top": "status"}[name]; same != "" {
 		name = same
 	}
@@ -46,9 +54,9 @@ func (c *Tool) schemaCommand() *cobra.Command {
 			"under, or without a command the list of schemas. \"error\" is the last line of a command that failed.",
 		Example:   "schema train\nschema",
 		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: schemaNames(),
+		ValidArgs: c.schemaNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names := schemaNames()
+			names := c.schemaNames()
 			if len(args) == 0 {
 				c.Printf("%s\n", strings.Join(names, "\n"))
 				return c.Object(map[string][]string{"schemas": names})
@@ -56,7 +64,7 @@ func (c *Tool) schemaCommand() *cobra.Command {
 			if !slices.Contains(names, args[0]) {
 				return line.Unknown(cmd, "schema of", args[0], names)
 			}
-			text, err := readSchema(args[0])
+			text, err := c.schema(args[0])
 			if err != nil {
 				return bellows.Errorf(bellows.Bug, "read", args[0], "%w", err)
 			}

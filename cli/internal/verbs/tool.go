@@ -1,7 +1,7 @@
 // Package verbs is the commands of a program that trains applications, one file a verb: train and demo, eval, predict, the
 // verbs that applications add, model, bench, doctor, version, schema.
 //
-// Its caller fills in a Tool, checks it, and puts its Commands below the root of the program. A command reports on the
+// Its caller makes a Tool with New and puts its Commands below the root of the program. A command reports on the
 // console's data stream and returns an error, which the caller shows.
 //
 // The package knows applications by package app alone, and refuses two that go by one name.
@@ -25,34 +25,52 @@ import (
 // Tool is a program: where its commands read and write, and what it can train, in the order of help.
 type Tool struct {
 	*screen.Console
-	Apps []app.Application
+	apps  []app.Application
+	added []*verb // by applications
 }
 
-// Check is an error of kind Bug where the program has no application, or two of one name.
-func (c *Tool) Check() error {
-	if len(c.Apps) == 0 {
-		return bellows.Errorf(bellows.Bug, "start", c.Name, "there is no application")
+// New makes the program, which must have an application, and no two applications or commands of one name: else the error is
+// of kind Bug.
+func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
+	t := &Tool{Console: c, apps: apps}
+	wrong := func(format string, args ...any) (*Tool, error) {
+		return nil, bellows.Errorf(bellows.Bug, "start", c.Name, format, args...)
 	}
-	names := c.names()
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return bellows.Errorf(bellows.Bug, "start", c.Name, "two applications are called %s", name)
+	if len(apps) == 0 {
+		return wrong("there is no application")
+	}
+	for i, name := range t.names() {
+		if slices.Contains(t.names()[:i], name) {
+			return wrong("two applications are called %s", name)
 		}
 	}
-	return nil
+	var err error
+	if t.added, err = added(apps); err != nil {
+		return wrong("%w", err)
+	}
+	taken := []string{"help", "completion", "exit-codes"}
+	for _, cmd := range t.Commands() {
+		if slices.Contains(taken, cmd.Name()) {
+			return wrong("an application adds the verb %s, which is there already", cmd.Name())
+		}
+		taken = append(taken, cmd.Name())
+	}
+	return t, nil
 }
 
 // Commands are the verbs of the program.
 func (c *Tool) Commands() []*cobra.Command {
-	return slices.Concat(
-		[]*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand(), c.modelCommand(), c.demoCommand(),
-			c.benchCommand(), c.doctorCommand(), c.versionCommand(), c.schemaCommand()},
-		watch.Commands(c.Console, c.sample(0).run()))
+	list := []*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand()}
+	for _, v := range c.added {
+		list = append(list, c.askCommand(v))
+	}
+	list = append(list, c.modelCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), c.versionCommand(), c.schemaCommand())
+	return append(list, watch.Commands(c.Console, c.sample(0).run())...)
 }
 
 // application is the one of that name, or nil.
 func (c *Tool) application(name string) app.Application {
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		if a.Describe().Name == name {
 			return a
 		}
@@ -62,7 +80,7 @@ func (c *Tool) application(name string) app.Application {
 
 func (c *Tool) names() []string {
 	var names []string
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		names = append(names, a.Describe().Name)
 	}
 	return names
@@ -99,7 +117,7 @@ func sampleOf(d app.Description) sample {
 }
 
 // sample is that of an application by its number, or of the last.
-func (c *Tool) sample(i int) sample { return sampleOf(c.Apps[min(i, len(c.Apps)-1)].Describe()) }
+func (c *Tool) sample(i int) sample { return sampleOf(c.apps[min(i, len(c.apps)-1)].Describe()) }
 
 // run is the name of the application's first run, and model the folder that it is in.
 func (s sample) run() string   { return s.Name + "-1" }

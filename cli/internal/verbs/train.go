@@ -13,7 +13,7 @@ import (
 
 func (c *Tool) trainCommand() *cobra.Command {
 	var lines [][2]string
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		s := sampleOf(a.Describe())
 		lines = append(lines, [2]string{"train " + s.Name + " " + s.train, s.says})
 	}
@@ -24,7 +24,7 @@ func (c *Tool) trainCommand() *cobra.Command {
 		Example: beside(1, lines...) + "\ntrain " + one.Name + " " + one.glob + one.setting() + one.until(),
 	}
 	line.Choose(cmd, "application")
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		cmd.AddCommand(c.trainApplication(a))
 	}
 	return cmd
@@ -59,7 +59,7 @@ func (c *Tool) demoCommand() *cobra.Command {
 		Example: "demo " + c.sample(0).Name + "\ndemo " + c.sample(1).Name + " --workers 1",
 	}
 	line.Choose(cmd, "demo")
-	for _, a := range c.Apps {
+	for _, a := range c.apps {
 		d := a.Describe()
 		var opt trainOptions
 		sub := &cobra.Command{

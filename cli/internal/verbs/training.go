@@ -53,12 +53,21 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		return err
 	}
 	if t.made, err = t.job(&t.inputs); err != nil {
-		return err
+		return t.settingsHint(err)
 	}
 	if err := t.claim(table); err != nil {
 		return err
 	}
 	return t.explain(ctx, t.run(ctx))
+}
+
+// settingsHint says where an error about settings finds them listed.
+func (t *training) settingsHint(err error) error {
+	var typed *bellows.Error
+	if errors.As(err, &typed) && typed.Kind == bellows.Config && typed.Op == "set" && typed.Subject == t.about.Name && typed.Hint == "" {
+		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Name, t.about.Name)
+	}
+	return err
 }
 
 // claim takes the run's folder and completes the headline.

@@ -12,8 +12,8 @@ import (
 
 // buildVersion is what `version --json` prints.
 type buildVersion struct {
-	Bellows  string `json:"bellows"`  // the module's version
-	Revision string `json:"revision"` // of the version control, "" when it was built outside
+	Bellows  string `json:"bellows"`  // the version of this module, in a program of whatever module
+	Revision string `json:"revision"` // of the program in version control, "" when it was built outside
 	Modified bool   `json:"modified"` // the tree had changes that are not in the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -29,7 +29,11 @@ func currentVersion() buildVersion {
 	if !ok {
 		return v
 	}
-	v.Bellows = info.Main.Version
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "bellows" {
+			v.Bellows = m.Version
+		}
+	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
