@@ -85,24 +85,19 @@ func (k kmeans) NewRun(in app.Input) (*app.Run, error) {
 	}, nil
 }
 
-// divide makes points of the rows to train on, and of those that are kept out: by a hash of their number where no others are given.
+// divide makes points of the rows to train on, and of those that are held out where no others are given.
 func (p *problem) divide(in app.Input) {
-	all := dense(in.Data.Examples)
 	if in.Test != nil {
-		p.points, p.held = all, dense(in.Test.Examples)
+		p.points, p.held = dense(in.Data), dense(in.Test)
 		return
 	}
-	for r, x := range all {
-		if data.HeldOut(in.Seed, int64(r), 10) {
-			p.held = append(p.held, x)
-		} else {
-			p.points = append(p.points, x)
-		}
-	}
+	training, held := data.HoldOut(in.Seed, in.Data.Rows(), data.HeldAlone)
+	p.points, p.held = dense(in.Data.Select(training)), dense(in.Data.Select(held))
 }
 
 // dense is rows side by side, whatever form they have.
-func dense(set *data.ExampleSet) [][]float32 {
+func dense(from *data.Set) [][]float32 {
+	set := from.Examples
 	rows := make([][]float32, set.Rows())
 	for r := range rows {
 		if !set.Sparse() {
@@ -272,7 +267,7 @@ func (c *clusters) Read() (data.Kind, data.Options) {
 // Evaluate implements app.Predictor.
 func (c *clusters) Evaluate(set *data.Set) ([]train.Metric, error) {
 	sum := 0.0
-	for _, x := range dense(set.Examples) {
+	for _, x := range dense(set) {
 		_, d := nearest(c.centres, x)
 		sum += d
 	}
@@ -282,7 +277,7 @@ func (c *clusters) Evaluate(set *data.Set) ([]train.Metric, error) {
 // Predict implements app.Predictor: the number of the nearest centre, and how far it is.
 func (c *clusters) Predict(set *data.Set, out io.Writer) error {
 	w := bufio.NewWriter(out)
-	for _, x := range dense(set.Examples) {
+	for _, x := range dense(set) {
 		k, d := nearest(c.centres, x)
 		fmt.Fprintf(w, "%d\t%.4g\n", k, math.Sqrt(d))
 	}
