@@ -108,7 +108,7 @@ func (in *Input) Identity(settings map[string]string) string {
 
 // Run is a training job made from an input, and the way from its tables to a model.
 type Run struct {
-	Job      train.Job
+	Job      train.Job         // without Data it gets the input's Identity
 	Settings map[string]string // resolved: every setting with its value
 	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
 	Items    int64             // training items of one epoch

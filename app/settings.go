@@ -114,14 +114,12 @@ func (v Values) Refuse(name, format string, args ...any) {
 }
 
 // Err is nil, or everything that was found wrong so far, each with the setting, its value and
-// what is allowed. Its kind is bellows.Config.
+// what is allowed. Its kind is bellows.Config; where help is to be had, the program adds.
 func (v Values) Err() error {
 	if len(*v.faults) == 0 {
 		return nil
 	}
-	err := bellows.Errorf(bellows.Config, "set", v.app, "%s", strings.Join(*v.faults, "; "))
-	err.Hint = fmt.Sprintf("`bellows train %s --help` lists the settings", v.app)
-	return err
+	return bellows.Errorf(bellows.Config, "set", v.app, "%s", strings.Join(*v.faults, "; "))
 }
 
 // must is the text of a setting; asking for one that is not described is a bug of the application.

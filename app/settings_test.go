@@ -51,15 +51,15 @@ func TestRefusals(t *testing.T) {
 		want  string
 	}{
 		{"typo", map[string]string{"rnak": "3"},
-			"set mf: rnak=3: is no setting of this application: did you mean rank?; `bellows train mf --help` lists the settings"},
+			"set mf: rnak=3: is no setting of this application: did you mean rank?"},
 		{"unknown", map[string]string{"temperature": "3"},
-			"set mf: temperature=3: is no setting of this application: it has rank, lr, biases, schedule; `bellows train mf --help` lists the settings"},
+			"set mf: temperature=3: is no setting of this application: it has rank, lr, biases, schedule"},
 		{"range", map[string]string{"rank": "0"},
-			"set mf: rank=0: must be a whole number from 1 to 100; `bellows train mf --help` lists the settings"},
+			"set mf: rank=0: must be a whole number from 1 to 100"},
 		{"not a number", map[string]string{"lr": "NaN"},
-			"set mf: lr=NaN: must be a number from 0 to 1; `bellows train mf --help` lists the settings"},
+			"set mf: lr=NaN: must be a number from 0 to 1"},
 		{"several", map[string]string{"rank": "x", "biases": "maybe", "schedule": "fast"},
-			"set mf: rank=x: must be a whole number from 1 to 100; biases=maybe: must be true or false; schedule=fast: must be one of strata, ssp; `bellows train mf --help` lists the settings"},
+			"set mf: rank=x: must be a whole number from 1 to 100; biases=maybe: must be true or false; schedule=fast: must be one of strata, ssp"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestRefuseNamesTheValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Refuse("rank", "needs more than %d users", 8)
-	want := "set mf: rank=64: needs more than 8 users; `bellows train mf --help` lists the settings"
+	want := "set mf: rank=64: needs more than 8 users"
 	if err := v.Err(); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

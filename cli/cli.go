@@ -1,0 +1,29 @@
+// Package cli makes a command-line program of applications: train, eval, predict, demo, status and top, model, bench, doctor
+// and the rest, with resumed runs, jobs in several processes, JSON lines and help, for any application of package app.
+//
+// An author's duties, in order:
+//
+//  1. Write the application: a type with Describe, NewRun and Open (package app).
+//  2. Call Main with it in main, before anything else reads the command line or standard input: a job in several processes
+//     starts this program again, and tells each copy on its standard input what it is to be.
+//  3. Say more where there is more to say: app.Teller puts lines into `model show`, app.Asker adds verbs.
+//  4. Test the program with scripts (package clitest).
+//
+// The package refuses two applications, or commands, of one name. It trains nothing itself: the applications say what is computed, and
+// package node runs it.
+package cli
+
+import (
+	"os"
+	"path/filepath"
+
+	"bellows/app"
+	"bellows/cli/internal/screen"
+)
+
+// Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
+// the process with an exit code of `help exit-codes`. The program is called what its file is called.
+func Main(apps ...app.Application) {
+	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Args: os.Args[1:]}
+	os.Exit(execute(c, apps...))
+}

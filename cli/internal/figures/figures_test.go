@@ -1,0 +1,24 @@
+package figures_test
+
+import (
+	"math"
+	"testing"
+
+	"bellows/cli/internal/figures"
+)
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		figures.Grouped(0): "0", figures.Grouped(999): "999", figures.Grouped(184211): "184 211", figures.Grouped(1234567): "1 234 567", figures.Grouped(-1234): "-1 234",
+		figures.Rate(950): "950", figures.Rate(48800): "48.8k", figures.Rate(2.2e6): "2.2M", figures.Rate(3e9): "3.0G", figures.Rate(math.Inf(1)): "-",
+		figures.Duration(0.00412): "0.0041", figures.Duration(0.0412): "0.041", figures.Duration(0.61): "0.61", figures.Duration(12.34): "12.3",
+		figures.Bytes(12): "12 bytes", figures.Bytes(1536): "1.5 KiB", figures.Bytes(3 << 30): "3.0 GiB",
+		figures.Metric("test_rmse"): "test RMSE", figures.Metric("train_loglik_per_token"): "train log-likelihood per token", figures.Metric("odd_one"): "odd one",
+		figures.Plural(1, "slot"): "1 slot", figures.Plural(2, "slot"): "2 slots",
+	} {
+		if got != want {
+			t.Errorf("%q should be %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package line
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"bellows"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// Flags come from three layers: the command line, then the environment (BELLOWS_EPOCHS for
+// --epochs), then a YAML file (--config or BELLOWS_CONFIG) whose keys are the names of flags. Each
+// flag takes the first that has it; --set is taken key by key.
+const environmentPrefix = "BELLOWS_"
+
+// configBytesMax bounds the file before it is read.
+const configBytesMax = 1 << 20
+
+// Fill gives the command's flags what the environment and the file say, where the command
+// line said nothing.
+func Fill(cmd *cobra.Command, environ []string) error {
+	if err := fillFromEnvironment(cmd, environ); err != nil {
+		return err
+	}
+	file := cmd.Flag("config").Value.String()
+	if file == "" {
+		return nil
+	}
+	return fillFromFile(cmd, file)
+}
+
+func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
+	values := map[string]string{}
+	for _, line := range environ {
+		if name, value, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, environmentPrefix) {
+			values[name] = value
+		}
+	}
+	var first error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := values[name]
+		if !ok || first != nil || f.Name == "help" {
+			return
+		}
+		if err := fill(f, value); err != nil {
+			first = bellows.Errorf(bellows.Config, "read", "the environment", "%s=%s: %w", name, value, err)
+		}
+	})
+	return first
+}
+
+// fill sets a flag that a higher layer left alone. Settings are merged key by key: those that are
+// there already stay.
+func fill(f *pflag.Flag, value string) error {
+	if set, ok := f.Value.(*Settings); ok {
+		return set.fill(value)
+	}
+	if f.Changed {
+		return nil
+	}
+	if err := f.Value.Set(value); err != nil {
+		return err
+	}
+	f.Changed = true
+	return nil
+}
+
+// fillFromFile gives flags what the YAML file says.
+func fillFromFile(cmd *cobra.Command, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		kind := bellows.IO
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			kind = bellows.NoInput
+		}
+		return bellows.Errorf(kind, "read", "--config", "%w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, configBytesMax+1))
+	switch {
+	case err != nil:
+		return bellows.Errorf(bellows.IO, "read", "--config", "%w", err)
+	case len(text) > configBytesMax:
+		return bellows.Errorf(bellows.Config, "read", name, "it has more than %d bytes", configBytesMax)
+	}
+	return fillFromText(cmd, name, text)
+}
+
+// fillFromText reads the content of the file. A key that is no flag of any command is refused with
+// its line; one of another command is passed over, so that one file serves several.
+func fillFromText(cmd *cobra.Command, name string, text []byte) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return bellows.Errorf(bellows.Config, "read", name, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	root := doc.Content[0]
+	at := func(n *yaml.Node, format string, args ...any) error {
+		place := fmt.Sprintf("%s:%d:%d", name, n.Line, n.Column)
+		return bellows.Errorf(bellows.Config, "read", place, format, args...)
+	}
+	if root.Kind != yaml.MappingNode {
+		return at(root, "the file must be a mapping of flags to values, such as `epochs: 20`")
+	}
+	known, seen := flagNames(cmd.Root()), map[string]bool{}
+	for i := 0; i < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if seen[key.Value] {
+			return at(key, "the key %q is there twice", key.Value)
+		}
+		seen[key.Value] = true
+		if !slices.Contains(known, key.Value) {
+			return at(key, "unknown key %q%s", key.Value, DidYouMean(key.Value, known))
+		}
+		if err := fillFromNode(cmd.Flag(key.Value), value); err != nil {
+			return at(value, "%s: %w", key.Value, err)
+		}
+	}
+	return nil
+}
+
+// fillFromNode gives a flag the value of its key; nil is a flag of another command.
+func fillFromNode(f *pflag.Flag, value *yaml.Node) error {
+	if f == nil || f.Changed && f.Name != "set" {
+		return nil
+	}
+	words, err := flagWords(f, value)
+	if err != nil {
+		return err
+	}
+	for _, word := range words {
+		f.Changed = false // a list sets its flag once per entry
+		if err := fill(f, word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DidYouMean is the end of an error about a mistyped word: the known one that was probably meant, if there is one.
+func DidYouMean(word string, known []string) string {
+	if near := nearest(word, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// flagWords is the value of a key as the words that would follow the flag: one, or several for a
+// list, or key=value for each entry of the mapping under `set`.
+func flagWords(f *pflag.Flag, n *yaml.Node) ([]string, error) {
+	_, isSettings := f.Value.(*Settings)
+	_, isList := f.Value.(pflag.SliceValue)
+	var words []string
+	switch {
+	case n.Kind == yaml.ScalarNode && !isSettings:
+		return []string{n.Value}, nil
+	case n.Kind == yaml.SequenceNode && isList:
+		for _, e := range n.Content {
+			if e.Kind != yaml.ScalarNode {
+				return nil, errors.New("a list of plain values is wanted")
+			}
+			words = append(words, e.Value)
+		}
+		return words, nil
+	case n.Kind == yaml.MappingNode && isSettings:
+		for i := 0; i < len(n.Content); i += 2 {
+			if n.Content[i+1].Kind != yaml.ScalarNode {
+				return nil, fmt.Errorf("%s: a plain value is wanted", n.Content[i].Value)
+			}
+			words = append(words, n.Content[i].Value+"="+n.Content[i+1].Value)
+		}
+		return words, nil
+	case isSettings:
+		return nil, errors.New("a mapping of settings is wanted, such as `set: {rank: 64}`")
+	}
+	return nil, errors.New("a plain value is wanted")
+}
+
+// flagNames lists the flags of all commands below root.
+func flagNames(root *cobra.Command) []string {
+	names := map[string]bool{}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			names[f.Name] = f.Name != "help" && f.Name != "config"
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	var out []string
+	for name, ok := range names {
+		if ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Settings is the value of --set: hyperparameters by name.
+type Settings map[string]string
+
+func (s *Settings) String() string {
+	var words []string
+	for k, v := range *s {
+		words = append(words, k+"="+v)
+	}
+	slices.Sort(words)
+	return strings.Join(words, ",")
+}
+
+// Type implements pflag.Value.
+func (*Settings) Type() string { return "key=value" }
+
+// Set takes key=value, or several separated by commas. A later one replaces an earlier one.
+func (s *Settings) Set(text string) error { return s.take(text, true) }
+
+// fill is Set by a lower layer: keys that are there already stay.
+func (s *Settings) fill(text string) error { return s.take(text, false) }
+
+func (s *Settings) take(text string, replace bool) error {
+	if *s == nil {
+		*s = Settings{}
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(word, "=")
+		key = strings.TrimSpace(key)
+		if !ok || key == "" {
+			return fmt.Errorf("%q is not key=value", word)
+		}
+		if _, there := (*s)[key]; replace || !there {
+			(*s)[key] = strings.TrimSpace(value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package line
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+
+	"github.com/spf13/cobra"
+)
+
+// trainMF is a command of a fresh tree, with a flag of each sort.
+func trainMF() *cobra.Command {
+	root, cmd := &cobra.Command{Use: "bellows"}, &cobra.Command{Use: "train"}
+	root.AddCommand(cmd)
+	cmd.Flags().StringArray("test", nil, "")
+	cmd.Flags().Var(new(Settings), "set", "")
+	cmd.Flags().Bool("fresh", false, "")
+	cmd.Flags().Int("epochs", 0, "")
+	return cmd
+}
+
+func TestFileFillsLists(t *testing.T) {
+	t.Parallel()
+	cmd := trainMF()
+	text := "test: [a.tsv, b.tsv]\nset: {rank: 3, lr: 0.1}\nfresh: true\nunknown_to_mf: 1\n"
+	err := fillFromText(cmd, "f.yaml", []byte(text))
+	if err == nil || !strings.Contains(err.Error(), `f.yaml:4:1: unknown key "unknown_to_mf"`) {
+		t.Fatalf("the error is %v", err)
+	}
+	for name, want := range map[string]string{"test": "[a.tsv,b.tsv]", "set": "lr=0.1,rank=3", "fresh": "true"} {
+		if got := cmd.Flag(name).Value.String(); got != want {
+			t.Errorf("--%s is %s, not %s", name, got, want)
+		}
+	}
+}
+
+// FuzzConfigFile wants every file to be read or refused as configuration, never anything else.
+func FuzzConfigFile(f *testing.F) {
+	f.Add([]byte("epochs: 3\nset:\n  rank: 4\ntest: [a, b]\n"))
+	f.Add([]byte("a: &a [*a]\nset: *a\n"))
+	f.Add([]byte("? [x]\n: y\n"))
+	f.Add([]byte("---\n...\n- 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		err := fillFromText(trainMF(), "f.yaml", text)
+		if err != nil && (bellows.KindOf(err) != bellows.Config || !strings.HasPrefix(err.Error(), "read f.yaml")) {
+			t.Fatalf("%q gives %v", text, err)
+		}
+	})
+}

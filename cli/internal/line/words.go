@@ -1,0 +1,131 @@
+package line
+
+import (
+	"fmt"
+	"strings"
+
+	"bellows"
+	"bellows/cli/internal/figures"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Choose makes a command that only has subcommands: alone it shows its help, and a word that names
+// none of them is an error with the nearest that does.
+func Choose(cmd *cobra.Command, noun string) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var known []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				known = append(known, sub.Name())
+			}
+		}
+		return Unknown(cmd, noun, args[0], known)
+	}
+}
+
+// Unknown is the error for a word that names nothing, with the nearest that does.
+func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
+	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
+	if near := nearest(word, known); near != "" {
+		err.Hint = "did you mean " + near + "?"
+	} else {
+		err.Hint = "there are " + strings.Join(known, ", ")
+	}
+	return err
+}
+
+// flagError is the error for a flag that cannot be parsed.
+func flagError(cmd *cobra.Command, cause error) error {
+	err := &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Subject: "", Err: cause}
+	err.Hint = "see " + cmd.CommandPath() + " --help"
+	word, isUnknown := strings.CutPrefix(cause.Error(), "unknown flag: --")
+	if !isUnknown {
+		return err
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := nearest(word, known); near != "" {
+		err.Hint = "did you mean --" + near + "?"
+	}
+	return err
+}
+
+// Exactly wants that many arguments and says what they are.
+func Exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		if len(names) == 0 {
+			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "it takes no argument, and %d was given", len(args))
+		}
+		err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "%s wanted, and %d given",
+			figures.Plural(len(names), "argument"), len(args))
+		err.Hint = "call it as " + cmd.CommandPath() + " " + strings.Join(names, " ")
+		return err
+	}
+}
+
+// AtLeastOne wants an argument of that name, or several.
+func AtLeastOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return Exactly(name)(cmd, args)
+	}
+}
+
+// BadFlag is the error for a flag whose value cannot be.
+func BadFlag(name, value, format string, args ...any) error {
+	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
+}
+
+// Lay gives a whole tree of commands their help and the errors of their flags. Examples are written without the name of
+// the program, a line for each, and are given it here.
+func Lay(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	name(root, root.Name())
+}
+
+func name(cmd *cobra.Command, program string) {
+	if cmd.Example != "" {
+		indent := "  " + program + " "
+		cmd.Example = indent + strings.ReplaceAll(cmd.Example, "\n", "\n"+indent)
+	}
+	for _, sub := range cmd.Commands() {
+		name(sub, program)
+	}
+}
+
+// Help leads with examples, then says how to call the command and what there is.
+const (
+	helpTemplate  = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}` + "\n"
+	usageTemplate = `{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .Runnable}}
+
+Usage:
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
+
+More help:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{$.Root.Name}} help {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}`
+)

@@ -1,0 +1,126 @@
+package screen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"bellows"
+	"bellows/cli/internal/line"
+	"bellows/data"
+
+	"golang.org/x/term"
+)
+
+// Console is where the commands of a program read and write. Out carries data: tables, predictions, JSON lines.
+// Err carries talk: the live line, hints, warnings, errors.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	JSON     bool        // --json: Out carries JSON lines only
+	Name     string      // of the program, as its user calls it
+	Args     []string    // what follows the name
+	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
+}
+
+// terminal says whether w is a screen that a person looks at.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Printf writes data for people; with --json there is none.
+func (c *Console) Printf(format string, args ...any) {
+	if !c.JSON {
+		io.WriteString(c.Out, tame(fmt.Sprintf(format, args...)))
+	}
+}
+
+// Talk writes one line of talk.
+func (c *Console) Talk(format string, args ...any) {
+	io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...)))
+}
+
+// tame takes control characters out of text that other processes or files may have a part in: a terminal would obey them.
+func tame(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// Object writes one JSON line when --json asks for it.
+func (c *Console) Object(v any) error {
+	if !c.JSON {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
+	}
+	if _, err := c.Out.Write(append(text, '\n')); err != nil {
+		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
+	}
+	return nil
+}
+
+// Command is the line that called this one, for messages that say how to go on.
+func (c *Console) Command() string {
+	words := []string{c.Name}
+	for _, w := range c.Args {
+		words = append(words, ShellWord(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// ShellWord quotes a word where a shell would take it for something else.
+func ShellWord(w string) string {
+	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// Told is an error whose command has written its last JSON line already.
+type Told struct{ Err error }
+
+func (t Told) Error() string { return t.Err.Error() }
+func (t Told) Unwrap() error { return t.Err }
+
+// fault is the JSON line of an error, the last of a command that failed.
+type fault struct {
+	Error faultBody `json:"error"`
+}
+
+type faultBody struct {
+	Kind     string `json:"kind"`
+	ExitCode int    `json:"exit_code"`
+	Message  string `json:"message"`
+}
+
+// Fail shows an error, the cause last on the screen, and returns the exit code.
+func (c *Console) Fail(err error) int {
+	kind := line.KindOf(err)
+	message := err.Error()
+	var bad *data.Error
+	if errors.As(err, &bad) {
+		message = bad.Error() // as it is: position, excerpt, remedy
+	}
+	if kind == bellows.Bug {
+		message += "\nthis is a defect of " + c.Name + "; please report it with the command and `" + c.Name + " version`"
+	}
+	if !errors.As(err, new(Told)) {
+		if err := c.Object(fault{faultBody{line.KindName(kind), kind.ExitCode(), message}}); err != nil {
+			c.Talk("%v", err)
+		}
+	}
+	c.Talk("%s", message)
+	return kind.ExitCode()
+}

@@ -1,0 +1,55 @@
+package verbs
+
+import (
+	"os"
+	"path/filepath"
+
+	"bellows"
+	"bellows/cli/internal/doctor"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/watch"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *Tool) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check this machine: CPU, kernels, memory, limits, folders, clock",
+		Long: "Check this machine, one line per check: ok, warn (it works, but worse than it could) or fail.\n" +
+			"What is not ok comes with what to do. Any fail ends with exit code 78.",
+		Example: "doctor\ndoctor --json",
+		Args:    line.Exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			r := doctor.Here(
+				doctor.Folder{Name: "temp folder", Dir: os.TempDir(), ToDo: "set TMPDIR to a writable folder with space"},
+				doctor.Folder{Name: "cache folder", Dir: cacheFolder(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
+				doctor.Folder{Name: "state folder", Dir: watch.StateFolder(), ToDo: "give --state a writable folder, or be without " + c.Name + " status", Spare: true},
+				doctor.Folder{Name: "run folder", Dir: "runs", ToDo: "work in a writable folder with space, or give --out one"})
+			for _, k := range r.Checks {
+				c.Printf("%-5s %-14s %s\n", k.Status, k.Name, k.Found)
+				if k.ToDo != "" {
+					c.Printf("%-20s → %s\n", "", k.ToDo)
+				}
+			}
+			if err := c.Object(r); err != nil {
+				return err
+			}
+			if r.Fails > 0 {
+				return bellows.Errorf(bellows.Config, "doctor", "", "%s failed", figures.Plural(r.Fails, "check"))
+			}
+			return nil
+		},
+	}
+}
+
+// cacheFolder is where parsed inputs are kept between runs: bellows/ in the user's cache folder,
+// or in the temp folder for a user without one.
+func cacheFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "bellows")
+}

@@ -1,0 +1,65 @@
+package verbs
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"bellows/api"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/screen"
+	"bellows/node"
+	"bellows/train"
+)
+
+// epochs makes of what the runtime says of an epoch a line of the table, an event, and the board's figures.
+type epochs struct {
+	journal *journal
+	members string  // how many do what
+	before  float64 // seconds of training that led to the image which the run goes on from
+	items   int64   // of one epoch
+
+	last  train.Epoch // that was reported
+	spent node.Spent  // up to it
+	wait  float64     // share of the slots' time, as last known
+}
+
+// add shows an epoch. The runtime calls it in order.
+func (p *epochs) add(e train.Epoch, so node.Spent) {
+	seconds := (so.Trained - p.spent.Trained).Seconds()
+	slots := so.Slots.Since(&p.spent.Slots)
+	if slots.Total() > 0 { // else an epoch shorter than nodes report
+		p.wait = slots.Waited()
+	}
+	items := e.Items - p.last.Items
+	if p.last.Items == 0 && e.Number > 1 {
+		items = p.items // the first epoch after a resume
+	}
+	p.spent, p.last = so, e
+	row := screen.Row{
+		Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: float64(items) / seconds, Wait: p.wait, Members: p.members,
+	}
+	p.journal.table.Add(row)
+	metrics := finiteMetrics(e.Metrics)
+	p.journal.board.Epoch(e.Number, metrics)
+	var parts []string
+	for _, m := range e.Metrics {
+		parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(m.Name), m.Value))
+	}
+	fields := map[string]any{"epoch": e.Number, "metrics": metrics, "seconds": row.Seconds, "examples": e.Items, "phases": api.Phases(&slots)}
+	if !math.IsInf(row.Rate, 0) && !math.IsNaN(row.Rate) {
+		fields["examples_per_second"] = row.Rate
+	}
+	p.journal.event("epoch", fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds)), fields)
+}
+
+// finiteMetrics is the metrics that JSON can hold.
+func finiteMetrics(metrics []train.Metric) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range metrics {
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			out[m.Name] = m.Value
+		}
+	}
+	return out
+}

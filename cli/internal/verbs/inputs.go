@@ -1,0 +1,95 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"time"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/demo"
+	"bellows/model"
+)
+
+// inputs is the data of a run.
+type inputs struct {
+	set, test *data.Set // test is nil without --test
+	seconds   float64   // of reading
+}
+
+// read reads the data that the command names.
+func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader) error {
+	start := time.Now()
+	defer func() { in.seconds = time.Since(start).Seconds() }()
+	var err error
+	if len(o.files) == 0 {
+		if in.set, err = demo.Make(o.about.Data, o.opt.seed); err != nil {
+			return bellows.Errorf(bellows.Bug, "make demo", o.about.Name, "%w", err)
+		}
+		return nil
+	}
+	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.cacheFolder()})
+	if err != nil {
+		return err
+	}
+	if in.set, err = data.Read(ctx, o.files, o.about.Data, opt); err != nil {
+		return interruptedWhile(ctx, "reading", err)
+	}
+	if len(o.opt.test) == 0 {
+		return nil
+	}
+	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
+		return interruptedWhile(ctx, "reading", err)
+	}
+	return nil
+}
+
+// cacheFolder is where parsed inputs are kept, "" for nowhere.
+func (o *trainOptions) cacheFolder() string {
+	switch o.cache {
+	case "":
+		return filepath.Join(cacheFolder(), "splits")
+	case "off":
+		return ""
+	}
+	return o.cache
+}
+
+// score replaces the test figures of the last epoch by those of the model that is saved, which may
+// be that of an earlier epoch: what the last line says is what eval would say of the same rows.
+func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics map[string]float64) error {
+	held := in.test
+	if held == nil {
+		_, rows := data.HoldOut(seed, in.set.Rows(), data.HeldAlone)
+		held = in.set.Select(rows)
+	}
+	if held.Rows() == 0 {
+		return nil
+	}
+	p, err := a.Open(m)
+	if err != nil {
+		return err
+	}
+	scores, err := p.Evaluate(held)
+	if err != nil {
+		return err
+	}
+	for name, v := range finiteMetrics(scores) {
+		metrics["test_"+name] = v
+	}
+	return nil
+}
+
+// close releases the data.
+func (in *inputs) close() error {
+	var failed error
+	for _, set := range []*data.Set{in.set, in.test} {
+		if set != nil {
+			failed = errors.Join(failed, set.Close())
+		}
+	}
+	return failed
+}

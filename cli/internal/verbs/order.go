@@ -1,0 +1,101 @@
+package verbs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bellows/app"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
+	"bellows/cli/internal/watch"
+	"bellows/node"
+	"bellows/vec"
+)
+
+// order is one training command as it was understood: what is to be trained, on what, where.
+type order struct {
+	app       app.Application
+	about     app.Description
+	files     []string // empty: the demo's data
+	opt       *trainOptions
+	slots     int
+	members   []node.Member
+	goal      *app.Goal
+	staleness *int
+}
+
+// newOrder reads the flags that need no data, so that a mistake shows before a long read.
+func newOrder(a app.Application, files []string, opt *trainOptions) (*order, error) {
+	o := &order{app: a, about: a.Describe(), files: files, opt: opt}
+	var err error
+	if o.slots, err = opt.slots(); err != nil {
+		return nil, err
+	}
+	if o.members, err = opt.cluster.members(o.slots); err != nil {
+		return nil, err
+	}
+	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
+		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
+	}
+	if o.goal, err = opt.goal(o.about); err != nil {
+		return nil, err
+	}
+	if opt.metrics != "" {
+		if err := watch.CheckAddress(opt.metrics); err != nil {
+			return nil, line.BadFlag("metrics", opt.metrics, "%w", err)
+		}
+	}
+	if opt.epochs < 0 {
+		return nil, line.BadFlag("epochs", fmt.Sprint(opt.epochs), "it must be at least 1, or 0 for the application's choice")
+	}
+	if o.staleness, err = opt.stale(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// data is what the headline calls the data.
+func (o *order) data() string {
+	if len(o.files) == 0 {
+		return "demo"
+	}
+	short := make([]string, len(o.files))
+	for i, f := range o.files {
+		short[i] = filepath.Base(f)
+		if f == "-" {
+			short[i] = "standard input"
+		}
+	}
+	return strings.Join(short, " ")
+}
+
+// job lets the application make a training job of the data, and says in the end which nodes hold the tables.
+func (o *order) job(in *inputs) (*app.Run, error) {
+	input := app.Input{
+		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
+		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set,
+	}
+	made, err := o.app.NewRun(input)
+	if err != nil {
+		return nil, err
+	}
+	if made.Job.Data == "" {
+		made.Job.Data = input.Identity(made.Settings)
+	}
+	if o.opt.cluster.servers == "auto" {
+		o.members = node.Place(o.members, made.Job.Tables)
+	}
+	return made, nil
+}
+
+// config is the resolved configuration that run.json stores.
+func (o *order) config(settings map[string]string) run.Config {
+	return run.Config{
+		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,
+		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
+		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
+		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test)),
+	}
+}

@@ -1,0 +1,150 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"bellows"
+	"bellows/app"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
+	"bellows/node"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them.
+type clusterOptions struct {
+	processes   int
+	servers     string
+	transport   string
+	wire        string
+	format      vec.Format // of wire
+	pairs       string     // connections of each pair of processes
+	connections int
+	pin         bool // each process keeps to its share of the processors
+	seat        bool // this process was started for a seat in another's job
+}
+
+// processesMost bounds what one machine is asked to start.
+const processesMost = 256
+
+// members are the nodes of a job with that many compute slots in all: this process, which leads, and the
+// others. With servers, the last of them hold the tables and run no tasks; without, each does both.
+func (o *clusterOptions) members(slots int) ([]node.Member, error) {
+	if o.processes < 0 || o.processes > processesMost {
+		return nil, line.BadFlag("processes", strconv.Itoa(o.processes), "it must be from 0, for this process alone, to %d", processesMost)
+	}
+	if o.transport != "unix" && o.transport != "tcp" {
+		return nil, line.BadFlag("transport", o.transport, "it must be unix or tcp")
+	}
+	if f, err := vec.ParseFormat(o.wire); err != nil {
+		return nil, line.BadFlag("wire", o.wire, "%v", err)
+	} else if o.format = f; f != vec.Float32 && o.processes == 0 {
+		return nil, line.BadFlag("wire", o.wire, "nothing travels within one process; give --processes too")
+	}
+	var err error
+	if o.connections, err = node.ParseConnections(o.pairs); err != nil {
+		return nil, line.BadFlag("connections", o.pairs, "%v", err)
+	}
+	servers := 0
+	if o.servers != "auto" {
+		n, err := strconv.Atoi(o.servers)
+		if err != nil || n < 1 || n >= max(1, o.processes) {
+			return nil, line.BadFlag("servers", o.servers, "it must be auto or a number from 1 to less than --processes, which is %d", o.processes)
+		}
+		servers = n
+	}
+	if o.processes == 0 {
+		return []node.Member{{Slots: slots, Lanes: slots}}, nil
+	}
+	workers := o.processes - servers
+	list := []node.Member{{}}
+	for i := range o.processes {
+		m := node.Member{Node: bellows.NodeID(i + 1)}
+		if i < workers {
+			m.Slots = max(1, slots*(i+1)/workers-slots*i/workers)
+		}
+		switch {
+		case servers == 0:
+			m.Lanes = max(m.Slots, o.connections-1) // each connection but the first has a lane
+		case i >= workers:
+			m.Lanes = max(1, slots/servers, o.connections-1)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// membership is the members in numbers.
+func membership(list []node.Member) members {
+	m := members{Processes: len(list) - 1}
+	for _, o := range list {
+		m.Workers += o.Slots
+		if o.Lanes > 0 {
+			m.Servers++
+		}
+	}
+	return m
+}
+
+// place says where a job runs, for the headline.
+func (m members) place() string {
+	if m.Processes == 0 {
+		return "one process, " + figures.Plural(m.Workers, "worker")
+	}
+	processes := "1 process"
+	if m.Processes > 1 {
+		processes = fmt.Sprintf("%d processes", m.Processes)
+	}
+	return fmt.Sprintf("%s, %s, %s", processes, figures.Plural(m.Workers, "worker"), figures.Plural(m.Servers, "server"))
+}
+
+func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }
+
+// lead runs the job as node 0 of processes that it starts and ends. saved is the image that it goes on from, if any.
+func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*node.Result, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
+	}
+	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
+	c := &t.opt.cluster
+	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--seat"}),
+		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved}.Run(ctx, t.made.Job, opt)
+}
+
+// joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of
+// them, since they do the same all at once, on processors that may be few.
+func joinWithin(prepared time.Duration, processes int) time.Duration {
+	return time.Minute + 2*time.Duration(processes)*prepared
+}
+
+// sit takes this process's seat in the job of the one that started it: it reads and prepares the same,
+// and runs its part.
+func (c *Tool) sit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+	var in inputs
+	defer in.close()
+	return node.Sit(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+		o, err := newOrder(a, files, opt)
+		if err == nil {
+			err = in.read(ctx, o, c.In)
+		}
+		if err != nil {
+			return job, nil, err
+		}
+		made, err := o.job(&in)
+		if err == nil && saved != nil {
+			im, err = run.DecodeImage(saved)
+		}
+		if err != nil {
+			return job, nil, err
+		}
+		return made.Job, im, nil
+	})
+}

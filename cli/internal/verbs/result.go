@@ -1,0 +1,207 @@
+package verbs
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"bellows"
+	"bellows/audit"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/run"
+	"bellows/cli/internal/screen"
+	"bellows/model"
+	"bellows/node"
+)
+
+// result is the last line of `train --json`.
+type result struct {
+	App               string             `json:"app"`
+	Seconds           float64            `json:"seconds"` // of training alone
+	LoadSeconds       float64            `json:"load_seconds"`
+	Epochs            int                `json:"epochs"`
+	Examples          int64              `json:"examples"` // items visited in training
+	ExamplesPerSecond float64            `json:"examples_per_second"`
+	Metrics           map[string]float64 `json:"metrics"`
+	Objective         objective          `json:"objective"`
+	Baseline          *objective         `json:"baseline,omitempty"`
+	Members           members            `json:"members"`
+	Bytes             traffic            `json:"bytes"`
+	Audit             audited            `json:"audit"`
+	Reconfigurations  []any              `json:"reconfigurations"`
+	Recoveries        []any              `json:"recoveries"`
+	Interrupted       bool               `json:"interrupted"`
+	Model             string             `json:"model"`
+}
+
+type objective struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+type members struct {
+	Workers   int `json:"workers"`
+	Servers   int `json:"servers"`
+	Processes int `json:"processes"` // 0: all in this one
+}
+
+// traffic is bytes on the wire: none within one process.
+type traffic struct {
+	Pushed int64 `json:"pushed"`
+	Pulled int64 `json:"pulled"`
+}
+
+// audited is what was sent and what became of it: row deltas, and by table sums over their bits. Dropped and the ledgers are
+// of all parts of a run that was interrupted; what such a part dropped, the next ran again.
+type audited struct {
+	audit.Account
+	Rerun      int64 `json:"rerun"`
+	HalfClocks int64 `json:"half_clocks"`
+	// Disagreements are sentences: none, if every update that was sent became part of the state, or was dropped with a clock
+	// that never counted in a part that was interrupted.
+	Disagreements []string `json:"disagreements"`
+}
+
+// conclude saves the model, and of an interrupted run what is needed to go on.
+func (t *training) conclude(res *node.Result, moved traffic) error {
+	so := t.progress(res)
+	checked := judge(res, so)
+	if res.Image != nil {
+		if err := t.folder.Interrupted(run.EncodeImage(res.Image), so); err != nil {
+			return err
+		}
+	}
+	if res.Image != nil && t.epochs.last.Number == 0 {
+		if err := checked.verdict(); err != nil {
+			return err
+		}
+		return t.interrupted("before the end of an epoch, so no model was saved;")
+	}
+	m, err := t.made.Model(res.Tables)
+	if err != nil {
+		return err
+	}
+	r, err := t.result(m, so, checked, moved)
+	if err != nil {
+		return err
+	}
+	r.Interrupted = res.Image != nil
+	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
+	if err := model.Save(t.folder.Dir, m); err != nil {
+		return err
+	}
+	if res.Image != nil {
+		t.lastLine(r)
+		err := checked.verdict()
+		if err == nil {
+			err = screen.Told{Err: t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.epochs.last.Number, t.folder.Dir))}
+		}
+		if lost := t.Object(r); lost != nil {
+			return lost
+		}
+		return err
+	}
+	if err := t.folder.Done(); err != nil {
+		return err
+	}
+	t.journal.event("finished", fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
+	t.lastLine(r)
+	t.next()
+	if err := t.Object(r); err != nil {
+		return err
+	}
+	return r.Audit.verdict()
+}
+
+// verdict is an error when the audit does not agree: a promise was broken.
+func (a *audited) verdict() error {
+	if len(a.Disagreements) == 0 {
+		return nil
+	}
+	return bellows.Errorf(bellows.Bug, "audit", "", "%s", strings.Join(a.Disagreements, "; "))
+}
+
+// judge holds the job that has ended against its promises, and with it all that led to it.
+func judge(res *node.Result, so run.Progress) audited {
+	a := audited{Account: so.Account, Disagreements: res.Audit.Disagreements(res.Image == nil)}
+	if a.Disagreements == nil {
+		a.Disagreements = so.Disagreements(false)
+	}
+	if a.Disagreements == nil {
+		a.Disagreements = []string{}
+	}
+	return a
+}
+
+// interrupted records the interruption and makes the error that says how to go on.
+func (t *training) interrupted(what string) error {
+	t.journal.event("interrupted", "interrupted "+what+" nothing is lost", map[string]any{"model": t.folder.Dir, "epoch": t.epochs.last.Number})
+	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.Command()}
+}
+
+// progress is what the run has cost, earlier parts included.
+func (t *training) progress(res *node.Result) run.Progress {
+	return run.Progress{Seconds: t.folder.Before.Seconds + res.Trained.Seconds(), Account: t.folder.Before.Plus(&res.Audit.Account)}
+}
+
+// result is the figures of a run that made the model.
+func (t *training) result(m *model.Model, so run.Progress, checked audited, moved traffic) (*result, error) {
+	last := &t.epochs.last
+	r := &result{
+		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
+		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
+		Audit:            checked,
+		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
+	}
+	if so.Seconds > 0 {
+		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
+	}
+	if err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics); err != nil {
+		return nil, err
+	}
+	r.Objective = objective{t.made.Objective, r.Metrics[t.made.Objective]}
+	if b := t.made.Baseline; b != nil {
+		r.Baseline = &objective{b.Name, b.Value}
+	}
+	return r, nil
+}
+
+// lastLine sums up the run for people: its figure, its cost, its model, its audit.
+func (t *training) lastLine(r *result) {
+	var parts []string
+	for _, name := range t.about.Metrics {
+		if v, ok := r.Metrics[name]; ok && strings.HasPrefix(name, "test_") {
+			parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(name), v))
+		}
+	}
+	if r.Baseline != nil && len(parts) > 0 {
+		parts[0] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
+	}
+	sign := "="
+	if len(r.Audit.Disagreements) > 0 {
+		sign = "≠"
+	}
+	updates := fmt.Sprintf("updates sent %s %s applied %s", figures.Grouped(r.Audit.Sent), sign, figures.Grouped(r.Audit.Applied))
+	if r.Audit.Dropped > 0 {
+		updates += fmt.Sprintf(" + dropped %s", figures.Grouped(r.Audit.Dropped))
+	}
+	parts = append(parts, figures.Duration(r.Seconds)+" s", "model "+r.Model, updates)
+	t.Printf("%s\n", strings.Join(parts, " · "))
+}
+
+// next says what can be done with the model, in words that work as they stand.
+func (t *training) next() {
+	if t.JSON {
+		return
+	}
+	show := t.Name + " model show " + screen.ShellWord(t.folder.Dir)
+	if len(t.files) == 0 {
+		t.Talk("next:  %s  ·  %s train %s --help", show, t.Name, t.about.Name)
+		return
+	}
+	if t.files[0] == "-" {
+		t.Talk("next:  %s", show)
+		return
+	}
+	t.Talk("next:  %s predict %s %s  ·  %s", t.Name, screen.ShellWord(filepath.Clean(t.folder.Dir)), screen.ShellWord(t.files[0]), show)
+}

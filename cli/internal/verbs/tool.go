@@ -1,0 +1,165 @@
+// Package verbs is the commands of a program that trains applications, one file a verb: train and demo, eval, predict, the
+// verbs that applications add, model, bench, doctor, version, schema.
+//
+// Its caller makes a Tool with New and puts its Commands below the root of the program. A command reports on the
+// console's data stream and returns an error, which the caller shows.
+//
+// The package knows applications by package app alone, and refuses two that go by one name.
+package verbs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bellows"
+	"bellows/app"
+	"bellows/cli/internal/screen"
+	"bellows/cli/internal/watch"
+	"bellows/data"
+
+	"github.com/spf13/cobra"
+)
+
+// Tool is a program: where its commands read and write, and what it can train, in the order of help.
+type Tool struct {
+	*screen.Console
+	apps  []app.Application
+	added []*verb // by applications
+}
+
+// New makes the program, which must have an application, and no two applications or commands of one name: else the error is
+// of kind Bug.
+func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
+	t := &Tool{Console: c, apps: apps}
+	wrong := func(format string, args ...any) (*Tool, error) {
+		return nil, bellows.Errorf(bellows.Bug, "start", c.Name, format, args...)
+	}
+	if len(apps) == 0 {
+		return wrong("there is no application")
+	}
+	for i, name := range t.names() {
+		if slices.Contains(t.names()[:i], name) {
+			return wrong("two applications are called %s", name)
+		}
+	}
+	var err error
+	if t.added, err = added(apps); err != nil {
+		return wrong("%w", err)
+	}
+	taken := []string{"help", "completion", "exit-codes"}
+	for _, cmd := range t.Commands() {
+		if slices.Contains(taken, cmd.Name()) {
+			return wrong("an application adds the verb %s, which is there already", cmd.Name())
+		}
+		taken = append(taken, cmd.Name())
+	}
+	return t, nil
+}
+
+// Commands are the verbs of the program.
+func (c *Tool) Commands() []*cobra.Command {
+	list := []*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand()}
+	for _, v := range c.added {
+		list = append(list, c.askCommand(v))
+	}
+	list = append(list, c.modelCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), c.versionCommand(), c.schemaCommand())
+	return append(list, watch.Commands(c.Console, c.sample(0).run())...)
+}
+
+// application is the one of that name, or nil.
+func (c *Tool) application(name string) app.Application {
+	for _, a := range c.apps {
+		if a.Describe().Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func (c *Tool) names() []string {
+	var names []string
+	for _, a := range c.apps {
+		names = append(names, a.Describe().Name)
+	}
+	return names
+}
+
+// sample is what an example in a help text names: an application, and files of its kind of data.
+type sample struct {
+	app.Description
+	file, holds   string // DATA, and what is in it
+	train, says   string // DATA with a flag that goes well with it, and what may be in it
+	glob, goal    string // many files, and what --until may say if the application has the metric
+	demo          string // what the demonstration gives
+	labelled      string // a file for eval
+	asked, answer string // files for predict, and for what it writes
+	question      string // that predict answers
+}
+
+var samples = map[data.Kind]sample{
+	data.Ratings: {file: "ratings.tsv", holds: "user, item, rating", train: "ratings.tsv", says: "user, item, rating",
+		glob: "'ratings-*.csv'", goal: "test_rmse<=0.91", demo: "a recommender, trained on generated ratings", labelled: "held-out.tsv",
+		asked: "pairs.tsv", answer: "ratings.txt", question: "what would they rate?"},
+	data.Examples: {file: "rows.libsvm.gz", holds: "a label and its features", train: "digits.libsvm.gz --test held.gz", says: "any label, any features",
+		glob: "'rows-*.csv'", goal: "test_accuracy>=0.9", demo: "a model of generated rows", labelled: "test.libsvm",
+		asked: "rows.csv", answer: "labels.txt", question: "what are their labels?"},
+	data.Documents: {file: "docword.news.txt.gz", holds: "a bag of words, or text, one document a line", train: "docword.news.txt.gz",
+		says: "UCI bag of words, or plain text", glob: "'news-*.txt'", demo: "topics of generated documents", labelled: "held-out.txt",
+		asked: "news.txt", answer: "topics.txt", question: "what are they about?"},
+}
+
+func sampleOf(d app.Description) sample {
+	s := samples[d.Data]
+	s.Description = d
+	return s
+}
+
+// sample is that of an application by its number, or of the last.
+func (c *Tool) sample(i int) sample { return sampleOf(c.apps[min(i, len(c.apps)-1)].Describe()) }
+
+// run is the name of the application's first run, and model the folder that it is in.
+func (s sample) run() string   { return s.Name + "-1" }
+func (s sample) model() string { return "runs/" + s.run() }
+
+// setting is a hyperparameter with a value to show, or nothing where the application has none.
+func (s sample) setting() string {
+	switch {
+	case len(s.Settings) == 0:
+		return ""
+	case s.Settings[0].Name == "rank":
+		return " --set rank=64"
+	}
+	return " --set " + s.Settings[0].Name + "=" + s.Settings[0].Default
+}
+
+// until is the goal, or nothing where the application does not measure it.
+func (s sample) until() string {
+	if at := strings.IndexAny(s.goal, "<>"); at < 0 || !slices.Contains(s.Metrics, s.goal[:at]) {
+		return ""
+	}
+	return " --until '" + s.goal + "'"
+}
+
+// beside writes each command and a remark after it, remarks below each other.
+func beside(gap int, lines ...[2]string) string {
+	width := 0
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line[0]))
+	}
+	var out []string
+	for _, line := range lines {
+		out = append(out, fmt.Sprintf("%-*s# %s", width+gap, line[0], line[1]))
+	}
+	return strings.Join(out, "\n")
+}
+
+// Examples are those of the program as a whole.
+func (c *Tool) Examples() string {
+	s := c.sample(0)
+	return beside(2,
+		[2]string{"demo " + s.Name, s.demo},
+		[2]string{"train " + s.Name + " " + s.file, "on your own file: " + s.holds},
+		[2]string{"predict " + s.model() + " " + s.asked, s.question})
+}

@@ -1,0 +1,177 @@
+package verbs
+
+import (
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows/app"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/watch"
+	"bellows/data"
+
+	"github.com/spf13/pflag"
+)
+
+// trainOptions are the flags of train and demo as they were given.
+type trainOptions struct {
+	test      []string
+	out       string
+	epochs    int
+	until     string
+	seed      uint64
+	set       line.Settings
+	staleness string
+	workers   string
+	fresh     bool
+	cache     string
+	reading   readOptions
+	cluster   clusterOptions
+	state     string
+	metrics   string
+}
+
+// readOptions are the flags that overrule what is detected in DATA.
+type readOptions struct{ format, label, separator, header, base, vocab string }
+
+func (o *trainOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
+	f.IntVar(&o.epochs, "epochs", 0, "passes over the data (default: until the held-out error stops falling)")
+	f.StringVar(&o.until, "until", "", "stop when a metric is reached, as `METRIC<=X` or METRIC>=X")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
+	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
+	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
+	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
+	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run")
+	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
+	watch.StateFlag(f, &o.state)
+	o.cluster.register(f)
+}
+
+func (o *clusterOptions) register(f *pflag.FlagSet) {
+	f.IntVar(&o.processes, "processes", 0, "`number` of processes on this machine to run in; 0 is this one alone")
+	f.StringVar(&o.servers, "servers", "auto", "`number` of the processes that hold the tables and run no tasks, or auto: all do both, but small tables stay with this one")
+	f.StringVar(&o.transport, "transport", "unix", "how processes are joined: unix or tcp")
+	f.StringVar(&o.wire, "wire", "fp32", "how float values travel between processes: fp32, fp16 or bf16")
+	f.StringVar(&o.pairs, "connections", "auto", "`number` of connections between each two processes, 1 to 4, or auto")
+	f.BoolVar(&o.pin, "pin", true, "keep each process to its share of the processors")
+	f.BoolVar(&o.seat, "seat", false, "take the seat that standard input names")
+	if err := f.MarkHidden("seat"); err != nil {
+		panic(err) // it was declared in the line above
+	}
+}
+
+func (o *trainOptions) registerReading(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
+	f.StringVar(&o.cache, "cache", "", "`folder` for parsed inputs, or off (default the user's cache folder)")
+	o.reading.register(f)
+}
+
+func (r *readOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
+	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
+	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
+	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
+	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
+	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
+}
+
+// apply lays the flags over the options that an application or a model asks for.
+func (r readOptions) apply(o data.Options) (data.Options, error) {
+	if formats := data.Formats(); r.format != "" && !slices.Contains(formats, r.format) {
+		return o, line.BadFlag("format", r.format, "it must be one of %s%s", strings.Join(formats, ", "), line.DidYouMean(r.format, formats))
+	}
+	if r.base != "" && r.base != "0" && r.base != "1" {
+		return o, line.BadFlag("base", r.base, "it must be 0 or 1")
+	}
+	switch r.header {
+	case "auto":
+	case "yes":
+		o.Header = data.HeaderYes
+	case "no":
+		o.Header = data.HeaderNo
+	default:
+		return o, line.BadFlag("header", r.header, "it must be auto, yes or no")
+	}
+	if r.format != "" {
+		o.Format = data.Format(r.format)
+	}
+	for _, f := range []struct {
+		from string
+		to   *string
+	}{{r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	return o, nil
+}
+
+// given is the flags that are not at their defaults, for run.json.
+func (r readOptions) given() map[string]string {
+	out := map[string]string{}
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	if r.header != "" && r.header != "auto" {
+		out["header"] = r.header
+	}
+	return out
+}
+
+// slots is the number of compute slots that --workers asks for.
+func (o *trainOptions) slots() (int, error) {
+	if o.workers == "auto" {
+		return runtime.GOMAXPROCS(0), nil
+	}
+	n, err := strconv.Atoi(o.workers)
+	if err != nil || n < 1 || n > 1024 {
+		return 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to 1024")
+	}
+	return n, nil
+}
+
+// stale is --staleness as app.Input has it.
+func (o *trainOptions) stale() (*int, error) {
+	n := -1
+	switch o.staleness {
+	case "":
+		return nil, nil
+	case "async":
+		return &n, nil
+	}
+	n, err := strconv.Atoi(o.staleness)
+	if err != nil || n < 0 || n > 1<<20 {
+		return nil, line.BadFlag("staleness", o.staleness, "it must be async or a number of clocks from 0")
+	}
+	return &n, nil
+}
+
+var goalForm = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(<=|>=)\s*(\S+)\s*$`)
+
+// goal is --until as app.Input has it. A metric without train_ or test_ is that of the test rows.
+func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
+	if o.until == "" {
+		return nil, nil
+	}
+	parts := goalForm.FindStringSubmatch(o.until)
+	if parts == nil {
+		return nil, line.BadFlag("until", o.until, "it must be METRIC<=X or METRIC>=X, such as '%s<=1'", d.Metrics[len(d.Metrics)-1])
+	}
+	x, err := strconv.ParseFloat(parts[3], 64)
+	if err != nil {
+		return nil, line.BadFlag("until", o.until, "%q is not a number", parts[3])
+	}
+	name := parts[1]
+	if !slices.Contains(d.Metrics, name) && slices.Contains(d.Metrics, "test_"+name) {
+		name = "test_" + name
+	}
+	if !slices.Contains(d.Metrics, name) {
+		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), line.DidYouMean(name, d.Metrics))
+	}
+	return &app.Goal{Metric: name, Below: parts[2] == "<=", Value: x}, nil
+}

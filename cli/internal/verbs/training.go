@@ -1,0 +1,216 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/app"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
+	"bellows/cli/internal/screen"
+	"bellows/cli/internal/watch"
+	"bellows/node"
+	"bellows/tally"
+)
+
+// training is a run from the order to its last line: made of what was read, told to a journal, kept in a folder.
+type training struct {
+	*screen.Console
+	*order
+	inputs  inputs
+	began   time.Time
+	made    *app.Run
+	folder  *run.Folder
+	look    node.Watch // at the job while it runs
+	journal *journal
+	epochs  *epochs
+}
+
+// train carries out one training command: it reads, trains, saves and reports.
+func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+	if opt.cluster.seat {
+		return c.sit(ctx, a, files, opt)
+	}
+	t := &training{Console: c.Console, began: time.Now()}
+	var err error
+	if t.order, err = newOrder(a, files, opt); err != nil {
+		return err
+	}
+	table := screen.NewTable(c.Console, t.about)
+	defer table.Close()
+	defer t.close()
+	table.Begin(t.about.Title + " · " + t.data() + ": ")
+	if err := t.inputs.read(ctx, t.order, c.In); err != nil {
+		return err
+	}
+	if t.made, err = t.job(&t.inputs); err != nil {
+		return t.settingsHint(err)
+	}
+	if err := t.claim(table); err != nil {
+		return err
+	}
+	return t.explain(ctx, t.run(ctx))
+}
+
+// settingsHint says where an error about settings finds them listed.
+func (t *training) settingsHint(err error) error {
+	var typed *bellows.Error
+	if errors.As(err, &typed) && typed.Kind == bellows.Config && typed.Op == "set" && typed.Subject == t.about.Name && typed.Hint == "" {
+		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Name, t.about.Name)
+	}
+	return err
+}
+
+// claim takes the run's folder and completes the headline.
+func (t *training) claim(table *screen.Table) error {
+	var err error
+	t.folder, err = run.Claim(run.Request{
+		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
+	})
+	if err != nil {
+		return err
+	}
+	whole, err := filepath.Abs(t.folder.Dir)
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
+	}
+	before, members := t.folder.Before.Seconds, membership(t.members)
+	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
+		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
+	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
+	t.epochs = &epochs{journal: t.journal, members: members.String(), before: before, items: t.made.Items, wait: math.NaN()}
+	detected := t.inputs.set.Detected
+	table.Headline(detected.String()+" · "+t.made.Headline, members.place())
+	if t.folder.Resumed {
+		t.journal.event("resumed", t.resumedSentence(), map[string]any{"model": t.folder.Dir})
+		return nil
+	}
+	t.journal.event("started", fmt.Sprintf("%s: %s", t.data(), detected), map[string]any{
+		"app": t.about.Name, "data": t.files, "rows": t.inputs.set.Rows(), "items": t.made.Items, "settings": t.made.Settings,
+		"load_seconds": t.inputs.seconds, "workers": members.Workers, "model": t.folder.Dir,
+	})
+	return nil
+}
+
+func (t *training) resumedSentence() string {
+	if t.folder.Image == nil {
+		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
+	}
+	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
+}
+
+// run trains, saves and reports, while others may look.
+func (t *training) run(ctx context.Context) error {
+	board := t.journal.board
+	post, err := board.Post(t.Name, t.opt.state, t.opt.metrics, t.Talk)
+	if err != nil {
+		return err
+	}
+	defer post.Close()
+	defer board.Close()
+	res, err := t.drive(ctx)
+	end := api.Ended
+	switch {
+	case err != nil:
+		end = api.Failed
+		t.failed(err)
+	case res.Image != nil:
+		end = api.Interrupted
+	}
+	moved := t.measured(end)
+	if err != nil && (res == nil || res.Tables == nil) {
+		return err
+	}
+	if err := t.conclude(res, moved); err != nil {
+		return err
+	}
+	return err
+}
+
+// drive runs the job.
+func (t *training) drive(ctx context.Context) (*node.Result, error) {
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnStart: t.started, OnEpoch: t.epochs.add,
+		Notice: func(s string) { t.journal.event("waiting", s, nil) }}
+	saved := t.folder.Image
+	if saved != nil {
+		im, err := run.DecodeImage(saved)
+		if err != nil {
+			return nil, err
+		}
+		opt.Resume, t.folder.Image = im, nil
+	}
+	t.journal.table.Start()
+	defer t.journal.table.End()
+	if len(t.members) > 1 {
+		return t.lead(ctx, opt, saved)
+	}
+	return node.Train(ctx, t.made.Job, opt)
+}
+
+// started records the nodes of a job in many processes.
+func (t *training) started(nodes []api.Node) {
+	if len(nodes) < 2 {
+		return
+	}
+	processes := map[string]int{}
+	for _, n := range nodes {
+		processes[n.ID] = n.PID
+	}
+	t.journal.event("joined", figures.Plural(len(nodes), "node")+" have joined", map[string]any{"processes": processes})
+}
+
+// failed records why the job ended before its time.
+func (t *training) failed(err error) {
+	kind := "failed"
+	switch line.KindOf(err) {
+	case bellows.Lost:
+		kind = "lost"
+	case bellows.Interrupted: // before it had begun
+		return
+	}
+	sentence, _, _ := strings.Cut(err.Error(), "\n")
+	t.journal.event(kind, sentence, map[string]any{"model": t.folder.Dir})
+}
+
+// measured stores the figures of the run, whatever its end was, and says what went between nodes.
+func (t *training) measured(end api.State) traffic {
+	t.journal.board.End(end)
+	s, err := t.journal.board.Status(context.Background())
+	if err == nil {
+		err = t.folder.Measured(s)
+	}
+	if err != nil {
+		t.Talk("%v", err)
+	}
+	return traffic{Pushed: s.Bytes[tally.Pushes.String()].Bytes,
+		Pulled: s.Bytes[tally.Rows.String()].Bytes + s.Bytes[tally.Leases.String()].Bytes}
+}
+
+// explain adds to an error what the run's folder still has.
+func (t *training) explain(ctx context.Context, err error) error {
+	var typed *bellows.Error
+	if ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" {
+		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, "events.jsonl")
+	}
+	return err
+}
+
+// close gives back what the command holds.
+func (t *training) close() {
+	failed := t.inputs.close()
+	if t.folder != nil {
+		failed = errors.Join(t.folder.Close(), failed)
+	}
+	if failed != nil {
+		t.Talk("%v", failed)
+	}
+}

@@ -1,0 +1,238 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bellows"
+	"bellows/api"
+	"bellows/cli/internal/screen"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// Commands are status and top. job is the name of a job, for their examples.
+func Commands(c *screen.Console, job string) []*cobra.Command {
+	w := watcher{c}
+	return []*cobra.Command{w.statusCommand(job), w.topCommand(job)}
+}
+
+// watcher shows jobs on a console.
+type watcher struct{ *screen.Console }
+
+const stateHelp = "`folder` for what concerns running jobs (default bellows/ in the user's state folder)"
+
+// StateFlag declares --state.
+func StateFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "state", "", stateHelp) }
+
+func (c watcher) statusCommand(job string) *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use:   "status [JOB]",
+		Short: "How far a running job is, and what its time goes into",
+		Long: "Show the jobs that this user runs on this machine; of a single one, or of JOB, its nodes, its clock,\n" +
+			"what became of the time of its compute slots, its traffic, how stale its reads were, and its last\n" +
+			"events. JOB is the name of its run folder, its process, or both as in mf-1.4711.",
+		Example: "status\nstatus " + job + " --json",
+		Args:    atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.status(cmd.Context(), state, word(args))
+		},
+	}
+	StateFlag(cmd.Flags(), &state)
+	return cmd
+}
+
+func (c watcher) topCommand(job string) *cobra.Command {
+	t := top{watcher: c}
+	cmd := &cobra.Command{
+		Use:   "top [JOB]",
+		Short: "Watch a running job",
+		Long: "Show again and again what status shows, with shares and traffic of the time in between, until the\n" +
+			"job ends or Ctrl-C. Where standard output is no terminal there is one line each time.",
+		Example: "top\ntop " + job + " --interval 5s",
+		Args:    atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if t.interval < intervalLeast || t.interval > intervalMost {
+				return bellows.Errorf(bellows.Usage, "set", "--interval="+t.interval.String(), "it must be from %v to %v", intervalLeast, intervalMost)
+			}
+			c.Calm.Store(true)
+			return t.run(cmd.Context(), word(args))
+		},
+	}
+	StateFlag(cmd.Flags(), &t.state)
+	cmd.Flags().DurationVar(&t.interval, "interval", time.Second, "`time` between two looks")
+	cmd.Flags().BoolVar(&t.once, "once", false, "look twice, an interval apart, and end")
+	return cmd
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) <= 1 {
+		return nil
+	}
+	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "one JOB at most, and %d given", len(args))
+	err.Hint = "call it as " + cmd.CommandPath() + " [JOB]"
+	return err
+}
+
+func word(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// write writes lines, or what JSON has instead.
+func (c watcher) write(lines []string, object any) error {
+	text := []byte(strings.Join(lines, "\n"))
+	if c.JSON {
+		var err error
+		if text, err = json.Marshal(object); err != nil {
+			return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
+		}
+	}
+	if _, err := c.Out.Write(append(text, '\n')); err != nil {
+		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
+	}
+	return nil
+}
+
+func (c watcher) status(ctx context.Context, state, word string) error {
+	answers, err := ask(ctx, state, word)
+	if err != nil {
+		return err
+	}
+	var silent error
+	for _, a := range answers {
+		if a.err != nil {
+			silent = a.err
+			if len(answers) > 1 && !c.JSON {
+				err = c.write([]string{a.err.Error()}, nil)
+			}
+		} else if len(answers) == 1 {
+			err = c.write(render(&a.Status, nil), a.Status)
+		} else {
+			err = c.write([]string{brief(&a.Status)}, a.Status)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return silent
+}
+
+// top is one call of that command.
+type top struct {
+	watcher
+	state    string
+	interval time.Duration
+	once     bool
+}
+
+// The intervals between two looks.
+const (
+	intervalLeast = 100 * time.Millisecond
+	intervalMost  = time.Hour
+)
+
+// run looks at one job until it is gone.
+func (t *top) run(ctx context.Context, word string) error {
+	answers, err := ask(ctx, t.state, word)
+	if err != nil {
+		return err
+	}
+	if len(answers) > 1 {
+		var names []string
+		for _, a := range answers {
+			names = append(names, fmt.Sprintf("%s.%d", a.name, a.pid))
+		}
+		several := bellows.Errorf(bellows.Usage, "watch", "", "%d jobs are running", len(answers))
+		several.Hint = "name one of " + strings.Join(names, ", ")
+		return several
+	}
+	first := answers[0]
+	if first.err != nil {
+		return first.err
+	}
+	return t.follow(ctx, first.job, &first.Status)
+}
+
+// follow shows a job, and then what it did between one look and the next.
+func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
+	if !t.once {
+		if err := t.show(last, nil); err != nil {
+			return err
+		}
+	}
+	ticker := time.NewTicker(t.interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // as it is meant to end
+		case <-ticker.C:
+		}
+		s, err := j.status(ctx)
+		if err != nil && !j.dead(err) { // it may have ended in mid-sentence
+			s, err = j.status(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && j.dead(err):
+			return t.gone(j)
+		case err != nil:
+			return err
+		}
+		if err := t.show(&s, last); err != nil || t.once {
+			return err
+		}
+		last = &s
+	}
+}
+
+// gone says that the job does not run any more.
+func (t *top) gone(j job) error {
+	if t.JSON {
+		return nil
+	}
+	return t.write([]string{j.String() + " has ended"}, nil)
+}
+
+// show writes the job: over what was there before, where that is a terminal.
+func (t *top) show(now, before *api.Status) error {
+	f, isFile := t.Out.(*os.File)
+	if t.JSON || !isFile || !term.IsTerminal(int(f.Fd())) {
+		return t.write([]string{pulse(now, before)}, now)
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		columns, rows = 80, 24
+	}
+	if _, err := io.WriteString(t.Out, page(render(now, before), columns, rows)); err != nil {
+		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
+	}
+	return nil
+}
+
+// page is lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.
+func page(lines []string, columns, rows int) string {
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for _, line := range lines[:min(len(lines), max(1, rows-1))] {
+		if utf8.RuneCountInString(line) > columns {
+			line = string([]rune(line)[:columns])
+		}
+		b.WriteString(line + "\x1b[K\r\n")
+	}
+	b.WriteString("\x1b[J")
+	return b.String()
+}

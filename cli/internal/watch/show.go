@@ -1,0 +1,292 @@
+package watch
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bellows"
+	"bellows/api"
+	"bellows/cli/internal/figures"
+	"bellows/tally"
+)
+
+// view is a job as text: its figures up to now, or with before those of the time since.
+type view struct {
+	now    *api.Status
+	before *api.Status // nil: the beginning
+	lines  []string
+}
+
+// render is a job in lines. With an earlier status, shares and traffic are of the time between the two.
+func render(now, before *api.Status) []string {
+	v := &view{now: now, before: before}
+	v.head()
+	v.totals()
+	v.nodes()
+	v.events()
+	return v.lines
+}
+
+func (v *view) line(parts ...string) {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	v.lines = append(v.lines, strings.Join(parts, " · "))
+}
+
+func (v *view) head() {
+	s := v.now
+	v.line(s.Job, s.App, fmt.Sprintf("%s, %s s since it was called", s.State, figures.Duration(s.Elapsed)),
+		fmt.Sprintf("process %d", s.PID), s.Model)
+	epoch := "before the end of the first epoch"
+	if s.Epoch > 0 {
+		var list []string
+		for _, name := range slices.Sorted(maps.Keys(s.Metrics)) {
+			list = append(list, fmt.Sprintf("%s %.4f", figures.Metric(name), s.Metrics[name]))
+		}
+		epoch = fmt.Sprintf("epoch %d: %s", s.Epoch, strings.Join(list, ", "))
+	}
+	v.line(epoch, figures.Duration(s.Seconds)+" s of training", clocks(s), fmt.Sprintf("commit %d", s.Commit))
+}
+
+// clocks says how far the splits are.
+func clocks(s *api.Status) string {
+	switch {
+	case s.Furthest < 0:
+		return ""
+	case s.Clock < 0:
+		return fmt.Sprintf("no clock complete, %d begun", s.Furthest)
+	}
+	return fmt.Sprintf("clock %d complete, %d begun", s.Clock, s.Furthest)
+}
+
+func (v *view) totals() {
+	var before *api.Counters
+	if v.before != nil {
+		before = &v.before.Counters
+	}
+	v.line("slots: " + strings.Join(shares(&v.now.Counters, before), ", "))
+	if t := v.traffic(); t != "" {
+		v.line("between nodes: " + t)
+	}
+	if r := staleness(v.now.Staleness); r != "" {
+		v.line("reads by the clocks that they missed: " + r)
+	}
+}
+
+// phaseNames are the phases as JSON names them, in order.
+func phaseNames() (list []string) {
+	for p := range tally.Phases {
+		list = append(list, tally.Phase(p).String())
+	}
+	return list
+}
+
+// spent is slot time in seconds, since before if that is not nil.
+func spent(now, before *api.Counters) (byPhase map[string]float64, total float64) {
+	byPhase = maps.Clone(now.Phases)
+	for name := range byPhase {
+		if before != nil {
+			byPhase[name] = max(0, byPhase[name]-before.Phases[name])
+		}
+		total += byPhase[name]
+	}
+	return byPhase, total
+}
+
+// shares is what part of slot time went into each phase: "compute 61 %".
+func shares(now, before *api.Counters) (list []string) {
+	byPhase, total := spent(now, before)
+	for _, name := range phaseNames() {
+		list = append(list, strings.ReplaceAll(name, "_", " ")+" "+percent(byPhase[name], total))
+	}
+	return list
+}
+
+func percent(part, whole float64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*part/whole)
+}
+
+// traffic is what travels by class, largest first; nothing where nothing does.
+func (v *view) traffic() string {
+	type flow struct {
+		class string
+		bytes int64
+	}
+	var list []flow
+	for class, f := range v.now.Bytes {
+		n := f.Bytes
+		if v.before != nil {
+			n -= v.before.Bytes[class].Bytes
+		}
+		if n > 0 {
+			list = append(list, flow{class, n})
+		}
+	}
+	slices.SortFunc(list, func(a, b flow) int {
+		if a.bytes != b.bytes {
+			return int(min(1, max(-1, b.bytes-a.bytes)))
+		}
+		return strings.Compare(a.class, b.class)
+	})
+	var words []string
+	for _, f := range list {
+		words = append(words, f.class+" "+v.amount(f.bytes))
+	}
+	return strings.Join(words, ", ")
+}
+
+// amount is bytes, of all the time or in a second.
+func (v *view) amount(n int64) string {
+	if v.before == nil {
+		return figures.Bytes(uint64(max(0, n)))
+	}
+	seconds := v.now.Elapsed - v.before.Elapsed
+	if seconds <= 0 {
+		return "-"
+	}
+	return figures.Bytes(uint64(float64(max(0, n))/seconds)) + "/s"
+}
+
+// staleness is the histogram in words: "0: 93 %, 1: 7 %".
+func staleness(reads []int64) string {
+	total := int64(0)
+	for _, n := range reads {
+		total += n
+	}
+	var list []string
+	for missed, n := range reads {
+		if n == 0 {
+			continue
+		}
+		name := fmt.Sprint(missed)
+		if missed == len(reads)-1 {
+			name += " and more"
+		}
+		list = append(list, name+": "+percent(float64(n), float64(total)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// nodes is the table of nodes.
+func (v *view) nodes() {
+	if len(v.now.Nodes) == 0 {
+		return
+	}
+	rows := [][]string{{"node", "process", "roles", "state", "slots", "splits", "partitions", "compute", "pull", "push", "commit", "idle", "sent", "received"}}
+	for i := range v.now.Nodes {
+		rows = append(rows, v.node(i))
+	}
+	v.lines = append(v.lines, align(rows, 4)...)
+}
+
+// silentAfter is how many seconds old a node's counters are before that is shown: they come four times a second.
+const silentAfter = 2
+
+func (v *view) node(i int) []string {
+	n := &v.now.Nodes[i]
+	var before *api.Counters
+	var sent map[string]api.Flow
+	if v.before != nil && i < len(v.before.Nodes) {
+		before, sent = &v.before.Nodes[i].Counters, v.before.Nodes[i].Sent
+	}
+	row := []string{n.ID, fmt.Sprint(n.PID), strings.Join(n.Roles, " "), string(n.State),
+		fmt.Sprint(n.Slots), fmt.Sprint(n.Splits), fmt.Sprint(n.Partitions)}
+	if n.Heard < 0 {
+		row[1] = "-"
+	}
+	if n.Heard > silentAfter && n.State == api.Running {
+		row[3] = fmt.Sprintf("silent for %.0f s", n.Heard)
+	}
+	byPhase, total := spent(&n.Counters, before)
+	for _, name := range phaseNames() {
+		row = append(row, percent(byPhase[name], total))
+	}
+	received := map[string]api.Flow{}
+	if before != nil {
+		received = before.Bytes
+	}
+	return append(row, v.amount(sum(n.Sent)-sum(sent)), v.amount(sum(n.Bytes)-sum(received)))
+}
+
+func sum(flows map[string]api.Flow) (bytes int64) {
+	for _, f := range flows {
+		bytes += f.Bytes
+	}
+	return bytes
+}
+
+// align puts rows into columns, the first ones to the left.
+func align(rows [][]string, left int) (lines []string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if i < left {
+				b.WriteString(cell + pad)
+			} else {
+				b.WriteString(pad + cell)
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
+
+// eventMost is how many bytes of a sentence a line shows.
+const eventMost = 1 << 10
+
+// events are the last sentences.
+func (v *view) events() {
+	for _, text := range v.now.Events {
+		var e struct {
+			Time     time.Time
+			Sentence string
+		}
+		if json.Unmarshal(text, &e) == nil {
+			v.lines = append(v.lines, e.Time.Local().Format("15:04:05")+"  "+bellows.Printable(strings.ReplaceAll(e.Sentence, "\n", " "), eventMost))
+		}
+	}
+}
+
+// brief is a job in one line.
+func brief(s *api.Status) string {
+	words := []string{fmt.Sprintf("%s.%d", s.Job, s.PID), string(s.State), fmt.Sprintf("epoch %d", s.Epoch)}
+	if c := clocks(s); c != "" {
+		words = append(words, c)
+	}
+	return strings.Join(append(words, figures.Duration(s.Elapsed)+" s", s.Model), " · ")
+}
+
+// pulse is what a job has done since before, in one line.
+func pulse(now, before *api.Status) string {
+	v := &view{now: now, before: before}
+	words := []string{figures.Duration(now.Elapsed) + " s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch)}
+	if c := clocks(now); c != "" {
+		words = append(words, c)
+	}
+	var last *api.Counters
+	if before != nil {
+		last = &before.Counters
+	}
+	words = append(words, strings.Join(shares(&now.Counters, last), ", "))
+	if t := v.traffic(); t != "" {
+		words = append(words, t)
+	}
+	return strings.Join(words, " · ")
+}

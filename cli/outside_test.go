@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// guide is the page whose program is built as its reader would: in a module of its own.
+const guide = "../docs/8-your-own-application.md"
+
+// TestTheGuideHoldsOutsideTheTree makes a module of the page's go.mod and program in another folder, builds it without a
+// network, and runs its commands.
+func TestTheGuideHoldsOutsideTheTree(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var ratings strings.Builder
+	for n := range 40 {
+		fmt.Fprintf(&ratings, "u%d\ti%d\t%d\n", n/4, n%4, n%4+1)
+	}
+	files := map[string]string{"ratings.tsv": ratings.String(), "pairs.tsv": "u1\ti3\nu2\ti0\n"}
+	var calls string
+	for _, block := range regexp.MustCompile("(?ms)^```\\w*\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+		switch text := block[1]; {
+		case strings.HasPrefix(text, "module "):
+			if want := regexp.MustCompile(`(?m)^go .*$`).FindString(string(own)); !strings.Contains(text, "\n"+want+"\n") {
+				t.Errorf("the page's go.mod does not have %q", want)
+			}
+			files["go.mod"] = strings.Replace(text, "=> ../bellows", "=> "+root, 1)
+		case strings.Contains(text, "\npackage main\n"):
+			files["main.go"] = text
+		case strings.HasPrefix(text, "./means"):
+			calls = text
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
+		"XDG_STATE_HOME="+filepath.Join(dir, ".state"), "XDG_CACHE_HOME="+filepath.Join(dir, ".cached"))
+	run := func(words ...string) string {
+		t.Helper()
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Dir, cmd.Env = dir, env
+		if words[0] == "go" {
+			cmd.Env = env[:len(env)-1] // the build's own cache
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", words, err, out)
+		}
+		return string(out)
+	}
+	run("go", "build")
+	wants := []string{"\ntest RMSE 0.0000 · ", "rmse         0.0000\n", "\n4\n1\n", "Usage:\n  means [flags]"}
+	lines := strings.Split(strings.TrimSpace(calls), "\n")
+	if len(lines) != len(wants) {
+		t.Fatalf("the page has the commands %q", lines)
+	}
+	for i, line := range lines {
+		if out := run(strings.Fields(line)...); !strings.Contains(out, wants[i]) {
+			t.Errorf("%s gives %q, want %q", line, out, wants[i])
+		}
+	}
+}

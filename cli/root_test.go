@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/mf"
+	"bellows/app/mlr"
+	"bellows/cli/internal/screen"
+	"bellows/cli/internal/verbs"
+	"bellows/model"
+)
+
+// console is that of a program called bellows, with no input.
+func console(out io.Writer, args ...string) *screen.Console {
+	return &screen.Console{In: strings.NewReader(""), Out: out, Err: io.Discard, Name: "bellows", Args: args}
+}
+
+// asker is an application with verbs.
+type asker struct {
+	app.Application
+	verbs []app.Verb
+}
+
+func (a asker) Verbs() []app.Verb { return a.verbs }
+
+// TestHeadlineComesFirst wants the first words on the screen before any data has been read: the
+// input is a pipe that stays empty until they have come.
+func TestHeadlineComesFirst(t *testing.T) {
+	t.Parallel()
+	in, feed := io.Pipe()
+	shown, out := io.Pipe()
+	c := console(out, "train", "mf", "-", "--epochs", "1", "--format", "triples", "--out", filepath.Join(t.TempDir(), "m"),
+		"--state", t.TempDir())
+	c.In = in
+	code := make(chan int)
+	go func() { code <- execute(c, mf.App{}) }()
+	want := "matrix factorisation · standard input: "
+	words := make([]byte, len(want))
+	if _, err := io.ReadFull(shown, words); err != nil || string(words) != want {
+		t.Fatalf("the first words are %q, %v", words, err)
+	}
+	if _, err := io.WriteString(feed, "a b 3\na c 4\nb b 1\n"); err != nil {
+		t.Fatal(err)
+	}
+	feed.Close()
+	go io.Copy(io.Discard, shown)
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}
+
+// TestEveryCommandHasASchema and an example: --json is on every command.
+func TestEveryCommandHasASchema(t *testing.T) {
+	t.Parallel()
+	similar := app.Verb{Name: "similar", Args: []string{"ITEM"}, Example: "jaws", Columns: []string{"item", "score"}}
+	var listed bytes.Buffer
+	c := console(&listed, "schema")
+	program, err := verbs.New(c, asker{mf.App{}, []app.Verb{similar}}, mlr.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot(program)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range root.Commands() {
+		name := cmd.Name()
+		if name == "completion" || name == "help" || !cmd.IsAvailableCommand() {
+			continue
+		}
+		if !strings.HasPrefix(cmd.Example, "  bellows "+name) {
+			t.Errorf("the example of %s is %q", name, cmd.Example)
+		}
+		if name == "model" {
+			name = "model-show"
+		}
+		if !strings.Contains("\n"+listed.String(), "\n"+name+"\n") {
+			t.Errorf("%s has no schema", name)
+		}
+	}
+}
+
+// TestProgramsThatCannotBe are found before any command runs.
+func TestProgramsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	with := func(a app.Application, columns string, names ...string) app.Application {
+		var list []app.Verb
+		for _, name := range names {
+			list = append(list, app.Verb{Name: name, Columns: []string{columns}, Answer: func(*model.Model, []string) ([][]any, error) { return nil, nil }})
+		}
+		return asker{a, list}
+	}
+	for _, c := range []struct {
+		want string
+		apps []app.Application
+	}{
+		{"start bellows: there is no application", nil},
+		{"two applications are called mf", []app.Application{mf.App{}, mlr.New(), mf.App{}}},
+		{"an application adds the verb train, which is there already", []app.Application{with(mf.App{}, "", "train")}},
+		{"an application adds the verb help, which is there already", []app.Application{with(mf.App{}, "", "help")}},
+		{"the verb near of mlr is not that of mf", []app.Application{with(mf.App{}, "a", "near"), with(mlr.New(), "b", "near")}},
+		{"the verb near of mf is not that of mf", []app.Application{with(mf.App{}, "a", "near", "near")}},
+		{"", []app.Application{with(mf.App{}, "a", "near", "far"), with(mlr.New(), "a", "near")}},
+	} {
+		_, err := verbs.New(console(io.Discard), c.apps...)
+		if c.want == "" && err != nil || c.want != "" && (bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: want %q", err, c.want)
+		}
+	}
+}
