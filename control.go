@@ -26,6 +26,7 @@ type Control struct {
 	Clocks int32 // as table.Consistency
 	Clock  Clock
 
+	Route      RouteVersion // which a change of the route makes
 	Node       NodeID
 	Lane       uint16 // which of the node's
 	Partition  PartitionID

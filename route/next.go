@@ -9,13 +9,13 @@ import (
 )
 
 // AddLane is the change by which a lane takes part that holds nothing yet.
-func AddLane(a wire.Address) bellows.Control {
-	return bellows.Control{Kind: bellows.AddLane, Node: a.Node, Lane: a.Index}
+func (r *Route) AddLane(a wire.Address) bellows.Control {
+	return bellows.Control{Kind: bellows.AddLane, Route: r.version + 1, Node: a.Node, Lane: a.Index}
 }
 
 // AddClient is the change by which a node runs tasks, though no split yet.
-func AddClient(n bellows.NodeID) bellows.Control {
-	return bellows.Control{Kind: bellows.AddClient, Node: n}
+func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
+	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
 }
 
 // MovePartition is the change by which another lane holds a partition, at the generation behind that of this route.
@@ -24,16 +24,19 @@ func (r *Route) MovePartition(p bellows.PartitionRef, to wire.Address) bellows.C
 }
 
 func (r *Route) move(p bellows.PartitionRef, to Owner) bellows.Control {
-	return bellows.Control{Kind: bellows.MovePartition, Table: p.Table, Partition: p.Partition, Node: to.Lane.Node, Lane: to.Lane.Index, Generation: to.Generation}
+	return bellows.Control{Kind: bellows.MovePartition, Route: r.version + 1, Table: p.Table, Partition: p.Partition, Node: to.Lane.Node, Lane: to.Lane.Index, Generation: to.Generation}
 }
 
 // MoveSplit is the change by which another node runs a split.
-func MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control {
-	return bellows.Control{Kind: bellows.MoveSplit, Split: s, Node: to}
+func (r *Route) MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control {
+	return bellows.Control{Kind: bellows.MoveSplit, Route: r.version + 1, Split: s, Node: to}
 }
 
 // Next is the route that follows by one change. It refuses one that does not fit: this route stays as it is in any case.
 func (r *Route) Next(c bellows.Control) (*Route, error) {
+	if c.Route != r.version+1 {
+		return nil, fmt.Errorf("route %d does not follow route %d", c.Route, r.version)
+	}
 	n := *r
 	n.version++
 	switch c.Kind {
@@ -92,16 +95,16 @@ func (r *Route) change(c bellows.Control) error {
 // Whole is the route as changes of none, for Rebuilt: it is as long as the job is wide, however often it has changed.
 func (r *Route) Whole() (list []bellows.Control) {
 	for _, a := range r.lanes {
-		list = append(list, AddLane(a))
+		list = append(list, r.AddLane(a))
 	}
 	for _, a := range r.clients {
-		list = append(list, AddClient(a.Node))
+		list = append(list, r.AddClient(a.Node))
 	}
 	for p := range r.All() {
 		list = append(list, r.move(p, r.Owner(p)))
 	}
 	for s, n := range r.nodes {
-		list = append(list, MoveSplit(bellows.SplitID(s), n))
+		list = append(list, r.MoveSplit(bellows.SplitID(s), n))
 	}
 	return list
 }

@@ -70,7 +70,7 @@ func golden() map[string]Message {
 			{36, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
 		"staleness": &Staleness{1, -1, 2},
 		"records.route": &Records{Term: 2, List: []Record{
-			{37, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.MovePartition, Table: 1, Partition: 0x020304, Generation: 6, Node: 300, Lane: 2}},
+			{37, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.MovePartition, Table: 1, Partition: 0x020304, Generation: 6, Node: 300, Lane: 2, Route: 7}},
 			{38, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.MoveSplit, Split: 15, Node: 3}}}},
 		"route": &Route{2, 7, []bellows.Control{{Kind: bellows.AddLane, Node: 3, Lane: 1}, {Kind: bellows.AddClient, Node: 3}}, nil},
 		"route.whole": &Route{2, 7, []bellows.Control{{Kind: bellows.AddLane, Node: 3, Lane: 1}}, &Begin{36, []bellows.Clock{bellows.NoClock, 16, 17}, []int32{0, 3, math.MaxInt32},

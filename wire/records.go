@@ -148,6 +148,7 @@ func (b *Batch) change(number protowire.Number, c *bellows.Control) {
 	b.pb().Varint(7, uint64(c.Partition))
 	b.pb().Varint(8, uint64(c.Generation))
 	b.pb().Varint(9, uint64(c.Split))
+	b.pb().Varint(10, uint64(c.Route))
 	b.pb().Shut(at)
 }
 
@@ -235,6 +236,8 @@ func changeOf(b []byte, c *bellows.Control) error {
 			c.Generation = bellows.Generation(f.UpTo(math.MaxUint32))
 		case 9<<3 | varint:
 			c.Split = bellows.SplitID(f.UpTo(math.MaxUint32))
+		case 10<<3 | varint:
+			c.Route = bellows.RouteVersion(f.UpTo(math.MaxUint32))
 		}
 	}
 	return f.Err

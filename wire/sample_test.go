@@ -182,7 +182,7 @@ func (s sampler) record() Record {
 
 func (s sampler) control() bellows.Control {
 	return bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock(),
-		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32())}
+		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version()}
 }
 
 func (s sampler) route() *Route {
