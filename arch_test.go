@@ -78,6 +78,7 @@ var rooms = []room{
 	{path: "session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
 	{path: "core/collect", floor: 2, sees: 0},
+	{path: "core/counted", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},

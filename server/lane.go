@@ -19,6 +19,7 @@ import (
 	"bellows/audit"
 	"bellows/core"
 	"bellows/core/collect"
+	"bellows/core/counted"
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
@@ -92,9 +93,9 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	lives     []uint32   // per client: its newest incarnation
-	recorded  []recorded // per incarnation of a client that has pushed here
-	waiting   []waiter   // flushes told Full, by rank
+	lives     []uint32 // per client: its newest incarnation
+	counted   counted.Flushes
+	waiting   []waiter // flushes told Full, by rank
 	pulls     []parkedPull
 	owing     bool      // somebody's subscription is owed rows
 	unasked   []unasked // per subscriber, while relay runs
@@ -120,14 +121,6 @@ type Lane struct {
 	tasksEnded bool     // at this node
 	collector  wire.Address
 	state      collect.Sender
-}
-
-// recorded is which flushes of one incarnation of a client have a number: all up to upTo, and those above.
-type recorded struct {
-	client      bellows.NodeID
-	incarnation uint32
-	upTo        uint64
-	above       []uint64
 }
 
 // flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
@@ -514,7 +507,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		l.takeControl(&r.Control, out)
 		return
 	}
-	l.remember(r.Flush)
+	l.counted.Add(r.Flush) // every lane learns of every flush, so that gaps close
 	before := l.progress.Complete()
 	for i := range r.Results {
 		u := r.Results[i].Unit
@@ -648,9 +641,6 @@ func (l *Lane) unhold(id bellows.FlushID) {
 	}
 }
 
-// remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.
-func (l *Lane) remember(id bellows.FlushID) { l.recordedOf(id).add(id.Seq) }
-
 // same reports whether two names are those of one flush.
 func same(a, b bellows.FlushID) bool {
 	if planted.On("incarnation-ignored") {
@@ -671,28 +661,6 @@ func (l *Lane) outlived(who subscriber) bool {
 		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
 	}
 	return false
-}
-
-func (r *recorded) add(seq uint64) {
-	if seq != r.upTo+1 {
-		r.above = append(r.above, seq)
-		return
-	}
-	r.upTo++
-	for i := slices.Index(r.above, r.upTo+1); i >= 0; i = slices.Index(r.above, r.upTo+1) {
-		r.above = slices.Delete(r.above, i, i+1)
-		r.upTo++
-	}
-}
-
-func (l *Lane) recordedOf(id bellows.FlushID) *recorded {
-	for i := range l.recorded {
-		if r := &l.recorded[i]; r.client == id.Client && (r.incarnation == id.Incarnation || planted.On("incarnation-ignored")) {
-			return r
-		}
-	}
-	l.recorded = append(l.recorded, recorded{client: id.Client, incarnation: id.Incarnation})
-	return &l.recorded[len(l.recorded)-1]
 }
 
 // takeEnd waits for the end from the controller and from every client that can still send it.

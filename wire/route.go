@@ -136,7 +136,7 @@ func recordedOf(b []byte) (r Recorded, err error) {
 	return r, f.Err
 }
 
-const kindStale uint8 = 88
+const kindStale uint8 = 90
 
 func (*Stale) kind() uint8 { return kindStale }
 
