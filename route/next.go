@@ -64,10 +64,10 @@ func (r *Route) change(c bellows.Control) error {
 		}
 		r.lanes = append(slices.Clip(r.lanes), laneOf(c))
 	case bellows.AddClient:
-		if slices.Contains(r.clients, clientOf(c.Node)) {
-			return fmt.Errorf("%v takes part already", clientOf(c.Node))
+		if slices.Contains(r.clients, wire.ClientAt(c.Node)) {
+			return fmt.Errorf("%v takes part already", wire.ClientAt(c.Node))
 		}
-		r.clients = append(slices.Clip(r.clients), clientOf(c.Node))
+		r.clients = append(slices.Clip(r.clients), wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		switch {
 		case !r.Has(ref):
@@ -82,8 +82,8 @@ func (r *Route) change(c bellows.Control) error {
 		switch {
 		case int(c.Split) >= len(r.nodes):
 			return fmt.Errorf("there is no split %d", c.Split)
-		case !slices.Contains(r.clients, clientOf(c.Node)):
-			return fmt.Errorf("%v runs no tasks", clientOf(c.Node))
+		case !slices.Contains(r.clients, wire.ClientAt(c.Node)):
+			return fmt.Errorf("%v runs no tasks", wire.ClientAt(c.Node))
 		}
 		r.nodes[c.Split] = c.Node
 	default:
@@ -128,8 +128,4 @@ func (r *Route) Rebuilt(version bellows.RouteVersion, whole []bellows.Control) (
 	return n, nil
 }
 
-func laneOf(c bellows.Control) wire.Address {
-	return wire.Address{Node: c.Node, Role: wire.Lane, Index: c.Lane}
-}
-
-func clientOf(n bellows.NodeID) wire.Address { return wire.Address{Node: n, Role: wire.Client} }
+func laneOf(c bellows.Control) wire.Address { return wire.LaneAt(c.Node, int(c.Lane)) }

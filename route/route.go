@@ -77,7 +77,7 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 		r.nodes = append(r.nodes, nodes[s*len(nodes)/splits])
 	}
 	for _, n := range nodes {
-		if a := clientOf(n); !slices.Contains(r.clients, a) {
+		if a := wire.ClientAt(n); !slices.Contains(r.clients, a) {
 			r.clients = append(r.clients, a)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/planted"
+	"bellows/wire"
 )
 
 // Flushes are those that have a number. The zero value has none.
@@ -68,5 +69,24 @@ func (l *life) add(seq uint64) {
 	for i := slices.Index(l.above, l.upTo+1); i >= 0; i = slices.Index(l.above, l.upTo+1) {
 		l.above = slices.Delete(l.above, i, i+1)
 		l.upTo++
+	}
+}
+
+// List is the flushes as another lane or controller is told of them.
+func (f *Flushes) List() (list []wire.Recorded) {
+	for n, lives := range f.byClient {
+		for _, l := range lives {
+			list = append(list, wire.Recorded{Client: bellows.NodeID(n), Incarnation: l.incarnation, UpTo: l.upTo, Above: slices.Clone(l.above)})
+		}
+	}
+	return list
+}
+
+// Load makes the flushes those of a list.
+func (f *Flushes) Load(list []wire.Recorded) {
+	*f = Flushes{}
+	for _, r := range list {
+		l := f.of(bellows.FlushID{Client: r.Client, Incarnation: r.Incarnation})
+		l.upTo, l.above = r.UpTo, slices.Clone(r.Above)
 	}
 }
