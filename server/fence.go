@@ -32,7 +32,7 @@ type silence struct {
 // Tick tells the lane the time.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	s := &l.silence
-	if l.cfg.Times.Lease == 0 || l.closed {
+	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
 		return
 	}
 	switch {
