@@ -41,24 +41,30 @@ func (l *Lane) isAhead(e *wire.Envelope) bool {
 	if !l.begun || len(l.ahead) > 0 && slices.ContainsFunc(l.ahead, func(a ahead) bool { return a.envelope.From == e.From }) {
 		return true
 	}
-	return l.mustWait(e.Message)
+	return l.mustWait(e)
 }
 
-// mustWait reports whether a message is by a newer route, or about a partition that is not here yet.
-func (l *Lane) mustWait(m wire.Message) bool {
+// mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
+func (l *Lane) mustWait(e *wire.Envelope) bool {
 	v := l.cfg.Route.Version()
 	if planted.On("route-version-ignored") {
 		return false
 	}
-	switch m := m.(type) {
+	switch m := e.Message.(type) {
 	case *wire.Pull:
 		return m.Route > v || l.awaited > 0 && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.awaits(p.Pair) })
 	case *wire.Acquire:
 		return m.Route > v || l.awaited > 0 && l.awaits(m.Pair)
 	case *wire.Push:
-		return m.Route > v || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
+		return m.Route > v && !l.past(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
 	}
 	return false
+}
+
+// past reports whether an incarnation of a client is known not to be the newest.
+func (l *Lane) past(client wire.Address, incarnation uint32) bool {
+	i := slices.Index(l.cfg.Clients, client)
+	return i >= 0 && incarnation < l.lives[i]
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
