@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bellows/server"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -25,7 +24,7 @@ func (w *world) grow() {
 // take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
-	if w.ending || n.done() || w.controller.Gone(n.id) {
+	if w.ending || n.done() || w.lead.Gone(n.id) {
 		return
 	}
 	var err error
@@ -36,22 +35,25 @@ func (w *world) take(e schedule.Entry) {
 		}
 		w.note("split %d goes to node %d", e.Split, n.id)
 		w.happened[splitMoved] = w.happened[splitMoved] || w.route.Node(e.Split) != n.id
-		err = w.controller.MoveSplit(e.Split, n.id, &w.fx)
+		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
 	case e.Actor.Role == wire.Lane:
 		w.note("%v takes part", e.Actor)
 		w.happened[laneAdded] = true
 		w.addLane(e.Actor)
 		n.guard.Host(e.Actor)
-		if n.closed {
-			w.post(n, &wire.Outbox{Envelopes: []wire.Envelope{{From: e.Actor, To: e.Actor, Era: w.era(), Message: &server.TasksEnded{}}}})
+		if n.id == 0 {
+			w.lead.Host(e.Actor, &w.fx)
+		} else {
+			n.shell.Host(e.Actor, &n.fx)
+			n.obey()
 		}
-		err = w.controller.AddLane(e.Actor, &w.fx)
+		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
 		w.note("%v takes part", e.Actor)
 		w.happened[clientAdded] = true
 		w.addWorker(e.Actor, e.Slots)
 		n.guard.Host(e.Actor)
-		err = w.controller.AddClient(n.id, &w.fx)
+		err = w.lead.AddClient(n.id, &w.fx)
 	}
 	if err != nil {
 		w.violated("the controller does not take %+v: %v", e, err)

@@ -86,12 +86,12 @@ func TestALaneThatBeginsLaterIsToldWhatTheOthersAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lead.Host(wire.LaneAt(0, 1), &at)
+	lead.Host(wire.LaneAt(0, 2), &at)
 	expect(t, said(&at.Outbox))
 	lead.TasksEnded(&at)
-	lead.Host(wire.LaneAt(0, 2), &at)
+	lead.Host(wire.LaneAt(0, 3), &at)
 	expect(t, said(&at.Outbox), "lane 0 of node 0 to lane 0 of node 0: *server.TasksEnded", "lane 1 of node 0 to lane 1 of node 0: *server.TasksEnded",
-		"lane 2 of node 0 to lane 2 of node 0: *server.TasksEnded")
+		"lane 2 of node 0 to lane 2 of node 0: *server.TasksEnded", "lane 3 of node 0 to lane 3 of node 0: *server.TasksEnded")
 }
 
 // TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver, and a loss for others.
