@@ -78,7 +78,6 @@ var rooms = []room{
 	{path: "session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
 	{path: "core/collect", floor: 2, sees: 0},
-	{path: "core/counted", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},
@@ -162,6 +161,7 @@ var edges = []edge{
 	{"core", "lease", "a job has the times that its actors wait for"},
 	{"core", "wire", "actors are known by their addresses"},
 	{"guard", "core", "a guard is made of the job that it guards"},
+	{"guard", "route", "a guard goes by the newest route that has passed it"},
 
 	{"core/collect", "table", "what has come is held against the tables"},
 	{"core/collect", "rule", "a partition's state has as many slots as its rule"},

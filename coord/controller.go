@@ -19,7 +19,6 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/collect"
-	"bellows/core/counted"
 	"bellows/core/members"
 	"bellows/gate"
 	"bellows/planted"
@@ -110,7 +109,7 @@ type Controller struct {
 	clientOf   []int             // by node: its place in core.Job.Clients; -1: none
 	changes    []bellows.Control // of the route, of which clients have not been told
 	moves      []move            // that wait for their splits to rest
-	counted    counted.Flushes
+	counted    gate.Counted
 	tasks      int // dispatched and not committed
 	training   int // of these, with items to visit
 	horizon    bellows.Clock

@@ -19,7 +19,6 @@ import (
 	"bellows/audit"
 	"bellows/core"
 	"bellows/core/collect"
-	"bellows/core/counted"
 	"bellows/delta"
 	"bellows/gate"
 	"bellows/planted"
@@ -94,7 +93,7 @@ type Lane struct {
 	held      []*flush
 	heldBytes int
 	lives     []uint32 // per client: its newest incarnation
-	counted   counted.Flushes
+	counted   gate.Counted
 	waiting   []waiter // flushes told Full, by rank
 	pulls     []parkedPull
 	owing     bool      // somebody's subscription is owed rows

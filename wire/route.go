@@ -30,11 +30,8 @@ func (m *Route) encode(b *Batch) {
 }
 
 func (b *Batch) begin(m *Route) {
-	g, above := m.Begin, 0
-	for i := range g.Recorded {
-		above += len(g.Recorded[i].Above)
-	}
-	if max(len(g.Complete), len(g.Staleness), len(g.Recorded), above) > listMax {
+	g := m.Begin
+	if max(len(g.Complete), len(g.Staleness), len(g.Recorded)) > listMax {
 		b.tooMany(m)
 		return
 	}
@@ -84,7 +81,7 @@ func (m *Route) decode(payload []byte) error {
 }
 
 func (g *Begin) decode(b []byte) error {
-	f, above := fields.Of(b), 0
+	f := fields.Of(b)
 	for f.Next() {
 		switch f.Key {
 		case 1<<3 | varint:
@@ -93,9 +90,6 @@ func (g *Begin) decode(b []byte) error {
 			f.Room(len(g.Recorded))
 			r, err := recordedOf(f.Data)
 			f.Fail(err)
-			if above += len(r.Above); above > listMax {
-				f.Fail(errMany)
-			}
 			g.Recorded = append(g.Recorded, r)
 		case 3<<3 | sized:
 			listed(&f, &g.Complete, math.MaxInt32+1, func(x uint64) bellows.Clock { return bellows.Clock(int64(x) - 1) })

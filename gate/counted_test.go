@@ -1,4 +1,4 @@
-package counted
+package gate
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestGapsClose(t *testing.T) {
 
 // TestAFlushIsKnownByItsIncarnation asks for flushes of two clients, one of which was started again.
 func TestAFlushIsKnownByItsIncarnation(t *testing.T) {
-	var f Flushes
+	var f Counted
 	id := func(client bellows.NodeID, incarnation uint32, seq uint64) bellows.FlushID {
 		return bellows.FlushID{Client: client, Incarnation: incarnation, Seq: seq}
 	}
