@@ -68,10 +68,14 @@ func (m *Route) decode(payload []byte) error {
 		case 2<<3 | sized:
 			f.Room(len(m.Changes))
 			var c bellows.Control
-			f.Fail(changeOf(f.Data, &c))
+			if f.Fail(changeOf(f.Data, &c)); c.Kind == bellows.NoControl {
+				f.Fail(errNumber)
+			}
 			m.Changes = append(m.Changes, c)
 		case 3<<3 | sized:
-			m.Begin = new(Begin)
+			if m.Begin == nil {
+				m.Begin = new(Begin)
+			}
 			f.Fail(m.Begin.decode(f.Data))
 		case 4<<3 | varint:
 			m.Term = termOf(&f)
@@ -81,6 +85,7 @@ func (m *Route) decode(payload []byte) error {
 }
 
 func (g *Begin) decode(b []byte) error {
+	g.Recorded = slices.Grow(g.Recorded, min(listMax, fields.Count(b, 2<<3|sized)))
 	f := fields.Of(b)
 	for f.Next() {
 		switch f.Key {
@@ -126,6 +131,9 @@ func recordedOf(b []byte) (r Recorded, err error) {
 		case 4<<3 | sized:
 			listed(&f, &r.Above, math.MaxUint64, func(x uint64) uint64 { return x })
 		}
+	}
+	if r.Incarnation == 0 {
+		f.Fail(errNumber)
 	}
 	return r, f.Err
 }
