@@ -27,7 +27,6 @@ import (
 	"bellows/core"
 	"bellows/delta"
 	"bellows/planted"
-	"bellows/route"
 	"bellows/rule"
 	"bellows/table"
 	"bellows/vec"
@@ -105,9 +104,9 @@ func (fx *Effects) Reset() {
 
 // Client is the state of one node's tables as its tasks see them.
 type Client struct {
-	cfg     config       // its route is the job's first: tasks divide tables by it, without a lock
-	route   *route.Route // of now
-	parts   []part       // by route.Number
+	cfg     config   // its route is the job's first: tasks divide tables by it, without a lock
+	now     core.Job // its route is that of now
+	parts   []part   // by route.Number
 	splits  []*split
 	lanes   []wire.Address         // every lane that owns a partition
 	relays  []int                  // per lane: flushes that it will record and has not
@@ -184,7 +183,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
-	c := &Client{cfg: cfg, route: cfg.Route, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
+	c := &Client{cfg: cfg, now: job, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		r, _ := rule.For(s)
@@ -240,7 +239,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Dispatch:
 		for i := range m.Tasks {
 			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
-				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.route.Version())
+				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.now.Route.Version())
 				return
 			}
 			c.enqueue(m.Tasks[i], m.Commit)
@@ -402,7 +401,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
-	for _, l := range c.route.Lanes() {
+	for _, l := range c.now.Route.Lanes() {
 		if planted.On("end-not-passed-on") {
 			break
 		}

@@ -223,7 +223,7 @@ func (c *Client) until(lane int, w *wait) string {
 	task := seconds(c.cfg.Times.Task)
 	switch split := bellows.SplitID(w.who); {
 	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
-		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.route.Node(split), task)
+		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
 	case w.behind == pending.Lease:
 		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
 	case w.behind == pending.Silence:

@@ -347,7 +347,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 	if i < 0 {
 		i = len(f.pushes)
 		m := wire.New[wire.Push]()
-		m.Flush, m.Clock, m.Route = f.id, f.clock, c.route.Version()
+		m.Flush, m.Clock, m.Route = f.id, f.clock, c.now.Route.Version()
 		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 	}
 	p := &f.pushes[i]

@@ -294,7 +294,7 @@ func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 	if m == nil {
 		c.request++
 		m = wire.New[wire.Pull]()
-		m.Request, m.Incarnation, m.Need, m.Route = c.request, c.cfg.Incarnation, a.need, c.route.Version()
+		m.Request, m.Incarnation, m.Need, m.Route = c.request, c.cfg.Incarnation, a.need, c.now.Route.Version()
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
@@ -386,12 +386,12 @@ func (c *Client) askAgain(f *fetch, fx *Effects) {
 	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
 	if f.lease {
 		a := wire.New[wire.Acquire]()
-		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.route.Version()}
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
 		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 		return
 	}
 	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.route.Version()
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
 	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
 	if p.schema.Sparse {
 		part.Rows, part.Keys = nil, f.keys

@@ -29,7 +29,7 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 			c.breach(c.cfg.Controller, fx, "%v", err)
 			return
 		}
-		c.route = next
+		c.now.Route = next
 		for t, clocks := range m.Begin.Staleness {
 			c.setStaleness(bellows.TableID(t), clocks)
 		}
@@ -38,15 +38,15 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 		if m.Begin != nil {
 			break
 		}
-		next, err := c.route.Next(m.Changes[i])
+		next, err := c.now.Route.Next(m.Changes[i])
 		if err != nil {
 			c.breach(c.cfg.Controller, fx, "%v", err)
 			return
 		}
-		c.route = next
+		c.now.Route = next
 	}
 	for n := range c.parts {
-		if p := &c.parts[n]; p.pair.Generation != c.route.Owner(p.ref).Generation {
+		if p := &c.parts[n]; p.pair.Generation != c.now.Route.Owner(p.ref).Generation {
 			c.aim(p)
 			c.moved(n, fx)
 		}
@@ -58,7 +58,7 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 
 // aim takes note of the lane that owns a partition.
 func (c *Client) aim(p *part) {
-	owner := c.route.Owner(p.ref)
+	owner := c.now.Route.Owner(p.ref)
 	p.pair = wire.Pair{Ref: p.ref, Generation: owner.Generation}
 	p.lane = slices.Index(c.lanes, owner.Lane)
 	if p.lane < 0 {
@@ -90,7 +90,7 @@ func (c *Client) moved(n int, fx *Effects) {
 // was dispatched of it counts, though its commits may not have come here yet.
 func (c *Client) runSplits(fx *Effects) {
 	for i := range c.splits {
-		own, s := c.route.Node(bellows.SplitID(i)) == c.cfg.Self.Node, c.splits[i]
+		own, s := c.now.Route.Node(bellows.SplitID(i)) == c.cfg.Self.Node, c.splits[i]
 		switch {
 		case own && s == nil:
 			c.splits[i] = &split{}
@@ -183,7 +183,7 @@ func wordOf(d *wire.Done) *wire.Done {
 
 // tryAgain makes again what was stale and for which the route has come.
 func (c *Client) tryAgain(fx *Effects) {
-	v := c.route.Version()
+	v := c.now.Route.Version()
 	for i := 0; i < len(c.fetches); i++ {
 		if f := c.fetches[i]; f.stale && f.until <= v {
 			c.askAgain(f, fx)
@@ -276,7 +276,7 @@ func (c *Client) newPush(f *flush, lane, old int) int {
 		return old + i
 	}
 	m := wire.New[wire.Push]()
-	m.Flush, m.Clock, m.Route, m.Again = f.id, f.clock, c.route.Version(), true
+	m.Flush, m.Clock, m.Route, m.Again = f.id, f.clock, c.now.Route.Version(), true
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none, again: true})
 	return len(f.pushes) - 1
 }
@@ -306,9 +306,9 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	c.routeless += awake
 	switch {
 	case c.routeless > times.Leader:
-		c.giveUp(fx, "%s waits for route %d, which has not come in %s: node %d goes by route %d", what, until, seconds(c.routeless), c.cfg.Self.Node, c.route.Version())
+		c.giveUp(fx, "%s waits for route %d, which has not come in %s: node %d goes by route %d", what, until, seconds(c.routeless), c.cfg.Self.Node, c.now.Route.Version())
 	case before <= times.Notice && c.routeless > times.Notice:
-		fx.Notices = append(fx.Notices, fmt.Sprintf("%s waits for route %d since %.1f s, and gives up after %.1f s: node %d goes by route %d", what, until, float64(c.routeless)/1000, float64(times.Leader)/1000, c.cfg.Self.Node, c.route.Version()))
+		fx.Notices = append(fx.Notices, fmt.Sprintf("%s waits for route %d since %.1f s, and gives up after %.1f s: node %d goes by route %d", what, until, float64(c.routeless)/1000, float64(times.Leader)/1000, c.cfg.Self.Node, c.now.Route.Version()))
 	}
 }
 

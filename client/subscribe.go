@@ -137,7 +137,7 @@ func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
 	c.request++
 	f.request, f.subscribe, f.lane = c.request, true, p.lane
 	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.route.Version()
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
 	if p.schema.Sparse {
 		f.keys = append(f.keys, p.block.keys...)
 		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})

@@ -255,7 +255,7 @@ func (c *Client) acquire(t *Task, fx *Effects) {
 	}
 	a := wire.New[wire.Acquire]()
 	c.request++
-	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need, Route: c.route.Version()}
+	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need, Route: c.now.Route.Version()}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
 	f.request, f.lease, f.mode, f.need, f.waiters = c.request, true, t.mode, need, append(f.waiters, t)

@@ -58,8 +58,11 @@ func (b *Batch) numbers(number protowire.Number, n int, at func(i int) int64) {
 	}
 }
 
+// changeLeast is how many bytes a change takes at least, or an incarnation's flushes.
+const changeLeast = 4
+
 func (m *Route) decode(payload []byte) error {
-	m.Changes = slices.Grow(m.Changes, min(listMax, fields.Count(payload, 2<<3|sized)))
+	m.Changes = slices.Grow(m.Changes, min(len(payload)/changeLeast, fields.Count(payload, 2<<3|sized)))
 	f := fields.Of(payload)
 	for f.Next() {
 		switch f.Key {
@@ -85,7 +88,7 @@ func (m *Route) decode(payload []byte) error {
 }
 
 func (g *Begin) decode(b []byte) error {
-	g.Recorded = slices.Grow(g.Recorded, min(listMax, fields.Count(b, 2<<3|sized)))
+	g.Recorded = slices.Grow(g.Recorded, min(len(b)/changeLeast, fields.Count(b, 2<<3|sized)))
 	f := fields.Of(b)
 	for f.Next() {
 		switch f.Key {
