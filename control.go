@@ -1,6 +1,6 @@
 package bellows
 
-// ControlKind is what a control record changes. Numbers 4 to 7 are for the route, members, cuts and eras.
+// ControlKind is what a control record changes. Numbers 8 and 9 are for cuts and eras.
 type ControlKind uint8
 
 const (
@@ -8,7 +8,16 @@ const (
 	KeepTables                      // lanes keep an image of their partitions as they are after the records before
 	SetStaleness                    // reads of Table may lag Clocks, from the next dispatch on; no task is out
 	Drain                           // the job winds down: tasks of clocks after Clock are not dispatched any more
+
+	// Each of these makes the next version of the route (package route).
+	AddLane       // Lane of Node takes part, and holds nothing yet
+	AddClient     // Node takes part, and runs no split yet
+	MovePartition // Lane of Node holds Partition of Table from now on, at Generation
+	MoveSplit     // Node runs Split from its next clock on
 )
+
+// ChangesRoute reports whether such a record makes the next version of the route.
+func (k ControlKind) ChangesRoute() bool { return k >= AddLane && k <= MoveSplit }
 
 // Control is what the controller's numbered stream of records says besides which flushes count.
 type Control struct {
@@ -16,4 +25,11 @@ type Control struct {
 	Table  TableID
 	Clocks int32 // as table.Consistency
 	Clock  Clock
+
+	Route      RouteVersion // which a change of the route makes
+	Node       NodeID
+	Lane       uint16 // which of the node's
+	Partition  PartitionID
+	Generation Generation
+	Split      SplitID
 }

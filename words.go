@@ -39,6 +39,9 @@ type CommitNumber uint64
 // generation than the receiver's is refused.
 type Generation uint32
 
+// RouteVersion counts the routes of a job: who owns what. The first is 0, and each change makes the next.
+type RouteVersion uint32
+
 // Era counts the histories of a job: a rollback starts a new one.
 type Era uint32
 

@@ -104,8 +104,9 @@ func (fx *Effects) Reset() {
 
 // Client is the state of one node's tables as its tasks see them.
 type Client struct {
-	cfg     config
-	parts   []part // by route.Number
+	cfg     config   // its route is the job's first: tasks divide tables by it, without a lock
+	now     core.Job // its route is that of now
+	parts   []part   // by route.Number
 	splits  []*split
 	lanes   []wire.Address         // every lane that owns a partition
 	relays  []int                  // per lane: flushes that it will record and has not
@@ -131,6 +132,7 @@ type Client struct {
 	nowMillis int64
 	enquiries []enquiry // per lane
 	enquiring int       // questions under way in all
+	routeless int64     // how long something has waited for a route
 	counts    wire.Counts
 	ended     *wire.End
 	barriers  bool // some table is BSP
@@ -181,40 +183,27 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
-	c := &Client{cfg: cfg, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
-	index := map[wire.Address]int{}
+	c := &Client{cfg: cfg, now: job, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		r, _ := rule.For(s)
 		cut := cfg.Route.Cut(bellows.TableID(i))
 		for n := range cut.Len() {
 			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
-			owner := cfg.Route.Owner(ref)
-			lane, known := index[owner.Lane]
-			if !known {
-				lane = len(c.lanes)
-				index[owner.Lane] = lane
-				c.lanes = append(c.lanes, owner.Lane)
-			}
 			first, end := cut.Rows(ref.Partition)
 			p := &c.parts[cfg.Route.Number(ref)]
-			p.ref, p.pair, p.schema = ref, wire.Pair{Ref: ref, Generation: owner.Generation}, s
-			p.first, p.rows, p.lane = first, int(end-first), lane
+			p.ref, p.schema, p.first, p.rows = ref, s, first, int(end-first)
+			c.aim(p)
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
 			p.sample = audit.SampleOf(ref, p.rows*s.Width)
-			if i < len(cfg.Wire) && owner.Lane.Node != cfg.Self.Node {
-				p.format = cfg.Wire[i]
-			}
 			if s.Sparse {
 				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
 			}
 		}
 	}
-	c.enquiries = make([]enquiry, len(c.lanes))
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
-	c.pulls, c.partAt = make([]*wire.Pull, len(c.lanes)), make([]int, len(c.parts))
-	c.relays, c.relayed = make([]int, len(c.lanes)), make([]bellows.CommitNumber, len(c.lanes))
+	c.partAt = make([]int, len(c.parts))
 	for s := range c.splits {
 		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
 			c.splits[s] = &split{}
@@ -249,6 +238,10 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:
 		for i := range m.Tasks {
+			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
+				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.now.Route.Version())
+				return
+			}
 			c.enqueue(m.Tasks[i], m.Commit)
 		}
 		c.startQueued(fx)
@@ -274,8 +267,11 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Standing:
 		c.takeStanding(m, e.From, fx)
 	case *wire.Staleness:
-		c.cfg.Tables[m.Table].Consistency = table.Consistency(m.Clocks)
-		c.setBarriers()
+		c.setStaleness(m.Table, m.Clocks)
+	case *wire.Route:
+		c.takeRoute(m, fx)
+	case *wire.Stale:
+		c.takeStale(m, e.From, fx)
 	case *wire.Refused:
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: m.Kind, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
 	case *wire.End:
@@ -405,7 +401,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
-	for _, l := range c.cfg.Route.Lanes() {
+	for _, l := range c.now.Route.Lanes() {
 		if planted.On("end-not-passed-on") {
 			break
 		}

@@ -76,7 +76,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 		}
 	}
 	for _, f := range c.fetches {
-		if p := &c.parts[f.number]; p.lane == lane && len(f.waiters) > 0 && f.wait.old(c) {
+		if p := &c.parts[f.number]; f.lane == lane && len(f.waiters) > 0 && f.wait.old(c) && !f.stale {
 			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
 			if f.request == 0 {
 				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
@@ -86,7 +86,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !c.outgrown(f, p) {
 				pair := f.parts[p.first].pair
 				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
 			}
@@ -152,7 +152,7 @@ func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 		if w.Of == pending.Relay {
 			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && (w.Number == 0 || w.Number == c.sureToCome(p, f))
 		}
-		if p.lane != lane || !about || len(f.waiters) == 0 {
+		if f.lane != lane || !about || len(f.waiters) == 0 || f.stale {
 			continue
 		}
 		if f.wait.takes(w); w.Behind == pending.Nothing {
@@ -170,7 +170,7 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		if p.lane != lane || !p.below(f, partVisible) {
+		if p.lane != lane || !p.below(f, partVisible) || c.outgrown(f, p) {
 			continue
 		}
 		if p.wait.takes(w); p.contradicts(f, w) {
@@ -223,7 +223,7 @@ func (c *Client) until(lane int, w *wait) string {
 	task := seconds(c.cfg.Times.Task)
 	switch split := bellows.SplitID(w.who); {
 	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
-		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.cfg.Route.Node(split), task)
+		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
 	case w.behind == pending.Lease:
 		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
 	case w.behind == pending.Silence:

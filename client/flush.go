@@ -83,8 +83,11 @@ type flush struct {
 	visible int // of the parts
 	values  int
 	gather  *gather
-	sum     *bundle // the bounded deltas, where they are of several splits
-	unheld  bool    // counted in Client.unheld
+	sum     *bundle              // the bounded deltas, where they are of several splits
+	word    *wire.Done           // of its results: what is done may have to be done again
+	stale   int                  // of the parts: they wait for a route
+	until   bellows.RouteVersion // which
+	unheld  bool                 // counted in Client.unheld
 }
 
 // lanePush is what one lane was sent of a flush at one time.
@@ -118,6 +121,7 @@ type partState uint8
 const (
 	partSent     partState = iota
 	partFull               // its lane has no room for it
+	partStale              // it is another lane's, of which a newer route knows
 	partHeld               // its lane keeps it until its record
 	partRecorded           // it has a number, and waits for a clock or a lease
 	partVisible
@@ -230,6 +234,7 @@ func (c *Client) flushReady(fx *Effects) {
 func (c *Client) flush(g *gather, fx *Effects) {
 	c.seq++
 	f := c.spare.flushes.take()
+	f.word = wordOf(g.done)
 	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, g.clock, g
 	for _, s := range g.tree {
 		c.account(&s.bundle.update, g.clock)
@@ -342,7 +347,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 	if i < 0 {
 		i = len(f.pushes)
 		m := wire.New[wire.Push]()
-		m.Flush, m.Clock = f.id, f.clock
+		m.Flush, m.Clock, m.Route = f.id, f.clock, c.now.Route.Version()
 		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 	}
 	p := &f.pushes[i]
@@ -390,7 +395,7 @@ func (c *Client) done(f *flush) *wire.Done {
 	for i := range f.pushes {
 		c.expectRelay(&f.pushes[i])
 	}
-	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs)
+	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
 	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	return d
 }
@@ -423,6 +428,7 @@ func (c *Client) close(f *flush) {
 			wire.Free(f.pushes[i].push)
 		}
 	}
+	wire.Free(f.word)
 	clear(f.pushes)
 	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0]}
 	c.spare.flushes.put(f)

@@ -68,7 +68,10 @@ type fetch struct {
 	mode      wire.Mode // of a lease
 	subscribe bool      // its answer begins a subscription, or adds to one
 	waiters   []*Task
-	wait      wait // for whom there are waiters
+	wait      wait                 // for whom there are waiters
+	lane      int                  // that was asked, or sends it unasked: its index in Client.lanes
+	stale     bool                 // it is to be asked again by another route
+	until     bellows.RouteVersion // which
 }
 
 func (c *Client) newFetch(number int) *fetch {
@@ -82,7 +85,7 @@ func (c *Client) newFetch(number int) *fetch {
 		c.fetches[n] = &fetch{}
 	}
 	f := c.fetches[n]
-	*f = fetch{number: number, waiters: f.waiters[:0], keys: f.keys[:0]}
+	*f = fetch{number: number, lane: c.parts[number].lane, waiters: f.waiters[:0], keys: f.keys[:0]}
 	return f
 }
 
@@ -291,7 +294,7 @@ func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 	if m == nil {
 		c.request++
 		m = wire.New[wire.Pull]()
-		m.Request, m.Incarnation, m.Need = c.request, c.cfg.Incarnation, a.need
+		m.Request, m.Incarnation, m.Need, m.Route = c.request, c.cfg.Incarnation, a.need, c.now.Route.Version()
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
@@ -380,15 +383,15 @@ func (p *part) outdated(g bellows.Generation) bool { return g < p.pair.Generatio
 func (c *Client) askAgain(f *fetch, fx *Effects) {
 	p := &c.parts[f.number]
 	c.request++
-	f.request = c.request
+	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
 	if f.lease {
 		a := wire.New[wire.Acquire]()
-		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need}
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
 		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 		return
 	}
 	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need = f.request, c.cfg.Incarnation, f.need
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
 	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
 	if p.schema.Sparse {
 		part.Rows, part.Keys = nil, f.keys

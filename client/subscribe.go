@@ -135,9 +135,9 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) {
 // askAll asks for all that the cache holds of a partition, for those who waited for it to come.
 func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
 	c.request++
-	f.request, f.subscribe = c.request, true
+	f.request, f.subscribe, f.lane = c.request, true, p.lane
 	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need = f.request, c.cfg.Incarnation, f.need
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
 	if p.schema.Sparse {
 		f.keys = append(f.keys, p.block.keys...)
 		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})

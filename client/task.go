@@ -58,6 +58,7 @@ func (p *pin) sees(n wire.Need) {
 type held struct {
 	task   *Task // of the split, whichever it runs
 	number int
+	lane   int           // that has given it: its index in Client.lanes
 	grant  *wire.Granted // freed when nobody looks at its values any more
 }
 
@@ -254,7 +255,7 @@ func (c *Client) acquire(t *Task, fx *Effects) {
 	}
 	a := wire.New[wire.Acquire]()
 	c.request++
-	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need}
+	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need, Route: c.now.Route.Version()}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
 	f.request, f.lease, f.mode, f.need, f.waiters = c.request, true, t.mode, need, append(f.waiters, t)
@@ -282,7 +283,7 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 		return
 	}
 	t := f.waiters[0]
-	h := held{t, f.number, m}
+	h := held{t, f.number, f.lane, m}
 	t.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
 	if m.Mode == wire.Exclusive {
 		t.leases = append(t.leases, h)
@@ -329,7 +330,7 @@ func (c *Client) unpin(t *Task, fx *Effects) {
 	for _, l := range t.shared {
 		r := wire.New[wire.Release]()
 		r.Pair = l.grant.Pair
-		fx.Send(c.cfg.Self, c.lanes[c.parts[l.number].lane], r)
+		fx.Send(c.cfg.Self, c.lanes[l.lane], r)
 		wire.Free(l.grant)
 	}
 	t.shared = t.shared[:0]

@@ -33,6 +33,7 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) {
 		c.enquire(awake, fx)
 		c.nameReads(fx)
 		c.nameFlushes(fx)
+		c.awaitRoute(awake, fx)
 	}
 }
 
@@ -64,7 +65,7 @@ func (c *Client) nameReads(fx *Effects) {
 func (c *Client) taskUntil(t *Task) string {
 	for _, f := range c.fetches {
 		if f.number == t.waitsFor && slices.Contains(f.waiters, t) {
-			return c.until(c.parts[f.number].lane, &f.wait)
+			return c.until(f.lane, &f.wait)
 		}
 	}
 	return c.until(c.parts[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
@@ -76,7 +77,7 @@ func (c *Client) nameFlushes(fx *Effects) {
 		for i := range f.pushes {
 			p := &f.pushes[i]
 			held := p.wait.known && p.wait.behind != pending.Room || !p.below(f, partHeld)
-			if held || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
+			if held || c.outgrown(f, p) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",

@@ -22,6 +22,7 @@ import (
 	"bellows/core/members"
 	"bellows/gate"
 	"bellows/planted"
+	"bellows/route"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -60,6 +61,8 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
+	// Route, where it is set, is the job's from now on: the guard of this node learns of it before what is sent here leaves.
+	Route   *route.Route
 	Outcome *Outcome // set once, when the job is over, everybody has closed, and the state has been collected
 }
 
@@ -98,14 +101,17 @@ type Controller struct {
 	dispatcher Dispatcher
 	progress   *gate.Progress
 	number     bellows.CommitNumber
-	next       []bellows.Clock // per split: the clock that its next task gets
-	records    *wire.Records   // that have not left; nil: none
-	urgent     bool            // some of them cannot wait for the end of their clock
-	dispatches []dispatch      // of this step, in the order of their commits
-	newest     []int           // per client: 1 + the place of its last one among them; 0: it has none
-	clientOf   []int           // by node: its place in Config.Clients; -1: none
-	tasks      int             // dispatched and not committed
-	training   int             // of these, with items to visit
+	next       []bellows.Clock   // per split: the clock that its next task gets
+	records    *wire.Records     // that have not left; nil: none
+	urgent     bool              // some of them cannot wait for the end of their clock
+	dispatches []dispatch        // of this step, in the order of their commits
+	newest     []int             // per client: 1 + the place of its last one among them; 0: it has none
+	clientOf   []int             // by node: its place in core.Job.Clients; -1: none
+	changes    []bellows.Control // of the route, of which clients have not been told
+	moves      []move            // that wait for their splits to rest
+	counted    gate.Counted
+	tasks      int // dispatched and not committed
+	training   int // of these, with items to visit
 	horizon    bellows.Clock
 	queue      []wire.Task
 	finishing  bool
@@ -142,10 +148,7 @@ func New(job core.Job, opt Options) *Controller {
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.dispatcher.c = c
 	for i, a := range cfg.Clients {
-		for len(c.clientOf) <= int(a.Node) {
-			c.clientOf = append(c.clientOf, -1)
-		}
-		c.clientOf[a.Node] = i
+		c.place(a, i)
 	}
 	return c
 }
@@ -244,15 +247,12 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	c.conclude(fx)
 }
 
-// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job:
-// its units were run twice, or against an owner of the past.
+// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job: its units were run twice. One
+// that is held at an owner of the past is to be held at the one of now (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.progress.Complete()
-	for _, p := range m.Pairs {
-		if g := c.cfg.Route.Owner(p.Ref).Generation; g != p.Generation && !planted.On("old-done-accepted") && !(p.Generation > g && planted.On("newer-done-accepted")) {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)}, fx)
-			return
-		}
+	if !c.current(m, fx) {
+		return
 	}
 	for i := range m.Results {
 		if err := c.count(m.Results[i].Unit); err != nil {
@@ -263,13 +263,14 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
 	c.record(m, fx)
+	number := c.number // there may be more by what the driver does
 	for i := range m.Results {
 		r := &m.Results[i]
 		c.tasks--
 		if r.Unit.Items.Len() > 0 {
 			c.training--
 		}
-		if err := c.hand(Completion{r.Unit, c.number, r.Values}, fx); err != nil {
+		if err := c.hand(Completion{r.Unit, number, r.Values}, fx); err != nil {
 			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
 				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from.Node)}, fx)
 			return
@@ -283,6 +284,7 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 		c.sendRecords(fx)
 	}
 	c.number++
+	c.counted.Add(m.Flush)
 	c.more().Append(c.number, m)
 }
 
@@ -388,8 +390,9 @@ func (c *Controller) sendRecords(fx *Effects) {
 	c.records, c.urgent = nil, false
 }
 
-// announce tells clients of changes of staleness, before the tasks that are to see them. To lanes they are records.
+// announce tells clients of changes of the route and of staleness, before the tasks that are to see them. To lanes they are records.
 func (c *Controller) announce(fx *Effects) {
+	c.announceRoute(fx)
 	for ; c.announced < len(c.staleness); c.announced++ {
 		for _, a := range c.cfg.Clients {
 			m := c.staleness[c.announced]
@@ -451,6 +454,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.tasks == 0 {
 		c.waits.began(c.nowMillis)
 	}
+	c.settle(executor, d.fx)
 	c.next[executor]++
 	c.horizon = max(c.horizon, u.Clock)
 	c.tasks++

@@ -55,7 +55,7 @@ type desk struct {
 func newDesk(d coord.Driver, leaseMillis int64) *desk {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: lease.Times{Lease: leaseMillis},
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+		Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: d})}
 }
 
@@ -98,6 +98,8 @@ func (d *desk) said() []string {
 					lines = append(lines, fmt.Sprintf("%v: record %d keep", e.To, r.Number))
 				case bellows.SetStaleness:
 					lines = append(lines, fmt.Sprintf("%v: record %d staleness of table %d is %d", e.To, r.Number, r.Control.Table, r.Control.Clocks))
+				case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+					lines = append(lines, fmt.Sprintf("%v: record %d route %d", e.To, r.Number, r.Control.Route))
 				case bellows.Drain:
 					lines = append(lines, fmt.Sprintf("%v: record %d drain after clock %d", e.To, r.Number, r.Control.Clock))
 				}

@@ -70,6 +70,7 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 	}
 	c.collecting = true
 	c.waits.end(c.nowMillis)
+	c.cfg.Collector.Follow(c.cfg.Route)
 	c.cfg.Collector.Begin(c.ending.Interrupted)
 	for _, a := range c.cfg.Collector.Open() {
 		if c.roll.Lost(a.Node) {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bellows"
 	"bellows/wire"
 )
 
@@ -49,13 +50,13 @@ var checks = byKind(
 	of(func(g *Guard, _ wire.Envelope, m *wire.Unsubscribe) *breach { return g.ref("the partition", -1, m.Ref) }),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Inquiry) *breach { return g.waits(m.Incarnation, m.List) }),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Standing) *breach { return g.waits(m.Incarnation, m.List) }),
-	of(func(g *Guard, e wire.Envelope, m *wire.Done) *breach { return g.done(e.From, m) }),
+	of(func(g *Guard, e wire.Envelope, m *wire.Done) *breach { return g.done(e.From, m, true) }),
 	anything[*wire.Failed]().evenIdle(),
 	anything[*wire.Beat]().evenIdle(),
 	of((*Guard).records),
 	of((*Guard).staleness),
 	of((*Guard).dispatch),
-	of((*Guard).end),
+	of((*Guard).end).evenIdle(), // a client that has said nothing else to this node
 	of(func(g *Guard, _ wire.Envelope, m *wire.Closed) *breach {
 		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(g.cfg.Tables)))
 	}),
@@ -66,6 +67,13 @@ var checks = byKind(
 	anything[*wire.Notice]().evenIdle(),
 	of(func(g *Guard, _ wire.Envelope, m *wire.Severed) *breach { return g.node("the node", -1, m.Node) }).evenIdle(),
 	anything[*wire.Report]().evenIdle(),
+	of((*Guard).route),
+	of(func(g *Guard, e wire.Envelope, m *wire.Stale) *breach {
+		if m.Flush == (bellows.FlushID{}) {
+			return nil
+		}
+		return g.answer(e.To, m.Flush, m.Pairs)
+	}),
 )
 
 // byKind puts checks where their kinds' numbers say.
@@ -81,7 +89,7 @@ func (g *Guard) image(e wire.Envelope, m *wire.Slab) *breach {
 	if b := g.ref("the partition", -1, m.Ref); b != nil {
 		return b
 	}
-	if b := g.owned(e.From, "the partition", -1, wire.Pair{Ref: m.Ref, Generation: g.cfg.Route.Owner(m.Ref).Generation}); b != nil {
+	if b := g.owned(e.From, "the partition", -1, wire.Pair{Ref: m.Ref, Generation: g.now.Load().route.Owner(m.Ref).Generation}); b != nil {
 		return b
 	}
 	return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))

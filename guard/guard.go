@@ -12,31 +12,61 @@ package guard
 
 import (
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"bellows"
 	"bellows/core"
+	"bellows/route"
 	"bellows/rule"
 	"bellows/wire"
 )
 
 // Guard knows what a job's nodes may say. It may be used by many goroutines at once.
+//
+// It goes by the newest route that has passed it: it learns a change, or a route as a whole, when it judges the message that brings it, before the actor
+// for whom that is. So it is never behind the actors of its node, but for those that have not been told yet that they take part (Host); nodes that
+// send to it may be ahead of it, which what they send says. What it judges by the route is
+// true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way.
+// Turned down: to be told by the shell, which learns of a route when an actor does; frames behind it in the same stream have been judged by then.
 type Guard struct {
 	self  bellows.NodeID
 	cfg   core.Job
-	lanes []int  // by node: how many it hosts
-	works []bool // by node: it runs tasks
-	slots []int  // by table: slots of its rule
+	slots []int // by table: slots of its rule
+	now   atomic.Pointer[known]
+}
+
+// known is a route and what follows from it. It is never changed, only replaced.
+type known struct {
+	route *route.Route
+	lanes []int          // by node: how many it hosts
+	works []bool         // by node: it runs tasks
+	here  []wire.Address // actors of this node, whether or not the route has them
+}
+
+// with is what is known with another route, or other actors here.
+func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
+	to := &known{route: r, lanes: make([]int, nodes), works: make([]bool, nodes), here: here}
+	for _, a := range r.Lanes() {
+		to.lanes[a.Node]++
+	}
+	for _, a := range r.Clients() {
+		to.works[a.Node] = true
+	}
+	for n, works := range k.works { // a job's clients may be more than its route has
+		to.works[n] = to.works[n] || works
+	}
+	return to
 }
 
 // New makes the guard of a node.
 func New(cfg core.Job, self bellows.NodeID) *Guard {
-	g := &Guard{self: self, cfg: cfg, lanes: make([]int, cfg.Nodes), works: make([]bool, cfg.Nodes)}
-	for _, a := range cfg.Route.Lanes() {
-		g.lanes[a.Node]++
-	}
+	g := &Guard{self: self, cfg: cfg}
+	first := &known{works: make([]bool, cfg.Nodes)}
 	for _, a := range cfg.Clients {
-		g.works[a.Node] = true
+		first.works[a.Node] = true
 	}
+	g.now.Store(first.with(cfg.Nodes, cfg.Route, nil))
 	for i := range cfg.Tables {
 		slots := 0
 		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
@@ -47,13 +77,39 @@ func New(cfg core.Job, self bellows.NodeID) *Guard {
 	return g
 }
 
+// Host lets frames to an actor of this node pass that the route may not have yet: its first word is from the controller, and says so.
+func (g *Guard) Host(a wire.Address) {
+	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
+}
+
+// Learn takes note of a route, if it is newer: on the node of the controller, before the controller's messages leave. On others the guard
+// learns from these.
+func (g *Guard) Learn(r *route.Route) {
+	g.replace(func(k *known) *known {
+		if r.Version() <= k.route.Version() {
+			return nil
+		}
+		return k.with(g.cfg.Nodes, r, k.here)
+	})
+}
+
+// replace puts something else in the place of what is known, unless that is nil.
+func (g *Guard) replace(by func(*known) *known) {
+	for {
+		k := g.now.Load()
+		if to := by(k); to == nil || g.now.CompareAndSwap(k, to) {
+			return
+		}
+	}
+}
+
 // Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not here, or whose
 // sender's role may not say that to its receiver's.
 func (g *Guard) Header(peer bellows.NodeID, h wire.Header) error {
 	switch {
-	case h.From.Node != peer || !g.exists(h.From):
+	case h.From.Node != peer || !g.exists(h.From, g.now.Load()):
 		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
-	case h.To.Node != g.self || !g.exists(h.To) || (h.To.Role == wire.Client && !g.works[h.To.Node]):
+	case h.To.Node != g.self || !g.hosts(h.To, g.now.Load()):
 		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.self))
 	case !h.Allowed():
 		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
@@ -66,14 +122,19 @@ func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want st
 }
 
 // exists reports whether the job has an actor of that address. Every node speaks as a client, of itself if not of tasks.
-func (g *Guard) exists(a wire.Address) bool {
+func (g *Guard) exists(a wire.Address, k *known) bool {
 	switch a.Role {
 	case wire.Client:
 		return int(a.Node) < g.cfg.Nodes && a.Index == 0
 	case wire.Lane:
-		return int(a.Node) < g.cfg.Nodes && int(a.Index) < g.lanes[a.Node]
+		return int(a.Node) < g.cfg.Nodes && int(a.Index) < k.lanes[a.Node]
 	}
 	return a == wire.ControllerAt()
+}
+
+// hosts reports whether an actor is one of this node.
+func (g *Guard) hosts(a wire.Address, k *known) bool {
+	return g.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
 }
 
 // breach is a field that is not as it must be.
@@ -126,8 +187,22 @@ func (g *Guard) message(e wire.Envelope) *breach {
 	switch {
 	case c.judge == nil:
 		return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
-	case e.From.Role == wire.Client && !c.idle && !g.works[e.From.Node]:
+	case e.From.Role == wire.Client && !c.idle && !g.now.Load().works[e.From.Node] && !g.ahead(e.Message):
 		return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
 	}
 	return c.judge(g, e)
+}
+
+// ahead reports whether a client goes by a newer route than this guard, which may have that client.
+func (g *Guard) ahead(m wire.Message) bool {
+	v := g.now.Load().route.Version()
+	switch m := m.(type) {
+	case *wire.Pull:
+		return m.Route > v
+	case *wire.Acquire:
+		return m.Route > v
+	case *wire.Push:
+		return m.Route > v
+	}
+	return false
 }

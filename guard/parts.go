@@ -33,7 +33,7 @@ func (g *Guard) owned(lane wire.Address, field string, at int, p wire.Pair) *bre
 	if b := g.ref(field, at, p.Ref); b != nil {
 		return b
 	}
-	if owner := g.cfg.Route.Owner(p.Ref); owner.Generation == p.Generation && owner.Lane != lane {
+	if owner := g.now.Load().route.Owner(p.Ref); owner.Generation == p.Generation && owner.Lane != lane {
 		return &breach{"the lane of " + field, at, lane.String(), owner.Lane.String()}
 	}
 	return nil
@@ -236,7 +236,7 @@ func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *bre
 	if b := clock(at, u.Clock); b != nil || !own {
 		return b
 	}
-	return exactly("the split's node", at, int64(g.cfg.Route.Node(u.Split)), int64(node))
+	return exactly("the split's node", at, int64(g.now.Load().route.Node(u.Split)), int64(node))
 }
 
 // pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
@@ -357,7 +357,7 @@ func (g *Guard) push(e wire.Envelope, m *wire.Push) *breach {
 		}
 	}
 	if m.Done != nil {
-		if b := g.done(e.From, m.Done); b != nil {
+		if b := g.done(e.From, m.Done, !g.ahead(m)); b != nil {
 			return b
 		}
 	}
@@ -394,11 +394,11 @@ func (g *Guard) whole(client wire.Address, f bellows.FlushID, c bellows.Clock, p
 	return g.pairs(pairs)
 }
 
-// done is a client's word, or passed on for it by the lane that holds all of the flush.
-func (g *Guard) done(from wire.Address, m *wire.Done) *breach {
+// done is a client's word, or passed on for it by the lane that holds all of the flush. Its units are the client's own, as far as that is known here.
+func (g *Guard) done(from wire.Address, m *wire.Done, own bool) *breach {
 	client := from
 	if from.Role == wire.Lane {
-		if int(m.Flush.Client) >= g.cfg.Nodes || !g.works[m.Flush.Client] {
+		if int(m.Flush.Client) >= g.cfg.Nodes || !g.now.Load().works[m.Flush.Client] {
 			return &breach{"the flush's client", -1, fmt.Sprint(m.Flush.Client), "a node that runs tasks"}
 		}
 		client = wire.ClientAt(m.Flush.Client)
@@ -407,7 +407,7 @@ func (g *Guard) done(from wire.Address, m *wire.Done) *breach {
 		return b
 	}
 	for i := range m.Results {
-		if b := g.unit(i, m.Results[i].Unit, true, client.Node); b != nil {
+		if b := g.unit(i, m.Results[i].Unit, own, client.Node); b != nil {
 			return b
 		}
 	}
@@ -452,10 +452,80 @@ func (g *Guard) control(at int, r *wire.Record) *breach {
 	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results) > 0 {
 		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
 	}
-	if b := within("the kind of control", at, int64(c.Kind), int64(bellows.KeepTables), int64(bellows.Drain)); b != nil {
+	if b := within("the kind of control", at, int64(c.Kind), int64(bellows.KeepTables), int64(bellows.MoveSplit)); b != nil {
 		return b
 	}
-	return g.consistency(at, c.Table, c.Clocks)
+	if b := g.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
+		return b
+	}
+	return g.change(at, c)
+}
+
+// change is one of the route that can be made in the one that is known, or is known to have been made. It is known then.
+func (g *Guard) change(at int, c *bellows.Control) (b *breach) {
+	if b := g.node("the node of the route", at, c.Node); b != nil {
+		return b
+	}
+	g.replace(func(k *known) *known {
+		b = nil
+		if c.Route <= k.route.Version() {
+			return nil
+		}
+		next, err := k.route.Next(*c)
+		if err != nil {
+			b = &breach{"the change of the route", at, err.Error(), "one that follows"}
+			return nil
+		}
+		return k.with(g.cfg.Nodes, next, k.here)
+	})
+	return b
+}
+
+// route is changes that can be made, or a route of the job as a whole and how far that is.
+func (g *Guard) route(_ wire.Envelope, m *wire.Route) *breach {
+	if m.Begin == nil {
+		for i := range m.Changes {
+			if b := g.change(i, &m.Changes[i]); b != nil {
+				return b
+			}
+		}
+		return nil
+	}
+	for i := range m.Changes {
+		if b := g.node("the node of the route", i, m.Changes[i].Node); b != nil {
+			return b
+		}
+	}
+	whole, err := g.cfg.Route.Rebuilt(m.Version, m.Changes)
+	if err != nil {
+		return &breach{"the route", -1, err.Error(), "one of the job's"}
+	}
+	if b := g.begin(m.Begin); b != nil {
+		return b
+	}
+	g.Learn(whole)
+	return nil
+}
+
+// begin is how far a job is that has these splits and tables.
+func (g *Guard) begin(m *wire.Begin) *breach {
+	if b := exactly("the number of splits", -1, int64(len(m.Complete)), int64(g.cfg.Route.Splits())); b != nil {
+		return b
+	}
+	if b := exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(g.cfg.Tables))); b != nil {
+		return b
+	}
+	for i, clocks := range m.Staleness {
+		if b := g.consistency(i, bellows.TableID(i), clocks); b != nil {
+			return b
+		}
+	}
+	for i := range m.Recorded {
+		if b := g.node("the client", i, m.Recorded[i].Client); b != nil {
+			return b
+		}
+	}
+	return nil
 }
 
 // consistency is that of a table.

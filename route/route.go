@@ -1,11 +1,14 @@
 // Package route says who owns what: which lane holds each partition, at which generation, and which
 // node runs each split.
 //
-// A Route is made once for a job's tables and nodes (Spread) and is read-only until ownership moves.
+// A Route is a value: nobody changes it. Spread makes a job's first, and Next the one that follows it by one change, which is one record of
+// the controller's stream (bellows.Control). So a version names one route of a job, everywhere, and whoever takes the records in order comes to
+// the same routes; who begins later is told of the newest as a whole (Whole, Rebuilt). Cut, Number, Has and All are the same in all routes of a job.
 package route
 
 import (
 	"iter"
+	"slices"
 
 	"bellows"
 	"bellows/table"
@@ -18,14 +21,20 @@ type Owner struct {
 	Generation bellows.Generation
 }
 
-// Route is the ownership of all partitions and splits of a job.
+// Route is the ownership of all partitions and splits of a job, and who takes part in it.
+//
+// Invariants: an owner is one of the lanes, a split's node has one of the clients (TestOnlyWhoTakesPartOwns); the lane of a partition changes only with its
+// generation, which never falls, so that a pair has one owner in all routes (TestAPairHasOneOwner); lanes and clients are added behind
+// the others, so that their places stay.
 type Route struct {
-	cuts   []table.Cut
-	first  []int // per table: the number of its partition 0 among all partitions
-	owners []Owner
-	nodes  []bellows.NodeID // per split
-	until  []int            // per split: the first later one that another node runs, or the number of splits
-	lanes  []wire.Address
+	version bellows.RouteVersion
+	cuts    []table.Cut
+	first   []int // per table: the number of its partition 0 among all partitions
+	owners  []Owner
+	nodes   []bellows.NodeID // per split
+	until   []int            // per split: the first later one that another node runs, or the number of splits
+	lanes   []wire.Address
+	clients []wire.Address
 }
 
 // Lanes are the addresses of the lanes of a job whose nodes have so many each: the first of every node, then the second, so that
@@ -67,6 +76,18 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 	for s := range splits {
 		r.nodes = append(r.nodes, nodes[s*len(nodes)/splits])
 	}
+	for _, n := range nodes {
+		if a := wire.ClientAt(n); !slices.Contains(r.clients, a) {
+			r.clients = append(r.clients, a)
+		}
+	}
+	r.group()
+	return r
+}
+
+// group finds out which splits next to each other run on one node.
+func (r *Route) group() {
+	splits := len(r.nodes)
 	r.until = make([]int, splits)
 	for s := splits - 1; s >= 0; s-- {
 		r.until[s] = s + 1
@@ -74,8 +95,10 @@ func Spread(tables []table.Schema, splits int, lanes []wire.Address, nodes []bel
 			r.until[s] = r.until[s+1]
 		}
 	}
-	return r
 }
+
+// Version is which route of its job it is: the first is 0.
+func (r *Route) Version() bellows.RouteVersion { return r.version }
 
 // Has reports whether the job has a partition. The other questions about one are for those that it has.
 func (r *Route) Has(p bellows.PartitionRef) bool {
@@ -92,6 +115,9 @@ func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
 
 // Lanes are all lanes of the job, those that own nothing included.
 func (r *Route) Lanes() []wire.Address { return r.lanes }
+
+// Clients are all clients of the job, those that run no split included.
+func (r *Route) Clients() []wire.Address { return r.clients }
 
 // Cut is the division of a table.
 func (r *Route) Cut(t bellows.TableID) table.Cut { return r.cuts[t] }

@@ -32,7 +32,7 @@ type silence struct {
 // Tick tells the lane the time.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	s := &l.silence
-	if l.cfg.Times.Lease == 0 || l.closed {
+	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
 		return
 	}
 	switch {
@@ -100,8 +100,8 @@ type forgone struct {
 
 // forgo notes that a push never counts, so that it is accounted for once, and reports whether that is new.
 func (l *Lane) forgo(id bellows.FlushID, first int) bool {
-	r, one := l.recordedOf(id), forgone{id, first}
-	if id.Seq <= r.upTo || slices.Contains(r.above, id.Seq) || slices.Contains(l.forgone, one) || len(l.forgone) >= l.cfg.Limits.Parked {
+	one := forgone{id, first}
+	if l.counted.Has(id) || slices.Contains(l.forgone, one) || len(l.forgone) >= l.cfg.Limits.Parked {
 		return false
 	}
 	l.forgone = append(l.forgone, one)

@@ -92,9 +92,9 @@ type Lane struct {
 
 	held      []*flush
 	heldBytes int
-	lives     []uint32   // per client: its newest incarnation
-	recorded  []recorded // per incarnation of a client that has pushed here
-	waiting   []waiter   // flushes told Full, by rank
+	lives     []uint32 // per client: its newest incarnation
+	counted   gate.Counted
+	waiting   []waiter // flushes told Full, by rank
 	pulls     []parkedPull
 	owing     bool      // somebody's subscription is owed rows
 	unasked   []unasked // per subscriber, while relay runs
@@ -110,6 +110,11 @@ type Lane struct {
 	ended     []bool // per client: it has said or will not say that the job is over
 	open      int    // clients that may still say so
 
+	begun   bool // it takes part by the route; before that it knows no records
+	ahead   []ahead
+	awaited int            // partitions that were given to it and are not here yet
+	left    []wire.Address // clients that said that the job is over, and are not known
+
 	term    bellows.Term     // of the controller; what one of a lower term says is dropped
 	dropped int              // how many such messages
 	fenced  []bellows.NodeID // whose clients were declared gone
@@ -120,14 +125,6 @@ type Lane struct {
 	tasksEnded bool     // at this node
 	collector  wire.Address
 	state      collect.Sender
-}
-
-// recorded is which flushes of one incarnation of a client have a number: all up to upTo, and those above.
-type recorded struct {
-	client      bellows.NodeID
-	incarnation uint32
-	upTo        uint64
-	above       []uint64
 }
 
 // flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
@@ -185,30 +182,40 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	for _, a := range cfg.Clients {
 		l.lives = append(l.lives, cfg.Incarnation(a))
 	}
-	for i := range cfg.Tables {
-		s := &cfg.Tables[i]
-		cut := cfg.Route.Cut(bellows.TableID(i))
-		for n := range cut.Len() {
-			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
-			owner := cfg.Route.Owner(ref)
-			if owner.Lane != cfg.Self {
-				continue
-			}
-			st, err := store.New(s, cut, ref.Partition)
-			if err != nil {
+	if l.begun = slices.Contains(cfg.Route.Lanes(), self); !l.begun {
+		return l, nil
+	}
+	for ref := range cfg.Route.All() {
+		if cfg.Route.Owner(ref).Lane == cfg.Self {
+			if err := l.own(ref); err != nil {
 				return nil, err
 			}
-			st.SeedKeys(cfg.KeySeed)
-			if n := cfg.Limits.Digits; n > 0 {
-				st.SortDigits(n)
-			}
-			p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: cfg.KeySeed, generation: owner.Generation, schema: s, store: st, additive: st.Additive(),
-				interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: bellows.NoClock}
-			l.owned = append(l.owned, p)
-			l.byNumber[cfg.Route.Number(ref)] = p
 		}
 	}
 	return l, nil
+}
+
+// own makes a partition that the route gives to the lane, filled by its initialiser.
+func (l *Lane) own(ref bellows.PartitionRef) error {
+	s, cut := &l.cfg.Tables[ref.Table], l.cfg.Route.Cut(ref.Table)
+	st, err := store.New(s, cut, ref.Partition)
+	if err != nil {
+		return err
+	}
+	st.SeedKeys(l.cfg.KeySeed)
+	if n := l.cfg.Limits.Digits; n > 0 {
+		st.SortDigits(n)
+	}
+	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: l.cfg.KeySeed, generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st, additive: st.Additive(),
+		interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
+	at := l.cfg.Route.Number(ref)
+	after := slices.IndexFunc(l.owned, func(o *part) bool { return l.cfg.Route.Number(o.ref) > at })
+	if after < 0 {
+		after = len(l.owned)
+	}
+	l.owned = slices.Insert(l.owned, after, p)
+	l.byNumber[at] = p
+	return nil
 }
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
@@ -220,6 +227,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 			l.tell(out)
 		}
 	}
+	l.takeAhead(out)
 	if !l.broken {
 		l.relay(out)
 		l.serve(out)
@@ -256,6 +264,10 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	if _, end := e.Message.(*wire.End); l.broken && !end || l.closed { // what comes now has come before
 		return
 	}
+	if l.isAhead(&e) {
+		l.keepAhead(e, out)
+		return
+	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
@@ -279,6 +291,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			p.release(e.From, l, out)
 		}
 		wire.Free(m)
+	case *wire.Route:
+		l.begin(e.From, m, out)
 	case *wire.Fence:
 		l.takeFence(m, out)
 	case *wire.End:
@@ -310,14 +324,16 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 	l.owe(nil, func(p *part) bool { return p.ref.Table == t })
 }
 
-// part returns the partition of a pair if this lane owns it at that generation.
+// part returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
 func (l *Lane) part(p wire.Pair) (*part, error) {
-	t := l.byNumber[l.cfg.Route.Number(p.Ref)]
-	if t == nil {
+	t, g := l.byNumber[l.cfg.Route.Number(p.Ref)], l.cfg.Route.Owner(p.Ref).Generation
+	switch {
+	case (t == nil || t.gone) && p.Generation >= g:
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
-	}
-	if t.generation != p.Generation && !planted.On("generation-unchecked") && !(p.Generation > t.generation && planted.On("newer-generation-taken")) {
-		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, t.generation, p.Generation)
+	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
+		return nil, errStale
+	case p.Generation > g && !planted.On("newer-generation-taken") && !planted.On("generation-unchecked"):
+		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
 	}
 	return t, nil
 }
@@ -328,7 +344,11 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		wire.Free(m)
 		return
 	}
-	if err := l.checkPush(m); err != nil {
+	switch err := l.checkPush(m); {
+	case err == errStale:
+		out.Send(l.cfg.Self, from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
+		return
+	case err != nil:
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
@@ -511,10 +531,10 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	}
 	l.applied = r.Number
 	if r.Control.Kind != bellows.NoControl {
-		l.takeControl(&r.Control, out)
+		l.takeControl(from, &r.Control, out)
 		return
 	}
-	l.remember(r.Flush)
+	l.counted.Add(r.Flush) // every lane learns of every flush, so that gaps close
 	before := l.progress.Complete()
 	for i := range r.Results {
 		u := r.Results[i].Unit
@@ -648,9 +668,6 @@ func (l *Lane) unhold(id bellows.FlushID) {
 	}
 }
 
-// remember notes that a flush has a number. Every lane learns of every flush, so that gaps close.
-func (l *Lane) remember(id bellows.FlushID) { l.recordedOf(id).add(id.Seq) }
-
 // same reports whether two names are those of one flush.
 func same(a, b bellows.FlushID) bool {
 	if planted.On("incarnation-ignored") {
@@ -673,31 +690,12 @@ func (l *Lane) outlived(who subscriber) bool {
 	return false
 }
 
-func (r *recorded) add(seq uint64) {
-	if seq != r.upTo+1 {
-		r.above = append(r.above, seq)
-		return
-	}
-	r.upTo++
-	for i := slices.Index(r.above, r.upTo+1); i >= 0; i = slices.Index(r.above, r.upTo+1) {
-		r.above = slices.Delete(r.above, i, i+1)
-		r.upTo++
-	}
-}
-
-func (l *Lane) recordedOf(id bellows.FlushID) *recorded {
-	for i := range l.recorded {
-		if r := &l.recorded[i]; r.client == id.Client && (r.incarnation == id.Incarnation || planted.On("incarnation-ignored")) {
-			return r
-		}
-	}
-	l.recorded = append(l.recorded, recorded{client: id.Client, incarnation: id.Incarnation})
-	return &l.recorded[len(l.recorded)-1]
-}
-
 // takeEnd waits for the end from the controller and from every client that can still send it.
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.noteEnd(from)
+	if from == l.cfg.Controller {
+		l.abandon()
+	}
 	for _, n := range m.Gone {
 		l.noteEnd(wire.ClientAt(n))
 	}
@@ -710,7 +708,10 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 }
 
 func (l *Lane) noteEnd(from wire.Address) {
-	if i := slices.Index(l.cfg.Clients, from); i >= 0 && !l.ended[i] {
+	switch i := slices.Index(l.cfg.Clients, from); {
+	case i < 0 && from.Role == wire.Client && !slices.Contains(l.left, from):
+		l.left = append(l.left, from)
+	case i >= 0 && !l.ended[i]:
 		l.ended[i] = true
 		l.open--
 	}
@@ -768,7 +769,7 @@ func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	p := l.byNumber[l.cfg.Route.Number(ref)]
 	switch {
-	case p == nil:
+	case p == nil || p.gone:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
 	case p.torn():
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
@@ -782,7 +783,7 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 
 // Kept is the image of a partition that the last Keep made, or nil.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept {
+	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept && !p.gone {
 		return &p.image
 	}
 	return nil
@@ -797,9 +798,15 @@ func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 	}
 }
 
-// Load replaces the state of a partition before the job starts, and Resume the clocks.
+// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
+// the job runs, which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	return l.byNumber[l.cfg.Route.Number(ref)].store.Load(im)
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	if p.awaited {
+		p.awaited = false
+		l.awaited--
+	}
+	return p.store.Load(im)
 }
 
 // Resume continues after the clocks that a saved run had completed.

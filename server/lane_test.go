@@ -99,6 +99,11 @@ func describe(m wire.Message) string {
 			said = append(said, s)
 		}
 		return strings.Join(said, "; ")
+	case *wire.Stale:
+		if m.Request > 0 {
+			return fmt.Sprintf("request %d is stale by route %d", m.Request, m.Route)
+		}
+		return fmt.Sprintf("%v is stale by route %d:%s", m.Flush, m.Route, named(m.Pairs))
 	case *wire.Refused:
 		return "refused: " + m.Reason
 	case *wire.Severed:
@@ -157,7 +162,7 @@ func (s *script) pull(client int, of wire.Pair, need wire.Need) {
 
 func (s *script) acquire(client int, of wire.Pair, mode wire.Mode) {
 	m := wire.New[wire.Acquire]()
-	*m = wire.Acquire{Pair: of, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}}
+	*m = wire.Acquire{Request: 3, Pair: of, Mode: mode, Need: wire.Need{Clock: bellows.NoClock}}
 	s.send(clients[client-1], fmt.Sprintf("acquire %v, %s", of.Ref, [...]string{"shared", "exclusive"}[mode]), m)
 }
 
@@ -294,11 +299,16 @@ func TestAFlushAboveTheCapIsTakenInItsTurn(t *testing.T) {
 
 func TestOtherGenerationsAreRefused(t *testing.T) {
 	s := newScript(t, 0)
-	old := ref(1, 0)
-	old.Generation = 0
-	s.push(1, 1, 0, old, 1)
-	s.pull(1, old, wire.Need{Clock: bellows.NoClock})
-	s.acquire(1, old, wire.Exclusive)
+	other := ref(1, 0)
+	for g, is := range []string{"of an owner of the past: to be sent again", "", "that there is not yet: nothing that a peer can send"} {
+		if other.Generation = bellows.Generation(g); g == 1 {
+			continue
+		}
+		s.note(is)
+		s.push(1, 1, 0, other, 1)
+		s.pull(1, other, wire.Need{Clock: bellows.NoClock})
+		s.acquire(1, other, wire.Exclusive)
+	}
 	s.check()
 }
 

@@ -17,6 +17,8 @@ import (
 type part struct {
 	ref        bellows.PartitionRef
 	generation bellows.Generation
+	gone       bool // another lane owns it; what was recorded before is still applied, since its clients and the audit wait for it
+	awaited    bool // it was given to this lane, and its state is not here yet: nobody is served
 	schema     *table.Schema
 	store      *store.Partition
 	keySeed    uint64
@@ -249,7 +251,8 @@ func (p *part) catchUp(l *Lane, out *wire.Outbox) {
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
 	p, err := l.part(m.Pair)
 	if err != nil {
-		out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
+		l.refuse(from, m.Request, err, out)
+		wire.Free(m)
 		return
 	}
 	if len(p.queue) == l.cfg.Limits.Parked {

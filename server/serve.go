@@ -18,7 +18,8 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 	}
 	for i := range m.Parts {
 		if _, err := l.part(m.Parts[i].Pair); err != nil {
-			out.Send(l.cfg.Self, from, refusal(bellows.FlushID{}, err))
+			l.refuse(from, m.Request, err, out)
+			wire.Free(m)
 			return
 		}
 	}

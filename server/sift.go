@@ -61,7 +61,7 @@ func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
 	if planted.On("push-twice") {
 		return false, true
 	}
-	if r := l.recordedOf(m.Flush); m.Flush.Seq <= r.upTo || slices.Contains(r.above, m.Flush.Seq) {
+	if l.counted.Has(m.Flush) {
 		return true, false
 	}
 	for _, f := range l.held {

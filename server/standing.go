@@ -96,7 +96,10 @@ func (l *Lane) slowest() uint32 {
 // relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
 func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
 	p, err := l.part(wire.Pair{Ref: w.Ref, Generation: w.Generation})
-	if err != nil {
+	switch {
+	case err == errStale: // the client asks another when it hears of the route
+		return pending.Record, 0
+	case err != nil:
 		return pending.Nothing, 0
 	}
 	at, v := p.subscriber(who), p.visible(l)

@@ -15,9 +15,11 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 	if l.closing && !l.closed {
 		l.end(out)
 	}
-	refs := make([]bellows.PartitionRef, len(l.owned))
-	for i, p := range l.owned {
-		refs[i] = p.ref
+	refs := make([]bellows.PartitionRef, 0, len(l.owned))
+	for _, p := range l.owned {
+		if !p.gone {
+			refs = append(refs, p.ref)
+		}
 	}
 	l.collector = from
 	l.state.Ask(m, refs)

@@ -32,6 +32,7 @@ type node struct {
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
 
+	expects     bool          // a client, later
 	ready       bool          // has said so
 	shell       *shell.Member // nil: node 0
 	fx          members.Effects
@@ -152,7 +153,7 @@ func (n *node) unfinished() (list []bellows.Unit) {
 
 // close tells the lanes of a node that no task runs any more, once that is so.
 func (n *node) close() {
-	if n.closed || n.worker != nil && n.worker.client.Ended() == nil {
+	if n.closed || n.worker != nil && n.worker.client.Ended() == nil || n.worker == nil && n.expects && !n.told() {
 		return
 	}
 	n.closed = true
@@ -288,6 +289,10 @@ func (w *world) obey() {
 		w.await.Hear(kind, n)
 		w.happened[tasksNamed] = w.happened[tasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
+	}
+	if r := w.fx.Route; r != nil {
+		w.route = r
+		w.nodes[0].guard.Learn(r)
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {

@@ -48,7 +48,10 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Held:
 		w.remember(e)
 	case *wire.Dispatch:
-		w.begun = true
+		if !w.begun {
+			w.begun = true
+			w.grow()
+		}
 	case *wire.Records:
 		w.happened[recordsFull] = w.happened[recordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {

@@ -332,9 +332,10 @@ func (w *world) forged(e wire.Envelope) {
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	_, ok := e.Message.(*wire.Refused)
 	w.happened[strangerRefused] = true
-	if !ok {
+	switch e.Message.(type) {
+	case *wire.Refused, *wire.Stale:
+	default:
 		w.violated("P5: a push of another generation is answered by %s", parcel.Describe(e.Message))
 	}
 }

@@ -37,7 +37,8 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	common      core.Job // what the actors are made of
+	common      core.Job     // what the actors are made of
+	route       *route.Route // of now, as node 0 has it
 	nodes       []*node
 	actors      map[wire.Address]*actor // for look-ups only
 	lanes       []*lane
@@ -150,6 +151,8 @@ func (w *world) build() {
 	if w.willInvade() {
 		w.faults.hostile = new(hostile.Memory)
 	}
+	w.route = w.common.Route
+	w.expect()
 }
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
@@ -157,22 +160,27 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 }
 
 func (w *world) addLanes() {
-	for i, a := range w.LaneAt {
-		l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
-		if err != nil {
-			panic(err)
-		}
-		at := &lane{Lane: l, address: a, node: w.nodes[a.Node]}
-		at.node.lanes = append(at.node.lanes, at)
-		w.lanes = append(w.lanes, at)
-		var out wire.Outbox
-		w.addActor(a, func(batch []wire.Envelope) {
-			w.beforeLane(i, batch)
-			l.Step(batch, &out)
-			w.afterLane(i, out.Envelopes)
-			w.post(at.node, &out)
-		})
+	for _, a := range w.LaneAt {
+		w.addLane(a)
 	}
+}
+
+func (w *world) addLane(a wire.Address) {
+	i := len(w.lanes)
+	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
+	if err != nil {
+		panic(err)
+	}
+	at := &lane{Lane: l, address: a, node: w.nodes[a.Node]}
+	at.node.lanes = append(at.node.lanes, at)
+	w.lanes = append(w.lanes, at)
+	var out wire.Outbox
+	w.addActor(a, func(batch []wire.Envelope) {
+		w.beforeLane(i, batch)
+		l.Step(batch, &out)
+		w.afterLane(i, out.Envelopes)
+		w.post(at.node, &out)
+	})
 }
 
 func (w *world) addController() {

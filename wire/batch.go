@@ -55,8 +55,8 @@ func (b *Batch) Add(e Envelope) error {
 	if !travels {
 		return doesNotTravel(e.Message)
 	}
-	if e.Era > EraMost {
-		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, EraMost)
+	if e.Era > eraMost {
+		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, eraMost)
 	}
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)

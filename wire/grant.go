@@ -21,12 +21,13 @@ func (m *Acquire) encode(b *Batch) {
 	b.u64(m.Request)
 	b.pair(m.Pair)
 	b.mode(m.Mode)
-	b.need(m.Need)
+	b.need(m.Need, m.Route)
 }
 
 func (m *Acquire) decode(payload []byte) error {
 	r := readerOf(payload)
-	*m = Acquire{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Need: r.need()}
+	*m = Acquire{Request: r.U64(), Pair: r.pair(), Mode: r.mode()}
+	m.Need, m.Route = r.need()
 	return r.End()
 }
 

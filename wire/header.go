@@ -24,8 +24,8 @@ const (
 	partLast
 )
 
-// EraMost is the last era whose number headers have room for.
-const EraMost = 1<<16 - 1
+// eraMost is the last era whose number headers have room for.
+const eraMost = 1<<16 - 1
 
 // Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
 type Header struct {
@@ -34,7 +34,7 @@ type Header struct {
 	Part     uint8  // of the message: 0 the whole, 1 a part that others follow, 2 the last part
 	From, To Address
 	Checksum uint32      // CRC-32C of the payload
-	Era      bellows.Era // of the sender: up to EraMost
+	Era      bellows.Era // of the sender: up to eraMost
 }
 
 func (h Header) String() string {

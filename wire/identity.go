@@ -45,16 +45,16 @@ func (r *reader) flush() (f bellows.FlushID) {
 	return f
 }
 
-func (b *Batch) need(n Need) {
+// need is what a question must see, and the route by which it is asked.
+func (b *Batch) need(n Need, v bellows.RouteVersion) {
 	b.u64(uint64(n.Commit))
 	b.u32(uint32(n.Clock))
-	b.zeros(4)
+	b.u32(uint32(v))
 }
 
-func (r *reader) need() (n Need) {
+func (r *reader) need() (n Need, v bellows.RouteVersion) {
 	n.Commit, n.Clock = bellows.CommitNumber(r.U64()), bellows.Clock(r.U32())
-	r.Reserved(4)
-	return n
+	return n, bellows.RouteVersion(r.U32())
 }
 
 func (b *Batch) ref(p bellows.PartitionRef) {

@@ -96,6 +96,8 @@ var kinds = [...]kind{
 	kindAck:       {"ack", smallMax, 0, tally.Control, false, fromPool[Ack]},
 	kindResume:    {"resume", smallMax, 0, tally.Control, false, made[Resume]},
 	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, false, made[Fence]},
+	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, false, made[Route]},
+	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

@@ -8,6 +8,8 @@ import (
 	"math"
 	"runtime"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // TestMemory gives Decode the payloads that cost the most memory for a byte, whole and broken, and wants
@@ -39,6 +41,11 @@ func TestMemory(t *testing.T) {
 		{"dispatch that breaks off", kindDispatch, append(bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4), 0x12)},
 		{"records", kindRecords, bytes.Repeat(record, size/len(record))},
 		{"records of nothing", kindRecords, bytes.Repeat([]byte{0x0a, 0}, size/2)},
+		{"route", kindRoute, bytes.Repeat([]byte{0x12, 2, 0x08, 4}, size/4)},
+		{"route of nothing", kindRoute, bytes.Repeat([]byte{0x12, 0}, size/2)},
+		{"route that begins again and again", kindRoute, bytes.Repeat([]byte{0x1a, 0}, size/2)},
+		{"route of flushes", kindRoute, append(protowire.AppendVarint([]byte{0x1a}, size/4*4), bytes.Repeat([]byte{0x12, 2, 0x10, 1}, size/4)...)},
+		{"route of clocks", kindRoute, append(protowire.AppendVarint([]byte{0x1a}, 5+size), append(protowire.AppendVarint([]byte{0x1a}, size), make([]byte, size)...)...)},
 		{"end", kindEnd, bytes.Repeat([]byte{0x18, 1}, size/2)},
 	} {
 		h := sealed(Header{Kind: c.kind}, c.payload)

@@ -34,6 +34,7 @@ type Pull struct {
 	Request     uint64 // the client's number from 1, echoed by Rows
 	Incarnation uint32 // of the client, as in its flushes: a subscription is that of one life of it
 	Need        Need
+	Route       bellows.RouteVersion // by which the client asks this lane
 	Parts       []PullPart
 	payload     []byte // what Decode made the message from; nil: its lists are not in it
 }
@@ -117,6 +118,7 @@ type Acquire struct {
 	Pair    Pair
 	Mode    Mode
 	Need    Need
+	Route   bellows.RouteVersion // by which the client asks this lane
 }
 
 // Granted gives a lease. Within one node Values is the partition's slab itself; between nodes a copy,
@@ -162,6 +164,7 @@ type Push struct {
 	// Again says that parts of the push were sent before, elsewhere or in another push: each answer to it names the pairs that it
 	// speaks of. Answers to a push that is not name none where they mean all of it.
 	Again bool
+	Route bellows.RouteVersion // by which the client sends it to this lane
 
 	payload []byte // what Decode made the message from
 	widened widened
@@ -260,6 +263,16 @@ type Standing struct {
 	List        []pending.Wait
 }
 
+// Stale tells a client that the owner of what it asks for, pushes, or is done with has changed: nothing of it was taken. It is to be made again by
+// a route that is as new as the sender's; a flush keeps its name.
+type Stale struct {
+	Term    bellows.Term         // of the controller, where it answers a Done
+	Route   bellows.RouteVersion // that the sender knows
+	Request uint64               // of a Pull or an Acquire, else 0
+	Flush   bellows.FlushID      // of a Push or a Done, else none
+	Pairs   []Pair               // all of the push, or those of the done that have another owner
+}
+
 // Done tells the controller that every part of a flush is held. It comes from the client, or by way of the push from the only lane.
 type Done struct {
 	Flush   bellows.FlushID
@@ -302,6 +315,31 @@ type Staleness struct {
 	Table  bellows.TableID
 	Clocks int32 // as table.Consistency
 	Term   bellows.Term
+}
+
+// Route tells a client who owns what from now on: what has changed since the route that it knows. A client or a lane that begins while the job runs is
+// told of all of it, and how far the job is. Other lanes learn of changes by records.
+type Route struct {
+	Term    bellows.Term
+	Version bellows.RouteVersion // with the changes made, of which each makes the next version
+	Changes []bellows.Control    // or, where Begin is not nil, the route as a whole
+	Begin   *Begin
+}
+
+// Begin is how far a job is that somebody enters.
+type Begin struct {
+	Commit    bellows.CommitNumber // the records up to this are over: the next that a lane gets is the one behind it
+	Complete  []bellows.Clock      // of each split
+	Staleness []int32              // of each table, as table.Consistency
+	Recorded  []Recorded           // of each incarnation of a client that has sent flushes
+}
+
+// Recorded is which flushes of one incarnation of a client have a number: all up to UpTo, and those above.
+type Recorded struct {
+	Client      bellows.NodeID
+	Incarnation uint32
+	UpTo        uint64
+	Above       []uint64
 }
 
 // Dispatch gives a client tasks that see every commit up to Commit.

@@ -22,7 +22,7 @@ func (*Pull) kind() uint8 { return kindPull }
 
 func (m *Pull) encode(b *Batch) {
 	b.u64(m.Request)
-	b.need(m.Need)
+	b.need(m.Need, m.Route)
 	b.count(len(m.Parts))
 	b.u32(m.Incarnation)
 	for i := range m.Parts {
@@ -39,7 +39,8 @@ func (m *Pull) encode(b *Batch) {
 func (m *Pull) decode(payload []byte) error {
 	r := readerOf(payload)
 	m.payload = payload
-	m.Request, m.Need = r.U64(), r.need()
+	m.Request = r.U64()
+	m.Need, m.Route = r.need()
 	n := r.U32()
 	m.Incarnation = r.U32()
 	heads := readerOf(r.Take(uint64(n) * pullPartSize))

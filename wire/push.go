@@ -32,7 +32,7 @@ func (m *Push) encode(b *Batch) {
 	b.count(len(m.Pairs))
 	b.count(len(m.Chunks))
 	b.count(len(m.Leases))
-	b.pushedDone(m.Done, m.Again)
+	b.pushedDone(m)
 	for _, p := range m.Pairs {
 		b.pair(p)
 	}
@@ -101,20 +101,23 @@ func (m *Push) recycle() *sync.Pool {
 // resultSize is the bytes of a result's unit and of its number of values.
 const resultSize = 32
 
+// noDone stands for that of a push without one.
+var noDone Done
+
 // pushedDone adds what a done has beside the push that carries it.
-func (b *Batch) pushedDone(d *Done, again bool) {
+func (b *Batch) pushedDone(m *Push) {
+	d := m.Done
 	if d == nil {
-		b.count(0)
-		b.zeros(2)
-		b.flag(again)
-		b.zeros(1)
-		return
+		d = &noDone
 	}
 	b.count(len(d.Results))
-	b.flag(true)
+	b.flag(m.Done != nil)
 	b.flag(d.Barred)
-	b.flag(again)
-	b.zeros(1)
+	b.flag(m.Again)
+	b.flag(m.Route > 0)
+	if m.Route > 0 {
+		b.u32(uint32(m.Route))
+	}
 	for i := range d.Results {
 		u := &d.Results[i].Unit
 		b.u32(uint32(u.Split))
@@ -134,7 +137,9 @@ func (b *Batch) pushedDone(d *Done, again bool) {
 func (m *Push) decodeDone(r *reader) {
 	results, done, barred := r.U32(), r.Flag(), r.Flag()
 	m.Again = r.Flag()
-	r.Reserved(1)
+	if r.Flag() {
+		m.Route = bellows.RouteVersion(r.U32())
+	}
 	if !done {
 		if results > 0 || barred {
 			r.Fail(errDone)

@@ -9,6 +9,8 @@ import (
 	"bellows"
 	"bellows/wire/internal/crc"
 	"bellows/wire/internal/fields"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Record is one number of the controller's stream: a flush, which nothing else makes count, or a control record. Whatever
@@ -128,14 +130,25 @@ func (b *Batch) record(one *Record) {
 		b.pb().Shut(result)
 	}
 	b.runs(4, one.Pairs)
-	if c := &one.Control; *c != (bellows.Control{}) {
-		change := b.pb().Open(5)
-		b.pb().Varint(1, uint64(c.Kind))
-		b.pb().Varint(2, uint64(c.Table))
-		b.pb().Zigzag(3, c.Clocks)
-		b.pb().Zigzag(4, int32(c.Clock))
-		b.pb().Shut(change)
+	if one.Control != (bellows.Control{}) {
+		b.change(5, &one.Control)
 	}
+	b.pb().Shut(at)
+}
+
+// change adds a control.
+func (b *Batch) change(number protowire.Number, c *bellows.Control) {
+	at := b.pb().Open(number)
+	b.pb().Varint(1, uint64(c.Kind))
+	b.pb().Varint(2, uint64(c.Table))
+	b.pb().Zigzag(3, c.Clocks)
+	b.pb().Zigzag(4, int32(c.Clock))
+	b.pb().Varint(5, uint64(c.Node))
+	b.pb().Varint(6, uint64(c.Lane))
+	b.pb().Varint(7, uint64(c.Partition))
+	b.pb().Varint(8, uint64(c.Generation))
+	b.pb().Varint(9, uint64(c.Split))
+	b.pb().Varint(10, uint64(c.Route))
 	b.pb().Shut(at)
 }
 
@@ -213,6 +226,18 @@ func changeOf(b []byte, c *bellows.Control) error {
 			c.Clocks = f.Sint32()
 		case 4<<3 | varint:
 			c.Clock = bellows.Clock(f.Sint32())
+		case 5<<3 | varint:
+			c.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
+		case 6<<3 | varint:
+			c.Lane = uint16(f.UpTo(math.MaxUint16))
+		case 7<<3 | varint:
+			c.Partition = bellows.PartitionID(f.UpTo(math.MaxUint32))
+		case 8<<3 | varint:
+			c.Generation = bellows.Generation(f.UpTo(math.MaxUint32))
+		case 9<<3 | varint:
+			c.Split = bellows.SplitID(f.UpTo(math.MaxUint32))
+		case 10<<3 | varint:
+			c.Route = bellows.RouteVersion(f.UpTo(math.MaxUint32))
 		}
 	}
 	return f.Err

@@ -43,6 +43,11 @@ func (s sampler) need() Need {
 	return Need{bellows.CommitNumber(s.Uint64()), s.clock()}
 }
 
+// version is mostly that of a job's first route.
+func (s sampler) version() bellows.RouteVersion {
+	return []bellows.RouteVersion{0, 0, 1, bellows.RouteVersion(s.Uint32())}[s.IntN(4)]
+}
+
 func (s sampler) clock() bellows.Clock {
 	return []bellows.Clock{bellows.NoClock, 0, math.MinInt32, math.MaxInt32, bellows.Clock(s.Uint32())}[s.IntN(5)]
 }
@@ -140,6 +145,7 @@ func (s sampler) messages() []Message {
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32())},
 		&Report{s.Uint32(), s.Int64(), s.tally()},
+		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }
 
@@ -160,7 +166,7 @@ func (s sampler) tally() (t tally.Tally) {
 func (s sampler) record() Record {
 	one := Record{Number: bellows.CommitNumber(1 + s.Uint64N(1<<40))}
 	if s.IntN(3) == 0 {
-		one.Control = bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock()}
+		one.Control = s.control()
 		return one
 	}
 	one.Flush, one.Pairs = s.flush(), list(s, 5, s.pair)
@@ -174,11 +180,27 @@ func (s sampler) record() Record {
 	return one
 }
 
+func (s sampler) control() bellows.Control {
+	return bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock(),
+		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version()}
+}
+
+func (s sampler) route() *Route {
+	m := &Route{Term: bellows.Term(s.Uint32()), Version: bellows.RouteVersion(s.Uint32()), Changes: list(s, 6, s.control)}
+	if s.IntN(2) == 0 {
+		m.Begin = &Begin{bellows.CommitNumber(s.Uint64()), list(s, 4, func() bellows.Clock { return bellows.Clock(s.Int32N(math.MaxInt32) - s.Int32N(2)) }), list(s, 4, func() int32 { return s.Int32N(math.MaxInt32) }),
+			list(s, 4, func() Recorded {
+				return Recorded{bellows.NodeID(s.Uint32()), 1 + s.Uint32N(99), s.Uint64(), list(s, 4, s.Uint64)}
+			})}
+	}
+	return m
+}
+
 // data makes one of each kind of data message.
 func (s sampler) data() []Message {
 	mode := Mode(s.IntN(2))
 	return []Message{
-		&Pull{Request: s.Uint64(), Incarnation: s.Uint32(), Need: s.need(), Parts: list(s, 5, func() PullPart {
+		&Pull{Request: s.Uint64(), Incarnation: s.Uint32(), Need: s.need(), Route: s.version(), Parts: list(s, 5, func() PullPart {
 			rows, keys := s.ids()
 			return PullPart{s.pair(), rows, keys, s.IntN(2) == 1}
 		})},
@@ -186,11 +208,11 @@ func (s sampler) data() []Message {
 			rows, keys := s.ids()
 			return RowsPart{Pair: s.pair(), Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Rows: rows, Keys: keys, Values: s.values(rows, keys)}
 		})},
-		&Acquire{s.Uint64(), s.pair(), mode, s.need()},
+		&Acquire{s.Uint64(), s.pair(), mode, s.need(), s.version()},
 		&Granted{Request: s.Uint64(), Pair: s.pair(), Mode: mode, Commit: bellows.CommitNumber(s.Uint64()), Complete: s.clock(), Values: s.values(nil, nil)},
 		&Inquiry{s.Uint32(), list(s, 3, s.wait)}, &Standing{s.Uint32(), list(s, 3, s.wait)},
 		&Release{s.pair()}, &Unsubscribe{s.pair(), s.Uint32()},
-		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Clock: s.clock(), Pairs: list(s, 5, s.pair),
+		&Push{Flush: s.flush(), Again: s.IntN(2) == 1, Route: s.version(), Clock: s.clock(), Pairs: list(s, 5, s.pair),
 			Chunks: list(s, 5, func() Chunk {
 				rows, keys := s.ids()
 				return Chunk{s.pair(), s.subtree(), rows, keys, s.values(rows, keys)}

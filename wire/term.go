@@ -22,6 +22,10 @@ func (e Envelope) Term() bellows.Term {
 		return m.Term
 	case *Fence:
 		return m.Term
+	case *Route:
+		return m.Term
+	case *Stale:
+		return m.Term
 	}
 	return 0
 }

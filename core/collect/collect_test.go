@@ -661,3 +661,27 @@ func TestWhoOwnsNothingOwesNothing(t *testing.T) {
 		t.Errorf("of %v, node 3 owes: %v", c.Open(), c.Owes(3))
 	}
 }
+
+// TestTheStateIsAskedOfWhoHasItNow follows a route by which a partition has moved to a lane that had none.
+func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
+	small := []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
+	old, late := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
+	r := route.Spread(small, 1, []wire.Address{old}, []bellows.NodeID{1})
+	c, err := collect.New(small, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func() bellows.Control{func() bellows.Control { return r.AddLane(late) }, func() bellows.Control { return r.MovePartition(bellows.PartitionRef{Partition: 1}, late) }} {
+		if r, err = r.Next(change()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Follow(r)
+	c.Begin(false)
+	if !slices.Equal(c.Open(), []wire.Address{old, late}) {
+		t.Errorf("asked are %v", c.Open())
+	}
+	if err := c.Take(old, &wire.Slab{Ref: bellows.PartitionRef{Partition: 1}, Values: []float32{1}}); err == nil {
+		t.Error("the owner of the past is believed")
+	}
+}

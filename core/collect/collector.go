@@ -50,6 +50,9 @@ func New(tables []table.Schema, r *route.Route) (*Collector, error) {
 	return c, nil
 }
 
+// Follow goes by a newer route of the job, before Begin.
+func (c *Collector) Follow(r *route.Route) { c.route = r }
+
 // Begin waits for every lane that owns partitions to send them: their whole state with the slots of their rules, or
 // what the job returns. A lane that owns none owes nothing (TestWhoOwnsNothingOwesNothing). Ask is what to send.
 func (c *Collector) Begin(whole bool) {

@@ -17,6 +17,8 @@ import (
 // reason for a connection that ended may still come; and lost, for good: nothing that it says later makes it alive again
 // (TestTheLostStayLost). A roll without leases, in one process, awaits nobody and loses only who is named to it.
 type Roll struct {
+	self     bellows.NodeID
+	leased   bool // silence has consequences: there are other processes
 	times    lease.Times
 	leases   *lease.Table
 	nodes    []bellows.NodeID
@@ -48,15 +50,24 @@ type Loss struct {
 
 // NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease are those of one process.
 func NewRoll(self bellows.NodeID, actors []wire.Address, times lease.Times) *Roll {
-	r := &Roll{times: times.Or()}
+	r := &Roll{self: self, leased: times.Lease > 0, times: times.Or()}
 	r.leases = lease.NewTable(r.times.Lease)
 	for _, a := range actors {
-		if times.Lease > 0 && a.Node != self && !slices.Contains(r.nodes, a.Node) {
+		if r.leased && a.Node != self && !slices.Contains(r.nodes, a.Node) {
 			r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)
 		}
 	}
 	r.awaited = slices.Sorted(slices.Values(r.nodes))
 	return r
+}
+
+// Add takes in the node of an actor that takes part from now on, and has been heard. A node that is there stays as it is.
+func (r *Roll) Add(a wire.Address) {
+	if !r.leased || a.Node == r.self || slices.Contains(r.nodes, a.Node) {
+		return
+	}
+	r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)
+	r.leases.Add(a.Node, r.now)
 }
 
 // AllReady reports whether nobody is awaited.

@@ -19,6 +19,7 @@ type Lead struct {
 	closing members.Closing
 	self    bellows.NodeID
 	lanes   []wire.Address // of the node
+	ended   bool           // no task runs here any more
 }
 
 // NewLead makes the shell of node 0 and the controller. It sets the options' Collector.
@@ -59,5 +60,14 @@ func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *co
 // TasksEnded tells that no task runs here any more.
 func (l *Lead) TasksEnded(fx *coord.Effects) {
 	l.closing.TasksEnded()
+	l.ended = true
 	tasksEnded(l.lanes, &fx.Outbox)
+}
+
+// Host is that of Member.
+func (l *Lead) Host(a wire.Address, fx *coord.Effects) {
+	l.lanes = append(l.lanes, a)
+	if l.ended {
+		tasksEnded(l.lanes[len(l.lanes)-1:], &fx.Outbox)
+	}
 }

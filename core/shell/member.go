@@ -14,6 +14,7 @@ type Member struct {
 	follower *members.Follower
 	lanes    []wire.Address // of the node
 	over     bool           // the node knows that the job is over
+	ended    bool           // no task runs here any more
 }
 
 // NewMember makes the shell of a node.
@@ -62,8 +63,17 @@ func (m *Member) knows(over bool) {
 
 // TasksEnded tells that no task runs here any more.
 func (m *Member) TasksEnded(fx *members.Effects) {
+	m.ended = true
 	tasksEnded(m.lanes, &fx.Outbox)
 	m.follower.TasksEnded(fx)
+}
+
+// Host takes in a lane of the node that takes part later, before the controller hears of it.
+func (m *Member) Host(a wire.Address, fx *members.Effects) {
+	m.lanes = append(m.lanes, a)
+	if m.ended {
+		tasksEnded(m.lanes[len(m.lanes)-1:], &fx.Outbox)
+	}
 }
 
 // tasksEnded lets lanes look at what tasks may have worked on in place.

@@ -67,6 +67,33 @@ func TestAMemberTellsItsLanes(t *testing.T) {
 	expect(t, said(&fx.Outbox), "node 1 to the controller: *wire.Beat")
 }
 
+// TestALaneThatBeginsLaterIsToldWhatTheOthersAre hosts one when no task runs any more, at every node.
+func TestALaneThatBeginsLaterIsToldWhatTheOthersAre(t *testing.T) {
+	var fx members.Effects
+	m := shell.NewMember(job(), 1)
+	m.TasksEnded(&fx)
+	late := wire.LaneAt(1, 0)
+	m.Host(late, &fx)
+	expect(t, said(&fx.Outbox), "lane 0 of node 1 to lane 0 of node 1: *server.TasksEnded")
+	m.Tick(250, 7, false, nil, &fx)
+	expect(t, said(&fx.Outbox), "lane 0 of node 1 to lane 0 of node 1: tick 250 heard 7", "node 1 to the controller: *wire.Beat")
+	m = shell.NewMember(job(), 1)
+	m.Host(late, &fx)
+	expect(t, said(&fx.Outbox))
+
+	var at coord.Effects
+	lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lead.Host(wire.LaneAt(0, 2), &at)
+	expect(t, said(&at.Outbox))
+	lead.TasksEnded(&at)
+	lead.Host(wire.LaneAt(0, 3), &at)
+	expect(t, said(&at.Outbox), "lane 0 of node 0 to lane 0 of node 0: *server.TasksEnded", "lane 1 of node 0 to lane 1 of node 0: *server.TasksEnded",
+		"lane 2 of node 0 to lane 2 of node 0: *server.TasksEnded", "lane 3 of node 0 to lane 3 of node 0: *server.TasksEnded")
+}
+
 // TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver, and a loss for others.
 func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
 	for _, c := range []struct {

@@ -21,6 +21,8 @@ type Play struct {
 	Loss       Loss
 	losses     *rand.Rand // of Loss alone
 	KeySeed    uint64     // of the lanes' indexes of keys
+	Growth     []Entry    // who takes part later
+	growing    *rand.Rand // decides that: a stream of its own, too
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -61,6 +63,7 @@ const (
 
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
+	p.growing = rand.New(rand.NewPCG(seed, 0x67726f77))
 }
 
 // drawLoss lets a message be lost in some lives.
@@ -116,6 +119,7 @@ func (s *Schedule) drawPlay() {
 	}
 	s.drawLimits()
 	s.drawLoss()
+	s.drawGrowth()
 }
 
 // drawFormats lets the columns of free and of words travel in 16 bits: they are small whole numbers.

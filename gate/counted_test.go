@@ -1,0 +1,47 @@
+package gate
+
+import (
+	"testing"
+
+	"bellows"
+)
+
+// TestGapsClose counts the flushes of a client out of order: what is remembered one by one shrinks to what has a gap before it.
+func TestGapsClose(t *testing.T) {
+	var l life
+	for i, c := range []struct {
+		seq  uint64
+		upTo uint64
+		gaps int
+	}{{3, 0, 1}, {2, 0, 2}, {5, 0, 3}, {1, 3, 1}, {6, 3, 2}, {4, 6, 0}, {7, 7, 0}} {
+		if l.add(c.seq); l.upTo != c.upTo || len(l.above) != c.gaps {
+			t.Errorf("after %d flushes: all up to %d, and %v; want %d and %d more", i+1, l.upTo, l.above, c.upTo, c.gaps)
+		}
+	}
+}
+
+// TestAFlushIsKnownByItsIncarnation asks for flushes of two clients, one of which was started again.
+func TestAFlushIsKnownByItsIncarnation(t *testing.T) {
+	var f Counted
+	id := func(client bellows.NodeID, incarnation uint32, seq uint64) bellows.FlushID {
+		return bellows.FlushID{Client: client, Incarnation: incarnation, Seq: seq}
+	}
+	f.Add(id(3, 1, 1))
+	f.Add(id(3, 1, 5))
+	f.Add(id(3, 2, 2))
+	was := f.Clone()
+	f.Add(id(3, 1, 2))
+	f.Add(id(3, 2, 1))
+	f.Add(id(1, 1, 1))
+	for _, c := range []struct {
+		id         bellows.FlushID
+		then, ever bool
+	}{
+		{id(3, 1, 1), true, true}, {id(3, 1, 5), true, true}, {id(3, 1, 2), false, true}, {id(3, 1, 3), false, false},
+		{id(3, 2, 2), true, true}, {id(3, 2, 1), false, true}, {id(3, 2, 5), false, false}, {id(1, 1, 1), false, true}, {id(0, 1, 1), false, false},
+	} {
+		if was.Has(c.id) != c.then || f.Has(c.id) != c.ever {
+			t.Errorf("%v: known %v to the copy, %v to the original; want %v, %v", c.id, was.Has(c.id), f.Has(c.id), c.then, c.ever)
+		}
+	}
+}

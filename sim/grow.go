@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"bellows/sim/internal/schedule"
+	"bellows/wire"
+)
+
+// expect tells nodes that they are to get a client.
+func (w *world) expect() {
+	for _, e := range w.Growth {
+		if e.Slots > 0 {
+			w.nodes[e.Actor.Node].expects = true
+		}
+	}
+}
+
+// grow lets come about, from now on, what the schedule has of lanes and clients that begin and splits that move.
+func (w *world) grow() {
+	for _, e := range w.Growth {
+		w.After(e.Millis, w.nodes[0], func() { w.take(e) })
+	}
+}
+
+// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others.
+func (w *world) take(e schedule.Entry) {
+	n := w.nodes[e.Actor.Node]
+	if w.ending || n.done() || w.lead.Gone(n.id) {
+		return
+	}
+	var err error
+	switch {
+	case e.Gives:
+		if w.actors[e.Actor] == nil {
+			return // it could not begin
+		}
+		w.note("split %d goes to node %d", e.Split, n.id)
+		w.happened[splitMoved] = w.happened[splitMoved] || w.route.Node(e.Split) != n.id
+		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
+	case e.Actor.Role == wire.Lane:
+		w.note("%v takes part", e.Actor)
+		w.happened[laneAdded] = true
+		w.addLane(e.Actor)
+		n.guard.Host(e.Actor)
+		if n.id == 0 {
+			w.lead.Host(e.Actor, &w.fx)
+		} else {
+			n.shell.Host(e.Actor, &n.fx)
+			n.obey()
+		}
+		err = w.lead.AddLane(e.Actor, &w.fx)
+	default:
+		w.note("%v takes part", e.Actor)
+		w.happened[clientAdded] = true
+		w.addWorker(e.Actor, e.Slots)
+		n.guard.Host(e.Actor)
+		err = w.lead.AddClient(n.id, &w.fx)
+	}
+	if err != nil {
+		w.violated("the controller does not take %+v: %v", e, err)
+	}
+	w.moved()
+	w.obey()
+}
