@@ -170,7 +170,7 @@ func TestRefusals(t *testing.T) {
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	m := parcel.Clone(pull([]uint32{1, 5}, nil))
-	const want = "*wire.Pull Request:1 Incarnation:0 Need:{Commit:0 Clock:0} Parts:[{Pair:{Ref:t1/p2 Generation:3} Rows:[1 5] Keys:[] Subscribe:false}]"
+	const want = "*wire.Pull Request:1 Incarnation:0 Need:{Commit:0 Clock:0} Route:0 Parts:[{Pair:{Ref:t1/p2 Generation:3} Rows:[1 5] Keys:[] Subscribe:false}]"
 	if got := parcel.Describe(m); got != want {
 		t.Error(got)
 	}
