@@ -111,8 +111,8 @@ func (a *Account) Disagreements(finished bool) (list []string) {
 	return list
 }
 
-// Sample is the clocks in which a partition's bits are summed: all where it is small, else one of each eight that follow each
-// other, by chance, so that nothing in the job keeps step with it. The first eight clocks have one, too.
+// Sample is the clocks in which a partition's bits are summed: all where it is small, else one of each 16 that follow each
+// other, by chance, so that nothing in the job keeps step with it. The first 16 clocks have one, too.
 type Sample struct {
 	always bool
 	seed   uint64
@@ -128,7 +128,7 @@ func SampleOf(p bellows.PartitionRef, values int) Sample {
 
 // Has reports whether a clock is in the sample.
 func (s Sample) Has(c bellows.Clock) bool {
-	return s.always || uint32(c)&7 == place(s.seed|uint64(uint32(c)>>3))>>29
+	return s.always || uint32(c)&15 == place(s.seed|uint64(uint32(c)>>4))>>28
 }
 
 // Rows is the sum over rows of a partition, row after row in values, each of its width. The rows (nil: all, in order) are

@@ -59,15 +59,15 @@ func TestKeysInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestSamples wants every clock of small partitions, and of others one in each eight, not always the same one.
+// TestSamples wants every clock of small partitions, and of others one in each 16, not always the same one.
 func TestSamples(t *testing.T) {
 	small, ref := audit.SampleOf(bellows.PartitionRef{Table: 1, Partition: 2}, 256), bellows.PartitionRef{Table: 1, Partition: 2}
 	for _, values := range []int{0, 257, 1 << 30} {
 		places := map[bellows.Clock]int{}
 		s, other, apart := audit.SampleOf(ref, values), audit.SampleOf(bellows.PartitionRef{Table: 2, Partition: 2}, values), 0
-		for first := bellows.Clock(0); first < 800; first += 8 {
+		for first := bellows.Clock(0); first < 3200; first += 16 {
 			var in []bellows.Clock
-			for c := first; c < first+8; c++ {
+			for c := first; c < first+16; c++ {
 				if s.Has(c) {
 					in = append(in, c-first)
 				}
@@ -83,9 +83,9 @@ func TestSamples(t *testing.T) {
 			}
 			places[in[0]]++
 		}
-		for c := range bellows.Clock(8) {
+		for c := range bellows.Clock(16) {
 			if places[c] < 3 || places[c] > 30 {
-				t.Errorf("of 100 samples %d are clock %d of eight", places[c], c)
+				t.Errorf("of 200 samples %d are clock %d of 16", places[c], c)
 			}
 		}
 		if apart < 100 {

@@ -127,12 +127,13 @@ func (b *bus) rouse() {
 
 // drain runs at most so many actors, and reports whether there may be more.
 func (b *bus) drain(steps int) (more bool) {
+	a := b.next()
+	if a == nil {
+		b.ship()
+		return false
+	}
 	out := b.outs.Get().(*wire.Outbox)
-	for n := 1; ; n++ {
-		a := b.next()
-		if a == nil {
-			break
-		}
+	for n := 1; a != nil; n++ {
 		b.run(a, out)
 		if more = n == steps; more {
 			break
@@ -140,6 +141,7 @@ func (b *bus) drain(steps int) (more bool) {
 		if n%shipSteps == 0 {
 			b.ship()
 		}
+		a = b.next()
 	}
 	b.outs.Put(out)
 	b.ship()
