@@ -38,6 +38,23 @@ func TestADriverReportsFromItsFirstCallOn(t *testing.T) {
 	}
 }
 
+// TestWhatADriverReportsIsOfItsStep hands the controller other effects in each step: what the driver reports on a completion is in those of the
+// step that brought it.
+func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
+	d := newDesk(&rounds{want: 1}, 0)
+	d.Start(&d.fx)
+	for split := range bellows.SplitID(2) {
+		m := wire.New[wire.Done]()
+		m.Flush = bellows.FlushID{Client: bellows.NodeID(split + 1), Incarnation: 1, Seq: 1}
+		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, nil)
+		var fx coord.Effects
+		d.Step([]wire.Envelope{{From: clients[split], To: self, Message: m}}, &fx)
+		if len(fx.Epochs) != int(split) || len(d.fx.Epochs) > 0 { // the last completion of a round is reported
+			t.Errorf("split %d: %d epochs in its step, %d in another's", split, len(fx.Epochs), len(d.fx.Epochs))
+		}
+	}
+}
+
 // TestAnInterruptionIsRecordedAtOnce: lanes have its record with the next step, though no clock ends and nobody is dispatched.
 func TestAnInterruptionIsRecordedAtOnce(t *testing.T) {
 	d := newDesk(&rounds{want: 5}, 0)
