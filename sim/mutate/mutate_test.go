@@ -211,7 +211,7 @@ func TestExplanationsAreWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range stale(tree, entries) {
-		t.Errorf("sim/testdata/mutants.md explains a mutant that the tree no longer has: %s", id)
+		t.Errorf("sim/testdata/mutants.md explains a mutant that the tree no longer has: name it as ./dev mutate does now, or delete its entry: %s", id)
 	}
 	name := filepath.Join(t.TempDir(), "mutants.md")
 	for _, c := range []struct{ text, want string }{
