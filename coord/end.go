@@ -179,17 +179,16 @@ func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	switch {
 	case c.ending == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
-		return
 	case c.collecting:
 		if c.cfg.Collector.Owes(n) {
 			c.uncollected(errors.New(reason), fx)
 		}
 		c.tellLoss(c.cfg.Collector.Open(), fx) // whose last word was perhaps not waited for
-		return
+	default:
+		c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
+		c.tellLoss(c.open, fx)
+		c.closeWhenAll(fx)
 	}
-	c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-	c.tellLoss(c.open, fx)
-	c.closeWhenAll(fx)
 }
 
 // tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and have no last word and no state before.

@@ -33,3 +33,21 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEndOfAPeerIsItsWritersAlone shuts a peer down: its writer is woken, and nobody else may write any more, so that a second end wakes nobody.
+func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
+	t.Parallel()
+	m := newMesh([]transport.Conn{newEndConn()})
+	p := m.pairs[1].peers[0]
+	for range 2 {
+		m.shutdown(p)
+		p.ship()
+		if !p.shut || !p.writing || len(p.wake) != 1 {
+			t.Fatalf("shut %v, somebody writes %v, the writer is woken %d times", p.shut, p.writing, len(p.wake))
+		}
+	}
+	if p.late == nil {
+		t.Error("its other end has not spoken yet, and it is waited for without end")
+	}
+	p.late.Stop()
+}

@@ -134,3 +134,18 @@ func TestALaneThatHearsNobodyServesNoReads(t *testing.T) {
 	expect("the tick after it", tick(109_500, 3))
 	expect("a read then", pull(), "rows")
 }
+
+// TestALaneWithoutLeaseWaitsForNobody ticks a lane of a job in one process for an hour: it names no silence, and serves reads.
+func TestALaneWithoutLeaseWaitsForNobody(t *testing.T) {
+	s := newScript(t, 0)
+	for now := int64(0); now < 3_600_000; now += 1000 {
+		s.lane.Step([]wire.Envelope{{From: laneAt, To: laneAt, Message: &server.Tick{NowMillis: now}}}, &s.out)
+		if len(s.out.Envelopes) > 0 {
+			t.Fatalf("after %d ms: %s", now, describe(s.out.Envelopes[0].Message))
+		}
+	}
+	s.pull(1, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	if !strings.Contains(s.text.String(), "rows") {
+		t.Errorf("a read is not served: %s", s.text.String())
+	}
+}

@@ -69,8 +69,7 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 		f.heard = heard
 		f.watch.Beat(f.leader.Node, nowMillis)
 	}
-	if n, silent, found := f.watch.Expired(nowMillis); found {
-		f.watch.Remove(n)
+	if _, silent, found := f.watch.Expired(nowMillis); found {
 		f.bereaved(fmt.Sprintf("it has been silent for %.1f s", float64(silent)/1000), fx)
 	}
 }

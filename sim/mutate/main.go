@@ -46,8 +46,11 @@ type config struct {
 	shortest time.Duration // the least time that a mutant's tests get
 }
 
-// equivalentMost is how many mutants of a hundred may be called equivalent.
-const equivalentMost = 8
+// Of a hundred mutants, so many may be called equivalent; and of a hundred others, so many must be killed.
+const (
+	equivalentMost = 8
+	killedLeast    = 85
+)
 
 func main() {
 	c := config{root: ".", workers: runtime.NumCPU(), sim: "sim", shortest: 10 * time.Second}
@@ -158,6 +161,9 @@ func (s score) judge() error {
 	}
 	if s.open > 0 {
 		return errors.New("some mutants were not judged")
+	}
+	if judged := s.killed + s.survived; 100*s.killed < killedLeast*judged {
+		return fmt.Errorf("%d of %d mutants are killed; at least %d %% must be", s.killed, judged, killedLeast)
 	}
 	return nil
 }

@@ -146,6 +146,26 @@ func TestEachFate(t *testing.T) {
 	}
 }
 
+// TestAScoreIsJudgedByItsShares takes the least that may be killed and the most that may be called equivalent, and refuses one less and one more.
+func TestAScoreIsJudgedByItsShares(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		score score
+		want  string
+	}{
+		{score{killed: 85, survived: 15}, ""},
+		{score{killed: 84, survived: 16}, "84 of 100 mutants are killed; at least 85 % must be"},
+		{score{killed: 92, equivalent: 8}, ""},
+		{score{killed: 91, equivalent: 9}, "9 of 100 mutants are called equivalent; at most 8 % may be"},
+		{score{killed: 99, open: 1}, "some mutants were not judged"},
+		{score{}, ""},
+	} {
+		if err := c.score.judge(); (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%+v: %v, want %q", c.score, err, c.want)
+		}
+	}
+}
+
 // TestWhatIsKnownAgesByItsPackage: what was killed stays so; what survived is judged again when its package changes.
 func TestWhatIsKnownAgesByItsPackage(t *testing.T) {
 	t.Parallel()
@@ -191,7 +211,7 @@ func TestExplanationsAreWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range stale(tree, entries) {
-		t.Errorf("sim/testdata/mutants.md explains a mutant that the tree no longer has: %s", id)
+		t.Errorf("sim/testdata/mutants.md explains a mutant that the tree no longer has: name it as ./dev mutate does now, or delete its entry: %s", id)
 	}
 	name := filepath.Join(t.TempDir(), "mutants.md")
 	for _, c := range []struct{ text, want string }{

@@ -18,7 +18,7 @@ func sample() *train.Image {
 	tables := [][]store.Image{
 		{{Values: []float32{1, -2, nan}, Slots: [][]float32{{3, 4, 5}, {}}}, {Values: []float32{}}},
 		{},
-		{{Keys: []bellows.Key{7, 1 << 63}, Values: []float32{5, 6}}},
+		{{Keys: []bellows.Key{7, 1 << 63}, Values: []float32{5, 6}}, {Keys: []bellows.Key{9}, Values: []float32{7}}},
 	}
 	kept := [][]store.Image{{{Values: []float32{9}}}}
 	return &train.Image{Tables: tables, Kept: kept, State: coord.State{
@@ -49,8 +49,10 @@ func TestImageRoundTrip(t *testing.T) {
 	if bits := math.Float32bits(got.Tables[0][0].Values[2]); bits != 0x7fc00123 {
 		t.Errorf("the bits of a value are %#x", bits)
 	}
-	if k := got.Tables[2][0].Keys; len(k) != 2 || k[1] != 1<<63 {
-		t.Errorf("the keys came back as %v", k)
+	for p, want := range []bellows.Key{1 << 63, 9} {
+		if k := got.Tables[2][p].Keys; len(k) != 2-p || k[1-p] != want {
+			t.Errorf("the keys of partition %d came back as %v", p, k)
+		}
 	}
 	if got.Kept[0][0].Values[0] != 9 {
 		t.Errorf("the kept tables came back as %+v", got.Kept)
