@@ -75,6 +75,9 @@ func TestTheGuideHoldsOutsideTheTree(t *testing.T) {
 	if len(lines) != len(wants) {
 		t.Fatalf("the page has the commands %q", lines)
 	}
+	if out := run("./means", "version"); !strings.HasPrefix(out, "bellows v0.0.0\n") {
+		t.Errorf("the version of a program in another module is %q", out)
+	}
 	for i, line := range lines {
 		if out := run(strings.Fields(line)...); !strings.Contains(out, wants[i]) {
 			t.Errorf("%s gives %q, want %q", line, out, wants[i])

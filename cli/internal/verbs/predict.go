@@ -58,7 +58,7 @@ func (c *Tool) predictCommand() *cobra.Command {
 
 func (c *Tool) answer(ask question, name string) error {
 	start := time.Now()
-	var out io.Writer = c.Out
+	out := c.Out
 	if c.JSON {
 		out = &predictionLines{to: c.Out}
 	}

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -92,14 +91,10 @@ func word(args []string) string {
 
 // write writes lines, or what JSON has instead.
 func (c watcher) write(lines []string, object any) error {
-	text := []byte(strings.Join(lines, "\n"))
 	if c.JSON {
-		var err error
-		if text, err = json.Marshal(object); err != nil {
-			return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
-		}
+		return c.Object(object)
 	}
-	if _, err := c.Out.Write(append(text, '\n')); err != nil {
+	if _, err := c.Out.Write([]byte(strings.Join(lines, "\n") + "\n")); err != nil {
 		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
 	}
 	return nil
