@@ -141,35 +141,8 @@ func (v Values) fault(name, format string, args ...any) {
 
 // suggest names the known word nearest to a mistyped one, or all of them when none is near.
 func suggest(name string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := edits(strings.ToLower(name), k); d < least && d < len(k) {
-			best, least = k, d
-		}
+	if near := Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
 	}
-	if best == "" {
-		return "it has " + strings.Join(known, ", ")
-	}
-	return fmt.Sprintf("did you mean %s?", best)
-}
-
-// edits is the Levenshtein distance of two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return "it has " + strings.Join(known, ", ")
 }

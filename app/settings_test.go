@@ -94,14 +94,3 @@ func TestRefuseNamesTheValue(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
-
-func TestEdits(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"rank", "rank", 0}, {"rnak", "rank", 2}, {"kitten", "sitting", 3}} {
-		if got := edits(tt.a, tt.b); got != tt.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}

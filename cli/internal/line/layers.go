@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/app"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -150,7 +151,7 @@ func fillFromNode(f *pflag.Flag, value *yaml.Node) error {
 
 // DidYouMean is the end of an error about a mistyped word: the known one that was probably meant, if there is one.
 func DidYouMean(word string, known []string) string {
-	if near := nearest(word, known); near != "" {
+	if near := app.Nearest(word, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/app"
 	"bellows/cli/internal/figures"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func Choose(cmd *cobra.Command, noun string) {
 // Unknown is the error for a word that names nothing, with the nearest that does.
 func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
-	if near := nearest(word, known); near != "" {
+	if near := app.Nearest(word, known); near != "" {
 		err.Hint = "did you mean " + near + "?"
 	} else {
 		err.Hint = "there are " + strings.Join(known, ", ")
@@ -50,7 +51,7 @@ func flagError(cmd *cobra.Command, cause error) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if near := nearest(word, known); near != "" {
+	if near := app.Nearest(word, known); near != "" {
 		err.Hint = "did you mean --" + near + "?"
 	}
 	return err

@@ -1,9 +1,9 @@
-package line
+package app
 
 import "strings"
 
-// nearest is the known word that a mistyped one was probably meant to be, or nothing.
-func nearest(word string, known []string) string {
+// Nearest is the known word that a mistyped one was probably meant to be, or nothing.
+func Nearest(word string, known []string) string {
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		if d := edits(strings.ToLower(word), strings.ToLower(k)); d < least {

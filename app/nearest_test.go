@@ -1,10 +1,6 @@
-package line
+package app
 
-import (
-	"testing"
-
-	"bellows"
-)
+import "testing"
 
 func TestNearest(t *testing.T) {
 	t.Parallel()
@@ -13,7 +9,7 @@ func TestNearest(t *testing.T) {
 		"tarin": "train", "trian": "train", "epocs": "epochs", "pred": "predict", "fm": "mf", "mrl": "mlr",
 		"EVAL": "eval", "xyzzy": "", "quantum": "", "": "",
 	} {
-		if got := nearest(word, known); got != want {
+		if got := Nearest(word, known); got != want {
 			t.Errorf("nearest to %q is %q, not %q", word, got, want)
 		}
 	}
@@ -27,22 +23,6 @@ func TestEdits(t *testing.T) {
 	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"ab", "ba", 1}, {"abc", "abd", 1}, {"kitten", "sitting", 3}} {
 		if got := edits(c.a, c.b); got != c.want || edits(c.b, c.a) != got {
 			t.Errorf("%q and %q are %d edits apart, not %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
-// TestEveryKindHasItsPlace keeps the table of exit codes whole.
-func TestEveryKindHasItsPlace(t *testing.T) {
-	t.Parallel()
-	for kind := bellows.Bug; kind <= bellows.Interrupted; kind++ {
-		n := 0
-		for _, k := range kinds {
-			if k.kind == kind {
-				n++
-			}
-		}
-		if n != 1 || KindName(kind) == "" {
-			t.Errorf("kind %d, exit code %d, is %d times in the table, with the name %q", kind, kind.ExitCode(), n, KindName(kind))
 		}
 	}
 }
