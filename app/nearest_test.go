@@ -1,8 +1,6 @@
 package app
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestNearest(t *testing.T) {
 	t.Parallel()

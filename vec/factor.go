@@ -2,23 +2,6 @@ package vec
 
 import "fmt"
 
-// FactorStep does one step of stochastic gradient descent on the squared error
-// of a rating predicted as the product of a user's row p and an item's row q
-// (Koren, Bell and Volinsky, "Matrix factorization techniques for recommender
-// systems", 2009, section "Learning algorithms"):
-//
-//	residual = rating - p·q
-//	p, q     = decay*p + step*residual*q, decay*q + step*residual*p
-//
-// with both right sides taken from the old rows. decay is 1 - step*L2. The rows
-// have equal lengths, any rank, and must not overlap. nextP and nextQ are the
-// rows of a coming step: they are fetched into the cache, never read, and may
-// be nil.
-func FactorStep(rating, step, decay float32, p, q, nextP, nextQ []float32) (residual float32) {
-	same("FactorStep", len(p), len(q))
-	return factorStep(rating, step, decay, p, q, nextP, nextQ)
-}
-
 // Factors is the part of a factor model that a block of ratings touches, and
 // how its steps update it.
 //
@@ -48,8 +31,10 @@ type Factors struct {
 	BiasL2 float32 // weight of the squared biases in the loss
 }
 
-// FactorBlock does one step of stochastic gradient descent for each rating, in
-// the given order: rating[j] by the row user[j] of f.P on the row item[j] of
+// FactorBlock does one step of stochastic gradient descent on the squared error
+// of each rating as predicted by the product of two rows (Koren, Bell and
+// Volinsky, "Matrix factorization techniques for recommender systems", 2009,
+// section "Learning algorithms"), in the given order: rating[j] by the row user[j] of f.P on the row item[j] of
 // f.Q. It returns the sum of the squared residuals, each as it was before its
 // step.
 //
@@ -133,12 +118,6 @@ func whole(s []float32, stride, width int) int {
 		return 0
 	}
 	return (len(s)-width)/stride + 1
-}
-
-func goFactorStep(rating, step, decay float32, p, q []float32) float32 {
-	e := rating - goDot(p, q)
-	goFactorUpdate(step*e, decay, p, q)
-	return e
 }
 
 func goFactorUpdate(a, decay float32, p, q []float32) {

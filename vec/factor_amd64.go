@@ -1,22 +1,5 @@
 package vec
 
-func factorStep(rating, step, decay float32, p, q, nextP, nextQ []float32) float32 {
-	if active() == levelGo {
-		return goFactorStep(rating, step, decay, p, q)
-	}
-	if len(p) == 0 {
-		return rating
-	}
-	fetchP, fetchQ := &p[0], &q[0]
-	if len(nextP) > 0 {
-		fetchP = &nextP[0]
-	}
-	if len(nextQ) > 0 {
-		fetchQ = &nextQ[0]
-	}
-	return factorStepAVX2(len(p), rating, step, decay, &p[0], &q[0], fetchP, fetchQ)
-}
-
 // factorBlock applies the ratings, of which there is at least one; user and
 // item go on beyond them, for the rows to fetch. It returns how many it
 // applied: fewer than all if an index is out of range.

@@ -4,190 +4,6 @@
 
 #include "textflag.h"
 
-// func factorStepAVX2(rank int, rating float32, step float32, decay float32, p *float32, q *float32, nextP *float32, nextQ *float32) float32
-// Requires: AVX, AVX2, FMA3, MMX+, SSE
-TEXT ·factorStepAVX2(SB), NOSPLIT, $0-60
-	MOVQ   p+24(FP), AX
-	MOVQ   q+32(FP), CX
-	MOVQ   nextP+40(FP), DX
-	MOVQ   nextQ+48(FP), BX
-	MOVQ   rank+0(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	XORQ   DI, DI
-	MOVQ   SI, R8
-
-step_product_two:
-	CMPQ        R8, $0x40
-	JL          step_product_one
-	PREFETCHT0  (DX)(DI*1)
-	PREFETCHT0  (BX)(DI*1)
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VFMADD231PS Y2, Y3, Y0
-	VMOVUPS     32(AX)(DI*1), Y2
-	VMOVUPS     32(CX)(DI*1), Y3
-	VFMADD231PS Y2, Y3, Y1
-	ADDQ        $0x40, DI
-	SUBQ        $0x40, R8
-	JMP         step_product_two
-
-step_product_one:
-	TESTQ       R8, R8
-	JZ          step_product_end
-	CMPQ        R8, $0x20
-	JL          step_product_rest
-	PREFETCHT0  (DX)(DI*1)
-	PREFETCHT0  (BX)(DI*1)
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VFMADD231PS Y2, Y3, Y0
-	ADDQ        $0x20, DI
-	SUBQ        $0x20, R8
-	JZ          step_product_end
-
-step_product_rest:
-	SHRQ        $0x02, R8
-	LEAQ        restmask<>+0(SB), DX
-	MOVQ        R8, BX
-	NEGQ        BX
-	VMOVUPS     32(DX)(BX*4), Y2
-	VMASKMOVPS  (AX)(DI*1), Y2, Y3
-	VMASKMOVPS  (CX)(DI*1), Y2, Y2
-	VFMADD231PS Y3, Y2, Y1
-
-step_product_end:
-	VADDPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VADDPS       X1, X0, X0
-	VMOVSS       rating+8(FP), X1
-	VSUBSS       X0, X1, X1
-	VMULSS       step+12(FP), X1, X0
-	VBROADCASTSS decay+16(FP), Y2
-	VBROADCASTSS X0, Y0
-	XORQ         DI, DI
-	MOVQ         SI, DX
-
-step_update_two:
-	CMPQ        DX, $0x40
-	JL          step_update_one
-	VMOVUPS     (AX)(DI*1), Y3
-	VMOVUPS     (CX)(DI*1), Y4
-	VMULPS      Y3, Y2, Y5
-	VMULPS      Y4, Y2, Y6
-	VFMADD231PS Y4, Y0, Y5
-	VFMADD231PS Y3, Y0, Y6
-	VMOVUPS     Y5, (AX)(DI*1)
-	VMOVUPS     Y6, (CX)(DI*1)
-	VMOVUPS     32(AX)(DI*1), Y3
-	VMOVUPS     32(CX)(DI*1), Y4
-	VMULPS      Y3, Y2, Y5
-	VMULPS      Y4, Y2, Y6
-	VFMADD231PS Y4, Y0, Y5
-	VFMADD231PS Y3, Y0, Y6
-	VMOVUPS     Y5, 32(AX)(DI*1)
-	VMOVUPS     Y6, 32(CX)(DI*1)
-	ADDQ        $0x40, DI
-	SUBQ        $0x40, DX
-	JMP         step_update_two
-
-step_update_one:
-	TESTQ       DX, DX
-	JZ          step_update_end
-	CMPQ        DX, $0x20
-	JL          step_update_rest
-	VMOVUPS     (AX)(DI*1), Y3
-	VMOVUPS     (CX)(DI*1), Y4
-	VMULPS      Y3, Y2, Y5
-	VMULPS      Y4, Y2, Y6
-	VFMADD231PS Y4, Y0, Y5
-	VFMADD231PS Y3, Y0, Y6
-	VMOVUPS     Y5, (AX)(DI*1)
-	VMOVUPS     Y6, (CX)(DI*1)
-	ADDQ        $0x20, DI
-	SUBQ        $0x20, DX
-	JZ          step_update_end
-
-step_update_rest:
-	SHRQ         $0x02, DX
-	LEAQ         restmask<>+0(SB), BX
-	MOVQ         DX, SI
-	NEGQ         SI
-	VMOVUPS      32(BX)(SI*4), Y3
-	VMASKMOVPS   (AX)(DI*1), Y3, Y4
-	VMASKMOVPS   (CX)(DI*1), Y3, Y3
-	VMULPS       Y4, Y2, Y5
-	VMULPS       Y3, Y2, Y2
-	VFMADD231PS  Y3, Y0, Y5
-	VFMADD231PS  Y4, Y0, Y2
-	LEAQ         (AX)(DI*1), AX
-	TESTQ        $0x00000004, DX
-	JZ           step_update_p_two
-	VMOVUPS      X5, (AX)
-	ADDQ         $0x10, AX
-	VEXTRACTF128 $0x01, Y5, X5
-
-step_update_p_two:
-	TESTQ     $0x00000002, DX
-	JZ        step_update_p_last
-	VMOVLPS   X5, (AX)
-	ADDQ      $0x08, AX
-	VPERMILPS $0x4e, X5, X5
-
-step_update_p_last:
-	TESTQ  $0x00000001, DX
-	JZ     step_update_p_done
-	VMOVSS X5, (AX)
-
-step_update_p_done:
-	LEAQ         (CX)(DI*1), AX
-	TESTQ        $0x00000004, DX
-	JZ           step_update_q_two
-	VMOVUPS      X2, (AX)
-	ADDQ         $0x10, AX
-	VEXTRACTF128 $0x01, Y2, X2
-
-step_update_q_two:
-	TESTQ     $0x00000002, DX
-	JZ        step_update_q_last
-	VMOVLPS   X2, (AX)
-	ADDQ      $0x08, AX
-	VPERMILPS $0x4e, X2, X2
-
-step_update_q_last:
-	TESTQ  $0x00000001, DX
-	JZ     step_update_q_done
-	VMOVSS X2, (AX)
-
-step_update_q_done:
-step_update_end:
-	VZEROUPPER
-	MOVSS X1, ret+56(FP)
-	RET
-
-DATA restmask<>+0(SB)/4, $0xffffffff
-DATA restmask<>+4(SB)/4, $0xffffffff
-DATA restmask<>+8(SB)/4, $0xffffffff
-DATA restmask<>+12(SB)/4, $0xffffffff
-DATA restmask<>+16(SB)/4, $0xffffffff
-DATA restmask<>+20(SB)/4, $0xffffffff
-DATA restmask<>+24(SB)/4, $0xffffffff
-DATA restmask<>+28(SB)/4, $0xffffffff
-DATA restmask<>+32(SB)/4, $0x00000000
-DATA restmask<>+36(SB)/4, $0x00000000
-DATA restmask<>+40(SB)/4, $0x00000000
-DATA restmask<>+44(SB)/4, $0x00000000
-DATA restmask<>+48(SB)/4, $0x00000000
-DATA restmask<>+52(SB)/4, $0x00000000
-DATA restmask<>+56(SB)/4, $0x00000000
-DATA restmask<>+60(SB)/4, $0x00000000
-GLOBL restmask<>(SB), RODATA|NOPTR, $64
-
 // func factorBlockAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32) (done int, sumSquares float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorBlockAVX2(SB), NOSPLIT, $0-120
@@ -384,6 +200,24 @@ stop:
 	MOVQ  AX, done+104(FP)
 	MOVSD X0, sumSquares+112(FP)
 	RET
+
+DATA restmask<>+0(SB)/4, $0xffffffff
+DATA restmask<>+4(SB)/4, $0xffffffff
+DATA restmask<>+8(SB)/4, $0xffffffff
+DATA restmask<>+12(SB)/4, $0xffffffff
+DATA restmask<>+16(SB)/4, $0xffffffff
+DATA restmask<>+20(SB)/4, $0xffffffff
+DATA restmask<>+24(SB)/4, $0xffffffff
+DATA restmask<>+28(SB)/4, $0xffffffff
+DATA restmask<>+32(SB)/4, $0x00000000
+DATA restmask<>+36(SB)/4, $0x00000000
+DATA restmask<>+40(SB)/4, $0x00000000
+DATA restmask<>+44(SB)/4, $0x00000000
+DATA restmask<>+48(SB)/4, $0x00000000
+DATA restmask<>+52(SB)/4, $0x00000000
+DATA restmask<>+56(SB)/4, $0x00000000
+DATA restmask<>+60(SB)/4, $0x00000000
+GLOBL restmask<>(SB), RODATA|NOPTR, $64
 
 // func factorBlock16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32) (done int, sumSquares float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2

@@ -4,11 +4,6 @@
 
 package vec
 
-// factorStepAVX2 is FactorStep for rank > 0.
-//
-//go:noescape
-func factorStepAVX2(rank int, rating float32, step float32, decay float32, p *float32, q *float32, nextP *float32, nextQ *float32) float32
-
 // factorBlockAVX2 is FactorBlock. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //

@@ -7,11 +7,13 @@ import (
 	"testing"
 )
 
-func TestFactorStep(t *testing.T) {
-	const rating, step, decay = 3.5, 0.05, 0.99
+// TestFactorBlockOfOneRating: a step at every rank, held against the arithmetic in 64 bits.
+func TestFactorBlockOfOneRating(t *testing.T) {
+	const rating, step, l2 = 3.5, 0.05, 0.2
+	decay := float64(1 - float32(float32(step)*float32(l2)))
 	eachSet(t, func(t *testing.T) {
 		r := source(11)
-		for rank := range lengthsMax {
+		for rank := 1; rank < lengthsMax; rank++ {
 			p, q := fieldOf(rank%16, values(r, rank)), fieldOf(15-rank%16, values(r, rank))
 			wantP, wantQ := slices.Clone(p.x), slices.Clone(q.x)
 			want := rating - exactDot(wantP, wantQ)
@@ -19,13 +21,10 @@ func TestFactorStep(t *testing.T) {
 				wantP[i] = float32(decay*float64(v) + step*want*float64(wantQ[i]))
 				wantQ[i] = float32(decay*float64(wantQ[i]) + step*want*float64(v))
 			}
-			next := p.x
-			if rank%2 == 0 {
-				next = nil
-			}
-			got := FactorStep(rating, step, decay, p.x, q.x, next, next)
-			if !near(got, float32(want), 1e-4) {
-				t.Fatalf("rank %d: residual %v, want %v", rank, got, want)
+			f := Factors{Rank: rank, Stride: rank, P: p.x, Q: q.x, Step: step, L2: l2}
+			got := FactorBlock(&f, []int32{0}, []int32{0}, []float32{rating})
+			if math.Abs(got-want*want) > 2e-4*(1+want*want) {
+				t.Fatalf("rank %d: squared residual %v, want %v", rank, got, want*want)
 			}
 			nearAll(t, "p", p.x, wantP)
 			nearAll(t, "q", q.x, wantQ)
@@ -200,27 +199,20 @@ func TestFactorScoreIsTheBlock(t *testing.T) {
 	})
 }
 
-// TestFactorBlockIsSteps: the block is the single step repeated, to the bit, so
-// also independent of how ratings are cut into blocks.
+// TestFactorBlockIsSteps: the result does not depend, to the bit, on how ratings are cut into blocks, single ones included.
 func TestFactorBlockIsSteps(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		for _, rank := range []int{3, 8, 16, 24, 32, 33, 64} {
 			whole := newBlockCase(source(12), rank, rank, "none", 3*factorChunk+5)
-			whole.f.Mean = 0
 			steps, pieces := whole.clone(), whole.clone()
 			FactorBlock(&whole.f, whole.user, whole.item, whole.rating)
-			for j, rating := range steps.rating {
-				p := steps.f.P[int(steps.user[j])*rank:][:rank]
-				q := steps.f.Q[int(steps.item[j])*rank:][:rank]
-				FactorStep(rating, steps.f.Step, 1-steps.f.Step*steps.f.L2, p, q, p, q)
-			}
-			for at := 0; at < len(pieces.rating); at += 997 {
-				end := min(at+997, len(pieces.rating))
-				FactorBlock(&pieces.f, pieces.user[at:end], pieces.item[at:end], pieces.rating[at:end])
-			}
-			for _, other := range []*blockCase{steps, pieces} {
+			for size, other := range map[int]*blockCase{1: steps, 997: pieces} {
+				for at := 0; at < len(other.rating); at += size {
+					end := min(at+size, len(other.rating))
+					FactorBlock(&other.f, other.user[at:end], other.item[at:end], other.rating[at:end])
+				}
 				if !slices.Equal(whole.f.P, other.f.P) || !slices.Equal(whole.f.Q, other.f.Q) {
-					t.Fatalf("rank %d: rows differ", rank)
+					t.Fatalf("rank %d, blocks of %d: rows differ", rank, size)
 				}
 			}
 		}
@@ -276,8 +268,6 @@ func TestFactorDoesNotAllocate(t *testing.T) {
 			f := c.f
 			FactorBlock(&f, c.user, c.item, c.rating)
 			FactorScore(&f, c.user, c.item, c.rating)
-			var p, q [10]float32
-			FactorStep(1, 0.1, 0.9, p[:], q[:], nil, nil)
 		})
 		if allocs != 0 {
 			t.Errorf("%v allocations per call", allocs)

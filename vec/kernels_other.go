@@ -32,10 +32,6 @@ func fromHalf(dst []float32, src []uint16)  { goFromHalf(dst, src) }
 func toBrain(dst []uint16, src []float32)   { goToBrain(dst, src) }
 func fromBrain(dst []float32, src []uint16) { goFromBrain(dst, src) }
 
-func factorStep(rating, step, decay float32, p, q, _, _ []float32) float32 {
-	return goFactorStep(rating, step, decay, p, q)
-}
-
 func factorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
 	return goFactorBlock(f, users, items, user, item, rating)
 }

@@ -387,31 +387,6 @@ func TestWrongLengthsPanic(t *testing.T) {
 	mustPanic(t, "Log", func() { Log(three, two) })
 	mustPanic(t, "Sigmoid", func() { Sigmoid(two, three) })
 	mustPanic(t, "Softmax", func() { Softmax(2, 2, three) })
-	mustPanic(t, "SparseDot", func() { SparseDot([]int32{1}, two, three) })
-	mustPanic(t, "SparseDot, index", func() { SparseDot([]int32{1, 3}, two, three) })
-	mustPanic(t, "SparseAxpy, index", func() { SparseAxpy(1, []int32{-1, 2}, two, three) })
-}
-
-func TestSparse(t *testing.T) {
-	r := source(9)
-	for n := range 40 {
-		dense := values(r, 50)
-		index, value := make([]int32, n), values(r, n)
-		want := slices.Clone(dense)
-		var dot float64
-		for i := range index {
-			index[i] = int32(r.IntN(50)) // repeats are allowed
-			dot += float64(value[i]) * float64(dense[index[i]])
-			want[index[i]] += float32(0.5 * value[i])
-		}
-		if got := SparseDot(index, value, dense); !near(got, float32(dot), 1e-5) {
-			t.Errorf("SparseDot of %d: got %v, want %v", n, got, dot)
-		}
-		SparseAxpy(0.5, index, value, dense)
-		if !slices.Equal(dense, want) {
-			t.Errorf("SparseAxpy of %d: got %v, want %v", n, dense, want)
-		}
-	}
 }
 
 func TestKernelsDoNotAllocate(t *testing.T) {
@@ -424,8 +399,7 @@ func TestKernelsDoNotAllocate(t *testing.T) {
 			Add(x, y)
 			AddInt32(index, index)
 			Scale(0.5, y)
-			x[0] = Dot(x, y) + SumSquares(x) + AbsMax(y) + SparseDot(index, x, y)
-			SparseAxpy(1, index, x, y)
+			x[0] = Dot(x, y) + SumSquares(x) + AbsMax(y)
 			Exp(x, x)
 			Log(x, x)
 			Sigmoid(x, x)

@@ -9,7 +9,6 @@ import (
 )
 
 func factorKernels() {
-	stepKernel()
 	for _, biases := range []bool{false, true} {
 		for _, rank := range []int{0, 16, 32} {
 			blockKernel("AVX2", rank, biases)
@@ -159,23 +158,6 @@ func (f *pair) overRow(name string, body func(vectors int), rest func(n reg.GPVi
 	SHRQ(Imm(2), left)
 	rest(left)
 	Label(label("end"))
-}
-
-func stepKernel() {
-	TEXT("factorStepAVX2", NOSPLIT, "func(rank int, rating, step, decay float32, p, q, nextP, nextQ *float32) float32")
-	Pragma("noescape")
-	Doc("factorStepAVX2 is FactorStep for rank > 0.")
-	f := pair{name: "step", p: load64("p"), q: load64("q"), nextP: load64("nextP"), nextQ: load64("nextQ"),
-		bytes: load64("rank"), offset: GP64()}
-	SHLQ(Imm(2), f.bytes)
-	product, e, a := f.product(), XMM(), XMM()
-	VMOVSS(address("rating"), e)
-	VSUBSS(product, e, e)
-	VMULSS(address("step"), e, a)
-	step, decay := YMM(), broadcast("decay")
-	VBROADCASTSS(a, step)
-	f.update(step, decay)
-	finishWith(e)
 }
 
 // blockKernel is the loop over ratings that learns. A known rank gives a loop
