@@ -64,7 +64,6 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}}}, "found no room, which it did not ask for"},
 		{both, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
 			"is committed, of which it held nothing more"},
-		{both, lanes[0], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{6})}, "other rows of t2/p0 than were asked for"},
 		{some, lanes[0], []wire.Message{answerOf(2, nil)}, "other rows of t2/p0 than were asked for"},
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{5, 6})}, "other rows of t2/p0 than were asked for"},

@@ -166,6 +166,8 @@ type part struct {
 // split is one executor's place in the client.
 type split struct {
 	task      *Task
+	clock     bellows.Clock   // of the last task that was dispatched
+	units     []bellows.Range // of that clock that were
 	running   bool
 	queue     []queued
 	retained  []*bundle // own deltas that readers may not see in the tables yet
@@ -305,6 +307,9 @@ func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...a
 
 func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	s := c.splits[t.Unit.Split]
+	if !s.fresh(&t.Unit) && !planted.On("unit-run-twice") {
+		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
+	}
 	n := len(s.queue)
 	if n < cap(s.queue) {
 		s.queue = s.queue[:n+1]
@@ -314,6 +319,20 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	q := &s.queue[n]
 	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
 	c.gatherOf(t.Unit.Clock).open++
+}
+
+// fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
+func (s *split) fresh(u *bellows.Unit) bool {
+	switch {
+	case u.Clock < s.clock:
+		return false
+	case u.Clock > s.clock:
+		s.clock, s.units = u.Clock, s.units[:0]
+	case slices.Contains(s.units, u.Items):
+		return false
+	}
+	s.units = append(s.units, u.Items)
+	return true
 }
 
 // startQueued starts the next task of every split that is free, unless a lane has no room: then

@@ -192,8 +192,11 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
 	d := newDesk(t)
 	for s, clock := range []bellows.Clock{5, 3} {
-		d.dispatch(clock, 0, bellows.SplitID(s))
-		d.dispatch(clock, 0, bellows.SplitID(s))
+		for part := range 2 {
+			m := wire.New[wire.Dispatch]()
+			m.Append(bellows.Unit{Split: bellows.SplitID(s), Clock: clock, Items: bellows.Range{Begin: part, End: part + 1}}, nil)
+			d.deliver(controller, m)
+		}
 	}
 	d.said()
 	for s := range bellows.SplitID(2) {
@@ -368,3 +371,82 @@ func TestAQuestionOwnsItsRows(t *testing.T) {
 }
 
 func committed(list ...wire.Commitment) *wire.Committed { return &wire.Committed{List: list} }
+
+// TestAUnitIsRunOnce dispatches units again, as another controller does that has not seen what became of them: while one runs, while one waits for its
+// turn, and when one has been run.
+func TestAUnitIsRunOnce(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.expect("run split 0 clock 0 items [0,1)")
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.finish(0)
+	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs")
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.dispatch(2, 0, 0)
+	d.finish(0)
+	d.expect("run split 0 clock 2 items [0,1)", "lane 0 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
+}
+
+// TestAFlushOfNothingIsHeld ends a task that changes nothing: a lane holds what it signalled, and the flush is over when it has its number.
+func TestAFlushOfNothingIsHeld(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.finish(0)
+	d.expect("lane 0 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs")
+	if got := d.Waits().Pushes; got != 1 {
+		t.Errorf("%d flushes are under way", got)
+	}
+	m := wire.New[wire.Committed]()
+	m.Append(wire.Commitment{Flush: d.sent[0].Flush, Commit: 1})
+	d.deliver(lanes[0], m)
+	if got := d.Waits(); got.Pushes+got.Commits != 0 {
+		t.Errorf("when it is recorded, %+v is waited for", got)
+	}
+	d.expect()
+}
+
+// TestTheFirstLaneKeepsWhatAFlushHasFinished changes partitions of two lanes: the first push has the results.
+func TestTheFirstLaneKeepsWhatAFlushHasFinished(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(1, 0, []float32{1})
+	d.tasks[0].AddRow(1, 7, []float32{2})
+	d.finish(0)
+	d.expect("lane 0 of node 0: push flush 1 of node 1 t1/p0 [0][1] of splits 0<<0, done: 1 results, 2 pairs",
+		"lane 1 of node 0: push flush 1 of node 1 t1/p1 [3][2] of splits 0<<0")
+	for _, at := range lanes {
+		d.deliver(at, &wire.Held{Flush: d.sent[0].Flush})
+	}
+	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
+}
+
+// TestAFlushCountsBeforeItsClientSaysSo has another controller ask the lanes what they hold, so that a flush gets its number before its client knows
+// that all parts of it are held. The client says nothing more of it.
+func TestAFlushCountsBeforeItsClientSaysSo(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(1, 0, []float32{1})
+	d.tasks[0].AddRow(1, 7, []float32{2})
+	d.finish(0)
+	d.said()
+	id := d.sent[0].Flush
+	commit := func(at wire.Address) {
+		m := wire.New[wire.Committed]()
+		m.Append(wire.Commitment{Flush: id, Commit: 1})
+		d.deliver(at, m)
+	}
+	d.deliver(lanes[0], &wire.Held{Flush: id})
+	commit(lanes[0])
+	d.deliver(lanes[1], &wire.Held{Flush: id})
+	commit(lanes[1])
+	d.expect()
+	if got := d.Waits(); got.Pushes+got.Commits != 0 {
+		t.Errorf("%+v is waited for", got)
+	}
+}

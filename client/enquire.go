@@ -87,7 +87,10 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !c.outgrown(f, p) {
-				pair := f.parts[p.first].pair
+				var pair wire.Pair
+				if p.first != none { // else it is of nothing
+					pair = f.parts[p.first].pair
+				}
 				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
 			}
 		}

@@ -370,19 +370,26 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = 0
 	}
 	c.flushes = append(c.flushes, f)
+	if len(f.pushes) == 0 && len(c.lanes) > 0 {
+		c.pushNothing(f)
+	}
 	if len(f.pushes) > 0 {
 		f.unheld = true
 		c.unheld++
 	}
-	if len(f.pushes) == 1 { // whose lane sends it on when it holds all of the flush
+	switch len(f.pushes) {
+	case 0:
+	case 1: // whose lane sends it on when it holds all of the flush
 		f.pushes[0].push.Done = c.done(f)
+	default: // for another controller, which asks the lanes what they hold
+		f.pushes[0].push.Done = c.word(f).Copy()
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
 		p.push.Pairs = f.pairs(p.push.Pairs)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}
-	if len(f.pushes) == 0 {
+	if len(f.pushes) == 0 { // there is no lane
 		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 		c.close(f)
 	}
@@ -390,11 +397,26 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 
 // done is what the controller is told when every part of a flush is held.
 func (c *Client) done(f *flush) *wire.Done {
-	d := f.gather.done
+	d := c.word(f)
 	f.gather.done = nil
 	for i := range f.pushes {
 		c.expectRelay(&f.pushes[i])
 	}
+	return d
+}
+
+// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing, as it holds any other: what its tasks have
+// signalled is known to somebody besides the controller then.
+func (c *Client) pushNothing(f *flush) {
+	lane := max(0, slices.IndexFunc(c.lanes, func(a wire.Address) bool { return a.Node == c.cfg.Self.Node }))
+	m := wire.New[wire.Push]()
+	m.Flush, m.Clock = f.id, f.clock
+	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
+}
+
+// word is what is to be said of a flush when all of it is held.
+func (c *Client) word(f *flush) *wire.Done {
+	d := f.gather.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
 	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
 	return d

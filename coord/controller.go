@@ -129,6 +129,13 @@ type Controller struct {
 	begun      bool // the first tasks have left
 	waits      waits
 	early      early
+	out        []out                // per split
+	recovery   *recovery            // nil: it is the first, or has taken over
+	covering   bellows.CommitNumber // lanes have been asked whether they have the records up to this
+	uncovered  []wire.Address       // those who have not said so
+	covered    bellows.CommitNumber
+	forgotten  bellows.CommitNumber // lanes need not keep the records up to this
+	timeless   bool                 // it follows another, and has not been told the time
 }
 
 // dispatch is tasks for one client that rely on the same commit.
@@ -142,7 +149,7 @@ func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
-	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n),
+	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]out, n),
 		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
@@ -185,8 +192,17 @@ func (c *Controller) begin(fx *Effects) {
 	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
 		return
 	}
+	if c.recovery != nil {
+		c.ask(fx)
+		return
+	}
 	c.begun = true
 	c.drain()
+	c.first(fx)
+}
+
+// first dispatches the first tasks, or those that a saved run had left.
+func (c *Controller) first(fx *Effects) {
 	for _, m := range c.staleness {
 		c.control(staleness(m))
 	}
@@ -236,6 +252,10 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			} else {
 				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Severed)
 			}
+		case *wire.Holding:
+			c.takeHolding(e.From, m, fx)
+		case *wire.Records:
+			c.takeTail(e.From, m, fx)
 		case *wire.Closed:
 			c.takeClosed(e.From, m, fx)
 		case *wire.Slab:
@@ -263,16 +283,21 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
 	c.record(m, fx)
+	c.tell(from.Node, m.Results, fx)
+}
+
+// tell tells the driver what tasks of a client have signalled, whose flush has just got its number.
+func (c *Controller) tell(from bellows.NodeID, results []wire.Result, fx *Effects) {
 	number := c.number // there may be more by what the driver does
-	for i := range m.Results {
-		r := &m.Results[i]
+	for i := range results {
+		r := &results[i]
 		c.tasks--
 		if r.Unit.Items.Len() > 0 {
 			c.training--
 		}
 		if err := c.hand(Completion{r.Unit, number, r.Values}, fx); err != nil {
 			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
-				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from.Node)}, fx)
+				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)
 			return
 		}
 	}
@@ -288,9 +313,12 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.more().Append(c.number, m)
 }
 
-// control numbers a control record. Lanes need it before anything that follows.
+// control numbers a control record, but for one that was numbered by the controller before. Lanes need it before anything that follows.
 func (c *Controller) control(r bellows.Control) {
 	c.number++
+	if c.repeats(r) {
+		return
+	}
 	c.more().AppendControl(c.number, r)
 	c.urgent = true
 }
@@ -300,6 +328,9 @@ func (c *Controller) more() *wire.Records {
 	if c.records == nil {
 		c.records = wire.New[wire.Records]()
 		c.records.Term = c.cfg.Term
+		if c.forgotten > 0 {
+			c.records.Keep = c.forgotten + 1
+		}
 	}
 	return c.records
 }
@@ -318,6 +349,7 @@ func (c *Controller) count(u bellows.Unit) error {
 		return fmt.Errorf("%v was not dispatched", u)
 	}
 	c.progress.Commit(u)
+	c.out[u.Split].drop(u)
 	return nil
 }
 
@@ -455,19 +487,26 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		c.waits.began(c.nowMillis)
 	}
 	c.settle(executor, d.fx)
-	c.next[executor]++
+	c.take(u)
 	c.horizon = max(c.horizon, u.Clock)
+	c.out[executor].add(u, c.number, args)
+	if c.recovery == nil {
+		c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
+	}
+}
+
+// take counts a task that is out.
+func (c *Controller) take(u bellows.Unit) {
+	c.next[u.Split] = u.Clock + 1
 	c.tasks++
 	if u.Items.Len() > 0 {
 		c.training++
 	}
-	c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)]).Append(u, args)
 }
 
-// dispatchTo is the message to a client for tasks that rely on the last record. Those that another record caused have one
+// dispatchTo is the message to a client for tasks that rely on a record. Those that another record caused have one
 // of their own, whatever came in the same step: another controller cannot know that.
-func (c *Controller) dispatchTo(client int) *wire.Dispatch {
-	commit := c.number
+func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.Dispatch {
 	if planted.On("dispatch-blind") {
 		commit = 0
 	}
@@ -481,8 +520,12 @@ func (c *Controller) dispatchTo(client int) *wire.Dispatch {
 	return m
 }
 
-// Report publishes an epoch's figures.
-func (d *Dispatcher) Report(e Epoch) { d.fx.Epochs = append(d.fx.Epochs, e) }
+// Report publishes an epoch's figures. What is replayed was published before.
+func (d *Dispatcher) Report(e Epoch) {
+	if d.c.recovery == nil || planted.On("replay-emits") {
+		d.fx.Epochs = append(d.fx.Epochs, e)
+	}
+}
 
 // Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
 // may be called only when no task is out.

@@ -119,9 +119,12 @@ func (d *desk) said() []string {
 	return lines
 }
 
-func (d *desk) done(client, clock int) {
+func (d *desk) done(client, clock int) { d.doneAs(client, clock, clock+1) }
+
+// doneAs is done by the flush of a number.
+func (d *desk) doneAs(client, clock, seq int) {
 	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(clock + 1)}
+	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
 	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, []float64{float64(client)})
 	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
 }
@@ -182,7 +185,7 @@ func TestAnOverlapEndsTheJob(t *testing.T) {
 	d.Start(&d.fx)
 	d.done(1, 0)
 	d.said()
-	d.done(1, 0)
+	d.doneAs(1, 0, 2)
 	got := d.said()
 	if len(got) != 3 || !strings.Contains(got[0], "refused: split 0 clock 0 items [0,1): the split is at clock 1") {
 		t.Errorf("said %q", got)
@@ -191,6 +194,18 @@ func TestAnOverlapEndsTheJob(t *testing.T) {
 	if got := d.said(); len(got) != 0 {
 		t.Errorf("after the end, said %q", got)
 	}
+}
+
+// TestADoneThatComesAgainIsKnown hears twice that a flush is done, of its client and of a lane: it counts once, and nothing ends.
+func TestADoneThatComesAgainIsKnown(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 0)
+	d.Start(&d.fx)
+	d.said()
+	d.done(1, 0)
+	d.done(1, 0)
+	d.done(2, 0)
+	expect(t, d.said(), "lane 0 of node 0: record 1 [split 0 clock 0 items [0,1)]", "lane 0 of node 0: record 2 [split 1 clock 0 items [0,1)]",
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 }
 
 func TestASilentNodeIsDeclaredGone(t *testing.T) {
@@ -374,6 +389,7 @@ func TestAnOldGenerationEndsTheJob(t *testing.T) {
 	d.Start(&d.fx)
 	d.said()
 	m := wire.New[wire.Done]()
+	m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
 	m.Append(bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}, nil)
 	m.Pairs = append(m.Pairs, wire.Pair{Generation: 7})
 	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)

@@ -2,6 +2,7 @@ package coord
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/planted"
@@ -40,6 +41,16 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
+	if c.counted.Has(m.Flush) && !planted.On("done-counted-twice") { // its client has said so, and a lane
+		wire.Free(m)
+		return
+	}
+	if r := c.recovery; r != nil {
+		if r.dones = append(r.dones, sent{from, m}); len(r.dones) > donesMost {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded", donesMost)}, fx)
+		}
+		return
+	}
 	if s, ahead := c.ahead(m); ahead {
 		c.keepEarly(s, sent{from, m}, fx)
 		return
@@ -62,6 +73,10 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 
 // keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks are out: each has finished one.
 func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
+	if int(s) < len(c.early.bySplit) && slices.ContainsFunc(c.early.bySplit[s], func(o sent) bool { return o.done.Flush == d.done.Flush }) {
+		wire.Free(d.done)
+		return
+	}
 	if c.early.count >= c.tasks {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)}, fx)
 		return

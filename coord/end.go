@@ -19,11 +19,9 @@ import (
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
 func (c *Controller) end(o *Outcome, fx *Effects) {
-	o.Commits = c.number
-	o.State.Driver = c.cfg.Driver.Save()
-	o.State.Queue, o.State.Staleness = c.queue, c.staleness
-	for s := range c.next {
-		o.State.Complete = append(o.State.Complete, c.progress.Split(bellows.SplitID(s)))
+	o.Commits, o.State = c.number, c.state()
+	if c.recovery != nil { // what is not replayed counts, and nothing else does
+		o.Commits, c.records = c.recovery.last(), nil
 	}
 	c.ending = o
 	c.waits.end(c.nowMillis)
@@ -128,7 +126,7 @@ func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
 	for _, l := range c.cfg.Lanes {
 		if !c.roll.Lost(l.Node) {
-			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n})
+			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: c.cfg.Incarnation(wire.Address{Node: n})})
 		}
 	}
 }
@@ -208,6 +206,10 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	c.nowMillis = nowMillis
 	c.sendRecords(fx)
 	c.waits.slept(c.roll.Tick(nowMillis, heard))
+	if c.timeless {
+		c.timeless = false
+		c.waits.end(nowMillis)
+	}
 	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
 		loss, found := c.roll.Verdict()
@@ -227,6 +229,8 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		c.awaitState(fx)
 	case c.ending != nil:
 		c.awaitEnd(fx)
+	case c.Recovering():
+		c.awaitLanes(fx)
 	case !c.begun:
 		c.awaitReady(fx)
 	case c.tasks > 0:

@@ -15,6 +15,9 @@ func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellow
 // Begun reports whether the first tasks have left: all nodes were ready.
 func (c *Controller) Begun() bool { return c.begun }
 
+// Recovering reports whether the controller follows another, and has asked lanes how far that had come.
+func (c *Controller) Recovering() bool { return c.recovery != nil && c.recovery.asked }
+
 // Collecting reports whether everybody has closed and the state is on its way.
 func (c *Controller) Collecting() bool { return c.collecting && !c.over }
 

@@ -171,7 +171,7 @@ func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 	d.routes()
 	flush := func(generation bellows.Generation) {
 		m := wire.New[wire.Done]()
-		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
+		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1 + uint64(generation)/3} // the first is sent again
 		m.Pairs = append(m.Pairs, wire.Pair{Ref: moved, Generation: generation}, wire.Pair{Ref: bellows.PartitionRef{Partition: 1}, Generation: 1})
 		m.Append(bellows.Unit{Split: 0, Clock: 0, Items: bellows.Range{Begin: 0, End: 1}}, []float64{1})
 		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: m}}, &d.fx)

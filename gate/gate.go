@@ -1,7 +1,8 @@
 // Package gate decides what may be seen when: it follows the clocks of all splits through the
 // commits, and admits reads (BSP, SSP, async; Bösen §2.2 and Litz §4).
 //
-// Feed every record to Progress in the order of commit numbers; ask Admits before a read is served.
+// Feed every record to Progress in the order of commit numbers; ask Admits before a read is served. Give the flush of each to Counted,
+// which knows it when it comes again.
 // The package knows nothing of rows, messages or nodes.
 package gate
 

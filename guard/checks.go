@@ -1,6 +1,9 @@
 package guard
 
 import (
+	"fmt"
+	"math"
+
 	"bellows"
 	"bellows/wire"
 )
@@ -61,7 +64,14 @@ var checks = byKind(
 		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(g.cfg.Tables)))
 	}),
 	anything[*wire.Collect](),
-	of(func(g *Guard, _ wire.Envelope, m *wire.Fence) *breach { return g.node("the node gone", -1, m.Node) }),
+	of(func(g *Guard, _ wire.Envelope, m *wire.Fence) *breach {
+		if b := g.node("the node gone", -1, m.Node); b != nil {
+			return b
+		}
+		return within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32)
+	}),
+	anything[*wire.Query](),
+	of((*Guard).holding),
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),
 	anything[*wire.Notice]().evenIdle(),
@@ -93,6 +103,32 @@ func (g *Guard) image(e wire.Envelope, m *wire.Slab) *breach {
 		return b
 	}
 	return within("the slot", -1, int64(m.Slot), 0, int64(g.slots[m.Ref.Table]))
+}
+
+// holding is of partitions that the lane holds, and of flushes that clients may have sent it.
+func (g *Guard) holding(e wire.Envelope, m *wire.Holding) *breach {
+	if m.Tail == 0 || m.Tail > m.Last+1 {
+		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
+	}
+	for i := range m.Flushes {
+		h := &m.Flushes[i]
+		if b := g.node("the flush's client", i, h.Flush.Client); b != nil {
+			return b
+		}
+		done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
+		if b := g.done(e.From, &done, true); b != nil {
+			return b
+		}
+		if b := g.pairs(h.Held); b != nil {
+			return b
+		}
+	}
+	for i := range m.Parts {
+		if b := g.ref("the partition", i, m.Parts[i].Ref); b != nil {
+			return b
+		}
+	}
+	return nil
 }
 
 func (g *Guard) staleness(_ wire.Envelope, m *wire.Staleness) *breach {

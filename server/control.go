@@ -15,6 +15,7 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 			return
 		}
 		for _, p := range l.owned {
+			p.applied = l.applied
 			if !p.gone {
 				p.keep()
 			}

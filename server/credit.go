@@ -11,8 +11,10 @@ import (
 // its answers. A node that asks and never reads keeps Limits.Unread of memory here, and one answer more. Turned down: to stop reading from
 // who does not read, by which two nodes that answer each other could wait for ever.
 
-// credit is what has been sent to a node, in words of four bytes, and is not known to have come there.
+// credit is what has been sent to a node, in words of four bytes, and is not known to have come there. One that is started again has a
+// new one: what was under way to the process before it will not be read.
 type credit struct {
+	life     uint32 // of the node's client; 0: the first that the lane knew
 	unread   int
 	unmarked int // of these, behind the last mark
 }
@@ -42,14 +44,14 @@ func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
 	}
 	c.unread += words
 	if c.unmarked += words; c.unmarked > l.cfg.Limits.Unread/8 {
-		out.Send(l.cfg.Self, to, &wire.Mark{Weight: c.unmarked})
+		out.Send(l.cfg.Self, to, &wire.Mark{Weight: c.unmarked, Life: c.life})
 		c.unmarked = 0
 	}
 }
 
 // takeMark notes that a node has read up to a mark.
 func (l *Lane) takeMark(from wire.Address, m *wire.Mark) {
-	if c := l.creditOf(from.Node); c != nil && !planted.On("mark-forgotten") {
+	if c := l.creditOf(from.Node); c != nil && m.Life == c.life && !planted.On("mark-forgotten") {
 		c.unread -= m.Weight
 	}
 }

@@ -54,18 +54,34 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 // hears notes a word of the controller.
 func (s *silence) hears() { s.spoken, s.cut = true, false }
 
-// takeFence parts the lane from a client that was declared gone: nothing that it says is taken any more, what it left unrecorded never
-// counts, and nobody waits for it. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
+// fenced is a process of a node that was declared gone, and all before it.
+type fenced struct {
+	node        bellows.NodeID
+	incarnation uint32
+}
+
+// out reports whether an incarnation of a node is behind a fence.
+func (l *Lane) out(n bellows.NodeID, incarnation uint32) bool {
+	return slices.ContainsFunc(l.fenced, func(f fenced) bool {
+		return f.node == n && incarnation <= f.incarnation
+	})
+}
+
+// takeFence parts the lane from a client that was declared gone: nothing that this process of it says is taken any more, what it left unrecorded never
+// counts, and nobody waits for it. One that is started again is heard. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
 // place its values are torn.
 func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
-	if slices.Contains(l.fenced, m.Node) || planted.On("fenced-push-taken") {
+	if l.out(m.Node, m.Incarnation) || planted.On("fenced-push-taken") {
 		return
 	}
-	l.fenced = append(l.fenced, m.Node)
-	gone := func(a wire.Address) bool { return a.Role == wire.Client && a.Node == m.Node }
+	l.fenced = append(l.fenced, fenced{m.Node, m.Incarnation})
+	gone := func(who subscriber) bool {
+		return who.address.Role == wire.Client && who.address.Node == m.Node && who.incarnation <= m.Incarnation
+	}
+	sender := func(a wire.Address, id bellows.FlushID) subscriber { return subscriber{a, id.Incarnation} }
 	rest := l.held[:0]
 	for _, f := range l.held {
-		if !gone(f.from) {
+		if !gone(sender(f.from, f.push.Flush)) {
 			rest = append(rest, f)
 			continue
 		}
@@ -75,17 +91,19 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	}
 	l.held = rest
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
-		if gone(w.from) {
-			l.drop(w.rows, w.bits)
-			l.forgo(w.flush, w.first)
+		if !gone(sender(w.from, w.flush)) {
+			return false
 		}
-		return gone(w.from)
+		l.drop(w.rows, w.bits)
+		l.forgo(w.flush, w.first)
+		return true
 	})
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(r.from) })
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(subscriber{r.from, r.pull.Incarnation}) })
+	leaser := func(a wire.Address) bool { return gone(subscriber{a, l.lifeOf(a)}) }
 	for _, p := range l.owned {
-		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to.address) })
-		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return gone(r.from) })
-		for i := slices.IndexFunc(p.shared, gone); i >= 0; i = slices.IndexFunc(p.shared, gone) {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
+		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
+		for i := slices.IndexFunc(p.shared, leaser); i >= 0; i = slices.IndexFunc(p.shared, leaser) {
 			p.release(p.shared[i], l, out)
 		}
 	}
@@ -108,15 +126,31 @@ func (l *Lane) forgo(id bellows.FlushID, first int) bool {
 	return true
 }
 
-// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped.
+// lifeOf is the newest incarnation of a client that the lane knows; 0: it is no client.
+func (l *Lane) lifeOf(a wire.Address) uint32 {
+	if i := slices.Index(l.cfg.Clients, a); i >= 0 {
+		return l.lives[i]
+	}
+	return 0
+}
+
+// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped. A message that does not say
+// which incarnation it is of is of the newest that the lane knows.
 func (l *Lane) keepsOut(e *wire.Envelope) bool {
-	if e.From.Role != wire.Client || !slices.Contains(l.fenced, e.From.Node) {
+	if e.From.Role != wire.Client {
 		return false
 	}
-	i := slices.Index(l.cfg.Clients, e.From)
-	m, push := e.Message.(*wire.Push)
-	if push && i >= 0 && m.Flush.Incarnation == l.lives[i] && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
-		l.drop(pushRows(m, l), l.bits(m))
+	of := l.lifeOf(e.From)
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		if l.out(e.From.Node, m.Flush.Incarnation) && m.Flush.Incarnation == of && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
+			l.drop(pushRows(m, l), l.bits(m))
+		}
+		of = m.Flush.Incarnation
+	case *wire.Pull:
+		of = m.Incarnation
+	case *wire.Unsubscribe:
+		of = m.Incarnation
 	}
-	return true
+	return l.out(e.From.Node, of)
 }

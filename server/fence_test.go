@@ -24,8 +24,8 @@ func TestFence(t *testing.T) {
 	s.acquire(1, ref(1, 1), wire.Exclusive)
 	s.pull(2, ref(1, 0), wire.Need{Commit: 1, Clock: bellows.NoClock})
 	s.note("node 1 gets the lease that waited for node 2's")
-	s.send(controller, "fence node 2", &wire.Fence{Term: 1, Node: 2})
-	s.send(controller, "fence node 2 again", &wire.Fence{Term: 1, Node: 2})
+	s.send(controller, "fence node 2", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
+	s.send(controller, "fence node 2 again", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
 	s.note("nobody answers node 2")
 	s.record(1, 1, 1, 0)
 	s.push(2, 2, 1, ref(1, 0), 8)
@@ -49,7 +49,7 @@ func TestAFencedExclusiveLeaseTearsItsPartition(t *testing.T) {
 	m := wire.New[wire.Acquire]()
 	*m = wire.Acquire{Pair: ref(1, 0), Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}
 	s.send(wire.Address{}, "acquire t1/p0, exclusive", m)
-	s.send(controller, "fence node 0", &wire.Fence{Term: 1, Node: 0})
+	s.send(controller, "fence node 0", &wire.Fence{Term: 1, Node: 0, Incarnation: 1})
 	s.pull(1, ref(1, 0), wire.Need{Clock: bellows.NoClock})
 	if strings.Contains(s.text.String(), "rows for") {
 		t.Error("a partition is read that its holder has left torn")
@@ -70,7 +70,7 @@ func TestALowerTermIsNotHeard(t *testing.T) {
 	}
 	record(2, 1)
 	record(1, 7)
-	s.send(controller, "fence node 1 in term 1", &wire.Fence{Term: 1, Node: 1})
+	s.send(controller, "fence node 1 in term 1", &wire.Fence{Term: 1, Node: 1, Incarnation: 1})
 	record(2, 2)
 	if got := s.lane.Applied(); got != 2 || s.lane.Refused() != 2 {
 		t.Errorf("applied %d, refused %d", got, s.lane.Refused())

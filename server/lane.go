@@ -10,7 +10,6 @@ package server
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -56,6 +55,10 @@ type Limits struct {
 	RelayWords int
 	// Commitments is how many flushes one message says to be committed: by default as many as it may have, wire.CommittedMost.
 	Commitments int
+	// Tail is about how many bytes of records are kept for another controller, beyond which the oldest are let go: by default 4 MiB. It
+	// bounds what a lane has memory for; lanes of one process keep the same messages. A job whose controller is saved more seldom
+	// cannot be recovered.
+	Tail int
 	// Unread is about how many words of four bytes may be on their way to another node before it is sent more: by default 8 Mi, 32 MiB.
 	// Less makes questions of a node wait that is slow to read; more is memory here for each node that does not read.
 	Unread int
@@ -70,6 +73,7 @@ const (
 	parkedMax  = 1 << 16
 	relayMost  = 4 << 20
 	unreadMost = 8 << 20
+	tailMost   = 4 << 20
 )
 
 // orDefault is the limits as they apply.
@@ -78,6 +82,7 @@ func (l Limits) orDefault() Limits {
 	l.RelayWords = cmp.Or(l.RelayWords, relayMost)
 	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
 	l.Unread = cmp.Or(l.Unread, unreadMost)
+	l.Tail = cmp.Or(l.Tail, tailMost)
 	return l
 }
 
@@ -115,10 +120,11 @@ type Lane struct {
 	awaited int            // partitions that were given to it and are not here yet
 	left    []wire.Address // clients that said that the job is over, and are not known
 
-	term    bellows.Term     // of the controller; what one of a lower term says is dropped
-	dropped int              // how many such messages
-	fenced  []bellows.NodeID // whose clients were declared gone
-	forgone []forgone        // what they sent that never counts
+	term    bellows.Term // of the controller; what one of a lower term says is dropped
+	dropped int          // how many such messages
+	tail    tail
+	fenced  []fenced  // processes that were declared gone
+	forgone []forgone // what they sent that never counts
 	silence silence
 
 	credits    []credit // by node
@@ -251,6 +257,9 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Collect:
 		l.takeCollect(e.From, m, out)
 		return
+	case *wire.Query:
+		l.takeQuery(e.From, m, out)
+		return
 	case *wire.Mark:
 		l.takeMark(e.From, m)
 		return
@@ -272,12 +281,18 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
 	case *wire.Records:
+		keep := m.Keep
 		for i := range m.List {
 			if !l.broken {
 				l.takeRecord(e.From, &m.List[i], out)
 			}
 		}
-		wire.Free(m)
+		if l.broken { // by what it has
+			wire.Free(m)
+			return
+		}
+		l.tail.add(m, l.cfg.Limits.Tail)
+		l.tail.forget(keep)
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
 	case *wire.Inquiry:
@@ -317,6 +332,7 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 	l.barrier = l.applied
 	for _, p := range l.owned {
 		if p.ref.Table == t {
+			p.applied = l.applied
 			p.barrier = c == table.BSP
 			p.applyClocks(math.MaxInt32, l, out)
 		}
@@ -362,7 +378,10 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		return
 	}
 	bytes := pushBytes(m)
-	room, above := l.hasRoom(m.Flush, m.Clock, bytes)
+	room, above := len(m.Chunks)+len(m.Leases) == 0, false // a flush that changes nothing takes none
+	if !room {
+		room, above = l.hasRoom(m.Flush, m.Clock, bytes)
+	}
 	if !room {
 		l.full(from, m, known, out)
 		return
@@ -418,13 +437,12 @@ func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbo
 	l.answerHeld(from, m, out)
 	out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush, Pairs: w.said()})
 	if m.Done != nil && planted.On("done-passed-unheld") {
-		out.Send(l.cfg.Self, l.cfg.Controller, m.Done)
-		m.Done = nil
+		out.Send(l.cfg.Self, l.cfg.Controller, m.Done.Copy())
 	}
 }
 
 // passDone tells the controller that a flush is held, when all of it is here, and reports whether it did: the word that it is done came with one of the
-// pushes of it, which may not be the last.
+// pushes of it, which may not be the last. The push keeps it until the flush has a number, for another controller that asks.
 func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
 	with, here := m, len(l.pairsOf(m))
 	if several {
@@ -440,8 +458,7 @@ func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
 	if with.Done == nil || here < len(m.Pairs) && !planted.On("done-passed-early") {
 		return false
 	}
-	out.Send(l.cfg.Self, l.cfg.Controller, with.Done)
-	with.Done = nil
+	out.Send(l.cfg.Self, l.cfg.Controller, with.Done.Copy())
 	return true
 }
 
@@ -459,8 +476,8 @@ func (l *Lane) checkPush(m *wire.Push) error {
 	return nil
 }
 
-// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, the
-// ends of leases that it does not have, and the end of a flush that other lanes must hold, too.
+// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
+// ends of leases that it does not have.
 func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
@@ -473,9 +490,6 @@ func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 		if !p.exclusive || p.holder != from || p.ending {
 			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
-	}
-	if m.Done != nil && slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool { return l.byNumber[l.cfg.Route.Number(p.Ref)] == nil }) {
-		return errors.New("is done before other lanes hold their parts")
 	}
 	return nil
 }
@@ -594,11 +608,14 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	for i, n := 0, len(m.Chunks); i < n; i++ {
 		c := &m.Chunks[i]
 		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
+		p.applied = l.applied
 		p.take(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
 	}
 	for i := range leases {
 		e := &m.Leases[i]
-		l.byNumber[l.cfg.Route.Number(e.Ref)].endExclusive(f, i, l, out)
+		p := l.byNumber[l.cfg.Route.Number(e.Ref)]
+		p.applied = l.applied
+		p.endExclusive(f, i, l, out)
 	}
 }
 
@@ -684,6 +701,10 @@ func (l *Lane) outlived(who subscriber) bool {
 		return i >= 0 && who.incarnation < l.lives[i]
 	}
 	l.lives[i] = who.incarnation
+	if c := l.creditOf(who.address.Node); c != nil {
+		*c = credit{life: who.incarnation}
+	}
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return r.from == who.address }) // which it has not asked
 	for _, p := range l.owned {
 		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
 	}

@@ -17,8 +17,9 @@ import (
 type part struct {
 	ref        bellows.PartitionRef
 	generation bellows.Generation
-	gone       bool // another lane owns it; what was recorded before is still applied, since its clients and the audit wait for it
-	awaited    bool // it was given to this lane, and its state is not here yet: nobody is served
+	gone       bool                 // another lane owns it; what was recorded before is still applied, since its clients and the audit wait for it
+	awaited    bool                 // it was given to this lane, and its state is not here yet: nobody is served
+	applied    bellows.CommitNumber // the newest record that has something for it: its own, since it may move
 	schema     *table.Schema
 	store      *store.Partition
 	keySeed    uint64

@@ -78,9 +78,11 @@ func (w *world) again() *world {
 	n.build()
 	n.note("life %d", n.life)
 	n.load(w.outcome.State.Complete)
+	n.failover.epochs = w.failover.epochs
 	if err := n.lead.Resume(w.outcome.State); err != nil {
 		n.violated("the controller does not resume: %v", err)
 	}
+	n.failover.resumes(n, w.outcome.State)
 	n.After(n.Rng.Int64N(200), nil, n.haunt)
 	return n
 }

@@ -25,6 +25,7 @@
 //	internal/places, their compute slots, given by the scheduler that ships
 //	words.go      the steps of tasks on the sparse table, and its checks
 //	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
+//	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone
 //	internal/await, the waits that must be named, and those that nobody names yet

@@ -48,7 +48,7 @@ type faults struct {
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.Node, p.Phase) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil {
+		if !w.in(p.Node, p.Phase) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.deposable() {
 			continue
 		}
 		if p.Skip--; p.Skip >= 0 {
@@ -106,6 +106,8 @@ func (w *world) fire(p schedule.Plan) {
 		w.forge()
 	case schedule.Invade:
 		w.invade()
+	case schedule.Failover:
+		w.depose()
 	case schedule.Interrupt:
 		w.mayEnd("interrupted")
 		w.interrupted = true

@@ -20,12 +20,13 @@ type link struct {
 	from, to  *node
 	back      *link // the other end
 	weather   schedule.Weather
-	muteUntil int64 // what is sent before is lost
-	parted    bool  // no connection is made any more
-	dead      bool  // this end is closed: nothing is sent or taken any more
-	told      bool  // and its node knows
-	closing   bool  // nothing is posted any more, and this end closes when all has left
-	refused   bool  // this end has ended it for what came: it says no more
+	muteUntil int64  // what is sent before is lost
+	parted    bool   // no connection is made any more
+	dead      bool   // this end is closed: nothing is sent or taken any more
+	told      bool   // and its node knows
+	reason    string // what it was told
+	closing   bool   // nothing is posted any more, and this end closes when all has left
+	refused   bool   // this end has ended it for what came: it says no more
 
 	end     session.End
 	up      bool // this end has a connection, as far as it knows
@@ -456,7 +457,7 @@ func (l *link) tellBack() {
 func (l *link) lost(reason string) {
 	l.die()
 	if !l.told {
-		l.told = true
+		l.told, l.reason = true, reason
 		l.from.disconnected(l.to, reason)
 	}
 }

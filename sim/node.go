@@ -259,6 +259,7 @@ func (w *world) tickController() {
 		w.violated("P8: node 0 gives up its tasks, which have returned")
 	}
 	w.obey()
+	w.saveController()
 	if kind, mark := w.waitsFor(); w.outcome == nil {
 		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
 			w.violated("P8: %v", err)
@@ -274,6 +275,10 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 		return await.State, w.surrendered
 	case w.ending:
 		return await.End, w.lastWords
+	case w.lead.Recovering():
+		return await.Tails, w.failover.heard
+	case !w.lead.Begun():
+		return await.Ready, 0
 	case w.begun:
 		return await.Tasks, len(w.oracle.Log)
 	}
@@ -282,6 +287,14 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 
 // obey carries out what the controller wants.
 func (w *world) obey() {
+	if w.failover.breaks(w) {
+		return
+	}
+	for _, e := range w.fx.Epochs {
+		if err := w.failover.epochs.See(e.Number); err != nil {
+			w.violated("%v", err)
+		}
+	}
 	for _, n := range w.fx.Notices {
 		w.happened[nodeNamed] = true
 		w.named = append(w.named, n)
@@ -296,6 +309,7 @@ func (w *world) obey() {
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
+		w.happened[tailCut] = w.happened[tailCut] || strings.Contains(o.Reason, "cannot be recovered")
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()

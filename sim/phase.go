@@ -61,7 +61,7 @@ func (w *world) sees(e wire.Envelope) {
 			if m.List[i].Control.Kind != bellows.NoControl {
 				continue
 			}
-			if !w.ledger.Done[m.List[i].Flush] {
+			if e.From == wire.ControllerAt() && !w.ledger.Done[m.List[i].Flush] && !w.wholeHeld(m.List[i].Flush) {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
 			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Results) > 1
@@ -69,6 +69,7 @@ func (w *world) sees(e wire.Envelope) {
 		}
 		w.moved()
 	case *wire.End:
+		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
 		w.ending = true
 	case *wire.Collect:
 		w.asked = true
@@ -109,6 +110,9 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Closed:
 		w.lastWords++
 		w.checkCounts(e.From, m)
+	case *wire.Holding:
+		w.failover.heard++
+		w.checkHolding(e.From, m)
 	case *wire.Slab:
 		w.surrendered++
 	case *wire.Collected:
@@ -135,6 +139,9 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 	for _, e := range batch {
 		if t := e.Term(); t > 0 && t < term && e.From == wire.ControllerAt() {
 			continue // which the lane must not hear
+		}
+		if t := e.Term(); t > w.lanes[i].term && e.From == wire.ControllerAt() {
+			w.lanes[i].term = t
 		}
 		switch m := e.Message.(type) {
 		case *wire.Push:

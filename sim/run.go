@@ -132,6 +132,13 @@ const (
 	laneAdded                       // a lane began while the job ran
 	clientAdded                     // a client did
 	splitMoved                      // a split went to another node
+	followed                        // another controller followed
+	followedSaved                   // from a state that was saved, behind which lanes had let records go
+	followedBroken                  // one whose last words had not all left
+	caughtUp                        // a lane had fewer records than others
+	heldCommitted                   // flushes were numbered that lanes held
+	ghostRefused                    // a lane refused a record of the controller before
+	tailCut                         // lanes had no memory for the records that were needed
 	events
 )
 
@@ -142,7 +149,8 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
 	"push of the life before", "push in halves", "message lost", "loss found", "earlier term", "refused by a guard", "called a breach",
-	"slots of words compared", "damaged image refused", "lane added", "client added", "split moved"}
+	"slots of words compared", "damaged image refused", "lane added", "client added", "split moved",
+	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off"}
 
 func (e occasion) String() string { return occasionNames[e] }
 

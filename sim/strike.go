@@ -313,7 +313,10 @@ func (w *world) forge() {
 		return
 	}
 	m := e.Message.(*wire.Done)
-	if !w.ledger.Done[m.Flush] || w.Rng.IntN(2) == 0 {
+	switch {
+	case w.oracle.Counts(m.Flush) && w.Chances.IntN(2) == 0: // its units again, in a flush that there is not
+		m.Flush.Seq += 1 << 32
+	case !w.ledger.Done[m.Flush] || w.Rng.IntN(2) == 0:
 		if len(m.Pairs) == 0 {
 			return
 		}

@@ -49,6 +49,9 @@ func (w *world) addWorker(a wire.Address, slots int) {
 			if m, committed := e.Message.(*wire.Committed); committed && e.In(w.era()) {
 				for i := range m.List {
 					w.witness.Committed(m.List[i].Commit)
+					for _, l := range w.lanes { // all of it is held
+						k.holds(account.PartAt{Lane: l.address, Flush: m.List[i].Flush})
+					}
 				}
 			}
 			k.client.Deliver(e, &k.fx)

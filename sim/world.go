@@ -50,10 +50,11 @@ type world struct {
 	released    bool     // node 0 has let the others go
 	named       []string // the controller's notices
 	await       await.Watch
-	lastWords   int    // that node 0 has heard
-	asked       bool   // lanes for their state
-	surrendered int    // messages with state that have come
-	losses      int    // nodes that it knows to be lost
+	lastWords   int  // that node 0 has heard
+	asked       bool // lanes for their state
+	surrendered int  // messages with state that have come
+	losses      int  // nodes that it knows to be lost
+	failover    failover
 	whole       bool   // the state has come together
 	life        int    // how often the job has gone on after an interruption
 	before      *image // what the life before has left; nil: none
@@ -94,6 +95,7 @@ type lane struct {
 	fenced  []bellows.NodeID     // whose clients it was told are gone
 	parted  int                  // of these, before the batch that it is taking
 	look    bool                 // at its images, after the step
+	term    bellows.Term         // it has heard
 }
 
 // actor is one state machine's mailbox.
@@ -185,8 +187,9 @@ func (w *world) addLane(a wire.Address) {
 
 func (w *world) addController() {
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
+	w.failover.begin(w)
 	var err error
-	if w.lead, err = shell.NewLead(w.common, coord.Options{Driver: w.driver, Limits: w.Limits.Coord, Term: term}); err != nil {
+	if w.lead, err = shell.NewLead(w.common, w.controllerOptions()); err != nil {
 		panic(err)
 	}
 	w.addActor(wire.ControllerAt(), func(batch []wire.Envelope) {

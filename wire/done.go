@@ -23,12 +23,7 @@ func (d *Done) encode(b *Batch) {
 	for _, p := range d.Pairs {
 		b.protoPair(3, p)
 	}
-	for i := range d.Results {
-		at := b.pb().Open(4)
-		b.pb().Unit(1, d.Results[i].Unit)
-		b.pb().Doubles(2, d.Results[i].Values)
-		b.pb().Shut(at)
-	}
+	b.results(4, d.Results)
 	if d.Barred {
 		b.pb().Varint(5, 1)
 	}
@@ -60,6 +55,16 @@ func (d *Done) decode(payload []byte) error {
 		}
 	}
 	return f.Err
+}
+
+// Copy is a done that says the same.
+func (d *Done) Copy() *Done {
+	c := New[Done]()
+	c.Flush, c.Clock, c.Barred, c.Pairs = d.Flush, d.Clock, d.Barred, append(c.Pairs, d.Pairs...)
+	for i := range d.Results {
+		c.Append(d.Results[i].Unit, d.Results[i].Values)
+	}
+	return c
 }
 
 func (d *Done) recycle() *sync.Pool {

@@ -61,7 +61,7 @@ func golden() map[string]Message {
 		"done":       done,
 		"failed":     &Failed{Unit: unit, Reason: "no such file", Kind: bellows.NoInput},
 		"beat":       &Beat{},
-		"records": &Records{Term: 2, List: []Record{
+		"records": &Records{Term: 2, Keep: 30, List: []Record{
 			{32, flush, []Pair{pair, {bellows.PartitionRef{Table: 1, Partition: 0x020305}, 5}, {bellows.PartitionRef{Table: 2}, 5}},
 				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, bellows.Control{}},
 			{33, flush, nil, nil, bellows.Control{}},
@@ -81,7 +81,10 @@ func golden() map[string]Message {
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
 		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
-		"fence":  &Fence{2, 3},
+		"fence": &Fence{2, 3, 4},
+		"query": &Query{2, 36},
+		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}},
+			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil}}, Parts: []Pair{pair, {}}, At: []bellows.CommitNumber{35, 0}},
 		"report": &Report{41, 42000, reported()},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},
 		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}, []audit.Ledger{{Sent: 51, Taken: 52, Dropped: 53, Yielded: 54, Written: 55}, {Sent: 1 << 63, Written: 1}}}},

@@ -82,7 +82,7 @@ var kinds = [...]kind{
 	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
 	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},
 	kindBeat:      {"beat", smallMax, clientToController | controllerToClient | controllerToLane, tally.Control, false, made[Beat]},
-	kindRecords:   {"records", controlMax, controllerToLane, tally.Control, false, fromPool[Records]},
+	kindRecords:   {"records", controlMax, controllerToLane | laneToController, tally.Control, false, fromPool[Records]},
 	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, false, made[Staleness]},
 	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
 	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
@@ -98,6 +98,8 @@ var kinds = [...]kind{
 	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, false, made[Fence]},
 	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, false, made[Route]},
 	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
+	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
+	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

@@ -158,8 +158,9 @@ type Push struct {
 	Pairs  []Pair // of the whole flush, over all lanes
 	Chunks []Chunk
 	Leases []LeaseEnd
-	// Done is the flush's, where one lane gets all of it: that sends it on when it holds the push. nil: the client says when all
-	// lanes hold their parts. It agrees with the push on the flush, the clock and the pairs, and is the lane's from then on.
+	// Done is the flush's. A lane that gets all of it sends that on when it holds the push; of several lanes the first gets it, to keep: the
+	// client says when all hold their parts, and another controller asks what they finished (Holding). nil: another push has it. It agrees
+	// with the push on the flush, the clock and the pairs.
 	Done *Done
 	// Again says that parts of the push were sent before, elsewhere or in another push: each answer to it names the pairs that it
 	// speaks of. Answers to a push that is not name none where they mean all of it.
@@ -373,10 +374,12 @@ type End struct {
 	Gone   []bellows.NodeID // clients that will pass on nothing
 }
 
-// Fence tells a lane that a node is declared gone: nothing of its client is taken any more.
+// Fence tells a lane that a process of a node is declared gone: nothing of its client is taken any more, nor of those before it. One that
+// is started after it is another incarnation.
 type Fence struct {
-	Term bellows.Term
-	Node bellows.NodeID
+	Term        bellows.Term
+	Node        bellows.NodeID
+	Incarnation uint32
 }
 
 // Closed is the last word of a lane or client: its counts for the audit.

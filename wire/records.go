@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"bellows"
 	"bellows/wire/internal/crc"
@@ -23,9 +24,11 @@ type Record struct {
 	Control bellows.Control
 }
 
-// Records are consecutive records for a lane, in order.
+// Records are consecutive records for a lane, in order; or, from a lane, some that it has kept (Query).
 type Records struct {
-	Term    bellows.Term // of the controller
+	Term bellows.Term // of the controller
+	// Keep is the first record that lanes must keep: those below it are saved elsewhere. 0: all.
+	Keep    bellows.CommitNumber
 	List    []Record
 	pairs   []Pair
 	results []Result
@@ -41,6 +44,18 @@ type Records struct {
 func (r *Records) Share(receivers int) {
 	r.shared = true
 	r.more.Store(int32(receivers - 1))
+}
+
+// Another is the message for one receiver more than it has: its owner goes on reading it. It must not change any more.
+func (r *Records) Another() *Records {
+	r.more.Add(1)
+	return r
+}
+
+// Bytes is about how much memory the message takes, encoded forms apart. Its room counts too: it came from a pool.
+func (r *Records) Bytes() int {
+	return cap(r.List)*int(unsafe.Sizeof(Record{})) + cap(r.pairs)*int(unsafe.Sizeof(Pair{})) +
+		cap(r.results)*int(unsafe.Sizeof(Result{})) + 8*cap(r.numbers)
 }
 
 // Room reports whether the record of a flush still fits: a message has a bounded number of elements.
@@ -117,18 +132,14 @@ func (r *Records) encodeList(b *Batch) {
 		b.record(&r.List[i])
 	}
 	b.pb().Varint(2, uint64(r.Term))
+	b.pb().Varint(3, uint64(r.Keep))
 }
 
 func (b *Batch) record(one *Record) {
 	at := b.pb().Open(1)
 	b.pb().Varint(1, uint64(one.Number))
 	b.protoFlush(2, one.Flush)
-	for i := range one.Results {
-		result := b.pb().Open(3)
-		b.pb().Unit(1, one.Results[i].Unit)
-		b.pb().Doubles(2, one.Results[i].Values)
-		b.pb().Shut(result)
-	}
+	b.results(3, one.Results)
 	b.runs(4, one.Pairs)
 	if one.Control != (bellows.Control{}) {
 		b.change(5, &one.Control)
@@ -152,6 +163,16 @@ func (b *Batch) change(number protowire.Number, c *bellows.Control) {
 	b.pb().Shut(at)
 }
 
+// results adds a list of them.
+func (b *Batch) results(number protowire.Number, list []Result) {
+	for i := range list {
+		at := b.pb().Open(number)
+		b.pb().Unit(1, list[i].Unit)
+		b.pb().Doubles(2, list[i].Values)
+		b.pb().Shut(at)
+	}
+}
+
 func (r *Records) decode(payload []byte) error {
 	r.grow(payload)
 	f := fields.Of(payload)
@@ -162,6 +183,8 @@ func (r *Records) decode(payload []byte) error {
 			f.Fail(r.record(f.Data))
 		case 2<<3 | varint:
 			r.Term = termOf(&f)
+		case 3<<3 | varint:
+			r.Keep = bellows.CommitNumber(f.Num)
 		}
 	}
 	return f.Err

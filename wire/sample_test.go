@@ -138,12 +138,13 @@ func (s sampler) messages() []Message {
 		s.done(), dispatch,
 		&Failed{Unit: s.unit(), Reason: s.reason(), Kind: bellows.Kind(s.IntN(int(bellows.Interrupted) + 1))},
 		&Beat{},
-		&Records{Term: bellows.Term(s.Uint32()), List: list(s, 6, s.record)},
+		&Records{Term: bellows.Term(s.Uint32()), Keep: bellows.CommitNumber(s.Uint64()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
-		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32())},
+		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()},
+		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
 		&Report{s.Uint32(), s.Int64(), s.tally()},
 		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
@@ -194,6 +195,20 @@ func (s sampler) route() *Route {
 			})}
 	}
 	return m
+}
+
+func (s sampler) holding() *Holding {
+	parts := list(s, 5, s.pair)
+	at := make([]bellows.CommitNumber, len(parts))
+	for i := range at {
+		at[i] = bellows.CommitNumber(s.Uint64())
+	}
+	return &Holding{Term: bellows.Term(s.Uint32()), Last: bellows.CommitNumber(s.Uint64()), Tail: bellows.CommitNumber(s.Uint64()),
+		Flushes: list(s, 4, func() HeldFlush {
+			id := s.flush()
+			id.Seq, id.Incarnation = max(id.Seq, 1), max(id.Incarnation, 1)
+			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
+		}), Parts: parts, At: at}
 }
 
 // data makes one of each kind of data message.

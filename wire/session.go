@@ -26,7 +26,8 @@ type Bye struct{}
 // same receiver has come there.
 type Mark struct {
 	Local
-	Weight int // the sender's
+	Weight int    // the sender's
+	Life   uint32 // the sender's, too
 }
 
 const kindAck uint8 = 84

@@ -26,6 +26,8 @@ func (e Envelope) Term() bellows.Term {
 		return m.Term
 	case *Stale:
 		return m.Term
+	case *Query:
+		return m.Term
 	}
 	return 0
 }
@@ -39,6 +41,7 @@ func (*Fence) kind() uint8 { return kindFence }
 func (m *Fence) encode(b *Batch) {
 	b.pb().Varint(1, uint64(m.Node))
 	b.pb().Varint(2, uint64(m.Term))
+	b.pb().Varint(3, uint64(m.Incarnation))
 }
 
 func (m *Fence) decode(payload []byte) error {
@@ -49,6 +52,8 @@ func (m *Fence) decode(payload []byte) error {
 			m.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
 		case 2<<3 | varint:
 			m.Term = termOf(&f)
+		case 3<<3 | varint:
+			m.Incarnation = uint32(f.UpTo(math.MaxUint32))
 		}
 	}
 	return f.Err

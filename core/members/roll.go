@@ -73,6 +73,14 @@ func (r *Roll) Add(a wire.Address) {
 // AllReady reports whether nobody is awaited.
 func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
 
+// Expect grants every node a lease from the next tick on: whoever follows another node 0 knows that they were there, and one that is silent is
+// lost though it has not said that it is ready.
+func (r *Roll) Expect() {
+	for _, n := range r.nodes {
+		r.leases.Add(n, r.now)
+	}
+}
+
 // Awaits reports whether a node has not said yet that it is ready.
 func (r *Roll) Awaits(n bellows.NodeID) bool { return slices.Contains(r.awaited, n) }
 

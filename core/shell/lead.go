@@ -24,13 +24,27 @@ type Lead struct {
 
 // NewLead makes the shell of node 0 and the controller. It sets the options' Collector.
 func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
+	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.New(job, opt), nil })
+}
+
+// RecoverLead is NewLead with a controller that follows another (coord.Recover). Every node is to say once more that it is ready, and of whom it has
+// lost; this one, too, and that its tasks have ended, if they have.
+func RecoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
+	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+}
+
+func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
 	state, err := collect.New(job.Tables, job.Route)
 	if err != nil {
 		return nil, err
 	}
 	opt.Collector = state
+	c, err := controller(opt)
+	if err != nil {
+		return nil, err
+	}
 	n := job.Controller.Node
-	return &Lead{Controller: coord.New(job, opt), State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n)}, nil
+	return &Lead{Controller: c, State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n)}, nil
 }
 
 // Tick tells the time, and by node how many bytes have come from it; nil where there is no other. over and unfinished are as of

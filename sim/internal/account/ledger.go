@@ -173,6 +173,29 @@ func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, uns
 	return least, most
 }
 
+// Whole reports whether lanes hold all that they were sent of a flush.
+func (l *Ledger) Whole(lanes []wire.Address, id bellows.FlushID) (whole bool) {
+	for _, at := range lanes {
+		if e := l.Parts[PartAt{at, id}]; e != nil {
+			if !e.Held {
+				return false
+			}
+			whole = true
+		}
+	}
+	return whole
+}
+
+// Holds takes a lane's word of what it holds: it was sent some of it.
+func (l *Ledger) Holds(lane wire.Address, m *wire.Holding) error {
+	for i := range m.Flushes {
+		if id := m.Flushes[i].Flush; l.Parts[PartAt{lane, id}] == nil {
+			return fmt.Errorf("P1: %v says that it holds %v, of which it was sent nothing", lane, id)
+		}
+	}
+	return nil
+}
+
 // Released takes the end of a shared lease on its arrival at its lane.
 func (l *Ledger) Released(from wire.Address, ref bellows.PartitionRef) {
 	n := l.route.Number(ref)

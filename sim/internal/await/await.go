@@ -13,7 +13,8 @@ import (
 type Wait int
 
 // The kinds. Those of clients are for an answer to a task, rows or a lease, and for lanes to hold parts of flushes; those of node 0
-// are for its nodes to be ready, for the next commit while tasks are out, for the last words of actors, and for the state of the tables.
+// are for its nodes to be ready, for the next commit while tasks are out, for the last words of actors, for the state of the tables, and, where its controller
+// follows another, for what lanes hold.
 const (
 	Answer    Wait = iota
 	Held           // of a flush for several lanes
@@ -22,6 +23,7 @@ const (
 	Tasks
 	End
 	State
+	Tails
 )
 
 // Until is how a client says until when it waits: every sentence about a wait has it.
@@ -32,6 +34,7 @@ var sentences = map[Wait][]string{
 	Ready: {"the job has waited ", " to be ready", "gives up after"},
 	Tasks: {"the job has waited ", " for split ", " on node ", "gives up after"},
 	End:   {"the end of the job has waited ", "the last word of ", "goes on without after"},
+	Tails: {"the controller has waited ", "lane ", "gives up after"},
 	State: {"collecting the model has waited ", "lane ", "gives up after"},
 }
 

@@ -32,6 +32,7 @@ type Driver struct {
 	Turned   bool                 // it has changed a table's staleness
 	Finished bool                 // it has said that it is finished
 	Ahead    int                  // the most clocks of a split that were dispatched and not committed
+	epochs   int                  // clocks that all splits have committed
 }
 
 // New is the driver of a life of a job.
@@ -44,6 +45,11 @@ func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *
 		d.inner = &train.Rounds{Splits: s.Job.Splits, Each: d.round}
 	}
 	return d
+}
+
+// Follow makes the driver of another controller of the same life know what one before it knew, and what drivers do not save.
+func (d *Driver) Follow(o *Driver) {
+	d.Before, d.Kept, d.Turned, d.Ahead = o.Before, o.Kept, o.Turned, o.Ahead
 }
 
 // Args are what a task of the job is given.
@@ -108,6 +114,10 @@ func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 	}
 	d.done[c.Split]++
 	d.Tasks++
+	if n := int(slices.Min(d.done[:d.Job.Splits])); n > d.epochs {
+		d.epochs = n
+		to.Report(coord.Epoch{Number: n})
+	}
 	d.Finished = d.Tasks == d.Job.Splits*d.Job.Clocks
 	round := d.Tasks%d.Job.Splits == 0
 	if round && (d.Drive == schedule.Strata || d.Drive == schedule.Rounds) {
@@ -181,8 +191,27 @@ func (d *Driver) Restore(state []float64) error {
 		d.Tasks += int(d.done[s])
 	}
 	d.Before = d.Tasks
+	d.epochs = int(slices.Min(d.done[:d.Job.Splits]))
 	if d.inner == nil {
 		return nil
 	}
 	return d.inner.Restore(state[own:])
+}
+
+// Shown is the epochs that were shown: each once, in their order, but for those of steps whose words did not all leave.
+type Shown struct {
+	last int
+	lost bool
+}
+
+// Lost takes note of epochs that may not appear.
+func (s *Shown) Lost(n int) { s.lost = s.lost || n > 0 }
+
+// See takes note of an epoch.
+func (s *Shown) See(n int) error {
+	if n <= s.last || n > s.last+1 && !s.lost {
+		return fmt.Errorf("epoch %d is shown after epoch %d", n, s.last)
+	}
+	s.last = n
+	return nil
 }

@@ -30,6 +30,7 @@ type known struct {
 	flush   bellows.FlushID
 	control bellows.Control
 	Units   []bellows.Unit
+	pairs   []wire.Pair
 }
 
 // Version is two values as a commit left them, and the rule's memory of them.
@@ -70,12 +71,34 @@ func (o *Oracle) Again() *Oracle {
 	return n
 }
 
+// Knows reports whether a change of a table's staleness has a number.
+func (o *Oracle) Knows(t bellows.TableID) bool {
+	return slices.ContainsFunc(o.Log, func(k known) bool { return k.control.Kind == bellows.SetStaleness && k.control.Table == t })
+}
+
+// Counts reports whether a flush has a number.
+func (o *Oracle) Counts(id bellows.FlushID) bool {
+	return slices.ContainsFunc(o.Log, func(k known) bool { return k.flush == id })
+}
+
+// Touched is the newest record up to a commit that has something for a partition; 0: there is none.
+func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bellows.CommitNumber {
+	for i := int(upTo) - 1; i >= 0; i-- {
+		k := &o.Log[i]
+		if k.control.Kind == bellows.KeepTables || k.control.Kind == bellows.SetStaleness && k.control.Table == p.Table ||
+			slices.ContainsFunc(k.pairs, func(q wire.Pair) bool { return q.Ref == p }) {
+			return bellows.CommitNumber(i + 1)
+		}
+	}
+	return 0
+}
+
 // Done is how many clocks each split has committed.
 func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)] }
 
 // Record takes a record that the controller sends, to the first lane or to another.
 func (o *Oracle) Record(r *wire.Record) error {
-	one := known{flush: r.Flush, control: r.Control}
+	one := known{flush: r.Flush, control: r.Control, pairs: slices.Clone(r.Pairs)}
 	for i := range r.Results {
 		one.Units = append(one.Units, r.Results[i].Unit)
 	}

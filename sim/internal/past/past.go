@@ -26,8 +26,8 @@ func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
 	keep := &m.push
 	switch p := e.Message.(type) {
 	case *wire.Push:
-		if p.Again {
-			return // half of one
+		if p.Again || len(p.Chunks)+len(p.Leases) == 0 {
+			return // half of one, or of no partition, which has no owner of the past
 		}
 	case *wire.Done:
 		if e.To.Role != wire.Controller {

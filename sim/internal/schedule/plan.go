@@ -23,11 +23,12 @@ const (
 	Forge                  // the controller gets a Done again, or one of an older generation; or a piece of the state that cannot be
 	Interrupt              // the user wants out; the job goes on later, from its image
 	Invade                 // a node says what no sound one would: nothing may panic for it, and there the schedule ends
+	Failover               // the controller is gone with all that it knows, and another follows it
 	FaultKinds
 )
 
 var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
-	"hush", "half-open", "sever", "garble", "forge", "interrupt", "invade"}
+	"hush", "half-open", "sever", "garble", "forge", "interrupt", "invade", "failover"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -37,7 +38,9 @@ func Possible(f Fault, p Phase) bool {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Interrupt
+		return f != Kill && f != Replay && f != Interrupt && f != Failover
+	case TheEnd: // which is no record
+		return f != Failover
 	}
 	return true
 }

@@ -23,6 +23,7 @@ type Play struct {
 	KeySeed    uint64     // of the lanes' indexes of keys
 	Growth     []Entry    // who takes part later
 	growing    *rand.Rand // decides that: a stream of its own, too
+	Failovers  int        // how often the controller is to be followed by another
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -120,6 +121,24 @@ func (s *Schedule) drawPlay() {
 	s.drawLimits()
 	s.drawLoss()
 	s.drawGrowth()
+	s.drawFailovers()
+}
+
+// drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
+func (s *Schedule) drawFailovers() {
+	s.Failovers, s.Limits.Lane.Tail = 0, 0
+	if s.Loss.Skip >= 0 || len(s.Growth) > 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends, and routes are not replayed
+		return
+	}
+	s.Failovers = 1 + s.Chances.IntN(3)
+	if s.Chances.IntN(4) == 0 {
+		s.Limits.Lane.Tail = 1 << (10 + s.Chances.IntN(8))
+	}
+	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining}
+	for range s.Failovers {
+		node := s.ClientAt[s.Chances.IntN(len(s.ClientAt))].Node
+		s.Plans = append(s.Plans, Plan{Failover, node, phases[s.Chances.IntN(len(phases))], s.Chances.IntN(1 << s.Chances.IntN(9))})
+	}
 }
 
 // drawFormats lets the columns of free and of words travel in 16 bits: they are small whole numbers.

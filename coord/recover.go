@@ -1,0 +1,358 @@
+package coord
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core"
+	"bellows/planted"
+	"bellows/wire"
+)
+
+// recovery is a controller that follows another and does not know yet how far that had come.
+//
+// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term and said what it holds; and is over when the
+// records have come and were replayed. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may
+// still take a record of the controller before, which nobody else knows. Whatever reaches a controller meanwhile waits, or is said again.
+//
+// Of all tails the longest is the truth, since whoever acted on a record has heard of it from a lane. Records that no lane has count nothing: their
+// flushes are still held.
+type recovery struct {
+	from   Saved
+	asked  bool
+	held   []*wire.Holding // by lane; nil: it has not promised
+	best   int             // the lane that is asked for its tail
+	need   bellows.CommitNumber
+	upTo   bellows.CommitNumber // what that lane has
+	tail   []wire.Record        // from need on, in messages
+	kept   []*wire.Records
+	dones  []sent // that came meanwhile
+	driver error  // what the driver did not do again
+}
+
+// donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
+const donesMost = 1 << 16
+
+// Recover makes the controller that follows one that is gone, of whom are left the records that the lanes keep and, perhaps, a state that was
+// saved: from is the last one that is covered (Covers), or the state that the job began with. The driver is one that has done nothing yet.
+//
+// Its shell gives it the next term, starts and drives it as any controller, and has every node say once more that it is ready: whoever is does so to
+// each controller. Then the controller asks the lanes what they hold, replays the records through the driver, tells the lanes that are behind what the others have, dispatches once more what
+// was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
+// client takes no notice of a unit that it knows. A flush of which a part is missing is its client's matter, as always.
+//
+// Nodes that the one before had lost are lost again in time. A job that was ending is not recovered: the end is no record.
+func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
+	c := New(job, opt)
+	if err := c.restore(from); err != nil {
+		return nil, err
+	}
+	c.covered, c.forgotten = from.Commit, from.Commit
+	c.roll.Expect()
+	c.timeless = true
+	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes))}
+	return c, nil
+}
+
+// none is no lane.
+const none = -1
+
+// ask asks every lane what it holds.
+func (c *Controller) ask(fx *Effects) {
+	if c.recovery.asked {
+		return
+	}
+	c.recovery.asked = true
+	c.waits.end(c.nowMillis)
+	for _, l := range c.cfg.Lanes {
+		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+	}
+}
+
+// takeHolding takes what a lane holds, and its promise.
+func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects) {
+	i, r := slices.Index(c.cfg.Lanes, from), c.recovery
+	switch {
+	case i < 0 || m.Term != c.cfg.Term || c.ending != nil:
+		return
+	case r == nil:
+		c.takeCover(from, m)
+		return
+	}
+	c.waits.end(c.nowMillis)
+	r.held[i] = m
+	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
+		return
+	}
+	c.chooseTail(fx)
+}
+
+// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
+func (c *Controller) chooseTail(fx *Effects) {
+	r := c.recovery
+	r.need = r.from.Commit + 1
+	for i, h := range r.held {
+		if h == nil {
+			continue
+		}
+		r.need = min(r.need, h.Last+1)
+		if r.best == none || cmp.Or(cmp.Compare(r.held[r.best].Last, h.Last), cmp.Compare(h.Tail, r.held[r.best].Tail)) < 0 {
+			r.best = i
+		}
+	}
+	best, lane := r.held[r.best], c.cfg.Lanes[r.best]
+	r.upTo = best.Last
+	switch {
+	case best.Last < r.from.Commit:
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: its controller was saved after record %d, and no lane has more than %d", r.from.Commit, best.Last)}, fx)
+	case best.Last < r.need:
+		c.recovered(fx)
+	case best.Tail > r.need:
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: records from %d on are needed, and %v has kept those from %d on", r.need, lane, best.Tail)}, fx)
+	default:
+		fx.Send(c.cfg.Controller, lane, &wire.Query{Term: c.cfg.Term, From: r.need})
+	}
+}
+
+// takeTail takes records that a lane has kept. It gives them in their order.
+func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
+	r := c.recovery
+	if c.ending != nil || r == nil || r.best == none || from != c.cfg.Lanes[r.best] {
+		wire.Free(m)
+		return
+	}
+	c.waits.end(c.nowMillis)
+	r.kept = append(r.kept, m)
+	next := r.need + bellows.CommitNumber(len(r.tail))
+	for i := range m.List {
+		switch n := m.List[i].Number; {
+		case n < next:
+		case n > next:
+			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, next-1), fx)
+			return
+		default:
+			r.tail = append(r.tail, m.List[i])
+			next++
+		}
+	}
+	if next > r.upTo {
+		c.recovered(fx)
+	}
+}
+
+// last is the newest record that the one before has numbered, as far as anybody knows.
+func (r *recovery) last() (n bellows.CommitNumber) {
+	for _, h := range r.held {
+		if h != nil {
+			n = max(n, h.Last)
+		}
+	}
+	return n
+}
+
+// at is a record of the tail; nil: it has none of that number.
+func (r *recovery) at(n bellows.CommitNumber) *wire.Record {
+	if n < r.need || n >= r.need+bellows.CommitNumber(len(r.tail)) {
+		return nil
+	}
+	return &r.tail[n-r.need]
+}
+
+// recovered goes on where the one before has ended: it replays, and then makes up for what was under way.
+func (c *Controller) recovered(fx *Effects) {
+	r := c.recovery
+	c.replay(fx)
+	if r.driver != nil && c.ending == nil {
+		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
+	}
+	if c.ending != nil {
+		return
+	}
+	c.recovery, c.begun = nil, true
+	c.catchUp(r, fx)
+	c.announceAgain(fx)
+	for _, t := range c.outstanding() {
+		if planted.On("dispatch-not-repeated") {
+			break
+		}
+		c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
+	}
+	c.waits.end(c.nowMillis)
+	for _, d := range append(r.whole(), r.dones...) {
+		c.takeDone(d.from, d.done, fx)
+	}
+	for _, m := range r.kept {
+		wire.Free(m)
+	}
+	if c.ending == nil {
+		c.drain()
+	}
+}
+
+// replay lets the driver do again what it has done, with nothing emitted. The records are what it was told, and what it asked for.
+func (c *Controller) replay(fx *Effects) {
+	r := c.recovery
+	last := max(c.number, r.need-1+bellows.CommitNumber(len(r.tail)))
+	if r.from.Commit == 0 {
+		if one := r.at(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
+			c.number, c.draining = 1, true // before anything was dispatched
+		}
+		c.first(fx)
+	}
+	for c.number < last && r.driver == nil && c.ending == nil {
+		one := r.at(c.number + 1)
+		switch one.Control.Kind {
+		case bellows.NoControl:
+			c.again(one, fx)
+		case bellows.Drain:
+			c.number++
+			c.draining = true
+		default:
+			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
+		}
+	}
+}
+
+// again takes the record of a flush that counts.
+func (c *Controller) again(one *wire.Record, fx *Effects) {
+	c.number++
+	c.counted.Add(one.Flush)
+	for i := range one.Results {
+		if err := c.count(one.Results[i].Unit); err != nil {
+			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
+			return
+		}
+	}
+	c.tell(one.Flush.Client, one.Results, fx)
+}
+
+// repeats reports whether a control record is one that the driver has asked for before.
+func (c *Controller) repeats(r bellows.Control) bool {
+	if c.recovery == nil {
+		return false
+	}
+	one := c.recovery.at(c.number)
+	if one == nil {
+		return false
+	}
+	if one.Control != r {
+		c.recovery.driver = errors.Join(c.recovery.driver, fmt.Errorf("record %d is %+v, and now it asks for %+v", one.Number, one.Control, r))
+	}
+	return true
+}
+
+// catchUp tells lanes that are behind what the others have.
+func (c *Controller) catchUp(r *recovery, fx *Effects) {
+	for i, l := range c.cfg.Lanes {
+		if r.held[i] == nil || planted.On("lane-left-behind") {
+			continue
+		}
+		var m *wire.Records
+		for n := r.held[i].Last + 1; r.at(n) != nil; n++ {
+			one := r.at(n)
+			done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results}
+			if m != nil && (len(m.List) >= c.cfg.Limits.Records || !m.Room(&done)) {
+				fx.Send(c.cfg.Controller, l, m)
+				m = nil
+			}
+			if m == nil {
+				m = wire.New[wire.Records]()
+				m.Term = c.cfg.Term
+			}
+			if one.Control.Kind != bellows.NoControl {
+				m.AppendControl(n, one.Control)
+			} else {
+				m.Append(n, &done)
+			}
+		}
+		if m != nil {
+			fx.Send(c.cfg.Controller, l, m)
+		}
+	}
+}
+
+// announceAgain tells clients what the staleness of tables is, each as it was last changed: they may have been told, or not.
+func (c *Controller) announceAgain(fx *Effects) {
+	all := c.staleness
+	c.staleness = slices.DeleteFunc(slices.Clone(all), func(m wire.Staleness) bool { return m != newest(all, m.Table) })
+	c.announced = 0
+	c.announce(fx)
+	c.staleness, c.announced = all, len(all)
+}
+
+// newest is the last change of a table.
+func newest(all []wire.Staleness, t bellows.TableID) (last wire.Staleness) {
+	for _, m := range all {
+		if m.Table == t {
+			last = m
+		}
+	}
+	return last
+}
+
+// whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that they are done: every part of them is held. They
+// come in the order of clocks.
+func (r *recovery) whole() (list []sent) {
+	type parts struct {
+		wire.HeldFlush
+		held int
+	}
+	var all []parts
+	at := map[bellows.FlushID]int{}
+	for _, h := range r.held {
+		if h == nil || planted.On("held-not-asked") {
+			continue
+		}
+		for _, f := range h.Flushes {
+			i, known := at[f.Flush]
+			if !known {
+				i = len(all)
+				at[f.Flush] = i
+				all = append(all, parts{HeldFlush: f})
+			}
+			all[i].held += len(f.Held)
+			if len(f.Done) > 0 {
+				all[i].Done = f.Done
+			}
+		}
+	}
+	for _, p := range all {
+		if len(p.Done) == 0 || p.held < len(p.Pairs) && !planted.On("part-taken-for-whole") {
+			continue
+		}
+		d := wire.New[wire.Done]()
+		d.Flush, d.Clock, d.Pairs = p.Flush, p.Clock, append(d.Pairs, p.Pairs...)
+		for _, one := range p.Done {
+			d.Append(one.Unit, one.Values)
+		}
+		list = append(list, sent{wire.Address{Node: p.Flush.Client, Role: wire.Client}, d})
+	}
+	slices.SortFunc(list, func(a, b sent) int {
+		f, g := a.done.Flush, b.done.Flush
+		return cmp.Or(cmp.Compare(a.done.Clock, b.done.Clock), cmp.Compare(f.Client, g.Client), cmp.Compare(f.Incarnation, g.Incarnation), cmp.Compare(f.Seq, g.Seq))
+	})
+	return list
+}
+
+// awaitLanes names the lanes that keep the controller from going on where the one before has ended, and gives up in the end.
+func (c *Controller) awaitLanes(fx *Effects) {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	late := waited > c.cfg.Times.Task
+	if !name && !late {
+		return
+	}
+	var open []wire.Address
+	for i, h := range c.recovery.held {
+		if h == nil || c.recovery.best == i {
+			open = append(open, c.cfg.Lanes[i])
+		}
+	}
+	if late {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: %v has not said what it holds for %.1f s", open[0], float64(waited)/1000)}, fx)
+		return
+	}
+	c.nameOpen("the controller has waited %.1f s for what %s holds, and gives up after %.1f s", waited, open, c.cfg.Times.Task, fx)
+}

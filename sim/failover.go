@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/coord"
+	"bellows/core/shell"
+	"bellows/sim/internal/driver"
+	"bellows/sim/internal/model"
+	"bellows/wire"
+)
+
+// failover is what the world knows of the controllers of a life: one may be thrown away at any step, or in the midst of what it says, and another
+// follows it by what the lanes hold. Node 0 goes on: it is the state that is lost.
+type failover struct {
+	term     bellows.Term // of the newest
+	begun    savepoint    // with which the life began
+	saved    savepoint    // the newest that every lane covers
+	asked    savepoint    // of which they were asked
+	broken   bool         // the next words of the controller do not all leave
+	heard    int          // words of what lanes hold
+	cutShort bool         // the job ended before the controller knew what was recorded
+
+	barrier bool // that of the oracle, as the life began
+	epochs  driver.Shown
+}
+
+// savepoint is a controller as it was saved, and what its driver knew that drivers do not save.
+type savepoint struct {
+	coord.Saved
+	driver driver.Driver
+}
+
+// controllerOptions are those of every controller.
+func (w *world) controllerOptions() coord.Options {
+	return coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord}
+}
+
+// begin takes note of how a life begins.
+func (f *failover) begin(w *world) {
+	f.term, f.barrier = term, w.oracle.Barrier
+	f.begun.driver = *w.driver
+}
+
+// resumes takes note of what the life before has left.
+func (f *failover) resumes(w *world, s coord.State) {
+	f.begun = savepoint{coord.Saved{State: s}, *w.driver}
+}
+
+// deposable reports whether the controller may be lost now: the end of a job is no record.
+func (w *world) deposable() bool {
+	return !w.ending && w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
+}
+
+// depose loses the controller, at once or in the midst of its next words.
+func (w *world) depose() {
+	if w.Chances.IntN(2) == 0 {
+		w.failover.broken = true
+		return
+	}
+	w.follow()
+}
+
+// breaks lets the controller be lost in the midst of its words, and reports whether it was. What leaves is a beginning of them.
+func (f *failover) breaks(w *world) bool {
+	list := w.fx.Envelopes
+	if !f.broken || len(list) == 0 {
+		return false
+	}
+	f.broken = false
+	if !w.deposable() || slices.ContainsFunc(list, func(e wire.Envelope) bool { _, end := e.Message.(*wire.End); return end }) {
+		return false
+	}
+	w.happened[followedBroken] = true
+	f.epochs.Lost(len(w.fx.Epochs))
+	said := 1 + w.Chances.IntN(len(list))
+	w.fx.Envelopes = slices.DeleteFunc(list, func(e wire.Envelope) bool { said--; return said <= 0 && e.From == wire.ControllerAt() })
+	w.post(w.nodes[0], &w.fx.Outbox)
+	w.follow()
+	return true
+}
+
+// follow has another controller follow the one that there is.
+func (w *world) follow() {
+	f := &w.failover
+	f.term++
+	w.note("controller of term %d follows", f.term)
+	w.happened[followed] = true
+	w.moved()
+	w.fx = coord.Effects{}
+	from := &f.begun
+	if f.saved.Commit > 0 {
+		from = &f.saved
+		w.happened[followedSaved] = true
+	}
+	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
+		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
+	}
+	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
+	var err error
+	if w.lead, err = shell.RecoverLead(w.common, w.controllerOptions(), from.Saved); err != nil {
+		w.violated("no controller follows: %v", err)
+		return
+	}
+	w.driver.Follow(&from.driver)
+	f.asked = savepoint{}
+	if w.Limits.Lane.Tail > 0 {
+		w.mayEnd("the job cannot be recovered: records from")
+	}
+	w.lead.Start(&w.fx)
+	if w.interrupted {
+		w.lead.Interrupt(&w.fx)
+	}
+	if w.nodes[0].closed {
+		w.lead.TasksEnded(&w.fx)
+	}
+	w.obey()
+	for _, n := range w.nodes {
+		w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
+	}
+	for range 3 {
+		w.haunts(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
+	}
+}
+
+// sayAgain has a node tell another controller that it is ready, and of whom it has lost.
+func (n *node) sayAgain() {
+	for _, l := range n.links {
+		if l != nil && l.told {
+			n.disconnected(l.to, l.reason)
+		}
+	}
+	if n.id != 0 && n.ready && !n.done() {
+		n.shell.Start(bellows.Fingerprint{}, &n.fx)
+		n.obey()
+	}
+}
+
+// haunts has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
+func (w *world) haunts(l *lane, old bellows.Term) {
+	w.After(1+w.Chances.Int64N(200), l.node, func() {
+		if l.term <= old || l.closed {
+			return
+		}
+		before := l.Refused()
+		m := wire.New[wire.Records]()
+		m.Term = old
+		m.AppendControl(l.Applied()+1, bellows.Control{Kind: bellows.KeepTables})
+		var out wire.Outbox
+		l.Step([]wire.Envelope{{From: wire.ControllerAt(), To: l.address, Message: m, Era: w.era()}}, &out)
+		w.post(l.node, &out)
+		if l.Refused() != before+1 {
+			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
+		}
+		w.happened[ghostRefused] = true
+	})
+}
+
+// saveController saves the controller now and then, and asks the lanes whether they have come so far.
+func (w *world) saveController() {
+	f := &w.failover
+	if w.Failovers == 0 || w.ending || w.outcome != nil {
+		return
+	}
+	if f.asked.Commit > 0 && w.lead.Covered() >= f.asked.Commit {
+		f.saved, f.asked = f.asked, savepoint{}
+		w.lead.LetGo(f.saved.Commit)
+	}
+	if w.Chances.IntN(6) > 0 || f.asked.Commit > 0 {
+		return
+	}
+	if s, ok := w.lead.Save(); ok {
+		f.asked = savepoint{s, *w.driver}
+		w.lead.Covers(s.Commit, &w.fx)
+		w.obey()
+	}
+}
+
+// wholeHeld reports whether lanes hold all that was sent of a flush: then another controller may number it without its client's word.
+func (w *world) wholeHeld(id bellows.FlushID) bool {
+	if w.failover.term == term {
+		return false
+	}
+	whole := w.ledger.Whole(w.LaneAt, id)
+	w.happened[heldCommitted] = w.happened[heldCommitted] || whole
+	return whole
+}
+
+// checkHolding holds what a lane says that it has against what it was sent.
+func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
+	if w.ending || int(m.Last) > len(w.oracle.Log) {
+		return
+	}
+	w.happened[caughtUp] = w.happened[caughtUp] || w.failover.term > term && int(m.Last) < len(w.oracle.Log)
+	if err := w.ledger.Holds(from, m); err != nil {
+		w.violated("%v", err)
+	}
+	for i, p := range m.Parts {
+		if want := w.oracle.Touched(p.Ref, m.Last); m.At[i] != want {
+			w.violated("%v says that record %d is the newest for %v; record %d is", from, m.At[i], p.Ref, want)
+		}
+	}
+}
