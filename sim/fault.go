@@ -35,13 +35,14 @@ func (n *node) party() party {
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
-	plans   []schedule.Plan
-	covered [schedule.FaultKinds][schedule.Phases]bool
-	struck  [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
-	ends    []string                           // a fragment for each reason for which the job may end
-	memory  past.Memory
-	past    past.Memory     // of the life before
-	hostile *hostile.Memory // of what invaders say; nil: there will be none
+	plans    []schedule.Plan
+	covered  [schedule.FaultKinds][schedule.Phases]bool
+	struck   [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
+	families [schedule.Families]bool
+	ends     []string // a fragment for each reason for which the job may end
+	memory   past.Memory
+	past     past.Memory     // of the life before
+	hostile  *hostile.Memory // of what invaders say; nil: there will be none
 }
 
 // consider fires the plans whose time has come.
@@ -64,6 +65,7 @@ func (w *world) consider() {
 // strike counts a fault in the phases of the nodes that it concerns.
 func (w *world) strike(f schedule.Fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
+	w.faults.families[f.Family()] = true
 	for _, n := range nodes {
 		if n.done() {
 			continue

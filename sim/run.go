@@ -32,6 +32,7 @@ type Report struct {
 	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
 	struck   [schedule.FaultKinds][parties]bool
+	families [schedule.Families]bool // of faults that struck
 	streams  bool
 	happened [events]bool
 }
@@ -66,7 +67,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 
 func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, families: w.faults.families, streams: w.Streams, happened: w.happened}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"

@@ -81,7 +81,7 @@ func (s *Schedule) drawShape(loose bool) {
 	case at < 1 || loose && at < 8:
 		first, n = first+n, model.LongShapes
 		s.Drive = pipelined
-	case at >= 4 || loose:
+	case at >= 3 || loose:
 		return
 	}
 	s.Job = model.Jobs[first+s.Chances.IntN(n)]()
@@ -111,7 +111,7 @@ func (s *Schedule) drawPlay() {
 	s.KeySeed = s.Chances.Uint64()
 	s.drawFormats()
 	s.Endless = Endless{Clock: Never}
-	if s.Chances.IntN(16) == 0 {
+	if s.Chances.IntN(5) == 0 {
 		s.Endless = Endless{bellows.SplitID(s.Chances.IntN(s.Job.Splits)), bellows.Clock(s.Chances.IntN(s.Job.Clocks / 2)), 1000 + s.Chances.Int64N(5000)}
 		if s.Chances.IntN(4) == 0 {
 			s.Endless.Millis = int64(Never)
