@@ -156,6 +156,8 @@ func (w *world) mayPart(a, b *node) {
 	w.mayEnd("node %d lost its connection to node %d:", a.id, b.id)
 	w.mayEnd("node %d lost its connection to node %d:", b.id, a.id)
 	for _, pair := range [2][2]*node{{a, b}, {b, a}} {
+		w.mayEnd("node %d hears no more of node %d:", pair[0].id, pair[1].id)
+		w.mayEnd("node %d is not heard any more:", pair[0].id)
 		if leader, other := pair[0], pair[1]; leader.id == 0 {
 			other.severed = true
 			w.mayEnd("node %d has been silent", other.id)

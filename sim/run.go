@@ -129,6 +129,7 @@ const (
 	guardRefused                    // what an invader said did not pass the guard
 	breachNamed                     // or did, and an actor called it a breach
 	wordSlots                       // the memory of the rule of words was held against the model
+	slowClosing                     // executors took their time to close when the job was over
 	damageRefused                   // a partition was not restored from an image that had been damaged
 	laneAdded                       // a lane began while the job ran
 	clientAdded                     // a client did
@@ -143,7 +144,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
 	"push of the life before", "push in halves", "message lost", "loss found", "earlier term", "refused by a guard", "called a breach",
-	"slots of words compared", "damaged image refused", "lane added", "client added", "split moved"}
+	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved"}
 
 func (e occasion) String() string { return occasionNames[e] }
 
