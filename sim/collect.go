@@ -17,7 +17,7 @@ type image struct{ live, kept [][]store.Image }
 // node is lost that had a part of it.
 func (w *world) checkCollected() {
 	o := w.outcome
-	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool { return l.node.gone && !l.gaveAll }) {
+	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool { return l.node.gone && (!l.gaveAll || l.lied) }) {
 		w.violated("P9: the state is not collected (%v), and all that are lost had given theirs, or had none", o.Uncollected)
 	}
 	if o.Reason != "" && !o.Interrupted || o.Uncollected != nil {
@@ -71,7 +71,7 @@ func (w *world) again() *world {
 	live, kept := w.lead.State.Images()
 	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
 		happened: w.happened, messages: w.messages}
-	n.faults.covered, n.faults.struck = w.faults.covered, w.faults.struck
+	n.faults.covered, n.faults.struck, n.faults.families = w.faults.covered, w.faults.struck, w.faults.families
 	n.happened[resumed] = true
 	n.oracle = w.oracle.Again()
 	n.faults.past = w.faults.memory

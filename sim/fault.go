@@ -35,13 +35,14 @@ func (n *node) party() party {
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
-	plans   []schedule.Plan
-	covered [schedule.FaultKinds][schedule.Phases]bool
-	struck  [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
-	ends    []string                           // a fragment for each reason for which the job may end
-	memory  past.Memory
-	past    past.Memory     // of the life before
-	hostile *hostile.Memory // of what invaders say; nil: there will be none
+	plans    []schedule.Plan
+	covered  [schedule.FaultKinds][schedule.Phases]bool
+	struck   [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
+	families [schedule.Families]bool
+	ends     []string // a fragment for each reason for which the job may end
+	memory   past.Memory
+	past     past.Memory     // of the life before
+	hostile  *hostile.Memory // of what invaders say; nil: there will be none
 }
 
 // consider fires the plans whose time has come.
@@ -64,6 +65,7 @@ func (w *world) consider() {
 // strike counts a fault in the phases of the nodes that it concerns.
 func (w *world) strike(f schedule.Fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
+	w.faults.families[f.Family()] = true
 	for _, n := range nodes {
 		if n.done() {
 			continue
@@ -156,6 +158,8 @@ func (w *world) mayPart(a, b *node) {
 	w.mayEnd("node %d lost its connection to node %d:", a.id, b.id)
 	w.mayEnd("node %d lost its connection to node %d:", b.id, a.id)
 	for _, pair := range [2][2]*node{{a, b}, {b, a}} {
+		w.mayEnd("node %d hears no more of node %d:", pair[0].id, pair[1].id)
+		w.mayEnd("node %d is not heard any more:", pair[0].id)
 		if leader, other := pair[0], pair[1]; leader.id == 0 {
 			other.severed = true
 			w.mayEnd("node %d has been silent", other.id)

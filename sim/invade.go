@@ -13,7 +13,7 @@ import (
 
 // An invader sends so many messages; clocks go on after every few.
 const (
-	invasion     = 500
+	invasion     = 300
 	invasionTick = 50
 )
 

@@ -39,7 +39,9 @@ type link struct {
 	taken   []wire.Envelope
 	acked   []wire.Envelope
 	latest  int64       // when the last frame so far arrives
-	pipe    []frame     // under way
+	pipe    []frame     // under way, from the first that has not arrived on
+	arrived int         // of pipe
+	one     [1]frame    // memory for a message that is one
 	doomed  bool        // what is sent is lost: something before it was
 	garble  bool        // the next frame is damaged on its way
 	joiner  wire.Joiner // of what comes to this end
@@ -83,7 +85,7 @@ func (w *world) connect() {
 // begin gives this end a connection.
 func (l *link) begin() {
 	l.up, l.hello, l.doomed, l.latest = true, true, false, l.w.Now
-	l.cut, l.pipe, l.joiner = nil, nil, wire.Joiner{}
+	l.cut, l.pipe, l.arrived, l.joiner = nil, nil, 0, wire.Joiner{}
 	l.end.Connected()
 	l.pump()
 }
@@ -168,7 +170,8 @@ func (l *link) next() (frame, bool) {
 // frames are a message as it travels: several where it is long and passes through the codec.
 func (l *link) frames(e wire.Envelope) []frame {
 	if !l.w.Codec {
-		return []frame{{envelope: e}}
+		l.one[0] = frame{envelope: e}
+		return l.one[:]
 	}
 	var list []frame
 	encoded := parcel.Encode(e, l.w.sent[e.Message], l.w.Formats)
@@ -242,8 +245,11 @@ func (l *link) doom() {
 
 // arrive takes the next frame off the way. One that does not decode ends the session.
 func (l *link) arrive() {
-	f := l.pipe[0]
-	l.pipe = l.pipe[1:]
+	f := l.pipe[l.arrived]
+	l.pipe[l.arrived] = frame{}
+	if l.arrived++; l.arrived == len(l.pipe) {
+		l.pipe, l.arrived = l.pipe[:0], 0
+	}
 	switch {
 	case !l.back.up:
 	case f.damaged:
@@ -352,7 +358,7 @@ func (l *link) breaks(reason string) {
 	}
 	for _, end := range [2]*link{l, l.back} {
 		end.epoch++
-		end.pipe = nil
+		end.pipe, end.arrived = nil, 0
 	}
 	l.down(reason)
 	if l.back.up && !l.to.vanished {

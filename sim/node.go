@@ -37,6 +37,7 @@ type node struct {
 	shell       *shell.Member // nil: node 0
 	fx          members.Effects
 	closed      bool     // no task of the node runs any more, and its lanes know it
+	closedAt    int64    // when its executors will have closed; 0: their tasks go on
 	heard       []uint64 // by node: frames that have come
 	ticked      bool     // its lanes have been told a time
 	heardMillis int64    // by its clock, when the last came from node 0
@@ -153,13 +154,22 @@ func (n *node) unfinished() (list []bellows.Unit) {
 
 // close tells the lanes of a node that no task runs any more, once that is so.
 func (n *node) close() {
+	w := n.w
 	if n.closed || n.worker != nil && n.worker.client.Ended() == nil || n.worker == nil && n.expects && !n.told() {
 		return
 	}
+	if n.closedAt == 0 {
+		n.closedAt = w.Now + w.Closing[n.id]
+	}
+	if w.Now < n.closedAt {
+		w.happened[slowClosing] = true
+		return
+	}
 	n.closed = true
+	w.moved()
 	if n.id == 0 {
-		n.w.lead.TasksEnded(&n.w.fx)
-		n.w.obey()
+		w.lead.TasksEnded(&w.fx)
+		w.obey()
 		return
 	}
 	n.shell.TasksEnded(&n.fx)
@@ -172,14 +182,21 @@ func (n *node) disconnected(peer *node, reason string) {
 	switch {
 	case n.done(), w.released && n.id == 0:
 	case n.id == 0:
-		w.lead.Disconnected(peer.id, reason, false, &w.fx)
+		w.lead.Disconnected(peer.id, reason, n.refuses(peer.id), &w.fx)
+		w.obey()
 	default:
 		if peer.id == 0 {
 			n.lastSaid = reason
 		}
-		n.shell.Disconnected(peer.id, reason, false, n.told(), &n.fx)
+		n.shell.Disconnected(peer.id, reason, n.refuses(peer.id), n.told(), &n.fx)
 		n.obey()
 	}
+}
+
+// refuses reports whether the node has ended its connections to another for what came.
+func (n *node) refuses(peer bellows.NodeID) bool {
+	l := n.links[peer]
+	return l != nil && l.refused
 }
 
 // told reports whether the node knows that the job is over: then nothing is lost with node 0.

@@ -32,6 +32,7 @@ type Report struct {
 	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
 	struck   [schedule.FaultKinds][parties]bool
+	families [schedule.Families]bool // of faults that struck
 	streams  bool
 	happened [events]bool
 }
@@ -66,7 +67,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 
 func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, streams: w.Streams, happened: w.happened}
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, families: w.faults.families, streams: w.Streams, happened: w.happened}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"
@@ -128,6 +129,7 @@ const (
 	guardRefused                    // what an invader said did not pass the guard
 	breachNamed                     // or did, and an actor called it a breach
 	wordSlots                       // the memory of the rule of words was held against the model
+	slowClosing                     // executors took their time to close when the job was over
 	damageRefused                   // a partition was not restored from an image that had been damaged
 	laneAdded                       // a lane began while the job ran
 	clientAdded                     // a client did
@@ -149,7 +151,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
 	"push of the life before", "push in halves", "message lost", "loss found", "earlier term", "refused by a guard", "called a breach",
-	"slots of words compared", "damaged image refused", "lane added", "client added", "split moved",
+	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off"}
 
 func (e occasion) String() string { return occasionNames[e] }

@@ -118,7 +118,7 @@ func (s *script) checkNamed() {
 func (s *script) stick() {
 	w := s.w
 	w.note("%v does not go on", &s.see)
-	w.happened[endless] = true
+	w.happened[endless], w.faults.families[schedule.OfTasks] = true, true
 	s.k.obey()
 	s.stuckAt = -1
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)

@@ -69,7 +69,7 @@ func TestSchedules(t *testing.T) {
 		}
 		return
 	}
-	var all tally
+	all := tally{began: processorTime()}
 	const batch = 1000
 	for played := 0; played < schedules() && all.failures == 0; played += batch {
 		for _, r := range play(*firstFlag+uint64(played), min(batch, schedules()-played)) {

@@ -256,7 +256,7 @@ func (w *world) haunt() {
 		w.forged(e)
 	}
 	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.happened[haunted] = true
+		w.happened[haunted], w.faults.families[schedule.OfMessages] = true, true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
 		}
@@ -279,7 +279,9 @@ func (w *world) otherGeneration() bellows.Generation {
 func (w *world) forgeState() {
 	open := w.lead.State.Open()
 	from := open[w.Rng.IntN(len(open))]
-	owned := slices.Collect(w.owned(w.lanes[slices.Index(w.LaneAt, from)]))
+	l := w.lanes[slices.Index(w.LaneAt, from)]
+	l.lied = true
+	owned := slices.Collect(w.owned(l))
 	m := &wire.Slab{Ref: owned[w.Rng.IntN(len(owned))]}
 	var said wire.Message = m
 	switch w.Rng.IntN(5) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/parcel"
@@ -21,7 +22,9 @@ type tally struct {
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][parties]int
 	happened                                      [events]int
-	messages, clocks, splits                      []int // of each schedule
+	families                                      [schedule.Families]int
+	began                                         time.Duration // processor time of this process before
+	messages, clocks, splits                      []int         // of each schedule
 }
 
 // add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
@@ -41,6 +44,9 @@ func (a *tally) add(t *testing.T, r *Report) {
 		for p := range parties {
 			a.struck[f][p] += count(r.struck[f][p])
 		}
+	}
+	for f := range schedule.Families {
+		a.families[f] += count(r.families[f])
 	}
 	for e := range events {
 		a.happened[e] += count(r.happened[e])
@@ -80,8 +86,12 @@ func (a *tally) judge(t *testing.T) {
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
 	}
+	finished := 1 // of each shape; where there are many, an eighth of what would be even
+	if enough {
+		finished = a.schedules / model.Shapes / 8
+	}
 	for shape, n := range a.ended[:model.Shapes] {
-		if n < a.schedules/model.Shapes/8 {
+		if n < finished {
 			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
 		}
 	}
@@ -102,6 +112,11 @@ func (a *tally) judge(t *testing.T) {
 			if n < least {
 				t.Errorf("%v struck %v in %d of %d schedules", f, partyNames[p], n, a.schedules)
 			}
+		}
+	}
+	for f, n := range a.families {
+		if enough && 10*n < 3*a.schedules {
+			t.Errorf("faults of %v struck in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
 		}
 	}
 	for e, n := range a.happened {
@@ -137,7 +152,12 @@ func (a *tally) String() string {
 			fmt.Fprintf(&s, " %s %d", partyNames[p], n)
 		}
 	}
-	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits", median(a.messages), median(a.clocks), median(a.splits))
+	s.WriteString("\nthose in which faults struck of")
+	for f, n := range a.families {
+		fmt.Fprintf(&s, " %v %d", schedule.Family(f), n)
+	}
+	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits; %v of processor time in the mean", median(a.messages), median(a.clocks),
+		median(a.splits), ((processorTime() - a.began) / time.Duration(a.schedules)).Round(10*time.Microsecond))
 	s.WriteString("\nthose in which it came about:")
 	for e, n := range a.happened {
 		fmt.Fprintf(&s, "\n%-27v %d", occasion(e), n)

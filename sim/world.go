@@ -90,6 +90,7 @@ type lane struct {
 	told    bool // by the controller that the job is over
 	closed  bool
 	gaveAll bool                 // of its state, to node 0
+	lied    bool                 // somebody has spoken in its name
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
 	fenced  []bellows.NodeID     // whose clients it was told are gone
@@ -201,14 +202,17 @@ func (w *world) addController() {
 // post takes an actor's mail: straight to its receiver on the same node, else to the link.
 func (w *world) post(from *node, out *wire.Outbox) {
 	for _, e := range out.Envelopes {
-		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
+		if m, ok := e.Message.(*wire.Severed); ok && m.Breach && !from.refuses(m.Node) {
 			w.violated("an actor was sent what cannot be: %s", m.Reason)
 			continue
 		}
-		sum := parcel.Digest(e.Message)
 		w.messages++
 		w.sees(e)
 		to, known := w.actors[e.To]
+		sum := uint64(0)
+		if known && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
+			sum = parcel.Digest(e.Message)
+		}
 		switch {
 		case w.loses(e):
 		case !known: // whoever the world forged mail from
@@ -248,7 +252,8 @@ func (a *actor) wake() {
 	batch := a.batch[:0]
 	for _, l := range a.inbox {
 		e := l.envelope
-		if sum := parcel.Digest(e.Message); sum != l.digest {
+		// What came from another node nobody else has: some of that is looked at. Of what came from here, what has a digest.
+		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && parcel.Digest(e.Message) != l.digest {
 			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
 		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)

@@ -15,7 +15,7 @@ import (
 func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]byte) {
 	var b wire.Batch // not reset: that would free the message
 	b.Narrow(formats)
-	b.Shorten(20+int(digest%100), 0)
+	b.Shorten(30+int(digest%200), 0)
 	if err := b.Add(e); err != nil {
 		panic(err)
 	}

@@ -37,7 +37,7 @@ func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
 	case *wire.Held:
 		keep = &m.held
 	}
-	if keep.Message == nil || rng.IntN(3) == 0 {
+	if keep.Message == nil || rng.IntN(8) == 0 {
 		wire.Free(keep.Message)
 		*keep = e
 		keep.Message = parcel.Clone(e.Message)

@@ -32,6 +32,35 @@ var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "r
 
 func (f Fault) String() string { return faultNames[f] }
 
+// Family is faults of one kind of thing.
+type Family int
+
+// The families.
+const (
+	OfConnections Family = iota
+	OfNodes
+	OfMessages // what comes again, damaged, or of nobody
+	OfTasks    // and of users
+	Families
+)
+
+func (f Family) String() string {
+	return [Families]string{"connections", "nodes", "messages", "tasks and users"}[f]
+}
+
+// Family is what a fault strikes.
+func (f Fault) Family() Family {
+	switch f {
+	case Pause, Crash, Stop, Hush:
+		return OfNodes
+	case Replay, Garble, Forge, Invade:
+		return OfMessages
+	case Kill, Interrupt:
+		return OfTasks
+	}
+	return OfConnections
+}
+
 // Possible reports whether a fault can strike in a phase of a job at all.
 func Possible(f Fault, p Phase) bool {
 	switch p {
@@ -75,13 +104,13 @@ var phaseNames = [Phases]string{"pull parked", "push under way", "flush held", "
 
 func (p Phase) String() string { return phaseNames[p] }
 
-// drawPlans plans up to three faults that must not show. A fifth of the schedules has no others: the job must finish,
+// drawPlans plans one to three faults that must not show. A fifth of the schedules has no others: the job must finish,
 // though some are interrupted before.
 // Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
 // begins, or while its state is collected.
 func (s *Schedule) drawPlans() {
-	harmless := []Fault{Cut, Pause, Replay, Pause, Reset, Reset}
-	for range s.Rng.IntN(4) {
+	harmless := []Fault{Cut, Pause, Replay, Replay, Pause, Reset, Reset}
+	for range 1 + s.Rng.IntN(3) {
 		s.plan(harmless[s.Rng.IntN(len(harmless))], anyPhase)
 	}
 	switch n := s.Rng.IntN(24); {
@@ -91,17 +120,24 @@ func (s *Schedule) drawPlans() {
 	case n < 5:
 		return
 	case n < 8:
-		s.plan(s.fatal(), Collecting)
+		f := s.fatal()
+		if s.Rng.IntN(10) == 0 {
+			f = Garble // whose frame must be of those few
+		}
+		s.plan(f, Collecting)
 		return
 	case n < 9:
 		f := s.fatal()
-		if s.Rng.IntN(8) == 0 {
+		switch s.Rng.IntN(6) {
+		case 0:
 			f = Hush // which finds few who are ready already
+		case 1:
+			f = Garble
 		}
 		s.plan(f, Joining)
 		return
 	}
-	short := [...]Phase{DoneUnderWay, LeaseHeld}
+	short := [...]Phase{DoneUnderWay, LeaseHeld, PullParked, RecordUnderWay}
 	if s.Rng.IntN(4) == 0 {
 		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
 	} else {
@@ -119,7 +155,7 @@ func (s *Schedule) drawPlans() {
 
 // fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
 func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Sever, Garble, Invade}
+	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
 	return list[s.Rng.IntN(len(list))]
 }
 
@@ -141,13 +177,13 @@ func (s *Schedule) plan(f Fault, p Phase) {
 	case p >= TheEnd:
 		most = 5
 	case f == Kill && p == PullParked: // for a task that does not wait, beside one that does
-		most = 6
+		most = 5
 	case f >= Kill:
 		most = 8
 	}
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
 	if most >= 8 { // where there are more splits, as many clocks have more events
-		skip = skip * max(s.Job.Splits, 8) / 6
+		skip = skip * max(s.Job.Splits, 8) / 4
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }

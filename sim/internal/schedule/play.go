@@ -24,6 +24,7 @@ type Play struct {
 	Growth     []Entry    // who takes part later
 	growing    *rand.Rand // decides that: a stream of its own, too
 	Failovers  int        // how often the controller is to be followed by another
+	Closing    []int64    // by node, how long its executors take to close when the job is over
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -82,7 +83,7 @@ func (s *Schedule) drawShape(loose bool) {
 	case at < 1 || loose && at < 8:
 		first, n = first+n, model.LongShapes
 		s.Drive = pipelined
-	case at >= 4 || loose:
+	case at >= 3 || loose:
 		return
 	}
 	s.Job = model.Jobs[first+s.Chances.IntN(n)]()
@@ -110,9 +111,13 @@ func (s *Schedule) drawPlay() {
 		s.Prefetches = 50 + s.Chances.IntN(400)
 	}
 	s.KeySeed = s.Chances.Uint64()
+	s.Closing = make([]int64, s.NodeCount)
+	if s.Chances.IntN(8) == 0 {
+		s.Closing[s.Chances.IntN(s.NodeCount)] = s.Chances.Int64N(7000)
+	}
 	s.drawFormats()
 	s.Endless = Endless{Clock: Never}
-	if s.Chances.IntN(16) == 0 {
+	if s.Chances.IntN(4) == 0 {
 		s.Endless = Endless{bellows.SplitID(s.Chances.IntN(s.Job.Splits)), bellows.Clock(s.Chances.IntN(s.Job.Clocks / 2)), 1000 + s.Chances.Int64N(5000)}
 		if s.Chances.IntN(4) == 0 {
 			s.Endless.Millis = int64(Never)
