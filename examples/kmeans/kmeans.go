@@ -214,10 +214,8 @@ func (p *problem) epoch(round int, results [][]float64, to *train.Dispatcher) bo
 		e.Metrics = append(e.Metrics, train.Metric{Name: "test_distance", Value: math.Sqrt(held / float64(len(p.held)))})
 	}
 	to.Report(e)
-	for _, m := range e.Metrics {
-		if g := p.goal; g != nil && g.Metric == m.Name && (m.Value <= g.Value) == g.Below {
-			return false
-		}
+	if p.goal.Reached(e.Metrics) {
+		return false
 	}
 	if p.epochs > 0 {
 		return e.Number < p.epochs
