@@ -73,7 +73,7 @@ func TestWhatIsAheadOfTheRouteWaits(t *testing.T) {
 	s.note("the pull and the push of node 4 wait, and so does what needs no route")
 	s.send(addedClient, "pull t1/p0 by route 1", pullBy(1, 1, ref(1, 0)))
 	s.send(addedClient, "push t0/p0 for split 1 by route 2", pushBy(2, addedClient, 1, ref(0, 0), wire.Subtree{Index: 1}, 10))
-	s.send(addedClient, "unsubscribe t1/p1", &wire.Unsubscribe{Pair: ref(1, 1), Incarnation: 1})
+	s.send(addedClient, "pull t1/p1 by route 0", pullBy(0, 2, ref(1, 1)))
 	s.pull(1, ref(1, 0), wire.Need{Clock: bellows.NoClock})
 	s.change(1, r.next(r.AddClient(4)))
 	s.change(2, r.next(r.MoveSplit(1, 4)))
