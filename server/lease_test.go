@@ -5,6 +5,10 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
+	"bellows/route"
+	"bellows/server"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -65,5 +69,47 @@ func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
 		if im, err := s.lane.Partition(ref(0, 0).Ref); err != nil || im.Values[0] != 6*float32(clocks) {
 			t.Errorf("after %d clocks the state is %v, %v", clocks, im.Values, err)
 		}
+	}
+}
+
+// TestLeasesOfWhoDoesNotReadWait has a client ask for a partition again and again and read nothing: it is granted as much as its credit is, and one
+// more, and the rest when it has read.
+func TestLeasesOfWhoDoesNotReadWait(t *testing.T) {
+	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
+		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
+		server.Options{Limits: server.Limits{Unread: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out wire.Outbox
+	var marks []*wire.Mark
+	granted := 0
+	take := func(m wire.Message) {
+		l.Step([]wire.Envelope{{From: clients[0], To: laneAt, Message: m}}, &out)
+		for _, e := range out.Envelopes {
+			switch m := e.Message.(type) {
+			case *wire.Granted:
+				granted++
+			case *wire.Mark:
+				marks = append(marks, m)
+			}
+		}
+		out.Envelopes = out.Envelopes[:0]
+	}
+	for range 9 {
+		take(&wire.Acquire{Pair: ref(0, 0), Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}})
+	}
+	if granted != 5 { // of four values each
+		t.Errorf("%d of 9 are granted to who reads nothing, want 5", granted)
+	}
+	for len(marks) > 0 {
+		m := marks[0]
+		marks = marks[1:]
+		take(m)
+	}
+	if granted != 9 {
+		t.Errorf("%d of 9 are granted to who has read all", granted)
 	}
 }

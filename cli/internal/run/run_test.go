@@ -271,6 +271,11 @@ func TestLogGoesOn(t *testing.T) {
 		if n := strings.Count(string(text), "\n"); err != nil || n != c.line {
 			t.Errorf("going on %v leaves %d lines, %v:\n%s", c.goOn, n, err, text)
 		}
+		for line := range strings.Lines(string(text)) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("going on %v leaves a line that is no JSON: %q", c.goOn, line)
+			}
+		}
 		if _, err := log.Append(Event{}); bellows.KindOf(err) != bellows.IO {
 			t.Errorf("a closed log gives %v", err)
 		}
@@ -303,5 +308,32 @@ func TestWhatWasMeasuredIsStored(t *testing.T) {
 	claim(t, Request{Config: config(1), Out: dir})
 	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a run that starts over has figures: %v", err)
+	}
+}
+
+// TestAnInterruptionWithoutAnImageStartsOver interrupts a run with an image, and when it goes on, without one.
+func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, c := range []struct{ found, leave []byte }{{nil, []byte("image")}, {[]byte("image"), nil}, {nil, nil}} {
+		f := claim(t, Request{Config: config(1), Out: dir})
+		if string(f.Image) != string(c.found) {
+			t.Errorf("it goes on from %q, want %q", f.Image, c.found)
+		}
+		if e, err := f.Log.Append(Event{Kind: "epoch"}); err != nil || e.Seq == 0 {
+			t.Errorf("its log: %+v, %v", e, err)
+		}
+		if err := errors.Join(f.Interrupted(c.leave, Progress{}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAFileThatIsNotThereIsAnInput as it was named: whoever reads it says that it is not there.
+func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "none.tsv")
+	if in := Inputs([]string{name}); len(in) != 1 || in[0].Path != name || in[0].Bytes != 0 || in[0].Modified.IsZero() {
+		t.Errorf("inputs %+v", in)
 	}
 }
