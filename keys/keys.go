@@ -14,16 +14,11 @@ import (
 	"math/bits"
 
 	"bellows"
+	"bellows/random"
 )
 
-// Hash spreads keys over 64 bits: the finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection in
-// which every bit of the key moves half of the bits.
-func Hash(k bellows.Key) uint64 {
-	z := uint64(k) + 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
+// Hash spreads keys over 64 bits, by a bijection in which every bit of the key moves half of the bits.
+func Hash(k bellows.Key) uint64 { return random.Mix(uint64(k)) }
 
 // Partition is the partition, of n, of a key: the upper bits of its hash. An index looks at the lower ones.
 func Partition(k bellows.Key, n int) bellows.PartitionID {

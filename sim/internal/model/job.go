@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/random"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -137,15 +138,9 @@ func (j *Job) newPrefix(rows int, amount func(s bellows.SplitID, c bellows.Clock
 
 // draw is a random number that depends on its arguments and the shape alone.
 func (j *Job) draw(what uint64, s bellows.SplitID, c bellows.Clock, i int) uint64 {
-	x := mix(j.Shape<<32 ^ what)
-	x = mix(x ^ uint64(s)<<40 ^ uint64(c)<<20 ^ uint64(i))
-	return mix(x)
-}
-
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	x := random.Finish(j.Shape<<32 ^ what)
+	x = random.Finish(x ^ uint64(s)<<40 ^ uint64(c)<<20 ^ uint64(i))
+	return random.Finish(x)
 }
 
 // What draw is asked for.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/random"
 	"bellows/table"
 )
 
@@ -38,7 +39,7 @@ func (j *Job) WordDelta(amount int32) float32 {
 func (j *Job) WordsAdd() bool { return j.Schemas[Words].Rule.Name == "" }
 
 // Word is the key of a row.
-func (j *Job) Word(row int) bellows.Key { return bellows.Key(mix(j.Shape<<32 | uint64(row))) }
+func (j *Job) Word(row int) bellows.Key { return bellows.Key(random.Finish(j.Shape<<32 | uint64(row))) }
 
 // vocabulary is how many rows of words a split reads again and again.
 const vocabulary = 4
