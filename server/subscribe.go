@@ -142,7 +142,8 @@ func noBarrier(p *part) bool  { return !p.barrier }
 
 // relay sends subscribers what they are owed, one message a client.
 func (l *Lane) relay(out *wire.Outbox) {
-	if !l.owing {
+	// Who was declared gone after its last word a lane has not heard: from then on nobody reads any more.
+	if !l.owing || l.closed && !planted.On("relayed-after-end") {
 		return
 	}
 	l.owing = false
