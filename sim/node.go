@@ -287,6 +287,7 @@ func (w *world) obey() {
 		w.named = append(w.named, n)
 		kind, _ := w.waitsFor()
 		w.await.Hear(kind, n)
+		w.checkCulprit(n)
 		w.happened[tasksNamed] = w.happened[tasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}

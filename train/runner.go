@@ -88,7 +88,10 @@ func (r *Runner) Step(batch []wire.Envelope) {
 // Tick tells the client the time, in milliseconds of any clock that only goes forward.
 func (r *Runner) Tick(nowMillis int64) {
 	fx := r.lock()
-	r.client.Tick(nowMillis, fx)
+	split, millis, computes := r.pool.longest(r.client.Tick(nowMillis, fx))
+	if computes && r.turns == nil {
+		r.client.Computes(split, millis, fx)
+	}
 	r.unlock(fx)
 	r.bus.Leave()
 }

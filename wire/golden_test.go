@@ -81,7 +81,7 @@ func golden() map[string]Message {
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
 		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
-		"fence":  &Fence{2, 3},
+		"fence": &Fence{2, 3}, "computing": &Computing{unit, 4200},
 		"report": &Report{41, 42000, reported()},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},
 		"closed": &Closed{Counts{36, 37, 38, [tally.StalenessBins]int64{0: 39, 15: 400}, []audit.Ledger{{Sent: 51, Taken: 52, Dropped: 53, Yielded: 54, Written: 55}, {Sent: 1 << 63, Written: 1}}}},

@@ -98,6 +98,7 @@ var kinds = [...]kind{
 	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, false, made[Fence]},
 	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, false, made[Route]},
 	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
+	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 
