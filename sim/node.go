@@ -77,7 +77,11 @@ func (n *node) begin() {
 	default:
 		n.shell = shell.NewMember(w.common, n.id)
 		n.fx.Era = w.era()
-		w.After(w.ReadyAt[n.id], n, n.sayReady)
+		if n.id == w.Unready {
+			w.mayLose(n)
+		} else {
+			w.After(w.ReadyAt[n.id], n, n.sayReady)
+		}
 		w.After(w.Rng.Int64N(beatEvery), n, n.tick)
 	}
 }
