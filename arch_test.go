@@ -18,7 +18,7 @@ const aside = 10
 // Ceilings of one package.
 const (
 	linesMax    = 4000 // without tests and generated files; node, sim and wire are above 3,000 until the fabric of connections has a room
-	exportedMax = 77   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message
+	exportedMax = 78   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message
 	importsMax  = 12   // distinct packages of this module; assembly is free of it
 	funcMax     = 100  // lines from "func" to the closing brace, tests included
 )

@@ -121,21 +121,23 @@ type Client struct {
 	partAt  []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
 	named   []int // scratch: places in flush.parts
 
-	request   uint64
-	seq       uint64
-	executing int  // tasks running and not waiting
-	waiting   int  // tasks running and waiting
-	unheld    int  // of flushes: some lane does not hold its part
-	full      int  // parts of flushes that lanes had no room for
-	failed    bool // a task ended in an error: no other begins, since it would miss that one's updates
-	broken    bool // somebody sent what cannot be: only the end counts any more
-	nowMillis int64
-	enquiries []enquiry // per lane
-	enquiring int       // questions under way in all
-	routeless int64     // how long something has waited for a route
-	counts    wire.Counts
-	ended     *wire.End
-	barriers  bool // some table is BSP
+	request         uint64
+	seq             uint64
+	executing       int  // tasks running and not waiting
+	waiting         int  // tasks running and waiting
+	unheld          int  // of flushes: some lane does not hold its part
+	full            int  // parts of flushes that lanes had no room for
+	failed          bool // a task ended in an error: no other begins, since it would miss that one's updates
+	broken          bool // somebody sent what cannot be: only the end counts any more
+	nowMillis       int64
+	enquiries       []enquiry    // per lane
+	enquiring       int          // questions under way in all
+	computing       bellows.Unit // of which the controller was told last
+	computingMillis int64        // when
+	routeless       int64        // how long something has waited for a route
+	counts          wire.Counts
+	ended           *wire.End
+	barriers        bool // some table is BSP
 
 	term    bellows.Term // of the controller; what one of a lower term says is dropped
 	dropped int          // how many such messages

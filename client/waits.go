@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"bellows"
 	"bellows/pending"
 	"bellows/planted"
 	"bellows/tally"
+	"bellows/wire"
 )
 
 // Waits is what the node waits for, for whoever measures it: tasks that wait for a read or a lease, flushes
@@ -24,8 +26,9 @@ func (c *Client) settle(f *flush) {
 	}
 }
 
-// Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise.
-func (c *Client) Tick(nowMillis int64, fx *Effects) {
+// Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise. It returns how much of the
+// time since the last tick counts for a wait: the node may have slept.
+func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	fx.Era = c.cfg.Era
 	awake := c.cfg.Times.Awake(nowMillis - c.nowMillis)
 	c.nowMillis = nowMillis
@@ -34,6 +37,23 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) {
 		c.nameReads(fx)
 		c.nameFlushes(fx)
 		c.awaitRoute(awake, fx)
+	}
+	return awake
+}
+
+// Computes tells the client which task of the node has computed for longest, and for how long: what others wait for in the end. The controller is told
+// where that is long, and a task that has not ended after Times.Task, nor asked for anything, ends the job
+// (TestATaskThatComputesForTooLongEndsTheJob).
+func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
+	u := c.splits[s].task.Unit
+	switch {
+	case c.ended != nil || c.broken || !c.splits[s].running:
+	case millis > c.cfg.Times.Task:
+		c.broken, c.failed = true, true
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))})
+	case millis > c.cfg.Times.Notice/2 && (u != c.computing || c.nowMillis-c.computingMillis > c.cfg.Times.Notice/2):
+		c.computing, c.computingMillis = u, c.nowMillis
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Computing{Unit: u, Millis: millis})
 	}
 }
 

@@ -128,6 +128,7 @@ type Controller struct {
 	opened     bool // Start was called
 	begun      bool // the first tasks have left
 	waits      waits
+	computing  []computed // by split; nil: no node has said anything
 	early      early
 	out        []out                // per split
 	recovery   *recovery            // nil: it is the first, or has taken over
@@ -242,6 +243,8 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		switch m := e.Message.(type) {
 		case *wire.Done:
 			c.takeDone(e.From, m, fx)
+		case *wire.Computing:
+			c.takeComputing(m)
 		case *wire.Failed:
 			c.fail(e.From, m, fx)
 		case *wire.Ready:

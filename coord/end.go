@@ -266,6 +266,7 @@ func (c *Controller) awaitTasks(fx *Effects) {
 			behind, clock = bellows.SplitID(s), at
 		}
 	}
+	behind, clock = c.culprit(behind, clock)
 	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.cfg.Route.Node(behind))
 	if late {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}, fx)

@@ -1,5 +1,11 @@
 package coord
 
+import (
+	"bellows"
+	"bellows/planted"
+	"bellows/wire"
+)
+
 // waits is how long the controller has waited for what is next: a commit while tasks are out, the last words, the state. What comes ends
 // one wait and begins the next.
 //
@@ -38,4 +44,34 @@ func (w *waits) look(nowMillis, noticeMillis int64) (waitedMillis int64, name bo
 	}
 	w.named = true
 	return waitedMillis, true
+}
+
+// computed is what a node has said of a task that it computes for long.
+type computed struct {
+	clock       bellows.Clock
+	millis      int64 // how long it had computed
+	heardMillis int64 // when that was said
+}
+
+// takeComputing takes note of a task that a node has computed for long. Its node says so again while it goes on.
+func (c *Controller) takeComputing(m *wire.Computing) {
+	if c.computing == nil {
+		c.computing = make([]computed, len(c.next))
+	}
+	c.computing[m.Unit.Split] = computed{m.Unit.Clock, m.Millis, c.nowMillis}
+}
+
+// culprit is who keeps the split that is furthest behind from its clock's end: the task that its node has computed for longest, as it says, which the others
+// there wait for, with what they have finished too. A node that says nothing is silent, or computes nothing for long.
+func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bellows.SplitID, bellows.Clock) {
+	longest := int64(0)
+	for s := range c.computing {
+		split, said := bellows.SplitID(s), &c.computing[s]
+		fresh := c.nowMillis-said.heardMillis <= 2*c.cfg.Times.Notice && said.clock > c.progress.Split(split) && said.clock < c.next[s]
+		if fresh && said.millis > longest && c.cfg.Route.Node(split) == c.cfg.Route.Node(behind) && !planted.On("neighbour-named") {
+			longest = said.millis
+			behind, clock = split, said.clock
+		}
+	}
+	return behind, clock
 }

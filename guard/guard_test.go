@@ -195,6 +195,7 @@ var leases = []attempt{
 }
 
 var pushes = []attempt{
+	{worker, controller, &wire.Computing{Unit: bellows.Unit{Split: 9}}, "the split is 9"},
 	{worker, lane0, push(func(*wire.Push) {}), ""},
 	{worker, lane0, push(func(m *wire.Push) { m.Flush = other }), "the flush's client is 0, not 1"},
 	{worker, lane0, push(func(m *wire.Push) { m.Flush.Seq = 0 }), "the flush's number is 0, not from 1"},

@@ -28,7 +28,8 @@ type Times struct {
 	Join int64
 	// Ready is how long a node may prepare its part of the job once it has joined.
 	Ready int64
-	// Task is how long nothing may be committed while tasks are out: far longer than any clock takes, since it ends the job.
+	// Task is how long a task may compute without waiting for anything, and how long nothing may be committed while tasks are out: far
+	// longer than any clock takes, since it ends the job.
 	Task int64
 	// Answer is how long a lane may say nothing at all to a client that has asked what it has of a read, a lease or a flush: longer than a
 	// message of 1 GiB takes on a link of 15 Mbit/s, since answers come in order. A wait of which the lane has said that it has it goes on: what

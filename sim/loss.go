@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"bellows/sim/internal/schedule"
@@ -61,7 +62,8 @@ func (w *world) loses(e wire.Envelope) bool {
 	return true
 }
 
-// checkLoss sees that a loss for which the job has ended was named by who waited.
+// checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
 func (w *world) checkLoss() {
+	w.happened[neverReady] = w.happened[neverReady] || w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready))
 	w.happened[lossFound] = w.happened[lossFound] || w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended)
 }

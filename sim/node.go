@@ -78,7 +78,11 @@ func (n *node) begin() {
 	default:
 		n.shell = shell.NewMember(w.common, n.id)
 		n.fx.Era = w.era()
-		w.After(w.ReadyAt[n.id], n, n.sayReady)
+		if n.id == w.Unready {
+			w.mayLose(n)
+		} else {
+			w.After(w.ReadyAt[n.id], n, n.sayReady)
+		}
 		w.After(w.Rng.Int64N(beatEvery), n, n.tick)
 	}
 }
@@ -317,6 +321,7 @@ func (w *world) obey() {
 		w.named = append(w.named, n)
 		kind, _ := w.waitsFor()
 		w.await.Hear(kind, n)
+		w.checkCulprit(n)
 		w.happened[tasksNamed] = w.happened[tasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}

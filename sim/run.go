@@ -125,6 +125,8 @@ const (
 	halved                          // parts of a flush came to a lane one by one
 	lossStruck                      // a message between a client and a lane was lost
 	lossFound                       // and the job ended for it
+	neverReady                      // a node was waited for until the job was given up
+	culpritNamed                    // node 0 named a task that did not go on, though it was not the first of its node
 	outlived                        // an actor was told something by a controller of an earlier term
 	guardRefused                    // what an invader said did not pass the guard
 	breachNamed                     // or did, and an actor called it a breach
@@ -150,7 +152,7 @@ var occasionNames = [events]string{"lane full", "exclusive lease in place", "exc
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves", "message lost", "loss found", "earlier term", "refused by a guard", "called a breach",
+	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a guard", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off"}
 

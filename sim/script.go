@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"fmt"
+	"strings"
+
 	"bellows"
 	"bellows/client"
 	"bellows/sim/internal/model"
@@ -11,23 +14,24 @@ import (
 
 // script is one task as the executor runs it: steps, one after the other.
 type script struct {
-	w       *world
-	k       *worker
-	task    *client.Task
-	unit    bellows.Unit
-	steps   []step
-	at      int
-	stuckAt int // the step before which it does not go on; -1: none
-	waiting bool
-	since   int64 // when the wait began
-	named   bool  // the wait was named
-	drawn   bool  // what the step is about has been drawn: first and end, or list
-	first   int
-	end     int
-	list    []bellows.RowID
-	see     witness.Task
-	slabs   []slab
-	sum     parcel.Hash // of what it has read
+	w          *world
+	k          *worker
+	task       *client.Task
+	unit       bellows.Unit
+	steps      []step
+	at         int
+	stuckAt    int   // the step before which it does not go on; -1: none
+	stuckSince int64 // since when it does not; 0: it goes on
+	waiting    bool
+	since      int64 // when the wait began
+	named      bool  // the wait was named
+	drawn      bool  // what the step is about has been drawn: first and end, or list
+	first      int
+	end        int
+	list       []bellows.RowID
+	see        witness.Task
+	slabs      []slab
+	sum        parcel.Hash // of what it has read
 }
 
 // slab is a lease of the task and what it saw there.
@@ -120,10 +124,11 @@ func (s *script) stick() {
 	w.note("%v does not go on", &s.see)
 	w.happened[endless], w.faults.families[schedule.OfTasks] = true, true
 	s.k.obey()
-	s.stuckAt = -1
+	s.stuckAt, s.stuckSince = -1, w.Now
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
 	if forever {
 		w.mayEnd("has not ended, and nothing has been committed for")
+		w.mayEnd("it has computed for")
 	}
 	var look func()
 	look = func() {
@@ -131,6 +136,7 @@ func (s *script) stick() {
 			w.After(beatEvery, s.k.node, look)
 			return
 		}
+		s.stuckSince = 0
 		s.run()
 	}
 	w.After(beatEvery, s.k.node, look)
@@ -166,6 +172,27 @@ func (s *script) run() {
 	}
 	if s.k.client.Ended() != nil { // unwound
 		s.k.drop(s)
-		s.k.give(s.k.places.End())
+		s.k.give(s.k.places.End(s.unit.Split))
+	}
+}
+
+// checkCulprit sees that node 0, where it waits for a task of a node on which one has not gone on for long, names that one and no neighbour (P8).
+func (w *world) checkCulprit(notice string) {
+	var split, clock, node int
+	if at := strings.Index(notice, " for split "); at < 0 {
+		return
+	} else if _, err := fmt.Sscanf(notice[at:], " for split %d clock %d on node %d", &split, &clock, &node); err != nil {
+		return
+	}
+	n := w.nodes[node]
+	for _, s := range n.worker.scripts {
+		// so long that its node has said so, though its word was on its way while a link was cut
+		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.gone || n.pausedUntil > s.stuckSince || w.nodes[0].pausedUntil > s.stuckSince {
+			continue
+		}
+		w.happened[culpritNamed] = true
+		if s.unit.Split != bellows.SplitID(split) {
+			w.violated("P8: %q, and %v does not go on there", notice, s.unit)
+		}
 	}
 }

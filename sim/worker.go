@@ -67,7 +67,9 @@ func (w *world) era() bellows.Era { return bellows.Era(w.life) }
 func (w *world) incarnation() uint32 { return uint32(w.life) + 1 }
 
 func (k *worker) tick(now int64) {
-	k.client.Tick(now, &k.fx)
+	if s, millis, any := k.places.Longest(k.client.Tick(now, &k.fx)); any {
+		k.client.Computes(s, millis, &k.fx)
+	}
 	k.obey()
 	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool { // of a part for one lane the client learns with its commit
 		return u.kind == await.HeldAlone && k.w.ledger.Parts[u.part].Held
@@ -186,7 +188,7 @@ func (k *worker) finish(s *script, err error) {
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()
-	k.give(k.places.End())
+	k.give(k.places.End(s.unit.Split))
 }
 
 // victim is a task that runs and could fail, or nil.

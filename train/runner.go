@@ -88,7 +88,10 @@ func (r *Runner) Step(batch []wire.Envelope) {
 // Tick tells the client the time, in milliseconds of any clock that only goes forward.
 func (r *Runner) Tick(nowMillis int64) {
 	fx := r.lock()
-	r.client.Tick(nowMillis, fx)
+	split, millis, computes := r.pool.longest(r.client.Tick(nowMillis, fx))
+	if computes && r.turns == nil {
+		r.client.Computes(split, millis, fx)
+	}
 	r.unlock(fx)
 	r.bus.Leave()
 }
@@ -128,9 +131,7 @@ func (r *Runner) read(t *Task, tab Table, first, end bellows.RowID) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
 	ok := r.client.Read(t.core, tab, first, end, fx)
-	r.unlock(fx)
-	r.afterRead(t, ok)
-	return ok
+	return r.afterRead(t, ok, fx)
 }
 
 func (r *Runner) prefetch(t *Task, tab Table, first, end bellows.RowID) {
@@ -145,18 +146,14 @@ func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
 	ok := r.client.ReadRows(t.core, tab, rows, fx)
-	r.unlock(fx)
-	r.afterRead(t, ok)
-	return ok
+	return r.afterRead(t, ok, fx)
 }
 
 func (r *Runner) readKeys(t *Task) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
 	ok := r.client.ReadKeys(t.core, fx)
-	r.unlock(fx)
-	r.afterRead(t, ok)
-	return ok
+	return r.afterRead(t, ok, fx)
 }
 
 func (r *Runner) prefetchKeys(t *Task) {
@@ -182,17 +179,22 @@ func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	return ok
 }
 
-// afterRead delivers what a read sent, if it must wait. Whoever holds an exclusive lease may not: the
-// answer could wait for a commit that waits for the lease.
-func (r *Runner) afterRead(t *Task, answered bool) {
-	if answered {
-		return
+// afterRead leaves the client and delivers what a read sent, if it must wait. Whoever holds a lease may not, unless nobody whom it would wait for can wait
+// for the lease.
+func (r *Runner) afterRead(t *Task, answered bool, fx *client.Effects) bool {
+	var err error
+	if !answered {
+		err = r.client.MayWait(t.core)
 	}
-	if t.core.HoldsExclusive() {
-		panic(fmt.Errorf("%v: a read would wait while the task holds an exclusive lease; read first, then lease", t.core.Unit))
+	r.unlock(fx)
+	if err != nil {
+		panic(err)
 	}
-	r.phases.compute(-1)
-	r.bus.Drain()
+	if !answered {
+		r.phases.compute(-1)
+		r.bus.Drain()
+	}
+	return answered
 }
 
 // checkEnded unwinds the task if the job has ended.

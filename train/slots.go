@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"bellows"
 	"bellows/core/slots"
 )
 
@@ -70,7 +71,7 @@ func (p *pool) loop(t *Task) {
 	for t != nil {
 		p.run(t)
 		p.mu.Lock()
-		turn := p.scheduler.End()
+		turn := p.scheduler.End(t.split)
 		if turn.Do == slots.Begin {
 			p.mu.Unlock()
 			t = p.tasks[turn.Split]
@@ -103,6 +104,14 @@ func (p *pool) await(mine <-chan *Task) *Task {
 		}
 	}
 	return <-mine
+}
+
+// longest is the split whose task has computed for longest, and for how long, when so much more time has passed.
+func (p *pool) longest(passedMillis int64) (bellows.SplitID, int64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scheduler.Pass(passedMillis)
+	return p.scheduler.Longest()
 }
 
 // close ends the idle goroutines and waits for the others.

@@ -193,8 +193,8 @@ func (t *Task) PSUpdate(tab Table, row bellows.RowID, delta []float32) {
 // Lease gives the slab of one partition, its rows one after the other, until the task ends. With
 // Exclusive nobody else sees the partition meanwhile, updates are in place, and the task's end is
 // their commit; with Shared the slab is read-only. Leases are taken in ascending order of table and
-// partition, after the task's reads: a read that must wait while the task holds an exclusive lease ends
-// the job with an error.
+// partition, after the task's reads: what could make two tasks wait for each other ends the job with an
+// error, such as a read that must wait while the task holds an exclusive lease.
 func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 	ref := bellows.PartitionRef{Table: tab, Partition: p}
 	t.enter(Ask{Kind: AskLease, Table: tab})

@@ -81,7 +81,7 @@ func golden() map[string]Message {
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil},
 		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn"}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
-		"fence": &Fence{2, 3, 4},
+		"fence": &Fence{2, 3, 4}, "computing": &Computing{unit, 4200},
 		"query": &Query{2, 36},
 		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}},
 			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil}}, Parts: []Pair{pair, {}}, At: []bellows.CommitNumber{35, 0}},

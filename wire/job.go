@@ -43,6 +43,29 @@ func (m *Failed) decode(payload []byte) error {
 	return f.Err
 }
 
+const kindComputing uint8 = 91
+
+func (*Computing) kind() uint8 { return kindComputing }
+
+func (m *Computing) encode(b *Batch) {
+	b.pb().Unit(1, m.Unit)
+	b.pb().Varint(2, uint64(m.Millis))
+}
+
+func (m *Computing) decode(payload []byte) error {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
+		case 1<<3 | sized:
+			f.Fail(fields.UnitOf(f.Data, &m.Unit))
+		case 2<<3 | varint:
+			m.Millis = int64(f.UpTo(math.MaxInt64))
+		}
+	}
+	f.Fail(fields.Whole(&m.Unit))
+	return f.Err
+}
+
 const kindBeat uint8 = 66
 
 func (*Beat) kind() uint8   { return kindBeat }

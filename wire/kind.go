@@ -100,6 +100,7 @@ var kinds = [...]kind{
 	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
 	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
 	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
+	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

@@ -307,6 +307,12 @@ type Failed struct {
 	Err    error        // the cause, within one process
 }
 
+// Computing tells the controller which task of a node has computed for longest without a pause, where that is long: it is what others wait for.
+type Computing struct {
+	Unit   bellows.Unit
+	Millis int64
+}
+
 // Beat says that a node lives: to the controller, and from it to the other nodes.
 type Beat struct{}
 

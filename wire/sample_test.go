@@ -143,7 +143,7 @@ func (s sampler) messages() []Message {
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
 		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
-		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()},
+		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
 		&Report{s.Uint32(), s.Int64(), s.tally()},
 		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},

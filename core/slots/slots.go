@@ -7,6 +7,7 @@
 //  2. Park when a running task must wait, End when one is over. Both come from whatever runs the task.
 //  3. Carry out the Turn that each of them returns, whoever it is for: begin that task, or let it go on.
 //  4. Close when the job has ended. Tasks that wait are still woken, to be unwound; new ones are dropped.
+//  5. Pass tells it that time has passed, so that it knows who has computed for longest.
 //
 // A split has one task at a time: the next may Begin while the last is still to say End, but not while it may yet
 // Park. The package refuses to know what a task is: it holds no lock, and calls nobody.
@@ -51,6 +52,8 @@ type Scheduler struct {
 	woken  queue
 	fresh  queue // that have not begun
 	states []state
+	since  []int64 // by split: 1 + when its task got its slot, or last asked for something; 0: it has none
+	now    int64   // of the time that has passed
 	closed bool
 }
 
@@ -65,7 +68,7 @@ const (
 
 // New makes the scheduler of a number of slots, for tasks of so many splits.
 func New(slots, splits int) Scheduler {
-	return Scheduler{free: slots, states: make([]state, splits)}
+	return Scheduler{free: slots, states: make([]state, splits), since: make([]int64, splits)}
 }
 
 // Begin says that a split has a new task.
@@ -94,16 +97,17 @@ func (s *Scheduler) Wake(split bellows.SplitID) Turn {
 // Park says that a split's task, which runs, waits from now on. The turn may be its own.
 func (s *Scheduler) Park(split bellows.SplitID) Turn {
 	if s.states[split] == early {
-		s.states[split] = running
+		s.states[split], s.since[split] = running, s.now+1
 		return Turn{Resume, split}
 	}
-	s.states[split] = parked
+	s.states[split], s.since[split] = parked, 0
 	s.free++
 	return s.next()
 }
 
-// End says that a task which ran is over.
-func (s *Scheduler) End() Turn {
+// End says that a split's task, which ran, is over. The split may have begun another, which wants a slot.
+func (s *Scheduler) End(split bellows.SplitID) Turn {
+	s.since[split] = 0
 	if !planted.On("slot-leaked") || s.woken.length+s.fresh.length > 0 {
 		s.free++
 	}
@@ -116,6 +120,19 @@ func (s *Scheduler) Close() { s.closed, s.fresh = true, queue{} }
 // Closed reports whether no task will begin any more.
 func (s *Scheduler) Closed() bool { return s.closed }
 
+// Pass says that so much time has passed, in which tasks could compute.
+func (s *Scheduler) Pass(millis int64) { s.now += millis }
+
+// Longest is the split whose task has computed for longest without waiting for anything, and for how long; false: none does.
+func (s *Scheduler) Longest() (longest bellows.SplitID, millis int64, any bool) {
+	for split, since := range s.since {
+		if since > 0 && (!any || s.now+1-since > millis) {
+			longest, millis, any = bellows.SplitID(split), s.now+1-since, true
+		}
+	}
+	return longest, millis, any
+}
+
 // next gives a free slot away, if somebody is queued.
 func (s *Scheduler) next() Turn {
 	switch {
@@ -123,12 +140,18 @@ func (s *Scheduler) next() Turn {
 		return Turn{}
 	case s.woken.length > 0 && !(planted.On("woken-last") && s.fresh.length > 0):
 		s.free--
-		return Turn{Resume, s.woken.pop()}
+		return s.hand(Resume, s.woken.pop())
 	case s.fresh.length > 0:
 		s.free--
-		return Turn{Begin, s.fresh.pop()}
+		return s.hand(Begin, s.fresh.pop())
 	}
 	return Turn{}
+}
+
+// hand gives a slot to a task.
+func (s *Scheduler) hand(what Do, split bellows.SplitID) Turn {
+	s.since[split] = s.now + 1
+	return Turn{what, split}
 }
 
 // queue is splits, first in, first out.

@@ -59,7 +59,7 @@ func play(s *slots.Scheduler, call string) string {
 	case "park":
 		turn = s.Park(split)
 	case "end":
-		turn = s.End()
+		turn = s.End(split)
 	case "close":
 		s.Close()
 	}
@@ -145,7 +145,7 @@ func (c *crowd) step(closes bool) {
 	case what == 4 && !asking: // it ends
 		remove()
 		c.idle = append(c.idle, split)
-		c.check(c.s.End())
+		c.check(c.s.End(split))
 	case what == 5 && !slices.Contains(c.early, split): // what it asks for comes before it has parked
 		c.early = append(c.early, split)
 		if turn := c.s.Wake(split); turn.Do != slots.Nothing {
@@ -179,10 +179,41 @@ func TestSchedulingTakesNoMemory(t *testing.T) {
 	s := slots.New(1, 2)
 	if n := testing.AllocsPerRun(100, func() {
 		for _, call := range []func() slots.Turn{func() slots.Turn { return s.Begin(0) }, func() slots.Turn { return s.Begin(1) },
-			func() slots.Turn { return s.Park(0) }, func() slots.Turn { return s.Wake(0) }, s.End, s.End} {
+			func() slots.Turn { return s.Park(0) }, func() slots.Turn { return s.Wake(0) }, func() slots.Turn { return s.End(1) }, func() slots.Turn { return s.End(0) }} {
 			call()
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestWhoComputesForLongestIsKnown has tasks take turns while time passes: the time of each counts from the turn that it got last.
+func TestWhoComputesForLongestIsKnown(t *testing.T) {
+	s := slots.New(2, 4)
+	step := func(passed int64, want string) {
+		t.Helper()
+		s.Pass(passed)
+		split, millis, any := s.Longest()
+		if got := fmt.Sprint(split, " ", millis, " ", any); got != want {
+			t.Errorf("longest computes %s, want %s", got, want)
+		}
+	}
+	step(10, "0 0 false")
+	s.Begin(1)
+	s.Begin(0)
+	step(0, "0 0 true")
+	s.Begin(2) // for which there is no slot
+	step(5, "0 5 true")
+	s.Park(0)
+	step(5, "1 10 true")
+	s.Wake(1) // before it has parked
+	s.Park(1)
+	step(1, "2 6 true")
+	s.Wake(0)
+	s.End(2)
+	step(4, "1 5 true")
+	s.Park(1)
+	step(3, "0 7 true")
+	s.End(0)
+	step(3, "0 0 false")
 }

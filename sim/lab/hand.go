@@ -154,7 +154,7 @@ func (h *hand) follow(now word) {
 		case ended:
 			h.alive = false
 			h.node.alive--
-			h.node.give(h.node.slots.End())
+			h.node.give(h.node.slots.End(h.task.Split()))
 			h.node.w.traceUnit(2, h.task)
 			return
 		}

@@ -70,10 +70,16 @@ func (p *Places) Park(s bellows.SplitID) (slots.Turn, error) {
 // Over says that the task of a split does nothing more. Its slot is given away by End: the split may Begin another before.
 func (p *Places) Over(s bellows.SplitID) { p.at[s] = away }
 
-// End gives away the slot of a task that is over.
-func (p *Places) End() (slots.Turn, error) {
+// End gives away the slot of a split's task that is over.
+func (p *Places) End(s bellows.SplitID) (slots.Turn, error) {
 	p.taken--
-	return p.check(p.scheduler.End())
+	return p.check(p.scheduler.End(s))
+}
+
+// Longest is the split whose task has computed for longest, when so much more time has passed.
+func (p *Places) Longest(passedMillis int64) (s bellows.SplitID, millis int64, any bool) {
+	p.scheduler.Pass(passedMillis)
+	return p.scheduler.Longest()
 }
 
 // Close says that the job has ended.

@@ -19,12 +19,13 @@ type Play struct {
 	Formats    []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
 	Endless    Endless
 	Loss       Loss
-	losses     *rand.Rand // of Loss alone
-	KeySeed    uint64     // of the lanes' indexes of keys
-	Growth     []Entry    // who takes part later
-	growing    *rand.Rand // decides that: a stream of its own, too
-	Failovers  int        // how often the controller is to be followed by another
-	Closing    []int64    // by node, how long its executors take to close when the job is over
+	losses     *rand.Rand     // of Loss alone
+	KeySeed    uint64         // of the lanes' indexes of keys
+	Growth     []Entry        // who takes part later
+	growing    *rand.Rand     // decides that: a stream of its own, too
+	Failovers  int            // how often the controller is to be followed by another
+	Closing    []int64        // by node, how long its executors take to close when the job is over
+	Unready    bellows.NodeID // never says that it is ready; 0: they all do
 	Limits     struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -68,8 +69,11 @@ func (p *Play) begin(seed uint64) {
 	p.growing = rand.New(rand.NewPCG(seed, 0x67726f77))
 }
 
-// drawLoss lets a message be lost in some lives.
+// drawLoss lets a message be lost in some lives, and a node never get ready in others.
 func (s *Schedule) drawLoss() {
+	if s.Unready = 0; s.losses.IntN(50) == 0 {
+		s.Unready = bellows.NodeID(1 + s.losses.IntN(s.NodeCount-1))
+	}
 	s.Loss = Loss{Skip: -1}
 	if s.losses.IntN(40) == 0 {
 		s.Loss = Loss{Lost(s.losses.IntN(int(losts))), s.losses.IntN(1 << s.losses.IntN(8))}
