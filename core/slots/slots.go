@@ -53,6 +53,7 @@ type Scheduler struct {
 	fresh  queue // that have not begun
 	states []state
 	since  []int64 // by split: 1 + when its task got its slot, or last asked for something; 0: it has none
+	newer  []bool  // by split: it is the slot of the next task, and the last has still to say End
 	now    int64   // of the time that has passed
 	closed bool
 }
@@ -68,7 +69,7 @@ const (
 
 // New makes the scheduler of a number of slots, for tasks of so many splits.
 func New(slots, splits int) Scheduler {
-	return Scheduler{free: slots, states: make([]state, splits), since: make([]int64, splits)}
+	return Scheduler{free: slots, states: make([]state, splits), since: make([]int64, splits), newer: make([]bool, splits)}
 }
 
 // Begin says that a split has a new task.
@@ -107,7 +108,10 @@ func (s *Scheduler) Park(split bellows.SplitID) Turn {
 
 // End says that a split's task, which ran, is over. The split may have begun another, which wants a slot.
 func (s *Scheduler) End(split bellows.SplitID) Turn {
-	s.since[split] = 0
+	if !s.newer[split] {
+		s.since[split] = 0
+	}
+	s.newer[split] = false
 	if !planted.On("slot-leaked") || s.woken.length+s.fresh.length > 0 {
 		s.free++
 	}
@@ -150,6 +154,7 @@ func (s *Scheduler) next() Turn {
 
 // hand gives a slot to a task.
 func (s *Scheduler) hand(what Do, split bellows.SplitID) Turn {
+	s.newer[split] = s.since[split] > 0
 	s.since[split] = s.now + 1
 	return Turn{what, split}
 }

@@ -214,6 +214,10 @@ func TestWhoComputesForLongestIsKnown(t *testing.T) {
 	step(4, "1 5 true")
 	s.Park(1)
 	step(3, "0 7 true")
+	s.Begin(0) // which gets the other slot before the last task has said that it is over
+	step(2, "0 2 true")
+	s.End(0)
+	step(2, "0 4 true")
 	s.End(0)
 	step(3, "0 0 false")
 }
