@@ -79,9 +79,9 @@ func (k *worker) tick(now int64) {
 	}
 }
 
-// checkNamed sees that a lane that does not hold its part for long is named (P8).
+// checkNamed sees that a lane that does not hold its part for long is named (P8). Who has ended the job for a loss says no more.
 func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && k.client.Ended() == nil && k.node.pausedUntil < u.since {
+	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && !k.w.loss.done && k.client.Ended() == nil && k.node.pausedUntil < u.since {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
 	}
 }
