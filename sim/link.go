@@ -32,6 +32,7 @@ type link struct {
 	up      bool // this end has a connection, as far as it knows
 	epoch   int  // of the connection: what was under way when one broke does not arrive over the next
 	hello   bool // the connection's first word has not been written
+	heard   bool // the other end's first word has come, on this connection or one before
 	redial  session.Redial
 	pumping bool    // a turn to write is due
 	busy    bool    // a frame is being written
@@ -271,6 +272,7 @@ func (l *link) takeBelow(m wire.Message) {
 		wire.Free(m)
 	case *wire.Resume:
 		l.w.happened[sessionResumed] = l.w.happened[sessionResumed] || m.Received != [2]uint64{}
+		l.heard = true
 		l.acked, err = l.end.Resume(m, l.acked)
 	case *wire.Bye:
 		l.w.After(goodbye, l.from, func() { l.lost("EOF") })

@@ -221,7 +221,8 @@ func (n *node) checkLeave(reason string) {
 	if !n.severed && !n.gone && !(n.told() && n.w.released) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
-	if n.w.released && !n.told() && !n.w.nodes[0].links[n.id].refused && strings.HasSuffix(n.lastSaid, "EOF") {
+	// one that had not answered on its first connection when it was lost could not be told
+	if to := n.w.nodes[0].links[n.id]; n.w.released && !n.told() && !to.refused && to.heard && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }
