@@ -91,6 +91,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 				if p.first != none { // else it is of nothing
 					pair = f.parts[p.first].pair
 				}
+				p.asked = p.resent
 				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
 			}
 		}
@@ -189,8 +190,8 @@ func (p *lanePush) contradicts(f *flush, w *pending.Wait) bool {
 	switch w.Behind {
 	case pending.Nothing: // Committed is lost, or the push
 		return true
-	case pending.Room: // Room is lost, or Full
-		return p.has(f, partFull) == (w.Who == 1)
+	case pending.Room: // Full is lost; or Room, or what was sent again before the question
+		return p.has(f, partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
 	case pending.Record: // Held, which comes where other lanes have parts of it, too
 		return f.gather.done != nil && p.below(f, partHeld)
 	}

@@ -129,6 +129,40 @@ func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
 	}
 }
 
+// TestAPushThatIsLostWhenSentAgainEndsTheJob has a flush find no room, and then room, and what is sent again not come: the lane has said that there
+// is room, and has nothing, whether it is asked before the client has heard that or behind it.
+func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
+	for _, crossing := range []bool{false, true} {
+		d := newDesk(t)
+		flushOf(d, 1)
+		room := func() {
+			d.deliver(lanes[0], &wire.Room{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+			d.said()
+		}
+		if !crossing {
+			room()
+		}
+		asked := 0
+		_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+			if asked++; crossing && asked == 1 {
+				room() // which has left before the lane's word
+			}
+			list := slices.Clone(m.List)
+			for i := range list {
+				list[i].Behind, list[i].Who = pending.Room, 1
+			}
+			return &wire.Standing{Incarnation: 1, List: list}
+		})
+		want := 1
+		if crossing {
+			want = 2
+		}
+		if len(failed) != 1 || asked != want {
+			t.Errorf("crossing %v: asked %d times, failed %q", crossing, asked, failed)
+		}
+	}
+}
+
 // TestALaneThatSaysNothingEndsTheJob has the lane answer nothing, or only other things, which keep the wait alive.
 func TestALaneThatSaysNothingEndsTheJob(t *testing.T) {
 	for what, begin := range waits {

@@ -101,6 +101,8 @@ type lanePush struct {
 	shows  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
 	sure   bool // that it will be recorded: counted in Client.relays
 	wait   wait // for the lane to hold all of it
+	resent int  // how often, when there was room
+	asked  int  // resent, when its lane was asked about it last
 }
 
 // flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane

@@ -149,6 +149,7 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 // sendAgain sends a push for which there was no room.
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	p.due = false
+	p.resent++
 	for k := p.first; k != none; k = f.parts[k].next {
 		if part := &f.parts[k]; part.state == partFull {
 			part.state = partSent

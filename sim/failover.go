@@ -86,7 +86,7 @@ func (w *world) follow() {
 	f := &w.failover
 	f.term++
 	w.note("controller of term %d follows", f.term)
-	w.happened[followed] = true
+	w.happened[followed], w.followedAt = true, w.Now
 	w.moved()
 	w.fx = coord.Effects{}
 	from := &f.begun

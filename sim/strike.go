@@ -151,11 +151,21 @@ func (w *world) crash(n *node) {
 // judge lets node 0 be watched: when another node has been silent for a lease, until some time at least, and was alive
 // to it before, the job must be on its way to an end (P8).
 func (w *world) judge(n *node, until int64) {
-	by := w.Now + silenceMax
-	if n.id == 0 || !w.begun || w.Now < beatEvery || until < by {
+	if n.id != 0 && w.begun && w.Now >= beatEvery {
+		w.judgeAt(w.Now+silenceMax, n, until)
+	}
+}
+
+// judgeAt looks at a node that has been silent then. Who has followed another controller since has granted it another lease.
+func (w *world) judgeAt(by int64, n *node, until int64) {
+	if until < by {
 		return
 	}
 	w.After(by-w.Now, w.nodes[0], func() {
+		if w.followedAt > by-silenceMax {
+			w.judgeAt(w.followedAt+silenceMax, n, until)
+			return
+		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax
 		if awake && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)

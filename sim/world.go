@@ -48,6 +48,7 @@ type world struct {
 	driver      *driver.Driver
 	outcome     *coord.Outcome
 	released    bool     // node 0 has let the others go
+	followedAt  int64    // when the last controller followed another
 	named       []string // the controller's notices
 	await       await.Watch
 	lastWords   int  // that node 0 has heard
