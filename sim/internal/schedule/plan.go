@@ -113,20 +113,20 @@ func (s *Schedule) drawPlans() {
 	for range 1 + s.Rng.IntN(3) {
 		s.plan(harmless[s.Rng.IntN(len(harmless))], anyPhase)
 	}
-	switch n := s.Rng.IntN(24); {
+	switch n := s.Rng.IntN(25); {
 	case n < 2:
 		s.plan(Interrupt, Phase(s.Rng.IntN(int(TheEnd))))
 		return
 	case n < 5:
 		return
-	case n < 8:
+	case n < 9:
 		f := s.fatal()
 		if s.Rng.IntN(10) == 0 {
 			f = Garble // whose frame must be of those few
 		}
 		s.plan(f, Collecting)
 		return
-	case n < 9:
+	case n < 10:
 		f := s.fatal()
 		switch s.Rng.IntN(6) {
 		case 0:
@@ -183,7 +183,7 @@ func (s *Schedule) plan(f Fault, p Phase) {
 	}
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
 	if most >= 8 { // where there are more splits, as many clocks have more events
-		skip = skip * max(s.Job.Splits, 8) / 4
+		skip = skip * max(s.Job.Splits, 8) / 3
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }

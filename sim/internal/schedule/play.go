@@ -140,8 +140,8 @@ func (s *Schedule) drawFailovers() {
 		return
 	}
 	s.Failovers = 1 + s.Chances.IntN(3)
-	if s.Chances.IntN(4) == 0 {
-		s.Limits.Lane.Tail = 1 << (10 + s.Chances.IntN(8))
+	if s.Chances.IntN(3) == 0 {
+		s.Limits.Lane.Tail = 1 << (8 + s.Chances.IntN(6))
 	}
 	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining}
 	for range s.Failovers {
