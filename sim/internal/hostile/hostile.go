@@ -84,6 +84,9 @@ func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) 
 // first that come to mind is wrong in his eyes.
 func Wrong(e wire.Envelope, rng *rand.Rand, judge func(wire.Header, wire.Envelope) error) (error, bool) {
 	kind, payload, ok := parcel.Payload(e.Message)
+	if !ok {
+		return nil, false
+	}
 	for range 40 {
 		f := frame{wire.Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}, payload}
 		if f.payload, ok = bend(f.header, payload, rng); !ok {
