@@ -6,6 +6,9 @@ import (
 
 	"bellows"
 	"bellows/coord"
+	"bellows/core"
+	"bellows/route"
+	"bellows/table"
 	"bellows/wire"
 )
 
@@ -45,6 +48,21 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 		if len(driver.seen) > 0 {
 			t.Errorf("the driver was told %q of a flush that was refused", driver.seen)
 		}
+	}
+}
+
+// TestAPartOfATaskIsNotTheTask has a client report one of the two items that it was given: the driver would take its task for done.
+func TestAPartOfATaskIsNotTheTask(t *testing.T) {
+	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+	driver := &rounds{want: 2}
+	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }}, coord.Options{Driver: driver})}
+	d.Start(&d.fx)
+	m := &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}}
+	m.Append(bellows.Unit{Items: bellows.Range{End: 1}}, []float64{1})
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+	if o := d.ended(t); !strings.Contains(o.Reason, "clock 0 items [0,1) was not dispatched") || len(driver.seen) > 0 {
+		t.Errorf("ends with %q, and the driver was told %q", o.Reason, driver.seen)
 	}
 }
 

@@ -30,8 +30,8 @@ func (o *out) add(u bellows.Unit, commit bellows.CommitNumber, args []float64) {
 	t.Unit, t.Commit, t.Args = u, commit, append(t.Args[:0], args...)
 }
 
-// drop forgets a task whose flush has its number. As a rule it is the first.
-func (o *out) drop(u bellows.Unit) {
+// drop forgets a task whose flush has its number, and reports whether it was out. As a rule it is the first.
+func (o *out) drop(u bellows.Unit) bool {
 	list := *o
 	for i := range list {
 		if list[i].Unit == u {
@@ -39,9 +39,10 @@ func (o *out) drop(u bellows.Unit) {
 			copy(list[i:], list[i+1:])
 			list[len(list)-1] = Out{Task: wire.Task{Args: args}}
 			*o = list[:len(list)-1]
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // outstanding is every task that is out: those of a split in the order of their dispatch, and all in that of the commits that they see.

@@ -73,7 +73,7 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients,
 		Route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 2} }}, coord.Options{Driver: quiet{4}})}
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: quiet{4}})}
 	d.Start(&d.fx)
 	d.said()
 	values := make([]float64, 1<<17+1) // two such lists are longer than one may be
@@ -94,7 +94,7 @@ func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients,
 		Route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 2} }},
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }},
 		coord.Options{Driver: quiet{4}, Limits: coord.Limits{Records: 2}})}
 	d.Start(&d.fx)
 	d.said()
