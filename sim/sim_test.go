@@ -3,11 +3,9 @@ package sim
 import (
 	"bellows/sim/internal/schedule"
 	"flag"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"testing"
 
@@ -114,27 +112,5 @@ func TestSameSeedSameTrace(t *testing.T) {
 		if a, b := Run(seed, nil), Run(seed, nil); a != b {
 			t.Errorf("seed %d: %+v, then %+v", seed, a, b)
 		}
-	}
-}
-
-// TestSeedsThatFailed plays every seed that ever broke a promise.
-func TestSeedsThatFailed(t *testing.T) {
-	text, err := os.ReadFile("testdata/seeds")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		var seed uint64
-		if _, err := fmt.Sscan(line, &seed); err != nil {
-			continue // a comment
-		}
-		n++
-		if r := Run(seed, nil); r.Violation != "" {
-			complain(t, r)
-		}
-	}
-	if n == 0 {
-		t.Error("testdata/seeds names no seed")
 	}
 }

@@ -214,7 +214,7 @@ func (r *round) suites(ctx context.Context, p *pack) ([]*suite, error) {
 	if p.played {
 		if r.simDone == nil {
 			r.simDone = &suite{dir: r.sim, name: "schedules",
-				args: []string{"-test.run", "^(TestSchedules|TestSplitsRunAhead|TestSeedsThatFailed)$", "-sim.schedules", "300"}}
+				args: []string{"-test.run", "^(TestSchedules|TestSplitsRunAhead)$", "-sim.schedules", "300"}}
 		}
 		all = append(all, r.simDone)
 	}
