@@ -202,21 +202,23 @@ func (t *Task) Slab(p bellows.PartitionID, v []float32, at wire.Need) {
 // see. One that runs goes on with what it has read.
 func (w *Witness) Committed(n bellows.CommitNumber) {
 	for _, u := range w.oracle.Log[n-1].Units {
-		w.splits[u.Split].told = max(w.splits[u.Split].told, n)
+		w.splits[u.Split].told = append(w.splits[u.Split].told, n)
 	}
 }
 
-// begins takes note, for a task that begins, of what exclusive leases of its split have left up to the last commit that its client knows.
+// begins takes note, for a task that begins, of what exclusive leases of its split have left in the commits that its client knows. It may learn of
+// a later one before an earlier one, from another lane.
 func (t *Task) begins() {
 	seen := t.seen()
-	for ; seen.begun < seen.told; seen.begun++ {
-		for _, u := range t.w.oracle.Log[seen.begun].Units {
+	for _, n := range seen.told {
+		for _, u := range t.w.oracle.Log[n-1].Units {
 			for _, l := range t.w.Job.Leases(u.Split, u.Clock) {
 				for i := 0; u.Split == t.unit.Split && l.Mode == wire.Exclusive && i < model.StateRows; i++ {
 					was := &seen.held[int(l.Partition)*model.StateRows+i]
-					*was = max(*was, model.At(t.w.oracle.Parts[l.Partition], seen.begun+1))
+					*was = max(*was, model.At(t.w.oracle.Parts[l.Partition], n))
 				}
 			}
 		}
 	}
+	seen.told = seen.told[:0]
 }

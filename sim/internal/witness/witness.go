@@ -34,8 +34,7 @@ type seen struct {
 	weights [model.WeightRows]int                           // places in the list of versions
 	held    [model.StateRows * model.SplitsMax]int          // likewise, of column 0 of state
 	others  [model.StateRows * model.SplitsMax]int32        // what other splits have added to column 1
-	told    bellows.CommitNumber                            // the last of its own commits that its client knows
-	begun   bellows.CommitNumber                            // likewise, when its last task began
+	told    []bellows.CommitNumber                          // those of its own commits that its client has learned of since its last task began
 	blocks  [model.Tables][model.PartitionsMax]*blockBefore // versions of what the cache showed
 }
 
