@@ -260,9 +260,6 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Query:
 		l.takeQuery(e.From, m, out)
 		return
-	case *wire.Fence: // a lane that has closed still owes rows to those who subscribed to them
-		l.takeFence(m, out)
-		return
 	case *wire.Mark:
 		l.takeMark(e.From, m)
 		return
@@ -311,6 +308,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		wire.Free(m)
 	case *wire.Route:
 		l.begin(e.From, m, out)
+	case *wire.Fence:
+		l.takeFence(m, out)
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
 	}
