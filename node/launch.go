@@ -59,7 +59,7 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	opt.Links = chair.links(fleet.addresses)
+	opt.Links, opt.alone = chair.links(fleet.addresses), true
 	return Lead(ctx, job, seat.Cluster, conns, opt)
 }
 

@@ -54,7 +54,7 @@ type Options struct {
 	// Links is how connections that break are made again; nil: what breaks is lost.
 	Links *Links
 
-	alone bool // of Serve: nobody else has this process
+	alone bool // nobody else has this process
 
 	partMost, messageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
@@ -143,7 +143,9 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	if m != nil {
 		post, ship = m.post, m.ship
 		m.shorten(opt.partMost, opt.messageMost)
-		places(c.me().Slots)
+		if opt.alone {
+			places(c.me().Slots)
+		}
 	}
 	p.bus = newBus(c.Self, post, ship)
 	if err := p.addRoles(); err != nil {
