@@ -156,15 +156,10 @@ func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effe
 	c.takeBack(f)
 }
 
-// takeBack undoes that a flush is done: not all of it is held where it must be.
+// takeBack undoes that a flush is done: not all of it is held where it must be. What it has sent is its receivers' and stays as it is.
 func (c *Client) takeBack(f *flush) {
 	if f.gather.done == nil {
 		f.gather.done = wordOf(f.word)
-	}
-	for i := range f.pushes {
-		if m := f.pushes[i].push; m.Done != nil && f.pushes[i].first != none {
-			m.Done = nil
-		}
 	}
 	if !f.unheld {
 		f.unheld = true

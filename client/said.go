@@ -146,7 +146,7 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// sendAgain sends a push for which there was no room.
+// sendAgain sends a push for which there was no room, so that the lane has not kept it.
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	p.due = false
 	p.resent++
@@ -158,6 +158,9 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	}
 	if f.gather.done == nil {
 		c.expectRelay(p)
+	}
+	if f.until > 0 { // it was taken back: that it is done is the client's to say
+		p.push.Done = nil
 	}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 }

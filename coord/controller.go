@@ -82,7 +82,7 @@ type Outcome struct {
 	Commits     bellows.CommitNumber
 	Counts      wire.Counts
 	State       State
-	// Uncollected is why Config.Collector has no state though the job has finished, or was interrupted; nil: it has.
+	// Uncollected is why Options.Collector has no state though the job has finished, or was interrupted; nil: it has.
 	Uncollected error
 }
 

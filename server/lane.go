@@ -59,6 +59,9 @@ type Limits struct {
 	// bounds what a lane has memory for; lanes of one process keep the same messages. A job whose controller is saved more seldom
 	// cannot be recovered.
 	Tail int
+	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by default 32 MiB. What comes above is refused as
+	// stale, and so comes again: a lane that is so far behind takes no more memory.
+	Ahead int
 	// Unread is about how many words of four bytes may be on their way to another node before it is sent more: by default 8 Mi, 32 MiB.
 	// Less makes questions of a node wait that is slow to read; more is memory here for each node that does not read.
 	Unread int
@@ -74,6 +77,7 @@ const (
 	relayMost  = 4 << 20
 	unreadMost = 8 << 20
 	tailMost   = 4 << 20
+	aheadMost  = 32 << 20
 )
 
 // orDefault is the limits as they apply.
@@ -83,6 +87,7 @@ func (l Limits) orDefault() Limits {
 	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
 	l.Unread = cmp.Or(l.Unread, unreadMost)
 	l.Tail = cmp.Or(l.Tail, tailMost)
+	l.Ahead = cmp.Or(l.Ahead, aheadMost)
 	return l
 }
 
@@ -516,16 +521,20 @@ func pushRows(m *wire.Push, l *Lane) int64 {
 	return int64(n)
 }
 
-// bits is what a push would add to the ledgers if it never counted.
+// bits is what a push would add to the ledgers if it never counted, but for partitions that have not come here.
 func (l *Lane) bits(m *wire.Push) []audit.Ledger {
 	list := make([]audit.Ledger, len(l.cfg.Tables))
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		list[c.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(c.Ref)].bits(c, m.Clock)
+		if p := l.byNumber[l.cfg.Route.Number(c.Ref)]; p != nil {
+			list[c.Ref.Table].Dropped += p.bits(c, m.Clock)
+		}
 	}
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		list[e.Ref.Table].Dropped += l.byNumber[l.cfg.Route.Number(e.Ref)].slabBits(e.Values, m.Clock)
+		if p := l.byNumber[l.cfg.Route.Number(e.Ref)]; p != nil {
+			list[e.Ref.Table].Dropped += p.slabBits(e.Values, m.Clock)
+		}
 	}
 	return list
 }

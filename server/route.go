@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/audit"
 	"bellows/planted"
 	"bellows/table"
 	"bellows/wire"
@@ -23,15 +24,15 @@ import (
 // errStale is of a pair that had another owner than now.
 var errStale = errors.New("it was another's")
 
-// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet.
+// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no
+// room, what is said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
 type ahead struct {
 	envelope wire.Envelope
 	bytes    int
+	refused  *wire.Stale // nil: the message is here
+	rows     int64       // of a refused push, for the audit of a job that ends before it comes again
+	bits     []audit.Ledger
 }
-
-// aheadMost is how many bytes of pushes may be ahead. What comes above is refused as stale, and so comes again: a lane that is so far behind
-// takes no more memory.
-const aheadMost = 32 << 20
 
 // isAhead reports whether a message of a client must wait.
 func (l *Lane) isAhead(e *wire.Envelope) bool {
@@ -74,23 +75,33 @@ func (l *Lane) awaits(p wire.Pair) bool {
 
 // keepAhead keeps a message, if there is room.
 func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
-	one, all := ahead{envelope: e}, 0
+	one, all, full := ahead{envelope: e}, 0, len(l.ahead) >= l.cfg.Limits.Parked
 	for _, a := range l.ahead {
 		all += a.bytes
 	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		if one.bytes = pushBytes(m); all > 0 && all+one.bytes > aheadMost || len(l.ahead) >= l.cfg.Limits.Parked {
-			out.Send(l.cfg.Self, e.From, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
+		one.bytes = pushBytes(m)
+		for i := range m.Leases {
+			one.bytes += 4 * len(m.Leases[i].Values)
+		}
+		above := all > 0 && all+one.bytes > l.cfg.Limits.Ahead
+		if !above && !full {
+			break
+		}
+		refused := &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)}
+		if full {
+			out.Send(l.cfg.Self, e.From, refused)
 			return
 		}
+		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused, rows: pushRows(m, l), bits: l.bits(m)}
 	case *wire.Pull:
-		if len(l.ahead) >= l.cfg.Limits.Parked {
+		if full {
 			l.refuse(e.From, m.Request, errStale, out)
 			return
 		}
 	case *wire.Acquire:
-		if len(l.ahead) >= l.cfg.Limits.Parked {
+		if full {
 			l.refuse(e.From, m.Request, errStale, out)
 			return
 		}
@@ -106,8 +117,16 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 	list := l.ahead
 	l.ahead = nil
 	for _, a := range list {
-		l.take(a.envelope, out)
-		l.tell(out)
+		switch {
+		case a.refused == nil:
+			l.take(a.envelope, out)
+			l.tell(out)
+		case len(l.ahead) > 0 && a.refused.Route == l.cfg.Route.Version():
+			l.ahead = append(l.ahead, a) // it is no further
+		default:
+			a.refused.Route = l.cfg.Route.Version()
+			out.Send(l.cfg.Self, a.envelope.From, a.refused)
+		}
 	}
 }
 
@@ -116,9 +135,12 @@ func (l *Lane) abandon() {
 	list := l.ahead
 	l.ahead = nil
 	for _, a := range list {
+		if a.refused != nil {
+			l.drop(a.rows, a.bits)
+		}
 		switch m := a.envelope.Message.(type) {
 		case *wire.Push:
-			l.counts.Dropped += pushRows(m, l)
+			l.drop(pushRows(m, l), l.bits(m))
 		case *wire.End:
 			l.noteEnd(a.envelope.From)
 		}

@@ -206,7 +206,7 @@ func (r *roads) lastAddsLane() bellows.Control {
 	return bellows.Control{Kind: bellows.AddLane, Route: r.Version(), Node: addedLane.Node, Lane: addedLane.Index}
 }
 
-// TestALaneFarBehindKeepsOnlySoMuch refuses what is ahead of it beyond some bytes, and holds all of it when it comes again.
+// TestALaneFarBehindKeepsOnlySoMuch refuses what is ahead of it beyond some bytes, once it has caught up, and holds all of it when it comes again.
 func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	for seq := 1; seq <= 3; seq++ {

@@ -49,4 +49,7 @@ func (s *Schedule) drawGrowth() {
 		s.Growth = append(s.Growth, e)
 		at += s.growing.Int64N(60)
 	}
+	if s.growing.IntN(2) == 0 {
+		s.Limits.Lane.Ahead = 1 << s.growing.IntN(12)
+	}
 }
