@@ -31,7 +31,7 @@ func countingJob(splits, clocks int, c table.Consistency, fail *error) train.Job
 		for range clocks {
 			now := int32(w.Now())
 			for s := range splits {
-				seen := one(w.GetRow(0, bellows.RowID(s)))[0]
+				seen := one(w.PullRow(0, bellows.RowID(s)))[0]
 				floor, ceiling := int32(c.Needs(bellows.Clock(now)))+1, int32(clocks)
 				if c == table.BSP || s == int(w.Split()) {
 					ceiling = now
@@ -45,12 +45,12 @@ func countingJob(splits, clocks int, c table.Consistency, fail *error) train.Job
 				}
 			}
 			delta := []float32{math.Float32frombits(1)}
-			w.IncRow(0, bellows.RowID(w.Split()), delta)
-			if got := one(w.GetRow(0, bellows.RowID(w.Split())))[0]; got != now+1 {
+			w.PushRow(0, bellows.RowID(w.Split()), delta)
+			if got := one(w.PullRow(0, bellows.RowID(w.Split())))[0]; got != now+1 {
 				return fmt.Errorf("split %d clock %d: own write not seen: %d", w.Split(), now, got)
 			}
 			v := float32(math.Exp(float64(int(w.Split())-int(now)%7))) * 1e-3
-			w.IncRow(1, bellows.RowID(now)%4, []float32{v, -v, 1 / v})
+			w.PushRow(1, bellows.RowID(now)%4, []float32{v, -v, 1 / v})
 			w.Clock()
 		}
 		return nil
@@ -106,7 +106,7 @@ func TestAJobThatEndsEarlyLeavesNoWorkerBehind(t *testing.T) {
 			if w.Split() == 1 && w.Now() == 5 {
 				return errors.New("enough")
 			}
-			w.Inc(0, 0, 0, w.Get(0, 0, 0)+1)
+			w.PushValue(0, 0, 0, w.PullRow(0, 0)[0]+1)
 			w.Clock()
 		}
 		return nil

@@ -63,9 +63,9 @@ func twins(t *train.Task) error {
 	half := len(ids) / 2
 	t.PushKeys(sparseTwin, list[:half], d[:half*twinWidth])
 	for i := half; i < len(ids); i++ {
-		t.IncKey(sparseTwin, list[i], d[i*twinWidth:(i+1)*twinWidth])
+		t.PushKey(sparseTwin, list[i], d[i*twinWidth:(i+1)*twinWidth])
 	}
-	if len(ids) > 0 && bsp && !slices.Equal(t.GetKey(sparseTwin, list[0]), t.PullRange(denseTwin, ids[0], ids[0]+1)) {
+	if len(ids) > 0 && bsp && !slices.Equal(t.PullKey(sparseTwin, list[0]), t.PullRange(denseTwin, ids[0], ids[0]+1)) {
 		return fmt.Errorf("%v clock %d: after the update row %d differs", t.Split(), t.Clock(), ids[0])
 	}
 	t.SignalTaskCompletion(float64(len(ids)))
@@ -294,8 +294,8 @@ func TestWorkersCountByKey(t *testing.T) {
 			table.Counts(one)[1] = 1
 			mine, all := bellows.Key(w.Split()), bellows.Key(1<<40)
 			for range clocks {
-				w.IncKey(0, mine, one)
-				if got := table.Counts(w.GetKey(0, mine)); got[0] != 0 || got[1] != int32(w.Now())+1 {
+				w.PushKey(0, mine, one)
+				if got := table.Counts(w.PullKey(0, mine)); got[0] != 0 || got[1] != int32(w.Now())+1 {
 					return fmt.Errorf("split %d clock %d counts %v", mine, w.Now(), got)
 				}
 				w.PushKeys(0, []bellows.Key{all, all}, append(one, one...))
@@ -369,7 +369,7 @@ func TestAKeptSparseTableHasTheKeysOfThen(t *testing.T) {
 		keeping := func(bellows.NodeID) train.Job {
 			j := twinJob(5, table.Rule{}, func(t *train.Task) error {
 				if t.Clock() > 0 {
-					t.IncKey(sparseTwin, bellows.Key(t.Clock()), []float32{1, 1, 1})
+					t.PushKey(sparseTwin, bellows.Key(t.Clock()), []float32{1, 1, 1})
 				}
 				return nil
 			})
@@ -400,7 +400,7 @@ func TestTooManyKeysEndTheJobByName(t *testing.T) {
 	flood := func(bellows.NodeID) train.Job {
 		return twinJob(1<<20, table.Rule{}, func(t *train.Task) error {
 			for i := range 100 {
-				t.IncKey(sparseTwin, bellows.Key(t.Clock())<<32|bellows.Key(t.Split())<<16|bellows.Key(i), make([]float32, twinWidth))
+				t.PushKey(sparseTwin, bellows.Key(t.Clock())<<32|bellows.Key(t.Split())<<16|bellows.Key(i), make([]float32, twinWidth))
 			}
 			return nil
 		})
@@ -421,13 +421,13 @@ func TestTooManyKeysEndTheJobByName(t *testing.T) {
 func TestRowsAreNamedInTheWayOfTheirTable(t *testing.T) {
 	t.Parallel()
 	for want, run := range map[string]func(t *train.Task){
-		"use GetKey":            func(t *train.Task) { t.PullRange(sparseTwin, 0, 1) },
+		"use PullKey":           func(t *train.Task) { t.PullRange(sparseTwin, 0, 1) },
 		"table 0 is sparse":     func(t *train.Task) { t.Push(sparseTwin, []bellows.RowID{1}, make([]float32, twinWidth)) },
-		"not declared Sparse":   func(t *train.Task) { t.GetKey(denseTwin, 1) },
-		"table 9 has no keys":   func(t *train.Task) { t.IncKey(9, 1, nil) },
+		"not declared Sparse":   func(t *train.Task) { t.PullKey(denseTwin, 1) },
+		"table 9 has no keys":   func(t *train.Task) { t.PushKey(9, 1, nil) },
 		"table keys is sparse":  func(t *train.Task) { t.Lease(sparseTwin, 0, train.Exclusive) },
 		"room for 2 values":     func(t *train.Task) { t.PullKeys(sparseTwin, []bellows.Key{1}, make([]float32, 2)) },
-		"2 deltas for 1 keys":   func(t *train.Task) { t.IncKey(sparseTwin, 1, []float32{1, 2}) },
+		"2 deltas for 1 keys":   func(t *train.Task) { t.PushKey(sparseTwin, 1, []float32{1, 2}) },
 		"no deltas were pushed": func(t *train.Task) { t.PullKeys(sparseTwin, nil, nil); panic("no deltas were pushed") },
 	} {
 		j := twinJob(1, table.Rule{}, func(t *train.Task) error { run(t); return nil })

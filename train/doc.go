@@ -10,7 +10,19 @@
 //     keeps the best state, and says when the job is finished.
 //
 // The Bösen form is built on the same parts: a Worker function per split that loops over
-// GetRow, Inc and Clock.
+// PullRow, PushRow and Clock (Loop).
+//
+// There is one set of verbs, those of Task. The papers call them:
+//
+//	here                 Bösen (Table 2)   Litz (Table 1)
+//	PullRow, PullKey     GetRow            PSGet
+//	PullRow(…)[column]   Get
+//	PushRow, PushKey     IncRow            PSUpdate
+//	PushValue            Inc
+//	Pull, PullRange, PullKeys, Push, PushRange, PushKeys: the bulk forms
+//	Worker.Clock         Clock
+//	SignalTaskCompletion                   SignalTaskCompletion
+//	Dispatcher.DispatchTask                DispatchTask
 //
 // Reads block until the gate of their table admits them; a task that blocks gives its compute slot
 // to another (Litz §4, co-operative multitasking). A call that cannot be answered because the job

@@ -30,6 +30,7 @@ type Task struct {
 	active atomic.Bool   // its executor has it
 	order  []bellows.RowID
 	one    [1]bellows.Key
+	values []float32 // one row, of PushValue
 }
 
 // unwound is what stops a task whose job has ended.
@@ -100,6 +101,21 @@ func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
 	t.core.AddRange(tab, first, deltas)
 }
 
+// PullRow is one row: a read-only view, valid until the task ends.
+func (t *Task) PullRow(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
+
+// PushRow adds a delta to one row.
+func (t *Task) PushRow(tab Table, row bellows.RowID, delta []float32) { t.PushRange(tab, row, delta) }
+
+// PushValue adds a delta to one value of a row.
+func (t *Task) PushValue(tab Table, row bellows.RowID, column int, delta float32) {
+	t.checkRows(tab, row, row+1)
+	width := t.runner.tables[tab].Width
+	t.values = append(t.values[:0], make([]float32, width)...)
+	t.values[column] = delta
+	t.PushRange(tab, row, t.values)
+}
+
 // Push adds a delta row to each of the named rows.
 func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	w := t.runner.tables[tab].Width
@@ -150,8 +166,8 @@ func (t *Task) PrefetchKeys(tab Table, list []bellows.Key) {
 	}
 }
 
-// GetKey is one row of a sparse table: a read-only view, valid until the task ends.
-func (t *Task) GetKey(tab Table, key bellows.Key) []float32 {
+// PullKey is one row of a sparse table: a read-only view, valid until the task ends.
+func (t *Task) PullKey(tab Table, key bellows.Key) []float32 {
 	t.checkSparse(tab)
 	t.one[0] = key
 	t.readKeys(tab, t.one[:])
@@ -168,8 +184,8 @@ func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
 	t.core.AddKeys(tab, list, deltas)
 }
 
-// IncKey adds a delta to the row of one key: PushKeys for a single key.
-func (t *Task) IncKey(tab Table, key bellows.Key, delta []float32) {
+// PushKey adds a delta to the row of one key: PushKeys for a single key.
+func (t *Task) PushKey(tab Table, key bellows.Key, delta []float32) {
 	t.one[0] = key
 	t.PushKeys(tab, t.one[:], delta)
 }
@@ -180,14 +196,6 @@ func (t *Task) checkSparse(tab Table) int {
 		panic(fmt.Sprintf("train: table %d has no keys: it is not declared Sparse", tab))
 	}
 	return t.runner.tables[tab].Width
-}
-
-// PSGet is one row of a table (Litz, Table 1): PullRange for a single row.
-func (t *Task) PSGet(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
-
-// PSUpdate adds a delta to one row of a table (Litz, Table 1).
-func (t *Task) PSUpdate(tab Table, row bellows.RowID, delta []float32) {
-	t.PushRange(tab, row, delta)
 }
 
 // Lease gives the slab of one partition, its rows one after the other, until the task ends. With
@@ -210,7 +218,7 @@ func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.res
 
 func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
 	if int(tab) < len(t.runner.tables) && t.runner.tables[tab].Sparse {
-		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use GetKey, PullKeys, IncKey, PushKeys", tab))
+		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use PullKey, PullKeys, PushKey, PushKeys", tab))
 	}
 	if int(tab) >= len(t.runner.tables) || first > end || int(end) > t.runner.tables[tab].Rows {
 		panic(fmt.Sprintf("train: rows [%d,%d) of table %d do not exist", first, end, tab))

@@ -44,15 +44,15 @@ func TestVerbsShowAndChangeRows(t *testing.T) {
 		case 0:
 			task.PushRange(0, 1, []float32{10, 20})
 			task.Push(0, []bellows.RowID{3, 1}, []float32{5, 1})
-			task.PSUpdate(0, 0, []float32{7})
+			task.PushRow(0, 0, []float32{7})
 			task.PushKeys(1, []bellows.Key{90, 30}, []float32{9, 3})
-			task.IncKey(1, 30, []float32{1})
+			task.PushKey(1, 30, []float32{1})
 		case 1:
 			if got := task.PullRange(0, 0, 4); !slices.Equal(got, []float32{7, 11, 20, 5}) {
 				t.Errorf("PullRange: %v", got)
 			}
-			if got := task.PSGet(0, 2); !slices.Equal(got, []float32{20}) {
-				t.Errorf("PSGet: %v", got)
+			if got := task.PullRow(0, 2); !slices.Equal(got, []float32{20}) {
+				t.Errorf("PullRow: %v", got)
 			}
 			rows := []bellows.RowID{3, 0, 3, 1}
 			got := make([]float32, len(rows))
@@ -60,8 +60,8 @@ func TestVerbsShowAndChangeRows(t *testing.T) {
 				t.Errorf("Pull of %v: %v", rows, got)
 			}
 			task.Pull(0, nil, nil)
-			if got := task.GetKey(1, 30); !slices.Equal(got, []float32{4}) {
-				t.Errorf("GetKey: %v", got)
+			if got := task.PullKey(1, 30); !slices.Equal(got, []float32{4}) {
+				t.Errorf("PullKey: %v", got)
 			}
 			if task.PullKeys(1, []bellows.Key{90, 5, 30}, got[:3]); !slices.Equal(got[:3], []float32{9, 0, 4}) {
 				t.Errorf("PullKeys: %v", got[:3])
@@ -112,11 +112,11 @@ func TestMisuseEndsTheJobByName(t *testing.T) {
 		"rows [9,10) of table 0 do not exist":                   func(t *Task) { t.Push(0, []bellows.RowID{0, 9}, []float32{1, 1}) },
 		"2 deltas for 1 rows of 1":                              func(t *Task) { t.Push(0, []bellows.RowID{1}, []float32{1, 1}) },
 		"table 1 is sparse: its rows have keys":                 func(t *Task) { t.PullRange(1, 0, 1) },
-		"table 0 has no keys":                                   func(t *Task) { t.GetKey(0, 1) },
+		"table 0 has no keys":                                   func(t *Task) { t.PullKey(0, 1) },
 		"table 7 has no keys":                                   func(t *Task) { t.PushKeys(7, nil, nil) },
 		"room for 3 values of 2 keys, rows of 1":                func(t *Task) { t.PullKeys(1, []bellows.Key{1, 2}, make([]float32, 3)) },
 		"3 deltas for 2 keys, rows of 1":                        func(t *Task) { t.PushKeys(1, []bellows.Key{1, 2}, make([]float32, 3)) },
-		"a read would wait while the task holds an exclusive":   func(t *Task) { t.Lease(0, 0, Exclusive); t.GetKey(1, 1) },
+		"a read would wait while the task holds an exclusive":   func(t *Task) { t.Lease(0, 0, Exclusive); t.PullKey(1, 1) },
 		"an error of its own":                                   func(*Task) { panic(errOwn) },
 		"not an error":                                          func(*Task) { panic("not an error") },
 		"split 0 clock 0 items [0,1) on node 0 failed: whoever": func(*Task) { panic("whoever it was") },
@@ -193,18 +193,18 @@ func TestAWorkerLoopsOverItsClocks(t *testing.T) {
 			if w.Now() != bellows.Clock(c) || w.Items() != (bellows.Range{End: 1}) {
 				t.Errorf("at clock %d it is %d, items %v", c, w.Now(), w.Items())
 			}
-			if got := w.Get(0, own, 0); got != float32(11*c) {
+			if got := w.PullRow(0, own)[0]; got != float32(11*c) {
 				t.Errorf("at clock %d split %d reads %v", c, w.Split(), got)
 			}
 			var both [2]float32
 			w.Pull(0, []bellows.RowID{own, own}, both[:])
-			if w.PullKeys(1, []bellows.Key{bellows.Key(own)}, both[:1]); both != [2]float32{float32(4 * c), float32(11 * c)} || w.GetKey(1, bellows.Key(own))[0] != both[0] {
+			if w.PullKeys(1, []bellows.Key{bellows.Key(own)}, both[:1]); both != [2]float32{float32(4 * c), float32(11 * c)} || w.PullKey(1, bellows.Key(own))[0] != both[0] {
 				t.Errorf("at clock %d split %d reads %v", c, w.Split(), both)
 			}
-			w.Inc(0, own, 0, 1)
-			w.IncRow(0, own, []float32{2})
+			w.PushValue(0, own, 0, 1)
+			w.PushRow(0, own, []float32{2})
 			w.Push(0, []bellows.RowID{own}, []float32{8})
-			w.IncKey(1, bellows.Key(own), []float32{3})
+			w.PushKey(1, bellows.Key(own), []float32{3})
 			w.PushKeys(1, []bellows.Key{bellows.Key(own)}, []float32{1})
 			w.Clock()
 		}
@@ -218,10 +218,10 @@ func TestAWorkerMayReturnWithoutItsLastClock(t *testing.T) {
 	t.Parallel()
 	job := Job{Splits: 1, Tables: []table.Schema{{Name: "rows", Rows: 1, Width: 2}}}
 	Loop(&job, 2, func(w *Worker) error {
-		w.Inc(0, 0, 0, 1)
-		w.Inc(0, 0, 1, 2)
+		w.PushValue(0, 0, 0, 1)
+		w.PushValue(0, 0, 1, 2)
 		w.Clock()
-		if got := w.GetRow(0, 0); !slices.Equal(got, []float32{1, 2}) {
+		if got := w.PullRow(0, 0); !slices.Equal(got, []float32{1, 2}) {
 			t.Errorf("the row is %v", got)
 		}
 		return nil

@@ -127,7 +127,7 @@ var verbs = map[string]func(t *Task){
 	"Prefetch":     func(t *Task) { t.Prefetch(0, 0, 1) },
 	"PullKeys":     func(t *Task) { t.PullKeys(1, []bellows.Key{7}, make([]float32, 1)) },
 	"PrefetchKeys": func(t *Task) { t.PrefetchKeys(1, []bellows.Key{7}) },
-	"GetKey":       func(t *Task) { t.GetKey(1, 7) },
+	"PullKey":      func(t *Task) { t.PullKey(1, 7) },
 	"Lease":        func(t *Task) { t.Lease(0, 0, Shared) },
 }
 

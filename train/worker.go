@@ -7,14 +7,13 @@ import (
 	"bellows"
 )
 
-// Worker is the Bösen form of an executor: one function per split that loops over its clocks, with
-// the verbs of Bösen's Table 2. Between two calls of Clock it works on one clock's items.
+// Worker is the Bösen form of an executor: one function per split that loops over its clocks. Between two calls of
+// Clock it is the task of one clock, with its verbs and its items; what it was given to read is valid until then.
 type Worker struct {
-	task  *Task
+	*Task // of the current clock
 	yield func(struct{}) bool
 	next  func() (struct{}, bool)
 	stop  func()
-	row   []float32
 }
 
 // Loop makes the driver and executors of a job whose splits each run work for that many clocks. The
@@ -44,7 +43,7 @@ type loop struct {
 }
 
 func (l *loop) RunTask(t *Task) error {
-	l.worker.task = t
+	l.worker.Task = t
 	if _, more := l.worker.next(); !more && *l.failed != nil {
 		return *l.failed
 	} else if !more && t.Clock() < bellows.Clock(l.clocks(t))-1 {
@@ -74,64 +73,5 @@ func (w *Worker) Clock() {
 	}
 }
 
-// Split, Now and Items say what the worker works on: its split, the current clock, and the items of
-// the split in that clock.
-func (w *Worker) Split() bellows.SplitID { return w.task.Split() }
-
-// Now is the worker's current clock.
-func (w *Worker) Now() bellows.Clock { return w.task.Clock() }
-
-// Items are the items of the split in the current clock.
-func (w *Worker) Items() bellows.Range { return w.task.Items() }
-
-// GetRow is one row, read-only, valid until Clock.
-func (w *Worker) GetRow(tab Table, row bellows.RowID) []float32 {
-	return w.task.PullRange(tab, row, row+1)
-}
-
-// Get is one value.
-func (w *Worker) Get(tab Table, row bellows.RowID, column int) float32 {
-	return w.GetRow(tab, row)[column]
-}
-
-// IncRow adds a delta to a row.
-func (w *Worker) IncRow(tab Table, row bellows.RowID, delta []float32) {
-	w.task.PushRange(tab, row, delta)
-}
-
-// Inc adds a delta to one value.
-func (w *Worker) Inc(tab Table, row bellows.RowID, column int, delta float32) {
-	width := w.task.runner.tables[tab].Width
-	if cap(w.row) < width {
-		w.row = make([]float32, width)
-	}
-	w.row = w.row[:width]
-	clear(w.row)
-	w.row[column] = delta
-	w.IncRow(tab, row, w.row)
-}
-
-// Pull and Push are GetRow and IncRow for any rows, as those of Task.
-func (w *Worker) Pull(tab Table, rows []bellows.RowID, dst []float32) { w.task.Pull(tab, rows, dst) }
-
-// Push adds a delta row to each of the named rows.
-func (w *Worker) Push(tab Table, rows []bellows.RowID, deltas []float32) {
-	w.task.Push(tab, rows, deltas)
-}
-
-// GetKey, IncKey, PullKeys and PushKeys are GetRow, IncRow, Pull and Push for rows of sparse tables, as
-// those of Task.
-func (w *Worker) GetKey(tab Table, key bellows.Key) []float32 { return w.task.GetKey(tab, key) }
-
-// IncKey adds a delta to the row of a key.
-func (w *Worker) IncKey(tab Table, key bellows.Key, delta []float32) { w.task.IncKey(tab, key, delta) }
-
-// PullKeys writes the rows of keys to dst.
-func (w *Worker) PullKeys(tab Table, list []bellows.Key, dst []float32) {
-	w.task.PullKeys(tab, list, dst)
-}
-
-// PushKeys adds a delta row to each of the rows of keys.
-func (w *Worker) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
-	w.task.PushKeys(tab, list, deltas)
-}
+// Now is the worker's current clock, as Task.Clock is a task's.
+func (w *Worker) Now() bellows.Clock { return w.Task.Clock() }

@@ -43,7 +43,7 @@ func data(split bellows.SplitID) (x [][features]float32, y []float32) {
 func work(w *train.Worker) error {
 	x, y := data(w.Split())
 	for range clocks {
-		row := w.GetRow(weights, 0)
+		row := w.PullRow(weights, 0)
 		var delta [features]float32
 		for i := w.Items().Begin; i < w.Items().End; i++ {
 			residual := y[i]
@@ -54,7 +54,7 @@ func work(w *train.Worker) error {
 				delta[j] += step * residual * v / rows
 			}
 		}
-		w.IncRow(weights, 0, delta[:])
+		w.PushRow(weights, 0, delta[:])
 		w.Clock()
 	}
 	return nil

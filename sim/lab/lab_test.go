@@ -187,10 +187,10 @@ func TestAWorkerFunctionRuns(t *testing.T) {
 			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 		train.Loop(&job, 5, func(w *train.Worker) error {
 			for range 5 {
-				if own := w.Get(0, 0, 0); own < float32(w.Now()) {
+				if own := w.PullRow(0, 0)[0]; own < float32(w.Now()) {
 					return fmt.Errorf("split %d at clock %d reads %v: not even its own", w.Split(), w.Now(), own)
 				}
-				w.Inc(0, 0, 0, 1)
+				w.PushValue(0, 0, 0, 1)
 				w.Clock()
 			}
 			return nil
