@@ -52,9 +52,11 @@ func (summing) RunTask(t *train.Task) error {
 // The same with a driver and executors: three rounds, in each of which every split sums its items; the driver ends the job.
 func ExampleTrain_driver() {
 	job := train.Job{
-		Tables:      []table.Schema{{Name: "unused", Rows: 1, Width: 1}},
-		Splits:      2,
-		Items:       func(s bellows.SplitID, _ bellows.Clock) bellows.Range { return bellows.Range{Begin: int(s) * 10, End: int(s)*10 + 10} },
+		Tables: []table.Schema{{Name: "unused", Rows: 1, Width: 1}},
+		Splits: 2,
+		Items: func(s bellows.SplitID, _ bellows.Clock) bellows.Range {
+			return bellows.Range{Begin: int(s) * 10, End: int(s)*10 + 10}
+		},
 		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return summing{}, nil },
 		Driver: &train.Rounds{Splits: 2, Each: func(round int, results [][]float64, _ *train.Dispatcher) bool {
 			fmt.Println("round", round, "sums", results[0][0], results[1][0])
