@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/store"
 	"bellows/wire"
 )
@@ -72,7 +73,7 @@ func (w *world) again() *world {
 	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
 		happened: w.happened, messages: w.messages}
 	n.faults.covered, n.faults.struck, n.faults.families = w.faults.covered, w.faults.struck, w.faults.families
-	n.happened[resumed] = true
+	n.happened[occasion.Resumed] = true
 	n.oracle = w.oracle.Again()
 	n.faults.past = w.faults.memory
 	n.build()
@@ -177,7 +178,7 @@ func (w *world) refusesDamage(l *lane, ref bellows.PartitionRef) {
 	default:
 		im.Values = append(im.Values, 1)
 	}
-	w.happened[damageRefused] = true
+	w.happened[occasion.DamageRefused] = true
 	if err := l.Load(ref, &im); bellows.KindOf(err) != bellows.BadData {
 		w.violated("P1: %v is restored from an image that was damaged: %v", ref, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"bellows/core/shell"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/wire"
 )
 
@@ -72,7 +73,7 @@ func (f *failover) breaks(w *world) bool {
 	if !w.deposable() || slices.ContainsFunc(list, func(e wire.Envelope) bool { _, end := e.Message.(*wire.End); return end }) {
 		return false
 	}
-	w.happened[followedBroken] = true
+	w.happened[occasion.FollowedBroken] = true
 	f.epochs.Lost(len(w.fx.Epochs))
 	said := 1 + w.Chances.IntN(len(list))
 	w.fx.Envelopes = slices.DeleteFunc(list, func(e wire.Envelope) bool { said--; return said <= 0 && e.From == wire.ControllerAt() })
@@ -86,13 +87,13 @@ func (w *world) follow() {
 	f := &w.failover
 	f.term++
 	w.note("controller of term %d follows", f.term)
-	w.happened[followed], w.followedAt = true, w.Now
+	w.happened[occasion.Followed], w.followedAt = true, w.Now
 	w.moved()
 	w.fx = coord.Effects{}
 	from := &f.begun
 	if f.saved.Commit > 0 {
 		from = &f.saved
-		w.happened[followedSaved] = true
+		w.happened[occasion.FollowedSaved] = true
 	}
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
@@ -153,7 +154,7 @@ func (w *world) haunts(l *lane, old bellows.Term) {
 		if l.Refused() != before+1 {
 			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
 		}
-		w.happened[ghostRefused] = true
+		w.happened[occasion.GhostRefused] = true
 	})
 }
 
@@ -183,7 +184,7 @@ func (w *world) wholeHeld(id bellows.FlushID) bool {
 		return false
 	}
 	whole := w.ledger.Whole(w.LaneAt, id)
-	w.happened[heldCommitted] = w.happened[heldCommitted] || whole
+	w.happened[occasion.HeldCommitted] = w.happened[occasion.HeldCommitted] || whole
 	return whole
 }
 
@@ -192,7 +193,7 @@ func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
 	if w.ending || int(m.Last) > len(w.oracle.Log) {
 		return
 	}
-	w.happened[caughtUp] = w.happened[caughtUp] || w.failover.term > term && int(m.Last) < len(w.oracle.Log)
+	w.happened[occasion.CaughtUp] = w.happened[occasion.CaughtUp] || w.failover.term > term && int(m.Last) < len(w.oracle.Log)
 	if err := w.ledger.Holds(from, m); err != nil {
 		w.violated("%v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/store"
 	"bellows/table"
@@ -166,7 +167,7 @@ func (w *world) checkLossy(c *wire.Counts) {
 	if c.Sent > sent || c.Applied+c.Dropped > sent {
 		w.violated("audit: clients have sent %d row deltas; %d are said to be sent, %d applied, %d dropped", sent, c.Sent, c.Applied, c.Dropped)
 	}
-	w.happened[lossyAudit] = w.happened[lossyAudit] || c.Applied > 0
+	w.happened[occasion.LossyAudit] = w.happened[occasion.LossyAudit] || c.Applied > 0
 }
 
 // checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all
@@ -216,7 +217,7 @@ func (w *world) checkKept(l *lane) {
 		if l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
 			continue
 		}
-		w.happened[keptImage] = true
+		w.happened[occasion.KeptImage] = true
 		im := l.Kept(ref)
 		if im == nil {
 			w.violated("keep: %v has no image of %v", l.address, ref)
@@ -250,7 +251,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)
 	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
-		w.happened[tornRefused] = true
+		w.happened[occasion.TornRefused] = true
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
@@ -274,7 +275,7 @@ func (w *world) compareImage(at wire.Address, ref bellows.PartitionRef, im *stor
 		return
 	}
 	for i, want := range slots {
-		w.happened[slotCompared] = true
+		w.happened[occasion.SlotCompared] = true
 		width := w.Job.Schemas[ref.Table].Width
 		if want = want[int(first)*width : int(end)*width]; !slices.Equal(im.Slots[i], want) {
 			w.violated("P1: %v has slot %d of %v = %v; commits up to %d make it %v", at, i, ref, im.Slots[i], n, want)

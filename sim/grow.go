@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -34,11 +35,11 @@ func (w *world) take(e schedule.Entry) {
 			return // it could not begin
 		}
 		w.note("split %d goes to node %d", e.Split, n.id)
-		w.happened[splitMoved] = w.happened[splitMoved] || w.route.Node(e.Split) != n.id
+		w.happened[occasion.SplitMoved] = w.happened[occasion.SplitMoved] || w.route.Node(e.Split) != n.id
 		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
 	case e.Actor.Role == wire.Lane:
 		w.note("%v takes part", e.Actor)
-		w.happened[laneAdded] = true
+		w.happened[occasion.LaneAdded] = true
 		w.addLane(e.Actor)
 		n.guard.Host(e.Actor)
 		if n.id == 0 {
@@ -50,7 +51,7 @@ func (w *world) take(e schedule.Entry) {
 		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
 		w.note("%v takes part", e.Actor)
-		w.happened[clientAdded] = true
+		w.happened[occasion.ClientAdded] = true
 		w.addWorker(e.Actor, e.Slots)
 		n.guard.Host(e.Actor)
 		err = w.lead.AddClient(n.id, &w.fx)

@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/client"
 	"bellows/server"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -78,7 +79,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 		err = n.guard.Message(h, e)
 	}
 	if err != nil {
-		w.happened[guardRefused] = true
+		w.happened[occasion.GuardRefused] = true
 		if bellows.KindOf(err) != bellows.Lost {
 			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
@@ -90,7 +91,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 func (w *world) notes(out []wire.Envelope) {
 	for _, e := range out {
 		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
-			w.happened[breachNamed] = true
+			w.happened[occasion.BreachNamed] = true
 		}
 	}
 }

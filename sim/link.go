@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows/session"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -153,8 +154,8 @@ func (l *link) next() (frame, bool) {
 		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
 	}
 	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
-		l.w.happened[overtaken] = l.w.happened[overtaken] || l.end.Waiting()
-		l.w.happened[partsOvertaken] = l.w.happened[partsOvertaken] || len(l.cut) > 0
+		l.w.happened[occasion.Overtaken] = l.w.happened[occasion.Overtaken] || l.end.Waiting()
+		l.w.happened[occasion.PartsOvertaken] = l.w.happened[occasion.PartsOvertaken] || len(l.cut) > 0
 		return l.frames(l.taken[0])[0], true
 	}
 	if len(l.cut) == 0 {
@@ -271,7 +272,7 @@ func (l *link) takeBelow(m wire.Message) {
 		l.acked, err = l.end.Acknowledge(m, l.acked)
 		wire.Free(m)
 	case *wire.Resume:
-		l.w.happened[sessionResumed] = l.w.happened[sessionResumed] || m.Received != [2]uint64{}
+		l.w.happened[occasion.SessionResumed] = l.w.happened[occasion.SessionResumed] || m.Received != [2]uint64{}
 		l.heard = true
 		l.acked, err = l.end.Resume(m, l.acked)
 	case *wire.Bye:
@@ -418,7 +419,7 @@ func (l *link) again(reason string) {
 // made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
 func (l *link) made() {
 	l.w.note("nodes %d and %d have another connection", l.from.id, l.to.id)
-	l.w.happened[connectedAgain] = true
+	l.w.happened[occasion.ConnectedAgain] = true
 	l.w.moved()
 	for _, end := range [2]*link{l, l.back} {
 		end.epoch++

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -52,7 +53,7 @@ func (w *world) loses(e wire.Envelope) bool {
 		return false
 	}
 	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
-	w.happened[lossStruck] = true
+	w.happened[occasion.LossStruck] = true
 	w.loss.done = true
 	w.mayEnd("a message is lost")
 	w.mayEnd("has said nothing for")
@@ -64,6 +65,6 @@ func (w *world) loses(e wire.Envelope) bool {
 
 // checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
 func (w *world) checkLoss() {
-	w.happened[neverReady] = w.happened[neverReady] || w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready))
-	w.happened[lossFound] = w.happened[lossFound] || w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended)
+	w.happened[occasion.NeverReady] = w.happened[occasion.NeverReady] || w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready))
+	w.happened[occasion.LossFound] = w.happened[occasion.LossFound] || w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended)
 }

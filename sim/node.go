@@ -10,6 +10,7 @@ import (
 	"bellows/guard"
 	leases "bellows/lease"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
@@ -166,7 +167,7 @@ func (n *node) close() {
 		n.closedAt = w.Now + w.Closing[n.id]
 	}
 	if w.Now < n.closedAt {
-		w.happened[slowClosing] = true
+		w.happened[occasion.SlowClosing] = true
 		return
 	}
 	n.closed = true
@@ -241,7 +242,7 @@ func (n *node) leave(reason string) {
 			l.close()
 		}
 	}
-	w.happened[gaveUp] = w.happened[gaveUp] || reason != ""
+	w.happened[occasion.GaveUp] = w.happened[occasion.GaveUp] || reason != ""
 	if !w.released {
 		w.mayLose(n)
 	}
@@ -254,7 +255,7 @@ func (n *node) leave(reason string) {
 func (w *world) mourn(n *node) {
 	w.mayLose(n)
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
-		w.happened[deathTold] = true
+		w.happened[occasion.DeathTold] = true
 		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
 		w.obey()
 	})
@@ -318,12 +319,12 @@ func (w *world) obey() {
 		}
 	}
 	for _, n := range w.fx.Notices {
-		w.happened[nodeNamed] = true
+		w.happened[occasion.NodeNamed] = true
 		w.named = append(w.named, n)
 		kind, _ := w.waitsFor()
 		w.await.Hear(kind, n)
 		w.checkCulprit(n)
-		w.happened[tasksNamed] = w.happened[tasksNamed] || w.await.TasksNamed()
+		w.happened[occasion.TasksNamed] = w.happened[occasion.TasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}
 	if r := w.fx.Route; r != nil {
@@ -332,7 +333,7 @@ func (w *world) obey() {
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
-		w.happened[tailCut] = w.happened[tailCut] || strings.Contains(o.Reason, "cannot be recovered")
+		w.happened[occasion.TailCut] = w.happened[occasion.TailCut] || strings.Contains(o.Reason, "cannot be recovered")
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()

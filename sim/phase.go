@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -53,7 +54,7 @@ func (w *world) sees(e wire.Envelope) {
 			w.grow()
 		}
 	case *wire.Records:
-		w.happened[recordsFull] = w.happened[recordsFull] || len(m.List) == w.Limits.Coord.Records
+		w.happened[occasion.RecordsFull] = w.happened[occasion.RecordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {
 			if err := w.oracle.Record(&m.List[i]); err != nil {
 				w.violated("%v", err)
@@ -64,7 +65,7 @@ func (w *world) sees(e wire.Envelope) {
 			if e.From == wire.ControllerAt() && !w.ledger.Done[m.List[i].Flush] && !w.wholeHeld(m.List[i].Flush) {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
-			w.happened[severalUnits] = w.happened[severalUnits] || len(m.List[i].Results) > 1
+			w.happened[occasion.SeveralUnits] = w.happened[occasion.SeveralUnits] || len(m.List[i].Results) > 1
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
@@ -124,14 +125,14 @@ func (w *world) delivers(e wire.Envelope) {
 }
 
 // leaseKind is the occasion of a lease.
-func leaseKind(m wire.Mode, from, to wire.Address) occasion {
+func leaseKind(m wire.Mode, from, to wire.Address) occasion.Kind {
 	switch {
 	case m == wire.Shared:
-		return sharedLease
+		return occasion.SharedLease
 	case from.Node == to.Node:
-		return exclusiveHere
+		return occasion.ExclusiveHere
 	}
-	return exclusiveCopy
+	return occasion.ExclusiveCopy
 }
 
 // beforeLane takes note of what a lane is about to learn.
@@ -194,17 +195,17 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
 			if m.Request == 0 {
-				w.happened[relaySplit] = w.happened[relaySplit] || unasked == int(e.To.Node)
+				w.happened[occasion.RelaySplit] = w.happened[occasion.RelaySplit] || unasked == int(e.To.Node)
 				unasked = int(e.To.Node)
 			}
 		case *wire.Committed:
-			w.happened[commitsSplit] = w.happened[commitsSplit] || len(m.List) == w.Limits.Lane.Commitments
+			w.happened[occasion.CommitsSplit] = w.happened[occasion.CommitsSplit] || len(m.List) == w.Limits.Lane.Commitments
 		case *wire.Held:
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
 			w.flushHeld(i, m.Flush)
 		case *wire.Full:
-			w.happened[laneFull] = true
+			w.happened[occasion.LaneFull] = true
 			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Room:
 			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})

@@ -3,6 +3,7 @@ package sim
 import (
 	"bellows"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
 )
@@ -35,7 +36,7 @@ func (s *script) some(rows int) []bellows.RowID {
 // prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
 func prefetch(s *script) bool {
 	w := s.w
-	w.happened[prefetched] = true
+	w.happened[occasion.Prefetched] = true
 	first := model.Sums
 	if w.Job.Loose {
 		first = model.Counts

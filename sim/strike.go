@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/hostile"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
@@ -197,7 +198,7 @@ func (w *world) outlive() bool {
 	if len(to) == 0 {
 		return false
 	}
-	w.happened[outlived] = true
+	w.happened[occasion.Outlived] = true
 	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
 	switch what := w.Rng.IntN(2); {
 	case what == 0:
@@ -250,7 +251,7 @@ func (w *world) replay() {
 		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
 		}
-		w.happened[pushReplayed] = true
+		w.happened[occasion.PushReplayed] = true
 		a.step([]wire.Envelope{e})
 	})
 }
@@ -266,7 +267,7 @@ func (w *world) haunt() {
 		w.forged(e)
 	}
 	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.happened[haunted], w.faults.families[schedule.OfMessages] = true, true
+		w.happened[occasion.Haunted], w.faults.families[schedule.OfMessages] = true, true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
 		}
@@ -277,7 +278,7 @@ func (w *world) haunt() {
 // otherGeneration is how far a forged generation is from the one that there is: mostly older.
 func (w *world) otherGeneration() bellows.Generation {
 	if w.Rng.IntN(3) == 0 {
-		w.happened[newerForged] = true
+		w.happened[occasion.NewerForged] = true
 		return 1
 	}
 	older := bellows.Generation(0)
@@ -347,7 +348,7 @@ func (w *world) forged(e wire.Envelope) {
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	w.happened[strangerRefused] = true
+	w.happened[occasion.StrangerRefused] = true
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
@@ -388,8 +389,8 @@ func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
 func (w *world) sees16(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Push:
-		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
 	case *wire.Rows:
-		w.happened[narrowed] = w.happened[narrowed] || len(m.Narrowed()) > 0
+		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 )
@@ -21,7 +22,7 @@ type tally struct {
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][parties]int
-	happened                                      [events]int
+	happened                                      [occasion.Kinds]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
 	messages, clocks, splits                      []int         // of each schedule
@@ -48,7 +49,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 	for f := range schedule.Families {
 		a.families[f] += count(r.families[f])
 	}
-	for e := range events {
+	for e := range occasion.Kinds {
 		a.happened[e] += count(r.happened[e])
 	}
 	if r.Violation != "" {
@@ -121,7 +122,7 @@ func (a *tally) judge(t *testing.T) {
 	}
 	for e, n := range a.happened {
 		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", occasion(e), n, a.schedules)
+			t.Errorf("%v: in %d of %d schedules", occasion.Kind(e), n, a.schedules)
 		}
 	}
 	t.Log(a.String())
@@ -160,7 +161,7 @@ func (a *tally) String() string {
 		median(a.splits), ((processorTime() - a.began) / time.Duration(a.schedules)).Round(10*time.Microsecond))
 	s.WriteString("\nthose in which it came about:")
 	for e, n := range a.happened {
-		fmt.Fprintf(&s, "\n%-27v %d", occasion(e), n)
+		fmt.Fprintf(&s, "\n%-27v %d", occasion.Kind(e), n)
 	}
 	return s.String()
 }

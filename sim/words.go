@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/store"
 	"bellows/wire"
 )
@@ -63,14 +64,14 @@ func (w *world) seesWords(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.Pull:
 		for i := range m.Parts {
-			w.happened[keysSubscribed] = w.happened[keysSubscribed] || m.Parts[i].Subscribe && m.Parts[i].Keys != nil
+			w.happened[occasion.KeysSubscribed] = w.happened[occasion.KeysSubscribed] || m.Parts[i].Subscribe && m.Parts[i].Keys != nil
 		}
 	case *wire.Rows:
 		for i := range m.Parts {
-			w.happened[keysRelayed] = w.happened[keysRelayed] || len(m.Parts[i].Keys) > 0
+			w.happened[occasion.KeysRelayed] = w.happened[occasion.KeysRelayed] || len(m.Parts[i].Keys) > 0
 		}
 	case *wire.Unsubscribe:
-		w.happened[keysGivenUp] = w.happened[keysGivenUp] || m.Ref.Table == model.Words
+		w.happened[occasion.KeysGivenUp] = w.happened[occasion.KeysGivenUp] || m.Ref.Table == model.Words
 	}
 }
 
@@ -87,6 +88,6 @@ func (w *world) compareWords(at wire.Address, ref bellows.PartitionRef, im *stor
 	} else if memory := w.oracle.WordSlots(n, list); !slices.EqualFunc(im.Slots, memory, slices.Equal[[]float32]) {
 		w.violated("P1: %v has slots %v in %v; commits up to %d make it %v", at, im.Slots, ref, n, memory)
 	} else if len(memory) > 0 {
-		w.happened[wordSlots] = true
+		w.happened[occasion.WordSlots] = true
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"bellows/core/slots"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -129,7 +130,7 @@ func (k *worker) notice(sentence string) {
 		k.w.violated("P8: a wait is named without until when: %q", sentence)
 	}
 	if strings.HasPrefix(sentence, "flush ") {
-		k.w.happened[flushNamed] = true
+		k.w.happened[occasion.FlushNamed] = true
 		for i := range k.unheld {
 			u := &k.unheld[i]
 			u.named = u.named || strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", u.part.Flush, u.part.Lane))
@@ -142,7 +143,7 @@ func (k *worker) notice(sentence string) {
 	for _, s := range k.scripts {
 		if s != nil && (strings.HasPrefix(sentence, s.unit.String()) || s.waiting && strings.HasSuffix(sentence, " wait too")) {
 			s.named = true
-			k.w.happened[waitNamed] = true
+			k.w.happened[occasion.WaitNamed] = true
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
@@ -76,7 +77,7 @@ type world struct {
 	messages  int // posted
 	sum       parcel.Hash
 	bits      parcel.Hash // of the tables at the end
-	happened  [events]bool
+	happened  [occasion.Kinds]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
@@ -236,7 +237,7 @@ func (a *actor) put(l letter) {
 	}
 	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
 		if first, ok := parcel.Halves(m); ok {
-			a.w.happened[halved] = true
+			a.w.happened[occasion.Halved] = true
 			l.digest = parcel.Digest(m)
 			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, parcel.Digest(first), true})
 		}
