@@ -86,7 +86,7 @@ var refusals = []struct {
 	{"floors", "unlisted sibling", "gate/g.go", "// Package gate admits.\npackage gate\n\nimport _ \"bellows/table\"\n", "gate may not import table: both are on one floor"},
 	{"floors", "the listed edge turned round", "table/back.go", "package table\n\nimport _ \"bellows/store\"\n", "table may not import store"},
 	{"floors", "an app that sees an actor", "app/mf/up.go", "package mf\n\nimport _ \"bellows/server\"\n", "app/mf may not import server: a room on floor 5 of its kind sees floors up to 2"},
-	{"floors", "a rule that sees a port", "flow/f.go", "// Package flow is a budget.\npackage flow\n\nimport _ \"bellows/transport\"\n", "flow may not import transport: a room on floor 2"},
+	{"floors", "a rule that sees a port", "lease/f.go", "// Package lease is times.\npackage lease\n\nimport _ \"bellows/transport\"\n", "lease may not import transport: a room on floor 2"},
 	{"floors", "code that uses a fake", "client/c.go", "// Package client asks.\npackage client\n\nimport _ \"bellows/transport/mem\"\n", "client may not import transport/mem: it is a fake"},
 	{"floors", "a test that uses a fake", "client/c_test.go", "package client\n\nimport _ \"bellows/transport/mem\"\n", ""},
 	{"floors", "a test that looks up", "table/t_test.go", "package table_test\n\nimport _ \"bellows/train\"\n", "table may not import train: floor 4 is above floor 2"},

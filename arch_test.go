@@ -6,6 +6,8 @@ package bellows_test
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -54,15 +56,6 @@ var rooms = []room{
 	{path: "transport/door", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
 	{path: "transport/mem", floor: 1, sees: 0, also: []string{"transport", "transport/door", "wire"}, fake: true},
 	{path: "transport/transporttest", floor: 1, sees: 0, also: []string{"transport", "transport/door", "wire"}, fake: true},
-	{path: "blob", floor: 1, sees: 0},
-	{path: "blob/mem", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
-	{path: "blob/blobtest", floor: 1, sees: 0, also: []string{"blob"}, fake: true},
-	{path: "registry", floor: 1, sees: 0},
-	{path: "registry/mem", floor: 1, sees: 0, also: []string{"registry"}, fake: true},
-	{path: "registry/registrytest", floor: 1, sees: 0, also: []string{"registry"}, fake: true},
-	{path: "cloud", floor: 1, sees: 0},
-	{path: "cloud/fake", floor: 1, sees: 0, also: []string{"cloud"}, fake: true},
-	{path: "cloud/cloudtest", floor: 1, sees: 0, also: []string{"cloud"}, fake: true},
 
 	// Floor 2, rules: pure decisions. Siblings only as listed in edges.
 	{path: "keys", floor: 2, sees: 0},
@@ -71,9 +64,7 @@ var rooms = []room{
 	{path: "store", floor: 2, sees: 0},
 	{path: "delta", floor: 2, sees: 0},
 	{path: "gate", floor: 2, sees: 0},
-	{path: "flow", floor: 2, sees: 0},
 	{path: "route", floor: 2, sees: 0},
-	{path: "handoff", floor: 2, sees: 0},
 	{path: "lease", floor: 2, sees: 0},
 	{path: "session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
@@ -81,22 +72,11 @@ var rooms = []room{
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},
-	{path: "assist", floor: 2, sees: 0},
-	{path: "tier", floor: 2, sees: 0},
-	{path: "shape", floor: 2, sees: 0},
-	{path: "plan", floor: 2, sees: 0},
-	{path: "sched", floor: 2, sees: 0},
-	{path: "market", floor: 2, sees: 0},
-	{path: "bid", floor: 2, sees: 0},
-	{path: "nn", floor: 2, sees: 0},
-	{path: "pipe", floor: 2, sees: 0},
 
 	// Floor 3, actors: the step functions of the roles.
 	{path: "server", floor: 3, sees: 2},
 	{path: "client", floor: 3, sees: 2},
 	{path: "coord", floor: 3, sees: 2},
-	{path: "broker", floor: 3, sees: 2},
-	{path: "stage", floor: 3, sees: 2},
 
 	// Floor 4, training, and what is around the actors of a node.
 	{path: "core/shell", floor: 4, sees: 3},
@@ -115,11 +95,7 @@ var rooms = []room{
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},
-	{path: "web", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
-	{path: "kube", floor: 6, sees: 0, also: []string{"api"}, leaf: true},
 	{path: "transport/sock", floor: 6, sees: 0, also: []string{"transport", "transport/door", "wire"}, leaf: true},
-	{path: "blob/file", floor: 6, sees: 0, also: []string{"blob"}, leaf: true},
-	{path: "registry/etcd", floor: 6, sees: 0, also: []string{"registry"}, leaf: true},
 
 	// Floor 7, assembly; floor 8, the command line that any application gets; floor 9, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},
@@ -184,6 +160,16 @@ var edges = []edge{
 	{"core/collect", "wire", "state travels as slabs"},
 	{"core/members", "wire", "nodes tell each other that they live"},
 	{"session", "wire", "a session numbers envelopes and puts them in order"},
+}
+
+// TestRoomsExist wants a folder with Go for every room: what is not built yet has none.
+func TestRoomsExist(t *testing.T) {
+	t.Parallel()
+	for _, r := range rooms {
+		if found, _ := filepath.Glob(filepath.Join(strings.TrimSuffix(r.path, "/..."), "*.go")); len(found) == 0 && !strings.HasSuffix(r.path, "/...") {
+			t.Errorf("there is no package %s: a room is entered in rooms when it is built", r.path)
+		}
+	}
 }
 
 // TestArchitecture reads the tree and prints one sentence for each breach of the rules.
