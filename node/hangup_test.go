@@ -188,3 +188,33 @@ func TestWhoIsNeverHeardIsNotWaitedFor(t *testing.T) {
 		far.Close()
 	})
 }
+
+// TestALastWordOnOneConnectionEndsNoOther joins two nodes by two connections: when node 0 has said its last word on one, node 1 still hears what it
+// says on the other, and loses it with the last of them.
+func TestALastWordOnOneConnectionEndsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first, farFirst := joined(t, mem.New().Join, "")
+		second, farSecond := joined(t, mem.New().Join, "")
+		heard, lost := 0, 0
+		x := node.NewExchange(1, []transport.Conn{first, second}, func(bellows.NodeID, error) { lost++ },
+			node.Actor{Address: wire.Address{Node: 1}, Step: func(batch []wire.Envelope, _ *wire.Outbox) { heard += len(batch) }})
+		last := func(c transport.Conn, say ...[]byte) {
+			t.Helper()
+			hello, bye := frame(t, wire.Address{}, wire.Address{}, &wire.Resume{Process: 7}), frame(t, wire.Address{}, wire.Address{}, &wire.Bye{})
+			if err := errors.Join(c.WriteFrames(append(append([][]byte{hello}, say...), bye)), c.Close()); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		last(farSecond)
+		if lost != 0 {
+			t.Error("node 0 is lost with one of two connections, which it ended in peace")
+		}
+		last(farFirst, frame(t, wire.ControllerAt(), wire.Address{Node: 1}, &wire.End{}))
+		if heard != 1 || lost != 1 {
+			t.Errorf("%d words are heard on the other, and node 0 is lost %d times", heard, lost)
+		}
+		x.Close()
+	})
+}

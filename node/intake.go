@@ -206,10 +206,11 @@ func (m *mesh) resume(p *peer, conn transport.Conn) {
 	p.ship()
 }
 
-// end ends a peer for good, and where this side has not said before that it would, all others of that node.
+// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first that did not end in
+// peace.
 func (m *mesh) end(p *peer, err error) {
 	p.mu.Lock()
-	ours := p.shut
+	ours, peace := p.shut, errors.Is(err, errBye)
 	p.over = true
 	if p.late != nil {
 		p.late.Stop()
@@ -224,12 +225,16 @@ func (m *mesh) end(p *peer, err error) {
 		return
 	}
 	pair := &m.pairs[p.node]
-	pair.lost.Do(func() {
-		for _, o := range pair.peers {
-			o.hangUp()
-		}
-		m.lost(p.node, err)
-	})
+	m.mu.Lock()
+	lost := pair.open.Ended(peace)
+	m.mu.Unlock()
+	if !lost {
+		return
+	}
+	for _, o := range pair.peers {
+		o.hangUp()
+	}
+	m.lost(p.node, err)
 }
 
 // hangUp ends a peer without a word.

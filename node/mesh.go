@@ -33,16 +33,16 @@ type mesh struct {
 	lost    func(bellows.NodeID, error)
 	ends    sync.WaitGroup
 
-	mu    sync.Mutex
-	dirty []*peer // have something posted that nobody has shipped
+	mu    sync.Mutex // of dirty, and of what is open of pairs
+	dirty []*peer    // have something posted that nobody has shipped
 
 	left, came traffic // frames of all peers
 }
 
-// pair is all connections to another node. The loss of one is the loss of all.
+// pair is all connections to another node.
 type pair struct {
-	peers []*peer // by number
-	lost  sync.Once
+	peers []*peer      // by number
+	open  session.Pair // behind the mesh's lock
 }
 
 // peer is another node at the end of one connection after another, which have the same number.
@@ -113,6 +113,9 @@ func newMesh(conns []transport.Conn) *mesh {
 		p.connect(conn, m.process)
 		m.pairs[p.node].peers = append(m.pairs[p.node].peers, p)
 	}
+	for n := range m.pairs {
+		m.pairs[n].open = session.NewPair(len(m.pairs[n].peers))
+	}
 	return m
 }
 
@@ -141,19 +144,12 @@ func (m *mesh) all() func(yield func(*peer) bool) {
 // peer is where a message for another node leaves: what two actors say to each other takes one connection.
 func (m *mesh) peer(e wire.Envelope) *peer {
 	peers := m.pairs[e.To.Node].peers
-	lane := e.To
-	if e.From.Role == wire.Lane {
-		lane = e.From
-	}
-	if len(peers) == 1 || lane.Role != wire.Lane || e.From.Role == wire.Controller || e.To.Role == wire.Controller {
-		return peers[0]
-	}
-	return peers[1+int(lane.Index)%(len(peers)-1)]
+	return peers[session.ConnectionOf(e, len(peers))]
 }
 
 // start begins to send and receive; formats is how the values of each table leave. again makes connections anew that break; nil: nobody
 // does. lost is told, once for each node, that it cannot be reached any more, before close: with a *breach where this side ended a
-// connection because of what the node sent, with errLetGo where the node has said that it says no more.
+// connection because of what the node sent, with errBye where the node has said that it says no more.
 func (m *mesh) start(b *bus, g admission, formats []vec.Format, again *redialer, lost func(bellows.NodeID, error)) {
 	m.bus, m.guard, m.again, m.lost = b, g, again, lost
 	for p := range m.all() {

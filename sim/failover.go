@@ -127,9 +127,9 @@ func (w *world) follow() {
 
 // sayAgain has a node tell another controller that it is ready, and of whom it has lost.
 func (n *node) sayAgain() {
-	for _, l := range n.links {
-		if l != nil && l.told {
-			n.disconnected(l.to, l.reason)
+	for _, p := range n.pairs {
+		if p != nil && p.told {
+			n.disconnected(p.to, p.reason)
 		}
 	}
 	if n.id != 0 && n.ready && !n.done() {

@@ -10,24 +10,21 @@ import (
 	"bellows/wire"
 )
 
-// link is one node's end of its connections with another, one after another, and the way there. A connection keeps order and loses nothing, until it
-// breaks, with all that is under way: as transport promises. Then it is made again and the session goes on, by the code that production has; or
-// it is given up, and both nodes have lost each other.
+// link is one node's end of one connection after another with another node, which have the same number, and the way there. A connection keeps
+// order and loses nothing, until it breaks, with all that is under way: as transport promises. Then it is made again and the session goes on, by
+// the code that production has; or it is given up.
 //
 // There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
 // strikes.
 type link struct {
-	w         *world
-	from, to  *node
+	*pair
+	number    int
 	back      *link // the other end
-	weather   schedule.Weather
-	muteUntil int64  // what is sent before is lost
-	parted    bool   // no connection is made any more
-	dead      bool   // this end is closed: nothing is sent or taken any more
-	told      bool   // and its node knows
-	reason    string // what it was told
-	closing   bool   // nothing is posted any more, and this end closes when all has left
-	refused   bool   // this end has ended it for what came: it says no more
+	muteUntil int64 // what is sent before is lost
+	parted    bool  // no connection is made any more
+	dead      bool  // this end is closed: nothing is sent or taken any more
+	over      bool  // and not by its own node
+	closing   bool  // nothing is posted any more, and this end closes when all has left
 
 	end     session.End
 	up      bool // this end has a connection, as far as it knows
@@ -63,26 +60,6 @@ const stall = 3000
 
 // goodbye is how long a node needs to see that a connection has ended, when its actors have taken what came before.
 const goodbye = 3
-
-// connect joins every two nodes.
-func (w *world) connect() {
-	for _, a := range w.nodes {
-		a.links = make([]*link, len(w.nodes))
-		for _, b := range w.nodes {
-			if a != b {
-				a.links[b.id] = &link{w: w, from: a, to: b, weather: w.Weather[a.id][b.id]}
-			}
-		}
-	}
-	for _, a := range w.nodes {
-		for _, l := range a.links {
-			if l != nil {
-				l.back = w.nodes[l.to.id].links[a.id]
-				l.begin()
-			}
-		}
-	}
-}
 
 // begin gives this end a connection.
 func (l *link) begin() {
@@ -124,7 +101,7 @@ func (l *link) turn() {
 		if l.weather.Bandwidth > 0 && l.up {
 			l.busy = true
 			epoch := l.epoch
-			l.w.After(int64(l.size(f))/l.weather.Bandwidth, l.from, func() {
+			l.w.After(int64(l.size(f)*len(l.links))/l.weather.Bandwidth, l.from, func() {
 				l.busy = false
 				if epoch == l.epoch {
 					l.turn()
@@ -184,7 +161,9 @@ func (l *link) frames(e wire.Envelope) []frame {
 }
 
 // mute reports whether what is sent now is lost.
-func (l *link) mute() bool { return l.w.Now < l.muteUntil }
+func (l *link) mute() bool { return l.w.Now < l.mutedUntil() }
+
+func (l *link) mutedUntil() int64 { return max(l.muteUntil, l.pair.muteUntil) }
 
 func (l *link) delay() int64 {
 	d := l.weather.Delay
@@ -201,9 +180,9 @@ func (l *link) write(f frame) {
 	switch {
 	case l.doomed:
 		return
-	case l.mute() && l.muteUntil-w.Now < stall:
+	case l.mute() && l.mutedUntil()-w.Now < stall:
 		w.strike(schedule.Cut, l.from, l.to)
-		until = l.muteUntil
+		until = l.mutedUntil()
 	case l.mute(), l.to.vanished, l.back.dead:
 		l.doom()
 		return
@@ -276,7 +255,7 @@ func (l *link) takeBelow(m wire.Message) {
 		l.heard = true
 		l.acked, err = l.end.Resume(m, l.acked)
 	case *wire.Bye:
-		l.w.After(goodbye, l.from, func() { l.lost("EOF") })
+		l.w.After(goodbye, l.from, func() { l.ends("EOF", true) })
 	}
 	if err != nil {
 		l.w.violated("a session was told what cannot be: %v", err)
@@ -366,7 +345,7 @@ func (l *link) breaks(reason string) {
 	l.down(reason)
 	if l.back.up && !l.to.vanished {
 		other := l.back
-		silent := max(l.muteUntil, other.muteUntil) - l.w.Now // what it says into the silence is answered behind it
+		silent := max(l.mutedUntil(), other.mutedUntil()) - l.w.Now // what it says into the silence is answered behind it
 		patience := 1 + l.w.Rng.Int64N(5) + min(max(silent, 0), stall)
 		epoch := other.epoch
 		l.w.After(patience, other.from, func() {
@@ -382,10 +361,10 @@ func (l *link) down(reason string) {
 	if !l.up || l.dead {
 		return
 	}
-	l.w.note("node %d has no connection to node %d: %s", l.from.id, l.to.id, reason)
+	l.w.note("node %d has no connection %d to node %d: %s", l.from.id, l.number, l.to.id, reason)
 	l.up, l.cut = false, nil
 	if l.closing || l.parted {
-		l.lost(reason)
+		l.ends(reason, false)
 		return
 	}
 	l.redial = session.NewRedial(times, l.to.id == 0, l.w.Now)
@@ -396,7 +375,7 @@ func (l *link) down(reason string) {
 func (l *link) again(reason string) {
 	wait, ok := l.redial.Next(l.w.Now)
 	if !ok {
-		l.lost(reason)
+		l.ends(reason, false)
 		return
 	}
 	l.w.After(wait, l.from, func() {
@@ -418,8 +397,11 @@ func (l *link) again(reason string) {
 
 // made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
 func (l *link) made() {
-	l.w.note("nodes %d and %d have another connection", l.from.id, l.to.id)
+	l.w.note("nodes %d and %d have another connection %d", l.from.id, l.to.id, l.number)
 	l.w.happened[occasion.ConnectedAgain] = true
+	for _, o := range l.links {
+		l.w.happened[occasion.BrokenBeside] = l.w.happened[occasion.BrokenBeside] || o != l && o.up
+	}
 	l.w.moved()
 	for _, end := range [2]*link{l, l.back} {
 		end.epoch++
@@ -462,11 +444,15 @@ func (l *link) tellBack() {
 	}
 }
 
-// lost ends this end for good, and tells its node why.
-func (l *link) lost(reason string) {
+// ends ends this end for good, in peace or not, and perhaps all between its nodes.
+func (l *link) ends(reason string, peace bool) {
 	l.die()
-	if !l.told {
-		l.told, l.reason = true, reason
-		l.from.disconnected(l.to, reason)
+	if l.over {
+		return
+	}
+	if l.over = true; l.open.Ended(peace) {
+		l.pair.lost(reason)
+	} else if peace {
+		l.w.happened[occasion.EndedApart] = true
 	}
 }

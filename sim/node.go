@@ -19,7 +19,7 @@ import (
 type node struct {
 	w           *world
 	id          bellows.NodeID
-	links       []*link // by node; nil: itself
+	pairs       []*pair // by node; nil: itself
 	worker      *worker // nil: no client here
 	guard       *guard.Guard
 	lanes       []*lane
@@ -69,10 +69,8 @@ func (n *node) begin() {
 	switch {
 	case !n.hosts():
 		n.left = true
-		for _, l := range n.links {
-			if l != nil { // nobody speaks to it
-				l.dead, l.back.dead = true, true
-			}
+		for l := range n.links() { // nobody speaks to it
+			l.dead, l.back.dead = true, true
 		}
 	case n.id == 0:
 		w.After(0, n, w.start)
@@ -127,11 +125,9 @@ func (n *node) tick() {
 
 // tickLinks tells the sessions of a node that time has passed.
 func (n *node) tickLinks() {
-	for _, l := range n.links {
-		if l != nil {
-			l.end.Tick()
-			l.pump()
-		}
+	for l := range n.links() {
+		l.end.Tick()
+		l.pump()
 	}
 }
 
@@ -200,8 +196,8 @@ func (n *node) disconnected(peer *node, reason string) {
 
 // refuses reports whether the node has ended its connections to another for what came.
 func (n *node) refuses(peer bellows.NodeID) bool {
-	l := n.links[peer]
-	return l != nil && l.refused
+	p := n.pairs[peer]
+	return p != nil && p.refused
 }
 
 // told reports whether the node knows that the job is over: then nothing is lost with node 0.
@@ -223,7 +219,7 @@ func (n *node) checkLeave(reason string) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told
-	if to := n.w.nodes[0].links[n.id]; n.w.released && !n.told() && !to.refused && to.heard && strings.HasSuffix(n.lastSaid, "EOF") {
+	if to := n.w.nodes[0].pairs[n.id].links[0]; n.w.released && !n.told() && !to.refused && to.heard && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }
@@ -237,10 +233,8 @@ func (n *node) leave(reason string) {
 	w.note("node %d leaves: %q", n.id, reason)
 	w.moved()
 	n.left, n.reason = true, reason
-	for _, l := range n.links {
-		if l != nil {
-			l.close()
-		}
+	for l := range n.links() {
+		l.close()
 	}
 	w.happened[occasion.GaveUp] = w.happened[occasion.GaveUp] || reason != ""
 	if !w.released {
@@ -357,9 +351,9 @@ func (w *world) letGo() {
 // farewell ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
 func (w *world) farewell(until int64) {
 	leader, open := w.nodes[0], false
-	for _, l := range leader.links {
+	for l := range leader.links() {
 		switch {
-		case l == nil || l.dead:
+		case l.dead:
 		case l.end.Unsaid() && w.Now < until:
 			open = true
 		default:

@@ -22,26 +22,29 @@ func (w *world) peer(n *node) *node {
 	return other
 }
 
-// direction is one direction between a node and another, mostly what it says.
-func (w *world) direction(n *node) *link {
+// direction is all connections between a node and another, one way: mostly what it says.
+func (w *world) direction(n *node) *pair {
 	other := w.peer(n)
 	if w.Rng.IntN(4) == 0 {
 		n, other = other, n
 	}
-	return n.links[other.id]
+	return n.pairs[other.id]
 }
 
-// cut silences one direction for a while.
+// cut silences one direction for a while, of one connection or of all.
 func (w *world) cut(n *node, millis int64) {
-	l := w.direction(n)
-	l.muteUntil = max(l.muteUntil, w.Now+millis)
+	for _, l := range w.direction(n).struck() {
+		l.muteUntil = max(l.muteUntil, w.Now+millis)
+	}
 }
 
 // halfOpen silences one direction from now on: whoever speaks into it learns nothing.
 func (w *world) halfOpen(n *node) {
-	l := w.direction(n)
-	l.muteUntil = int64(schedule.Never)
-	w.mayPart(l.from, l.to)
+	p := w.direction(n)
+	for _, l := range p.struck() {
+		l.muteUntil = int64(schedule.Never)
+	}
+	w.mayPart(p.from, p.to)
 }
 
 // hush keeps node 0 from hearing a node for longer than a lease.
@@ -49,26 +52,30 @@ func (w *world) hush(n *node) {
 	for n.id == 0 || !n.hosts() {
 		n = w.nodes[1+w.Rng.IntN(len(w.nodes)-1)]
 	}
-	n.links[0].muteUntil = w.Now + schedule.LeaseMillis + 2*beatEvery + w.Rng.Int64N(800)
+	n.pairs[0].muteUntil = w.Now + schedule.LeaseMillis + 2*beatEvery + w.Rng.Int64N(800)
 	w.mayLose(n)
-	w.judge(n, n.links[0].muteUntil)
+	w.judge(n, n.pairs[0].muteUntil)
 }
 
-// reset breaks the connection between two nodes, with all that is under way; for good, if it is severed.
+// reset breaks one connection between two nodes, or all, with all that is under way; for good, if it is severed.
 func (w *world) reset(f schedule.Fault, n *node) {
-	l := n.links[w.peer(n).id]
+	p := n.pairs[w.peer(n).id]
 	if f == schedule.Sever {
-		w.mayPart(l.from, l.to)
-		l.parted, l.back.parted = true, true
+		w.mayPart(p.from, p.to)
 	}
-	l.breaks("connection reset by peer")
+	for _, l := range p.struck() {
+		if f == schedule.Sever {
+			l.parted, l.back.parted = true, true
+		}
+		l.breaks("connection reset by peer")
+	}
 }
 
 // garble damages the next frame of a stream, or has its sender say what cannot be: the receiver refuses it and ends the connection.
 func (w *world) garble(n *node) {
-	l := w.direction(n)
-	l.garble = true
-	w.mayPart(l.from, l.to)
+	p := w.direction(n)
+	p.one()[0].garble = true
+	w.mayPart(p.from, p.to)
 }
 
 // refuse is what becomes of a frame that is damaged on its way, to the end that takes it: it is refused for its bits, for what it says, or for what it
@@ -90,7 +97,7 @@ func (w *world) refuse(at *link, f frame) {
 		w.decodeDamaged(f.envelope)
 	}
 	at.refused = true
-	at.lost("a frame was refused")
+	at.ends("a frame was refused", false)
 }
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
@@ -136,10 +143,8 @@ func (w *world) crash(n *node) {
 	w.mayLose(n)
 	n.vanished = w.Rng.IntN(2) == 0
 	if !n.vanished {
-		for _, l := range n.links {
-			if l != nil {
-				l.die()
-			}
+		for l := range n.links() {
+			l.die()
 		}
 	}
 	n.crashed = true

@@ -223,7 +223,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 			to.put(letter{envelope: e, digest: sum})
 		default:
 			w.sent[e.Message] = sum
-			from.links[to.node.id].send(e)
+			from.pairs[to.node.id].send(e)
 		}
 	}
 	clear(out.Envelopes)

@@ -14,19 +14,21 @@ import (
 // Play is what else a job does than what every one does, and within which limits. It comes from a stream of chance of its own, so that
 // more of it changes nothing else of what a seed decides.
 type Play struct {
-	Chances    *rand.Rand
-	Prefetches int          // chance of a task to ask for rows ahead, in thousandths
-	Formats    []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
-	Endless    Endless
-	Loss       Loss
-	losses     *rand.Rand     // of Loss alone
-	KeySeed    uint64         // of the lanes' indexes of keys
-	Growth     []Entry        // who takes part later
-	growing    *rand.Rand     // decides that: a stream of its own, too
-	Failovers  int            // how often the controller is to be followed by another
-	Closing    []int64        // by node, how long its executors take to close when the job is over
-	Unready    bellows.NodeID // never says that it is ready; 0: they all do
-	Limits     struct {
+	Chances     *rand.Rand
+	Prefetches  int          // chance of a task to ask for rows ahead, in thousandths
+	Formats     []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
+	Endless     Endless
+	Loss        Loss
+	losses      *rand.Rand     // of Loss alone
+	KeySeed     uint64         // of the lanes' indexes of keys
+	Growth      []Entry        // who takes part later
+	growing     *rand.Rand     // decides that: a stream of its own, too
+	Connections int            // of every two nodes
+	wiring      *rand.Rand     // decides that: another
+	Failovers   int            // how often the controller is to be followed by another
+	Closing     []int64        // by node, how long its executors take to close when the job is over
+	Unready     bellows.NodeID // never says that it is ready; 0: they all do
+	Limits      struct {
 		Client client.Limits
 		Lane   server.Limits
 		Coord  coord.Limits
@@ -66,7 +68,7 @@ const (
 
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
-	p.growing = rand.New(rand.NewPCG(seed, 0x67726f77))
+	p.growing, p.wiring = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 }
 
 // drawLoss lets a message be lost in some lives, and a node never get ready in others.
@@ -110,6 +112,7 @@ func (s *Schedule) drawDrive() {
 
 // drawPlay decides what a life of the job does besides, and within which limits.
 func (s *Schedule) drawPlay() {
+	s.Connections = []int{1, 1, 2, 3}[s.wiring.IntN(4)]
 	s.Prefetches = 0
 	if s.Chances.IntN(3) == 0 {
 		s.Prefetches = 50 + s.Chances.IntN(400)
