@@ -49,7 +49,7 @@ type Weather struct {
 	Bandwidth     int64 // bytes in a millisecond; 0: any number
 }
 
-// lateMax bounds by how much a late frame is late, in milliseconds.
+// LateMax bounds by how much a late frame is late, in milliseconds.
 const LateMax = 200
 
 // LooseSeeds is the first seed of schedules whose splits run ahead: no table makes them wait for each other.
