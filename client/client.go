@@ -102,7 +102,23 @@ func (fx *Effects) Reset() {
 		Notices: fx.Notices[:0]}
 }
 
-// Client is the state of one node's tables as its tasks see them.
+// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that gather here, the flushes that have left, and the tasks that
+// the controller has dispatched. In the commit protocol, which is two-phase commit, it asks lanes to prepare (Push) and says when all have voted (Done).
+//
+// A task is queued, executing or waiting, then finished. Its deltas are gathered with those of its clock (gather), then they are a flush, each part of which goes
+// from sent to visible (partState). A cached block is pinned by the tasks that read it, and gives its memory back behind the last.
+//
+// Invariants, and what holds them:
+//   - No split sees a partition's version go back, by reads, subscriptions or leases: TestALeaseDoesNotGoBack, TestAKeyDoesNotGoBack, P3 of the simulation.
+//   - Under additive rules a split sees its own updates at once, and each once: TestOwnDeltasAreLaidOverUntilTheirCommit, P2 of the simulation.
+//   - Memory of a flush is used again only behind its last Committed, and what has been sent is not changed: the simulation sums every message on its way.
+//   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce.
+//   - Whatever is waited for is asked after, named, and given up: TestAQuestionThatIsLostEndsTheJob, TestALaneThatSaysNothingEndsTheJob, P8 of the simulation.
+//   - Behind End, or a breach, nothing of the job is said any more: TestAnswersToNoQuestionAreNamed.
+//
+// It has no lock: one goroutine at a time calls it (train.Runner sees to that), except that tasks read pinned blocks and write their own deltas without one. That is why
+// blocks never change, and why own deltas are kept apart from them. Turned down: adding own deltas into cached blocks, which readers would have to lock
+// (docs/decisions/0007); an answer for each part of a push with a number of the client's, which a partition's next owner would not know (0030).
 type Client struct {
 	cfg     config   // its route is the job's first: tasks divide tables by it, without a lock
 	now     core.Job // its route is that of now

@@ -58,7 +58,8 @@ func (b *bundle) drop(c *Client) {
 	}
 }
 
-// gather is what finished tasks of one clock leave for the next flush.
+// gather is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
+// clock runs here, or when nothing else can run (flushReady): waiting longer could be waiting for oneself.
 type gather struct {
 	clock   bellows.Clock
 	open    int        // tasks of the clock that are dispatched here and not finished
@@ -73,7 +74,14 @@ type subtree struct {
 	bundle *bundle
 }
 
-// flush is a gather that has left, until every part of it is visible.
+// flush is a gather that has left, until every part of it is visible. It has a part for each partition that it changes, and a push for each lane that a part was sent to: one
+// at first, more where parts had to go elsewhere by a newer route.
+//
+// Invariants: held counts the parts from partHeld on, visible those that are, stale those that wait for a route (TestWhatIsStaleWaitsForTheRoute). Done is said once for each time that
+// held reaches len(parts), by this client or by the one lane that holds all of it (TestAStaleDoneIsDoneAgain). A flush without parts is held by some lane all the same,
+// so that its results are known to somebody besides the controller (TestAFlushOfNothingIsHeld).
+//
+// Turned down: accounting by push, or by lane: a partition that moves takes its part of the flush along, and its new owner answers for it (docs/decisions/0030).
 type flush struct {
 	id      bellows.FlushID
 	clock   bellows.Clock

@@ -95,7 +95,22 @@ type State struct {
 	Staleness []wire.Staleness
 }
 
-// Controller is the state of one job.
+// Controller is the state of one job: the coordinator of the commit protocol, the other half of the application's driver, and the one who says who takes part.
+//
+// It waits for all nodes to be ready, then trains, is ending (every actor is to say Closed), collects the state if the job has finished, and is over when its Outcome
+// is out. One that follows another asks every lane first (recovery), and numbers nothing before all have promised its term.
+//
+// Invariants, and what holds them:
+//   - Numbers have no gaps, and each is of one record that every lane gets, in order: P1 of the simulation.
+//   - A flush counts if every unit of it is its split's next and was dispatched: TestWorkThatWasNotDispatchedIsRefused, TestAnOverlapEndsTheJob; once: TestADoneThatComesAgainIsKnown.
+//   - Whatever changes what it does next is a record, or follows from records: a controller that has them dispatches the same (TestNothingIsNumberedBeforeEveryPromise, TestEpochsAppearOnce,
+//     train/traintest.CanBeSaved of every driver).
+//   - A dispatch leaves behind the records that it relies on: conclude.
+//   - It declares nobody gone for a silence through which it slept itself: TestAControllerThatSleptBlamesNobody.
+//   - Whom it waits for is named after a while, and given up at last: TestWhoKeepsTheJobFromEndingIsNamed, TestATaskThatDoesNotEndIsNamedAndEndsTheJob, P8 of the simulation.
+//
+// It has no lock: one goroutine at a time steps it. Turned down: a record of the driver's state instead of a replay, which is as large as the splits are many, and
+// until all lanes had it none could free what is before it (docs/decisions/0032).
 type Controller struct {
 	cfg        config
 	dispatcher Dispatcher

@@ -91,7 +91,24 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Lane holds the partitions that the route gives to its address.
+// Lane holds the partitions that the route gives to its address: it serves reads and leases of them, and is a participant of the commit protocol: it holds what is pushed
+// (its vote), unseen, until a record of the controller (the decision) gives it a number.
+//
+// A lane has begun once it takes part by the route, is closing from the controller's End on, and closed when nothing more can come. It is cut while it has not
+// heard the controller for a lease, and broken when somebody has sent what cannot be; then only the end counts.
+//
+// Invariants, and what holds them:
+//   - Records are taken in the order of their numbers, each once; what is applied is the effect of exactly those up to applied: P1 of the simulation, byte for byte.
+//   - A flush without a number is seen by nobody: TestBarrierShowsAClockAtOnce, TestAsyncShowsEachCommit.
+//   - A read is answered when all that it needs is visible, and not under an exclusive lease of another: TestLeases, P4 of the simulation.
+//   - What is held, parked and kept is bounded (Limits): TestTheCapTakesTheLowestFlush, TestReadsThatWaitAreBounded, TestFlushesThatWaitAreBounded, TestTheTailIsBounded.
+//     The cap never stops the flush that the others wait for: the least by clock is always taken (hasRoom).
+//   - Sent = applied + dropped, by rows and by bits: TestEndAccountsForEverything, the audit of every schedule.
+//   - A term below the highest heard, an owner of the past and a process that was declared gone change nothing: TestALowerTermIsNotHeard, TestOtherGenerationsAreRefused,
+//     TestFence, P5 and P11 of the simulation.
+//
+// It has no lock: one goroutine at a time steps it (node.bus). Turned down: a lock for each partition, so that reads pass writes: a lane is the lock, and there are as many lanes as processors are
+// worth; lanes that count votes among themselves: frames by clients times lanes (docs/decisions/0022).
 type Lane struct {
 	cfg      config
 	progress *gate.Progress

@@ -14,6 +14,14 @@ import (
 )
 
 // part is one partition at its lane: state, leases, and what waits to be applied.
+//
+// A recorded chunk is applied at once, or it is in later (its table has a barrier, and its clock is not complete), or in deferred (a lease is out, which sees one version). Entries of deferred
+// keep their order, clock marks among them, and what is visible meanwhile is lag. An exclusive holder in this process works on the slab itself, one elsewhere on a copy.
+//
+// Invariants: later is empty of complete clocks unless a lease keeps them out (TestClocksThatALeaseKeepsOutCountAtTheEnd); an exclusive lease is the only one (TestLeases); requests are granted in their
+// order, so that none starves (TestAnExclusiveRequestIsNotPassed); the sums of the ledgers grow where bits are taken, given and written, and nowhere else (TestTheAuditSeesLossesInside).
+//
+// Turned down: applying under shared leases and showing the holder a copy: a copy of the partition for each lease, in order to save a wait of one task.
 type part struct {
 	ref        bellows.PartitionRef
 	generation bellows.Generation
