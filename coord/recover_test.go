@@ -81,7 +81,7 @@ func (f *follow) gives(lane int, from bellows.CommitNumber) {
 	f.t.Helper()
 	f.expectQuery(lane, from)
 	for _, m := range f.tail {
-		f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: m.Another()}}, &f.fx)
+		f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
 	}
 }
 

@@ -55,9 +55,8 @@ type Limits struct {
 	RelayWords int
 	// Commitments is how many flushes one message says to be committed: by default as many as it may have, wire.CommittedMost.
 	Commitments int
-	// Tail is about how many bytes of records are kept for another controller, beyond which the oldest are let go: by default 4 MiB. It
-	// bounds what a lane has memory for; lanes of one process keep the same messages. A job whose controller is saved more seldom
-	// cannot be recovered.
+	// Tail is how many bytes of records are kept for another controller, beyond which the oldest are let go: by default 4 MiB. A record of eight
+	// units takes 60. A job whose controller is saved more seldom cannot be recovered.
 	Tail int
 	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by default 32 MiB. What comes above is refused as
 	// stale, and so comes again: a lane that is so far behind takes no more memory.
@@ -303,18 +302,16 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
 	case *wire.Records:
-		keep := m.Keep
 		for i := range m.List {
 			if !l.broken {
 				l.takeRecord(e.From, &m.List[i], out)
 			}
 		}
-		if l.broken { // by what it has
-			wire.Free(m)
-			return
+		if !l.broken { // by what it has
+			l.tail.add(m, l.cfg.Limits.Tail)
+			l.tail.forget(m.Keep)
 		}
-		l.tail.add(m, l.cfg.Limits.Tail)
-		l.tail.forget(keep)
+		wire.Free(m)
 	case *wire.Pull:
 		l.takePull(e.From, m, out)
 	case *wire.Inquiry:

@@ -44,7 +44,7 @@ func (s *script) controls(term bellows.Term, n int, keep bellows.CommitNumber) {
 	s.send(controller, fmt.Sprintf("%d records", n), m)
 }
 
-// TestALaneKeepsItsRecords gives them back from a number on, message by message, until the controller lets them go.
+// TestALaneKeepsItsRecords gives them back from a number on, until the controller lets them go.
 func TestALaneKeepsItsRecords(t *testing.T) {
 	s := newScript(t, 0)
 	if h, _ := s.holds(1, 1); h.Last != 0 || h.Tail != 1 {
@@ -56,12 +56,12 @@ func TestALaneKeepsItsRecords(t *testing.T) {
 	for _, c := range []struct {
 		from bellows.CommitNumber
 		want []bellows.CommitNumber
-	}{{0, nil}, {1, []bellows.CommitNumber{1, 2, 3, 4, 5, 6, 7}}, {3, []bellows.CommitNumber{2, 3, 4, 5, 6, 7}}, {7, []bellows.CommitNumber{5, 6, 7}}, {8, nil}} {
+	}{{0, nil}, {1, []bellows.CommitNumber{1, 2, 3, 4, 5, 6, 7}}, {3, []bellows.CommitNumber{3, 4, 5, 6, 7}}, {7, []bellows.CommitNumber{7}}, {8, nil}} {
 		if h, got := s.holds(1, c.from); h.Last != 7 || h.Tail != 1 || !slices.Equal(got, c.want) {
 			t.Errorf("from %d on: last %d, tail from %d, records %v; want %v", c.from, h.Last, h.Tail, got, c.want)
 		}
 	}
-	for _, c := range []struct{ keep, tail bellows.CommitNumber }{{3, 2}, {4, 4}, {2, 4}, {11, 11}, {99, 13}} {
+	for _, c := range []struct{ keep, tail bellows.CommitNumber }{{3, 3}, {4, 4}, {2, 4}, {11, 11}, {99, 13}} {
 		s.controls(1, 1, c.keep)
 		if h, _ := s.holds(1, 0); h.Tail != c.tail {
 			t.Errorf("told to keep those from %d on, it keeps those from %d on; want %d", c.keep, h.Tail, c.tail)
@@ -79,26 +79,27 @@ func TestTheTailIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.lane = l
-	one := &wire.Records{}
-	one.AppendControl(1, bellows.Control{Kind: bellows.KeepTables})
-	room := bellows.CommitNumber(4 << 10 / one.Bytes())
-	for n := bellows.CommitNumber(1); n <= 200; n++ {
-		m := &wire.Records{} // which has not the room of another
-		m.AppendControl(n, bellows.Control{Kind: bellows.KeepTables})
-		s.send(controller, "", m)
+	var room bellows.CommitNumber
+	for n := bellows.CommitNumber(1); n <= 400; n++ {
+		s.controls(0, 1, 0)
 		h, got := s.holds(1, 1)
-		want := n - min(n, room) + 1
+		if room == 0 && h.Tail > 1 {
+			room = n - 1
+		}
+		want := bellows.CommitNumber(1)
+		if room > 0 {
+			want = n - room + 1
+		}
 		if h.Last != n || h.Tail != want || len(got) != int(n-want+1) || got[0] != want || got[len(got)-1] != n {
 			t.Fatalf("after record %d it has kept %v, from %d on; it has memory for %d", n, got, h.Tail, room)
 		}
 	}
-	big := &wire.Records{}
-	for n := range bellows.CommitNumber(500) {
-		big.AppendControl(201+n, bellows.Control{Kind: bellows.KeepTables})
+	if room < 20 || room > 4<<10/16 {
+		t.Errorf("in 4 KiB it has kept %d records", room)
 	}
-	s.send(controller, "more records in a message than it may keep", big)
-	if h, got := s.holds(1, 1); h.Last != 700 || h.Tail != 701 || got != nil {
-		t.Errorf("of a message that is too large it has kept %v, from %d on", got, h.Tail)
+	s.controls(0, 500, 0)
+	if h, got := s.holds(1, 1); h.Last != 900 || h.Tail != 901-room || len(got) != int(room) {
+		t.Errorf("of a message that is larger it has kept %v, from %d on; it has memory for %d", got, h.Tail, room)
 	}
 }
 

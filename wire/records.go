@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"bellows"
 	"bellows/wire/internal/crc"
@@ -44,18 +43,6 @@ type Records struct {
 func (r *Records) Share(receivers int) {
 	r.shared = true
 	r.more.Store(int32(receivers - 1))
-}
-
-// Another is the message for one receiver more than it has: its owner goes on reading it. It must not change any more.
-func (r *Records) Another() *Records {
-	r.more.Add(1)
-	return r
-}
-
-// Bytes is about how much memory the message takes, encoded forms apart. Its room counts too: it came from a pool.
-func (r *Records) Bytes() int {
-	return cap(r.List)*int(unsafe.Sizeof(Record{})) + cap(r.pairs)*int(unsafe.Sizeof(Pair{})) +
-		cap(r.results)*int(unsafe.Sizeof(Result{})) + 8*cap(r.numbers)
 }
 
 // Room reports whether the record of a flush still fits: a message has a bounded number of elements.

@@ -144,7 +144,7 @@ func (s *Schedule) drawFailovers() {
 	}
 	s.Failovers = 1 + s.Chances.IntN(3)
 	if s.Chances.IntN(3) == 0 {
-		s.Limits.Lane.Tail = 1 << (8 + s.Chances.IntN(6))
+		s.Limits.Lane.Tail = 1 << (5 + s.Chances.IntN(6))
 	}
 	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining}
 	for range s.Failovers {
