@@ -218,7 +218,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "[split 0 clock 1 items [0,10)] has not returned 5s after the job's end") || !strings.Contains(err.Error(), "item 7 is broken") {
+			if err == nil || !strings.Contains(err.Error(), "node 0 waits no longer: its tasks have not returned 5.0 s after the job's end: split 0 clock 1 items [0,10)") || !strings.Contains(err.Error(), "item 7 is broken") {
 				t.Errorf("%d nodes: %v", len(members), err)
 			}
 			if errors.Join(others...) != nil {

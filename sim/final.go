@@ -113,17 +113,13 @@ func (w *world) checkReason() {
 		return
 	}
 	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
-		if r != "" && !w.allowed(r) {
-			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
+		if r != "" && !w.faults.ends.Allow(r) {
+			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %v", r, &w.faults.ends)
 		}
 	}
 	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.whole && w.uncollected() == "" && !leader.crashed {
 		w.violated("P8: node 0 left while the state was on its way")
 	}
-}
-
-func (w *world) allowed(reason string) bool {
-	return slices.ContainsFunc(w.faults.ends, func(may string) bool { return strings.Contains(reason, may) })
 }
 
 // ended reports whether the job ended for a reason that contains the sentence.
@@ -180,7 +176,7 @@ func (w *world) checkFinished() {
 	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
 		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
 	}
-	if len(w.faults.ends) > 0 {
+	if w.faults.ends.Any() {
 		return // somebody's counts may be missing
 	}
 	reads := int64(0)

@@ -56,12 +56,15 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	if !f.closing.over || !planted.On("silent-after-end") {
 		fx.Send(f.self, f.leader, &wire.Beat{})
 	}
-	sentence, giveUp := f.closing.Tick(nowMillis, unfinished)
+	sentence, givenUp := f.closing.Tick(nowMillis, unfinished)
 	if sentence != "" {
 		fx.Send(f.self, f.leader, &wire.Notice{Sentence: fmt.Sprintf("node %d %s", f.self.Node, sentence)})
 	}
-	if giveUp {
-		f.leave(fmt.Sprintf("its tasks have not returned %.1f s after the job's end", float64(f.times.Tasks)/1000), fx)
+	if givenUp != "" {
+		if !f.left { // who waits for what it has of the model learns why
+			fx.Send(f.self, f.leader, &wire.Severed{Node: f.self.Node, Reason: fmt.Sprintf("node %d has left: %s", f.self.Node, givenUp)})
+		}
+		f.leave(givenUp, fx)
 		return
 	}
 	f.watch.Tick(nowMillis)
