@@ -75,12 +75,8 @@ func (w *world) uncollected() string {
 // checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is
 // checked where it was made.
 func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
-	switch {
-	case n == 0 && w.before != nil:
-	case ref.Table == model.Words:
-		w.compareWords(wire.ControllerAt(), ref, im, n)
-	default:
-		w.compare(wire.ControllerAt(), ref, im.Values, n)
+	if n > 0 || w.before == nil {
+		w.compare(wire.ControllerAt(), ref, im, n, false)
 	}
 }
 

@@ -191,7 +191,7 @@ func (n *node) gaveUp(why string) {
 		n.hung = true
 		w.moved()
 		w.faults.ends.May("node %d waits no longer: ", n.id)
-		w.faults.ends.May("node %d has left: ", n.id)
+		w.faults.ends.May("node %d leaves: ", n.id)
 	}
 }
 

@@ -74,6 +74,11 @@ func (w *world) sees(e wire.Envelope) {
 		w.ending = true
 	case *wire.Collect:
 		w.asked = true
+	case *wire.Severed:
+		if n := w.nodes[e.From.Node]; m.Node == n.id && !m.Breach {
+			w.mayLose(n)
+			n.gaveUp(m.Reason)
+		}
 	case *wire.Slab, *wire.Collected:
 		if !w.nodes[e.From.Node].closed {
 			w.violated("P1: %v gives its state away, and tasks run beside it", e.From)

@@ -34,6 +34,7 @@ type Follower struct {
 	now     int64
 	closing Closing
 	letGo   bool // node 0 has let it go, and its tasks have not ended
+	saidWhy bool // it leaves with the next tick, since they do not
 	left    bool
 }
 
@@ -60,10 +61,12 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	if sentence != "" {
 		fx.Send(f.self, f.leader, &wire.Notice{Sentence: fmt.Sprintf("node %d %s", f.self.Node, sentence)})
 	}
-	if givenUp != "" {
-		if !f.left { // who waits for what it has of the model learns why
-			fx.Send(f.self, f.leader, &wire.Severed{Node: f.self.Node, Reason: fmt.Sprintf("node %d has left: %s", f.self.Node, givenUp)})
-		}
+	switch {
+	case givenUp == "":
+	case !f.saidWhy: // who waits for what it has of the model learns that before the connection ends, which may lose what is under way
+		f.saidWhy = true
+		fx.Send(f.self, f.leader, &wire.Severed{Node: f.self.Node, Reason: fmt.Sprintf("node %d leaves: %s", f.self.Node, givenUp)})
+	default:
 		f.leave(givenUp, fx)
 		return
 	}

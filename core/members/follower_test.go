@@ -169,7 +169,7 @@ func TestWhoIsLetGoWaitsForItsTasks(t *testing.T) {
 	d = newFollower()
 	d.Over()
 	d.Disconnected(0, "EOF", false, &d.fx)
-	if got := d.ticks(500, 61_000, true); len(got) != 26 || got[25] != `leaves: "its executors have not closed 60.0 s after the job's end"` {
+	if got := d.ticks(500, 61_500, true); len(got) != 26 || got[25] != `leaves: "its executors have not closed 60.0 s after the job's end"` {
 		t.Errorf("%q", got)
 	}
 }
@@ -199,12 +199,12 @@ func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 		d := newFollower()
 		expect(t, d.ticks(500, 100_000, true, c.units...)) // while the job goes on, that is no wait
 		d.Over()
-		got := d.ticks(100_500, 160_500, true, c.units...)
+		got := d.ticks(100_500, 161_000, true, c.units...)
 		if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until {
 			t.Fatalf("%s: %d lines, the first %q", name, len(got), got[0])
 		}
-		expect(t, got[24:], "severed from 2, breach false: node 2 has left: "+c.why, fmt.Sprintf("leaves: %q", c.why))
-		expect(t, d.ticks(161_000, 170_000, true, c.units...)) // and is not said again
+		expect(t, got[24:], "severed from 2, breach false: node 2 leaves: "+c.why, fmt.Sprintf("leaves: %q", c.why))
+		expect(t, d.ticks(161_500, 170_000, true, c.units...)) // and is not said again
 		d = newFollower()
 		d.Over()
 		if got := d.ticks(500, 5000, true, c.units...); len(got) != 2 {
@@ -221,7 +221,7 @@ func TestWhoSleptGivesNoTaskUp(t *testing.T) {
 	d := newFollower()
 	d.Over()
 	expect(t, d.ticks(500, 1500, true))
-	got := d.ticks(hour, hour+60_000, true)
+	got := d.ticks(hour, hour+60_500, true)
 	if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for its executors to close; the job is over, and this is given up after 60.0 s" ||
 		!strings.HasPrefix(got[25], "leaves: ") {
 		t.Errorf("%d lines: %q", len(got), got)

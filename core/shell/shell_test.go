@@ -133,7 +133,7 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 			left = now
 		}
 	}
-	if gaveUp != 61_500 || left != 61_250 { // what is told with a tick may have come about since the one before
+	if gaveUp != 61_500 || left != 61_500 { // what is told with a tick may have come about since the one before
 		t.Errorf("node 0 gave its tasks up after %d ms, and node 1 after %d", gaveUp, left)
 	}
 	const name = "has waited 2.2 s for split 3 clock 0 items [0,0) to return; the job is over, and this is given up after 60.0 s"
