@@ -265,7 +265,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 		case *wire.Ready:
 			c.takeReady(e.From.Node, m.Fingerprint, fx)
 		case *wire.Severed:
-			if m.Breach { // no reason is better
+			if m.Breach || m.Node == e.From.Node { // no reason is better
 				c.lose(m.Node, m.Reason, fx)
 			} else {
 				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Severed)

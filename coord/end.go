@@ -137,6 +137,14 @@ func (c *Controller) uncollected(err error, fx *Effects) {
 	c.collected(fx)
 }
 
+// Withholds tells the controller that nothing of what a node still owes of the state will come, and why. A node that owes nothing takes
+// nothing with it.
+func (c *Controller) Withholds(n bellows.NodeID, reason string, fx *Effects) {
+	if c.collecting && !c.over && c.cfg.Collector.Owes(n) {
+		c.uncollected(errors.New(reason), fx)
+	}
+}
+
 // collected ends the controller's work when the state is there, or cannot come.
 func (c *Controller) collected(fx *Effects) {
 	if !c.cfg.Collector.Over() {

@@ -46,7 +46,7 @@ type lead struct {
 	fx        coord.Effects
 	interrupt interrupted
 	outcome   chan *coord.Outcome
-	kept      chan struct{} // tasks of this node keep it from ending, and are given up; has room
+	kept      chan string // why tasks of this node are waited for no more; has room
 	reporter  *reporter
 	books     []book          // by node; not of this one
 	begun     bool            // the first tasks have left
@@ -152,9 +152,9 @@ func (l *lead) take(e wire.Envelope) bool {
 	case *start:
 		l.shell.Start(&l.fx)
 	case *tick:
-		if l.shell.Tick(l.millis(), m.heard, l.process.over(), l.unfinished(), &l.fx) {
+		if why := l.shell.Tick(l.millis(), m.heard, l.process.over(), l.unfinished(), &l.fx); why != "" {
 			select {
-			case l.kept <- struct{}{}:
+			case l.kept <- why:
 			default: // it is known
 			}
 		}
@@ -187,11 +187,8 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 		case late = <-l.closed:
 			closed = true
 			l.leave(&tasksEnded{})
-		case <-l.kept:
-			late = bellows.Errorf(bellows.Lost, "end the job", "", "%v has not returned %v after the job's end", l.unfinished(), time.Duration(l.common.Times.Tasks)*time.Millisecond)
-			if outcome == nil { // a lane cannot give away what the task works on
-				return nil, late
-			}
+		case why := <-l.kept: // again and again
+			late = bellows.Errorf(bellows.Lost, "end the job", "", "%s", why)
 			closed = true
 		case <-done:
 			l.interrupt.Store(true)

@@ -265,7 +265,7 @@ func (p *process) addController() error {
 	if err != nil {
 		return err
 	}
-	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan struct{}, 1), books: make([]book, len(p.cluster.Members))}
+	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members))}
 	p.bus.add(wire.ControllerAt(), p.lead.step)
 	return nil
 }

@@ -218,7 +218,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "[split 0 clock 1 items [0,10)] has not returned 5s after the job's end") || !strings.Contains(err.Error(), "item 7 is broken") {
+			if err == nil || !strings.Contains(err.Error(), "node 0 waits no longer: its tasks have not returned 5.0 s after the job's end: split 0 clock 1 items [0,10)") || !strings.Contains(err.Error(), "item 7 is broken") {
 				t.Errorf("%d nodes: %v", len(members), err)
 			}
 			if errors.Join(others...) != nil {
@@ -229,6 +229,30 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNodeZeroGivesItsTasksUpWithTheModel has an executor of node 0, which holds tables, not close: the model is lost by name, and the others are let go.
+func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		began := time.Now()
+		r, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: func(string) {}, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+			return onClose(job(3, drift), func(s bellows.SplitID) {
+				if s == 0 {
+					<-release
+				}
+			})
+		}}.run(context.Background(), t)
+		const want = "collect the model: node 0 waits no longer: its executors have not closed 5.0 s after the job's end"
+		if took := time.Since(began); took > 6*time.Second || r == nil || r.Tables != nil || err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.Lost {
+			t.Errorf("after %v: %+v, %v", took, r, err)
+		}
+		if errors.Join(others...) != nil {
+			t.Errorf("the others are not let go: %v", others)
+		}
+	})
 }
 
 // TestAnExecutorThatDoesNotCloseLosesNothing has one fail to close when the training is over: the model is as it would be, and somebody says it.
@@ -297,10 +321,10 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 				}
 			})
 		}}.run(context.Background(), t)
-		if err == nil || !strings.Contains(err.Error(), "collect the model: node 1 is gone") || bellows.KindOf(err) != bellows.Lost {
+		if err == nil || !strings.Contains(err.Error(), "collect the model: node 1 leaves: its executors have not closed 5.0 s after the job's end") || bellows.KindOf(err) != bellows.Lost {
 			t.Errorf("node 0: %v", err)
 		}
-		if others[0] == nil || !strings.Contains(others[0].Error(), "its tasks have not returned 5.0 s after the job's end") || bellows.KindOf(others[0]) != bellows.Lost {
+		if others[0] == nil || !strings.Contains(others[0].Error(), "its executors have not closed 5.0 s after the job's end") || bellows.KindOf(others[0]) != bellows.Lost {
 			t.Errorf("node 1: %v", others[0])
 		}
 		if want := "node 1 has waited 2.2 s for its executors to close; the job is over, and this is given up after 5.0 s"; !strings.Contains(said.all(), want) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/sim/internal/closing"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/store"
@@ -18,9 +19,10 @@ type image struct{ live, kept [][]store.Image }
 // node is lost that had a part of it.
 func (w *world) checkCollected() {
 	o := w.outcome
-	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool { return l.node.gone && (!l.gaveAll || l.lied) }) {
+	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool { return (l.node.gone || l.node.hung) && (!l.gaveAll || l.lied) }) {
 		w.violated("P9: the state is not collected (%v), and all that are lost had given theirs, or had none", o.Uncollected)
 	}
+	w.checkHung()
 	if o.Reason != "" && !o.Interrupted || o.Uncollected != nil {
 		return
 	}
@@ -42,6 +44,26 @@ func (w *world) checkCollected() {
 	}
 }
 
+// checkHung sees that a model that is lost with tasks that do not return, and with nothing else, is so by name.
+func (w *world) checkHung() {
+	var hung *node
+	for _, n := range w.nodes {
+		switch {
+		case n.hung:
+			hung = n
+		case n.gone:
+			return
+		}
+	}
+	if hung == nil || w.outcome.Uncollected == nil {
+		return
+	}
+	w.happened[occasion.ModelLeft] = true
+	if err := closing.Loss(w.uncollected(), hung.id, w.named); err != nil {
+		w.violated("%v", err)
+	}
+}
+
 // uncollected is why the state has not come to node 0; empty: it has, or nobody asked for it.
 func (w *world) uncollected() string {
 	if w.outcome == nil || w.outcome.Uncollected == nil {
@@ -53,12 +75,8 @@ func (w *world) uncollected() string {
 // checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is
 // checked where it was made.
 func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
-	switch {
-	case n == 0 && w.before != nil:
-	case ref.Table == model.Words:
-		w.compareWords(wire.ControllerAt(), ref, im, n)
-	default:
-		w.compare(wire.ControllerAt(), ref, im.Values, n)
+	if n > 0 || w.before == nil {
+		w.compare(wire.ControllerAt(), ref, im, n, false)
 	}
 }
 

@@ -107,7 +107,7 @@ func (w *world) follow() {
 	w.driver.Follow(&from.driver)
 	f.asked = savepoint{}
 	if w.Limits.Lane.Tail > 0 {
-		w.mayEnd("the job cannot be recovered: records from")
+		w.faults.ends.May("the job cannot be recovered: records from")
 	}
 	w.lead.Start(&w.fx)
 	if w.interrupted {

@@ -1,45 +1,24 @@
 package sim
 
 import (
+	"bellows/sim/internal/blame"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
-	"fmt"
 )
 
 // party is what a node has in the job.
-type party int
-
-// The parties that whole nodes belong to.
-const (
-	leading  party = iota // it is node 0
-	working               // it has a client and no lanes
-	serving               // it has lanes and no client
-	complete              // it has both
-	parties
-)
-
-var partyNames = [parties]string{"node 0", "client", "lanes", "client and lanes"}
-
-func (n *node) party() party {
-	switch {
-	case n.id == 0:
-		return leading
-	case n.worker == nil:
-		return serving
-	case len(n.lanes) == 0:
-		return working
-	}
-	return complete
+func (n *node) party() schedule.Party {
+	return schedule.PartyOf(n.id == 0, n.worker != nil, len(n.lanes) > 0)
 }
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
 	plans    []schedule.Plan
 	covered  [schedule.FaultKinds][schedule.Phases]bool
-	struck   [schedule.FaultKinds][parties]bool // of the faults that strike whole nodes
+	struck   [schedule.FaultKinds][schedule.Parties]bool // of the faults that strike whole nodes
 	families [schedule.Families]bool
-	ends     []string // a fragment for each reason for which the job may end
+	ends     blame.Reasons // for which the job may end
 	memory   past.Memory
 	past     past.Memory     // of the life before
 	hostile  *hostile.Memory // of what invaders say; nil: there will be none
@@ -111,7 +90,7 @@ func (w *world) fire(p schedule.Plan) {
 	case schedule.Failover:
 		w.depose()
 	case schedule.Interrupt:
-		w.mayEnd("interrupted")
+		w.faults.ends.May("interrupted")
 		w.interrupted = true
 		w.lead.Interrupt(&w.fx)
 		w.obey()
@@ -128,7 +107,7 @@ func (w *world) victim(n *node) *node {
 	for _, o := range w.nodes {
 		if !o.done() && o.hosts() {
 			others = append(others, o)
-			if o.party() == serving {
+			if o.party() == schedule.Serving {
 				others = append(others, o, o, o)
 			}
 		}
@@ -136,34 +115,18 @@ func (w *world) victim(n *node) *node {
 	return others[w.Rng.IntN(len(others))]
 }
 
-// mayEnd allows the job to end for a reason that contains the sentence.
-func (w *world) mayEnd(format string, args ...any) {
-	w.faults.ends = append(w.faults.ends, fmt.Sprintf(format, args...))
-}
-
 // mayLose allows the job to end because a node is lost; without node 0, all others may give up.
 func (w *world) mayLose(n *node) {
 	n.gone = true
-	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
-		w.mayEnd(how, n.id)
-	}
+	w.faults.ends.Lose(n.id)
 	for _, o := range w.nodes {
 		o.severed = o.severed || n.id == 0 || o == n
 	}
 }
 
-// mayPart allows two nodes to lose each other. Node 0 hears of it or is one of them.
+// mayPart allows two nodes to lose each other.
 func (w *world) mayPart(a, b *node) {
 	a.gone, b.gone = true, true
-	w.mayEnd("node %d lost its connection to node %d:", a.id, b.id)
-	w.mayEnd("node %d lost its connection to node %d:", b.id, a.id)
-	for _, pair := range [2][2]*node{{a, b}, {b, a}} {
-		w.mayEnd("node %d hears no more of node %d:", pair[0].id, pair[1].id)
-		w.mayEnd("node %d is not heard any more:", pair[0].id)
-		if leader, other := pair[0], pair[1]; leader.id == 0 {
-			other.severed = true
-			w.mayEnd("node %d has been silent", other.id)
-			w.mayEnd("node %d is gone", other.id)
-		}
-	}
+	w.faults.ends.Part(a.id, b.id)
+	a.severed, b.severed = a.severed || b.id == 0, b.severed || a.id == 0
 }

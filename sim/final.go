@@ -2,7 +2,6 @@ package sim
 
 import (
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -113,17 +112,13 @@ func (w *world) checkReason() {
 		return
 	}
 	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
-		if r != "" && !w.allowed(r) {
-			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %q", r, w.faults.ends)
+		if r != "" && !w.faults.ends.Allow(r) {
+			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %v", r, &w.faults.ends)
 		}
 	}
 	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.whole && w.uncollected() == "" && !leader.crashed {
 		w.violated("P8: node 0 left while the state was on its way")
 	}
-}
-
-func (w *world) allowed(reason string) bool {
-	return slices.ContainsFunc(w.faults.ends, func(may string) bool { return strings.Contains(reason, may) })
 }
 
 // ended reports whether the job ended for a reason that contains the sentence.
@@ -180,7 +175,7 @@ func (w *world) checkFinished() {
 	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
 		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
 	}
-	if len(w.faults.ends) > 0 {
+	if w.faults.ends.Any() {
 		return // somebody's counts may be missing
 	}
 	reads := int64(0)
@@ -223,11 +218,7 @@ func (w *world) checkKept(l *lane) {
 			w.violated("keep: %v has no image of %v", l.address, ref)
 			return
 		}
-		if ref.Table == model.Words {
-			w.compareWords(l.address, ref, im, l.kept)
-			continue
-		}
-		w.compareImage(l.address, ref, im, l.kept)
+		w.compare(l.address, ref, im, l.kept, true)
 	}
 }
 
@@ -258,40 +249,17 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		return
 	}
 	w.hash(ref, &im)
+	w.compare(l.address, ref, &im, l.Applied(), true)
+}
+
+// compare holds a partition, with the memory of its rule where that is wanted, against the model after exactly the commits up to n (P1, P7).
+func (w *world) compare(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) {
+	if err := w.oracle.Check(w.common.Route.Cut(ref.Table), ref, im, n, memory); err != nil {
+		w.violated("P1: %v has %v", at, err)
+	}
+	of := occasion.SlotCompared
 	if ref.Table == model.Words {
-		w.compareWords(l.address, ref, &im, l.Applied())
-		return
+		of = occasion.WordSlots
 	}
-	w.compareImage(l.address, ref, &im, l.Applied())
-}
-
-// compareImage holds the state of a partition, with the memory of its rule, against the model.
-func (w *world) compareImage(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
-	w.compare(at, ref, im.Values, n)
-	first, end := w.common.Route.Cut(ref.Table).Rows(ref.Partition)
-	slots := w.oracle.Slots(ref.Table, n)
-	if len(im.Slots) != len(slots) {
-		w.violated("P1: %v has %d slots of %v; its rule has %d", at, len(im.Slots), ref, len(slots))
-		return
-	}
-	for i, want := range slots {
-		w.happened[occasion.SlotCompared] = true
-		width := w.Job.Schemas[ref.Table].Width
-		if want = want[int(first)*width : int(end)*width]; !slices.Equal(im.Slots[i], want) {
-			w.violated("P1: %v has slot %d of %v = %v; commits up to %d make it %v", at, i, ref, im.Slots[i], n, want)
-		}
-	}
-}
-
-// compare holds a partition's values against the model after exactly the commits up to n, bit by bit (P1, P7).
-func (w *world) compare(at wire.Address, ref bellows.PartitionRef, got []float32, n bellows.CommitNumber) {
-	first, end := w.common.Route.Cut(ref.Table).Rows(ref.Partition)
-	width := w.Job.Schemas[ref.Table].Width
-	want := w.oracle.Table(ref.Table, n)[int(first)*width : int(end)*width]
-	for i, v := range got {
-		if math.Float32bits(v) != math.Float32bits(want[i]) {
-			w.violated("P1: %v has value %d of %v = %v; commits up to %d make it %v", at, i, ref, v, n, want[i])
-			return
-		}
-	}
+	w.happened[of] = w.happened[of] || memory && len(im.Slots) > 0
 }

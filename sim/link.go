@@ -269,21 +269,6 @@ func (l *link) takeBelow(m wire.Message) {
 	l.pump()
 }
 
-// tooMany has this end's session hear that more has come than was sent, in one of its words.
-func (l *link) tooMany() (err error) {
-	counts := session.Counts{1 << 40, 1 << 40}
-	if l.end.Synced() {
-		_, err = l.end.Acknowledge(&wire.Ack{Received: counts}, nil)
-		return err
-	}
-	if l.w.Rng.IntN(2) == 0 {
-		_, err = l.end.Resume(&wire.Resume{Process: uint64(l.to.id) + 1, Received: counts}, nil)
-	} else if _, err = l.end.Resume(&wire.Resume{Process: uint64(l.to.id) + 1}, nil); err == nil {
-		_, err = l.end.Resume(&wire.Resume{Process: uint64(l.to.id) + 99}, nil)
-	}
-	return err
-}
-
 // returns gives a mark back to its sender.
 func (l *link) returns(e wire.Envelope) {
 	l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})

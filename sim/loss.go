@@ -55,8 +55,8 @@ func (w *world) loses(e wire.Envelope) bool {
 	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
 	w.happened[occasion.LossStruck] = true
 	w.loss.done = true
-	w.mayEnd("a message is lost")
-	w.mayEnd("has said nothing for")
+	w.faults.ends.May("a message is lost")
+	w.faults.ends.May("has said nothing for")
 	if _, w.loss.push = e.Message.(*wire.Push); w.Loss.Of == schedule.LostSpeech {
 		w.loss.mute = e
 	}

@@ -10,6 +10,7 @@ import (
 	"bellows/guard"
 	leases "bellows/lease"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/closing"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
@@ -39,6 +40,7 @@ type node struct {
 	fx          members.Effects
 	closed      bool     // no task of the node runs any more, and its lanes know it
 	closedAt    int64    // when its executors will have closed; 0: their tasks go on
+	hung        bool     // it has given its tasks up, which never end
 	heard       []uint64 // by node: frames that have come
 	ticked      bool     // its lanes have been told a time
 	heardMillis int64    // by its clock, when the last came from node 0
@@ -46,7 +48,7 @@ type node struct {
 }
 
 // times are those of production, but for a shorter lease and task.
-var times = leases.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis}.Or()
+var times = leases.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis, Tasks: schedule.TasksMillis}.Or()
 
 // done reports whether nothing happens at a node any more.
 func (n *node) done() bool { return n.crashed || n.left }
@@ -177,6 +179,22 @@ func (n *node) close() {
 	n.obey()
 }
 
+// gaveUp takes note of a node that does not wait for its tasks any more, and why.
+func (n *node) gaveUp(why string) {
+	w := n.w
+	if n.closed || w.Closing[n.id] != int64(schedule.Never) {
+		w.violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
+	} else if err := closing.Sentence(why, n.unfinished()); err != nil {
+		w.violated("%v", err)
+	}
+	if !n.hung {
+		n.hung = true
+		w.moved()
+		w.faults.ends.May("node %d waits no longer: ", n.id)
+		w.faults.ends.May("node %d leaves: ", n.id)
+	}
+}
+
 // disconnected tells the shell that a connection has ended.
 func (n *node) disconnected(peer *node, reason string) {
 	w := n.w
@@ -215,6 +233,14 @@ func (n *node) told() bool {
 
 // checkLeave sees that a node gives up on node 0 only when something has parted them, and is let go only when it knows why.
 func (n *node) checkLeave(reason string) {
+	switch {
+	case closing.Given(reason):
+		n.gaveUp(reason)
+		n.w.happened[occasion.TasksLeft] = true
+		return
+	case reason == "" && !n.closed:
+		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
+	}
 	if !n.severed && !n.gone && !(n.told() && n.w.released) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
@@ -272,8 +298,8 @@ func (w *world) tickController() {
 		n.worker.tick(n.local())
 	}
 	n.tickLinks()
-	if w.lead.Tick(n.local(), n.heard, n.told(), n.unfinished(), &w.fx) {
-		w.violated("P8: node 0 gives up its tasks, which have returned")
+	if why := w.lead.Tick(n.local(), n.heard, n.told(), n.unfinished(), &w.fx); why != "" {
+		n.gaveUp(why)
 	}
 	w.obey()
 	w.saveController()
@@ -340,8 +366,12 @@ func (w *world) obey() {
 	w.fx.Reset()
 }
 
-// letGo ends all connections of node 0, behind all that it has sent.
+// letGo ends all connections of node 0, behind all that it has sent, when its own tasks have ended or are waited for no more.
 func (w *world) letGo() {
+	if leader := w.nodes[0]; !leader.closed && !leader.hung {
+		w.After(resendEvery, leader, w.letGo)
+		return
+	}
 	w.note("node 0 lets the others go")
 	w.moved()
 	w.released = true

@@ -74,6 +74,15 @@ func (w *world) sees(e wire.Envelope) {
 		w.ending = true
 	case *wire.Collect:
 		w.asked = true
+	case *wire.Severed:
+		if n := w.nodes[e.From.Node]; m.Node == n.id && !m.Breach {
+			w.mayLose(n)
+			n.gaveUp(m.Reason)
+		}
+	case *wire.Slab, *wire.Collected:
+		if !w.nodes[e.From.Node].closed {
+			w.violated("P1: %v gives its state away, and tasks run beside it", e.From)
+		}
 	}
 }
 
@@ -114,6 +123,8 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Holding:
 		w.failover.heard++
 		w.checkHolding(e.From, m)
+	case *wire.Notice:
+		w.named = append(w.named, m.Sentence)
 	case *wire.Slab:
 		w.surrendered++
 	case *wire.Collected:

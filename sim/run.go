@@ -32,7 +32,7 @@ type Report struct {
 	shape    uint64
 	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
 	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
-	struck   [schedule.FaultKinds][parties]bool
+	struck   [schedule.FaultKinds][schedule.Parties]bool
 	families [schedule.Families]bool // of faults that struck
 	streams  bool
 	happened [occasion.Kinds]bool

@@ -128,8 +128,8 @@ func (s *script) stick() {
 	s.stuckAt, s.stuckSince = -1, w.Now
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
 	if forever {
-		w.mayEnd("has not ended, and nothing has been committed for")
-		w.mayEnd("it has computed for")
+		w.faults.ends.May("has not ended, and nothing has been committed for")
+		w.faults.ends.May("it has computed for")
 	}
 	var look func()
 	look = func() {
@@ -171,7 +171,7 @@ func (s *script) run() {
 			return
 		}
 	}
-	if s.k.client.Ended() != nil { // unwound
+	if s.k.client.Ended() != nil && s.w.Closing[s.k.node.id] != int64(schedule.Never) { // unwound
 		s.k.drop(s)
 		s.k.give(s.k.places.End(s.unit.Split))
 	}

@@ -83,7 +83,7 @@ func (w *world) garble(n *node) {
 func (w *world) refuse(at *link, f frame) {
 	switch w.Rng.IntN(3) {
 	case 0:
-		if err := at.tooMany(); err == nil {
+		if err := hostile.TooMany(&at.end, uint64(at.to.id)+1, w.Rng); err == nil {
 			w.violated("P10: a session is told of more than was sent, and goes on")
 		}
 	case 1:
@@ -312,10 +312,10 @@ func (w *world) forgeState() {
 		said = &wire.Collected{}
 	case 4:
 		said = &wire.Collected{Reason: "it has no state to give"}
-		w.mayEnd("it has no state to give")
+		w.faults.ends.May("it has no state to give")
 	}
-	w.mayEnd("%v sent ", from)
-	w.mayEnd("%v ended before it had sent all of ", from)
+	w.faults.ends.May("%v sent ", from)
+	w.faults.ends.May("%v ended before it had sent all of ", from)
 	w.mayLose(w.nodes[from.Node])
 	w.forged(wire.Envelope{From: from, To: wire.ControllerAt(), Message: said, Era: w.era()})
 }
@@ -343,7 +343,7 @@ func (w *world) forge() {
 			m.Pairs[i].Generation += by
 		}
 	}
-	w.mayEnd("refused")
+	w.faults.ends.May("refused")
 	w.forged(e)
 }
 

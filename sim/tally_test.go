@@ -21,7 +21,7 @@ type tally struct {
 	bits                                          [model.AllShapes]uint64
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
-	struck                                        [schedule.FaultKinds][parties]int
+	struck                                        [schedule.FaultKinds][schedule.Parties]int
 	happened                                      [occasion.Kinds]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
@@ -42,7 +42,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 		for p := range schedule.Phases {
 			a.covered[f][p] += count(r.covered[f][p])
 		}
-		for p := range parties {
+		for p := range schedule.Parties {
 			a.struck[f][p] += count(r.struck[f][p])
 		}
 	}
@@ -111,7 +111,7 @@ func (a *tally) judge(t *testing.T) {
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		for p, n := range a.struck[f] {
 			if n < least {
-				t.Errorf("%v struck %v in %d of %d schedules", f, partyNames[p], n, a.schedules)
+				t.Errorf("%v struck %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (a *tally) String() string {
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		fmt.Fprintf(&s, "\n%-10v", f)
 		for p, n := range a.struck[f] {
-			fmt.Fprintf(&s, " %s %d", partyNames[p], n)
+			fmt.Fprintf(&s, " %s %d", schedule.Party(p), n)
 		}
 	}
 	s.WriteString("\nthose in which faults struck of")

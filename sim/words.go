@@ -1,12 +1,9 @@
 package sim
 
 import (
-	"slices"
-
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
-	"bellows/store"
 	"bellows/wire"
 )
 
@@ -72,22 +69,5 @@ func (w *world) seesWords(m wire.Message) {
 		}
 	case *wire.Unsubscribe:
 		w.happened[occasion.KeysGivenUp] = w.happened[occasion.KeysGivenUp] || m.Ref.Table == model.Words
-	}
-}
-
-// compareWords holds a partition of words against the model after exactly the commits up to n, keys and bits (P1,
-// P7).
-func (w *world) compareWords(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
-	list, values := w.oracle.Words(n, func(k bellows.Key) bool { return w.common.Route.Cut(model.Words).FindKey(k) == ref.Partition })
-	if !slices.Equal(im.Keys, list) {
-		w.violated("P1: %v has keys %x in %v; commits up to %d make it %x", at, im.Keys, ref, n, list)
-	} else if !slices.Equal(im.Values, values) {
-		w.violated("P1: %v has rows %v in %v; commits up to %d make it %v", at, im.Values, ref, n, values)
-	} else if at == wire.ControllerAt() && len(im.Slots) == 0 { // the rows alone are wanted
-		return
-	} else if memory := w.oracle.WordSlots(n, list); !slices.EqualFunc(im.Slots, memory, slices.Equal[[]float32]) {
-		w.violated("P1: %v has slots %v in %v; commits up to %d make it %v", at, im.Slots, ref, n, memory)
-	} else if len(memory) > 0 {
-		w.happened[occasion.WordSlots] = true
 	}
 }

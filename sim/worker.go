@@ -207,6 +207,6 @@ func (k *worker) victim() *script {
 
 // kill ends a task in an error.
 func (k *worker) kill(s *script) {
-	k.w.mayEnd("%v on node %d failed: %v", s.unit, k.node.id, errKilled)
+	k.w.faults.ends.May("%v on node %d failed: %v", s.unit, k.node.id, errKilled)
 	k.finish(s, errKilled)
 }

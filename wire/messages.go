@@ -450,8 +450,8 @@ type Ready struct{ Fingerprint bellows.Fingerprint }
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }
 
-// Severed says that the sender has lost its connection to another node, and why; or, where Breach is set, that
-// it will hear no more of it, since what that node sent cannot be.
+// Severed says that the sender has lost its connection to another node, and why; where Breach is set, that
+// it will hear no more of it, since what that node sent cannot be; and where it names the sender's own node, that this one leaves.
 type Severed struct {
 	Node   bellows.NodeID
 	Reason string

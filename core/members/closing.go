@@ -2,9 +2,11 @@ package members
 
 import (
 	"fmt"
+	"strings"
 
 	"bellows"
 	"bellows/lease"
+	"bellows/planted"
 )
 
 // Closing is a node's wait for its own tasks when the job is over: their results do not count any more, but they may still work
@@ -31,19 +33,19 @@ func (c *Closing) Over(nowMillis int64) {
 // TasksEnded says that no task runs any more.
 func (c *Closing) TasksEnded() { c.ended = true }
 
-// Tick is a sentence, without its subject, where the wait has lasted; and whether it has lasted too long.
-func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence string, giveUp bool) {
+// Tick is a sentence, without its subject, where the wait has lasted; and, from when it has lasted too long, why it is given up.
+func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence, givenUp string) {
 	if !c.over || c.ended {
-		return "", false
+		return "", ""
 	}
 	c.waitedMillis += c.times.Awake(nowMillis - c.nowMillis)
 	c.nowMillis = nowMillis
 	waited := c.waitedMillis
-	if waited > c.times.Tasks {
-		return "", true
+	if waited > c.times.Tasks && !planted.On("closing-without-end") {
+		return "", c.givenUp(unfinished)
 	}
 	if waited-c.namedMillis <= c.times.Notice {
-		return "", false
+		return "", ""
 	}
 	c.namedMillis = waited
 	what := "its executors to close"
@@ -53,5 +55,18 @@ func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence str
 		}
 	}
 	return fmt.Sprintf("has waited %.1f s for %s; the job is over, and this is given up after %.1f s", float64(waited)/1000, what,
-		float64(c.times.Tasks)/1000), false
+		float64(c.times.Tasks)/1000), ""
+}
+
+// givenUp names what a node has waited for too long.
+func (c *Closing) givenUp(unfinished []bellows.Unit) string {
+	after := fmt.Sprintf("%.1f s after the job's end", float64(c.times.Tasks)/1000)
+	if len(unfinished) == 0 {
+		return "its executors have not closed " + after
+	}
+	names := make([]string, len(unfinished))
+	for i, u := range unfinished {
+		names[i] = u.String()
+	}
+	return fmt.Sprintf("its tasks have not returned %s: %s", after, strings.Join(names, ", "))
 }

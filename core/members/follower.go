@@ -34,6 +34,7 @@ type Follower struct {
 	now     int64
 	closing Closing
 	letGo   bool // node 0 has let it go, and its tasks have not ended
+	saidWhy bool // it leaves with the next tick, since they do not
 	left    bool
 }
 
@@ -56,12 +57,17 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	if !f.closing.over || !planted.On("silent-after-end") {
 		fx.Send(f.self, f.leader, &wire.Beat{})
 	}
-	sentence, giveUp := f.closing.Tick(nowMillis, unfinished)
+	sentence, givenUp := f.closing.Tick(nowMillis, unfinished)
 	if sentence != "" {
 		fx.Send(f.self, f.leader, &wire.Notice{Sentence: fmt.Sprintf("node %d %s", f.self.Node, sentence)})
 	}
-	if giveUp {
-		f.leave(fmt.Sprintf("its tasks have not returned %.1f s after the job's end", float64(f.times.Tasks)/1000), fx)
+	switch {
+	case givenUp == "":
+	case !f.saidWhy: // who waits for what it has of the model learns that before the connection ends, which may lose what is under way
+		f.saidWhy = true
+		fx.Send(f.self, f.leader, &wire.Severed{Node: f.self.Node, Reason: fmt.Sprintf("node %d leaves: %s", f.self.Node, givenUp)})
+	default:
+		f.leave(givenUp, fx)
 		return
 	}
 	f.watch.Tick(nowMillis)

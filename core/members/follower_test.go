@@ -169,7 +169,7 @@ func TestWhoIsLetGoWaitsForItsTasks(t *testing.T) {
 	d = newFollower()
 	d.Over()
 	d.Disconnected(0, "EOF", false, &d.fx)
-	if got := d.ticks(500, 61_000, true); len(got) != 25 || got[24] != `leaves: "its tasks have not returned 60.0 s after the job's end"` {
+	if got := d.ticks(500, 61_500, true); len(got) != 26 || got[25] != `leaves: "its executors have not closed 60.0 s after the job's end"` {
 		t.Errorf("%q", got)
 	}
 }
@@ -186,21 +186,25 @@ func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
 func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 	units := []bellows.Unit{{Split: 3, Clock: 4, Items: bellows.Range{End: 5}}, {Split: 4}}
 	const until = "; the job is over, and this is given up after 60.0 s"
+	const after = " 60.0 s after the job's end"
 	for name, c := range map[string]struct {
-		units []bellows.Unit
-		who   string
+		units    []bellows.Unit
+		who, why string
 	}{
-		"executors": {nil, "its executors to close"},
-		"a task":    {units[:1], "split 3 clock 4 items [0,5) to return"},
-		"tasks":     {units, "split 3 clock 4 items [0,5) to return, and 1 more tasks"},
+		"executors": {nil, "its executors to close", "its executors have not closed" + after},
+		"a task":    {units[:1], "split 3 clock 4 items [0,5) to return", "its tasks have not returned" + after + ": split 3 clock 4 items [0,5)"},
+		"tasks": {units, "split 3 clock 4 items [0,5) to return, and 1 more tasks",
+			"its tasks have not returned" + after + ": split 3 clock 4 items [0,5), split 4 clock 0 items [0,0)"},
 	} {
 		d := newFollower()
 		expect(t, d.ticks(500, 100_000, true, c.units...)) // while the job goes on, that is no wait
 		d.Over()
-		got := d.ticks(100_500, 160_500, true, c.units...)
-		if len(got) != 25 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until || got[24] != `leaves: "its tasks have not returned 60.0 s after the job's end"` {
-			t.Errorf("%s: %d lines, %q", name, len(got), got)
+		got := d.ticks(100_500, 161_000, true, c.units...)
+		if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until {
+			t.Fatalf("%s: %d lines, the first %q", name, len(got), got[0])
 		}
+		expect(t, got[24:], "severed from 2, breach false: node 2 leaves: "+c.why, fmt.Sprintf("leaves: %q", c.why))
+		expect(t, d.ticks(161_500, 170_000, true, c.units...)) // and is not said again
 		d = newFollower()
 		d.Over()
 		if got := d.ticks(500, 5000, true, c.units...); len(got) != 2 {
@@ -217,9 +221,9 @@ func TestWhoSleptGivesNoTaskUp(t *testing.T) {
 	d := newFollower()
 	d.Over()
 	expect(t, d.ticks(500, 1500, true))
-	got := d.ticks(hour, hour+60_000, true)
-	if len(got) != 25 || got[0] != "notice: node 2 has waited 2.5 s for its executors to close; the job is over, and this is given up after 60.0 s" ||
-		!strings.HasPrefix(got[24], "leaves: ") {
+	got := d.ticks(hour, hour+60_500, true)
+	if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for its executors to close; the job is over, and this is given up after 60.0 s" ||
+		!strings.HasPrefix(got[25], "leaves: ") {
 		t.Errorf("%d lines: %q", len(got), got)
 	}
 }
@@ -238,7 +242,7 @@ func TestASlowFollowerComesToTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		over bool
 		want string
-	}{"node 0 is gone": {false, `"node 0 is gone`}, "its tasks hang": {true, "its tasks have not returned"}} {
+	}{"node 0 is gone": {false, `"node 0 is gone`}, "its tasks hang": {true, "its executors have not closed"}} {
 		d := newFollower()
 		if c.over {
 			d.Over()

@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/collect"
 	"bellows/core/members"
+	"bellows/planted"
 	"bellows/wire"
 )
 
@@ -48,17 +49,25 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 }
 
 // Tick tells the time, and by node how many bytes have come from it; nil where there is no other. over and unfinished are as of
-// Member.Tick. It reports whether tasks of this node have kept it from ending for too long: then it is left.
-func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (giveUp bool) {
+// Member.Tick. Once tasks of this node have kept it from its end for too long, it says why they are waited for no more: what they
+// may work on, a part of the model, is then lost with them.
+func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (givenUp string) {
 	l.Controller.Tick(nowMillis, heard, fx)
 	if over {
 		l.closing.Over(nowMillis)
 	}
-	sentence, giveUp := l.closing.Tick(nowMillis, unfinished)
+	sentence, why := l.closing.Tick(nowMillis, unfinished)
 	if sentence != "" {
 		fx.Notices = append(fx.Notices, fmt.Sprintf("node %d %s", l.self, sentence))
 	}
-	return giveUp
+	if why == "" {
+		return ""
+	}
+	givenUp = fmt.Sprintf("node %d waits no longer: %s", l.self, why)
+	if !planted.On("own-tasks-awaited") {
+		l.Controller.Withholds(l.self, givenUp, fx)
+	}
+	return givenUp
 }
 
 // Disconnected tells that the connections to a node have ended for good, and why. Where this node ended them, since what came cannot be, no

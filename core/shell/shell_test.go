@@ -123,14 +123,17 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	var fx members.Effects
 	var gaveUp, left int64 // when
 	for now := int64(250); now < 70_000; now += 250 {
-		if lead.Tick(now, nil, now > 1000, unit, &at) && gaveUp == 0 {
+		if why := lead.Tick(now, nil, now > 1000, unit, &at); why != "" && gaveUp == 0 {
 			gaveUp = now
+			if want := "node 0 waits no longer: its tasks have not returned 60.0 s after the job's end: split 3 clock 0 items [0,0)"; why != want {
+				t.Errorf("%q, not %q", why, want)
+			}
 		}
 		if member.Tick(now, uint64(now), now > 1000, unit, &fx); fx.Leave != nil && left == 0 {
 			left = now
 		}
 	}
-	if gaveUp != 61_500 || left != 61_250 { // what is told with a tick may have come about since the one before
+	if gaveUp != 61_500 || left != 61_500 { // what is told with a tick may have come about since the one before
 		t.Errorf("node 0 gave its tasks up after %d ms, and node 1 after %d", gaveUp, left)
 	}
 	const name = "has waited 2.2 s for split 3 clock 0 items [0,0) to return; the job is over, and this is given up after 60.0 s"
@@ -145,7 +148,7 @@ func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	lead.TasksEnded(&at)
 	expect(t, said(&at.Outbox), "lane 0 of node 0 to lane 0 of node 0: *server.TasksEnded", "lane 1 of node 0 to lane 1 of node 0: *server.TasksEnded")
 	for now := int64(250); now < 70_000; now += 250 {
-		if lead.Tick(now, nil, true, unit, &at) {
+		if lead.Tick(now, nil, true, unit, &at) != "" {
 			t.Fatal("node 0 gives tasks up that have ended")
 		}
 	}

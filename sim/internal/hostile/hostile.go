@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 
+	"bellows/session"
 	"bellows/sim/internal/parcel"
 	"bellows/wire"
 )
@@ -279,4 +280,19 @@ func resize(v reflect.Value, rng *rand.Rand) {
 			v.Set(reflect.Append(v, last))
 		}
 	}
+}
+
+// TooMany has an end of a session hear, in one of the words of the other end, a process of that number, that more has come than was sent.
+func TooMany(end *session.End, process uint64, rng *rand.Rand) (err error) {
+	counts := session.Counts{1 << 40, 1 << 40}
+	if end.Synced() {
+		_, err = end.Acknowledge(&wire.Ack{Received: counts}, nil)
+		return err
+	}
+	if rng.IntN(2) == 0 {
+		_, err = end.Resume(&wire.Resume{Process: process, Received: counts}, nil)
+	} else if _, err = end.Resume(&wire.Resume{Process: process}, nil); err == nil {
+		_, err = end.Resume(&wire.Resume{Process: process + 98}, nil)
+	}
+	return err
 }

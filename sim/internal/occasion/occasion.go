@@ -67,6 +67,8 @@ const (
 	SeveralConnections             // messages took another connection than the first
 	BrokenBeside                   // a connection was made again while another between the same nodes stood
 	EndedApart                     // a connection ended in peace before another between the same nodes
+	TasksLeft                      // a node left, since its tasks did not return when the job was over
+	ModelLeft                      // the model was lost with such tasks, and with nothing else
 	Kinds
 )
 
@@ -79,6 +81,6 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a guard", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
-	"several connections", "broken beside another", "ended before another"}
+	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks"}
 
 func (e Kind) String() string { return names[e] }

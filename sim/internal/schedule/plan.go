@@ -202,6 +202,7 @@ const (
 // How long a job waits, in milliseconds.
 const (
 	LeaseMillis  = 2600  // for a node that is silent: longer than the 2 s after which a wait must be named
+	TasksMillis  = 9000  // for tasks and executors to end when the job is over
 	TaskMillis   = 20000 // for a commit while tasks are out, and for the state
 	ReadyMillis  = 20000 // for a node to be ready
 	AnswerMillis = 10000 // for any word of a lane that was asked: longer than anybody waits for a node that stops

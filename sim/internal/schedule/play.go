@@ -24,9 +24,9 @@ type Play struct {
 	Growth      []Entry        // who takes part later
 	growing     *rand.Rand     // decides that: a stream of its own, too
 	Connections int            // of every two nodes
-	wiring      *rand.Rand     // decides that: another
+	further     *rand.Rand     // decides that: another
 	Failovers   int            // how often the controller is to be followed by another
-	Closing     []int64        // by node, how long its executors take to close when the job is over
+	Closing     []int64        // by node, how long its tasks and executors take to end when the job is over; Never: they do not
 	Unready     bellows.NodeID // never says that it is ready; 0: they all do
 	Limits      struct {
 		Client client.Limits
@@ -68,7 +68,7 @@ const (
 
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
-	p.growing, p.wiring = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
+	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 }
 
 // drawLoss lets a message be lost in some lives, and a node never get ready in others.
@@ -112,7 +112,7 @@ func (s *Schedule) drawDrive() {
 
 // drawPlay decides what a life of the job does besides, and within which limits.
 func (s *Schedule) drawPlay() {
-	s.Connections = []int{1, 1, 2, 3}[s.wiring.IntN(4)]
+	s.Connections = []int{1, 1, 2, 3}[s.further.IntN(4)]
 	s.Prefetches = 0
 	if s.Chances.IntN(3) == 0 {
 		s.Prefetches = 50 + s.Chances.IntN(400)
@@ -121,6 +121,9 @@ func (s *Schedule) drawPlay() {
 	s.Closing = make([]int64, s.NodeCount)
 	if s.Chances.IntN(8) == 0 {
 		s.Closing[s.Chances.IntN(s.NodeCount)] = s.Chances.Int64N(7000)
+	}
+	if s.further.IntN(12) == 0 {
+		s.Closing[s.ClientAt[s.further.IntN(len(s.ClientAt))].Node] = int64(Never)
 	}
 	s.drawFormats()
 	s.Endless = Endless{Clock: Never}

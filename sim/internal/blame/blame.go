@@ -1,0 +1,50 @@
+// Package blame is the reasons for which a job may end: sentences for what has struck, none of which a sound job says.
+//
+// Tell a Reasons of every fault when it strikes, and ask it of every sentence with which something ends. The package refuses to know how faults strike.
+package blame
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellows"
+)
+
+// Reasons are parts of sentences.
+type Reasons struct{ list []string }
+
+// May allows a reason that contains the sentence.
+func (r *Reasons) May(format string, args ...any) {
+	r.list = append(r.list, fmt.Sprintf(format, args...))
+}
+
+// Lose allows a node to be lost.
+func (r *Reasons) Lose(n bellows.NodeID) {
+	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
+		r.May(how, n)
+	}
+}
+
+// Part allows two nodes to lose each other. Node 0 hears of it or is one of them.
+func (r *Reasons) Part(a, b bellows.NodeID) {
+	for _, pair := range [2][2]bellows.NodeID{{a, b}, {b, a}} {
+		r.May("node %d lost its connection to node %d:", pair[0], pair[1])
+		r.May("node %d hears no more of node %d:", pair[0], pair[1])
+		r.May("node %d is not heard any more:", pair[0])
+		if pair[0] == 0 {
+			r.May("node %d has been silent", pair[1])
+			r.May("node %d is gone", pair[1])
+		}
+	}
+}
+
+// Allow reports whether something may end for a reason.
+func (r *Reasons) Allow(reason string) bool {
+	return slices.ContainsFunc(r.list, func(may string) bool { return strings.Contains(reason, may) })
+}
+
+// Any reports whether anything has struck.
+func (r *Reasons) Any() bool { return len(r.list) > 0 }
+
+func (r *Reasons) String() string { return fmt.Sprintf("%q", r.list) }
