@@ -1,0 +1,111 @@
+package pair
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Bench is one run of a command: the flags that every command has, the table that its rows go to, and how it ends.
+type Bench struct {
+	*Table
+	Full   bool // all sizes and more turns, minutes instead of seconds
+	JSON   bool // one object a row
+	Turns  int  // turns of each side in a comparison
+	Strict bool // a row below its target ends the command with status 1
+}
+
+// Main is a command's main function. It reads the flags, which the command has defined before, lets it run, and prints how many
+// rows missed their target. Quick and full are the turns that each form has by default.
+//
+// Errors end a command, as they end a test: what Must and Check are given unwinds to here, so that deferred calls still stop
+// children and remove files, and is printed. (Returned through every function, they were a third of the lines and handled by none.)
+func Main(quick, full int, run func(b *Bench)) {
+	b := new(Bench)
+	b.define(flag.CommandLine)
+	Exit(Attempt(func() {
+		flag.Parse()
+		Check(b.settle(flag.Args(), quick, full))
+		b.Table = NewTable(os.Stdout, b.JSON)
+		run(b)
+		if b.rows > 0 {
+			b.Close()
+		}
+		if b.Strict {
+			Check(b.Verdict())
+		}
+	}))
+}
+
+// failure is an error on its way to Main.
+type failure struct{ error }
+
+// Must is a value without its error, which ends the command.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Check ends the command if there is an error.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Attempt returns the error that ended do, which may also be a part of a command that must clean up. Any other panic goes on.
+func Attempt(do func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = f.error
+		}
+	}()
+	do()
+	return nil
+}
+
+// Exit prints an error and ends the program with status 1; without an error it returns.
+func Exit(err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// Interleave gives each side its turns: see the function.
+func (b *Bench) Interleave(sides ...Side) []Series { return Must(Interleave(b.Turns, sides...)) }
+
+// Race interleaves the sides, fills in the row's Ours from the first and its Peer from the second, if there is one, and adds it.
+func (b *Bench) Race(row Row, sides ...Side) []Series {
+	series := b.Interleave(sides...)
+	row.Ours = series[0]
+	if len(series) > 1 {
+		row.Peer = series[1]
+	}
+	b.Add(row)
+	return series
+}
+
+// Part is a part of a command that --only can choose.
+type Part struct {
+	Name string
+	Run  func()
+}
+
+// Parts runs all parts, or the one that is named.
+func (b *Bench) Parts(only string, parts ...Part) {
+	if only != "" {
+		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name != only })
+	}
+	if len(parts) == 0 {
+		Check(fmt.Errorf("--only %s: there is no such part", only))
+	}
+	for _, p := range parts {
+		p.Run()
+	}
+}
