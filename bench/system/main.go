@@ -80,6 +80,16 @@ func subjects(shelf *sets.Shelf) []subject {
 	}
 }
 
+// chosen reads settings that a run has chosen for itself.
+func chosen(run *app.Run, settings map[string]*int) (err error) {
+	for name, into := range settings {
+		if *into, err = strconv.Atoi(run.Settings[name]); err != nil {
+			return fmt.Errorf("%s of the run: %w", name, err)
+		}
+	}
+	return nil
+}
+
 func (b bench) all(s subject) {
 	files := pair.Must(s.find())
 	set, _, err := files.Read(s.kind)

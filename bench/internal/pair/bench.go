@@ -19,8 +19,9 @@ type Bench struct {
 // Main is a command's main function. It reads the flags, which the command has defined before, lets it run, and prints how many
 // rows missed their target. Quick and full are the turns that each form has by default.
 //
-// Errors end a command, as they end a test: what Must and Check are given unwinds to here, so that deferred calls still stop
-// children and remove files, and is printed. (Returned through every function, they were a third of the lines and handled by none.)
+// An error ends a command, as it ends a test: from Must or Check it unwinds to here, past deferred calls that stop children and
+// remove files, and is printed. Errors that every function returns to its caller were turned down: none of them can do more.
+// What runs on another goroutine, or can go on without its peer, returns its error still.
 func Main(quick, full int, run func(b *Bench)) {
 	b := new(Bench)
 	b.define(flag.CommandLine)
@@ -77,7 +78,7 @@ func Exit(err error) {
 	}
 }
 
-// Interleave gives each side its turns: see the function.
+// Interleave gives each side as many turns as the flags say.
 func (b *Bench) Interleave(sides ...Side) []Series { return Must(Interleave(b.Turns, sides...)) }
 
 // Race interleaves the sides, fills in the row's Ours from the first and its Peer from the second, if there is one, and adds it.
