@@ -10,7 +10,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"bellows/bench/internal/pair"
 )
@@ -22,38 +21,35 @@ const costMost = 10e-6
 const framesTurn = 1 << 15
 
 func main() {
-	options := pair.Flags()
-	pair.Exit(options.Parse(3, 9))
-	options.Header(os.Stdout, "controller: processor time per node and clock, one worker and one server on each node, no sockets")
-	table := pair.NewTable(os.Stdout, options.JSON)
-	for _, arrival := range []struct {
-		title  string
-		step   func(nodes int) int
-		allocs bool
-	}{
-		{"all clients' words wait when the controller looks", func(nodes int) int { return nodes }, true},
-		{"one word at a time", func(int) int { return 1 }, false},
-	} {
-		table.Section(arrival.title)
-		for _, nodes := range []int{2, 8, 64, 256, 1024} {
-			pair.Exit(show(table, options.Turns, nodes, arrival.step(nodes), arrival.allocs))
+	pair.Main(3, 9, func(b *pair.Bench) {
+		b.Strict = true
+		b.Header("controller: processor time per node and clock, one worker and one server on each node, no sockets")
+		for _, arrival := range []struct {
+			title string
+			batch bool // all words at once
+		}{
+			{"all clients' words wait when the controller looks", true},
+			{"one word at a time", false},
+		} {
+			b.Section(arrival.title)
+			for _, nodes := range []int{2, 8, 64, 256, 1024} {
+				show(b, nodes, arrival.batch)
+			}
 		}
-	}
-	table.Close()
-	pair.Exit(table.Verdict())
+	})
 }
 
 // show measures one size.
-func show(table *pair.Table, turns, nodes, step int, allocs bool) error {
+func show(b *pair.Bench, nodes int, batch bool) {
+	step := 1
+	if batch {
+		step = nodes
+	}
 	job := newJob(nodes, step)
-	series, err := pair.Interleave(turns, pair.Side{Name: "controller", Run: func() (pair.Turn, error) { return job.turn(max(2, framesTurn/nodes)) }})
-	if err != nil {
-		return err
-	}
+	series := b.Interleave(pair.Side{Name: "controller", Run: func() (pair.Turn, error) { return job.turn(max(2, framesTurn/nodes)) }})
 	name := fmt.Sprintf("%d nodes", nodes)
-	table.AddFact(pair.Fact{Figure: name, Unit: "s", Ours: series[0].Costs(pair.CPU).Median, Peer: "limit", Bound: costMost})
-	if allocs {
-		table.AddFact(pair.Fact{Figure: name + ", allocations", Ours: job.allocated, Exact: true})
+	b.AddFact(pair.Fact{Figure: name, Unit: "s", Ours: series[0].Costs(pair.CPU).Median, Peer: "limit", Bound: costMost})
+	if batch {
+		b.AddFact(pair.Fact{Figure: name + ", allocations", Ours: job.allocated, Exact: true})
 	}
-	return nil
 }

@@ -23,19 +23,17 @@ import (
 const wanted = 300e6
 
 func main() {
-	options := pair.Flags()
 	files := flag.String("files", "", "files to read, separated by commas (default: made from a seed)")
-	pair.Exit(options.Parse(5, 11))
-	options.Header(os.Stdout, "data: readers on one worker, against counting the lines of the same text")
-	shelf, err := sets.Open("")
-	pair.Exit(err)
-	defer shelf.Close()
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	if err := all(table, options, shelf, *files); err != nil {
-		shelf.Close()
-		pair.Exit(err)
-	}
+	pair.Main(5, 11, func(b *pair.Bench) {
+		b.Header("data: readers on one worker, against counting the lines of the same text")
+		shelf := pair.Must(sets.Open(""))
+		defer shelf.Close()
+		inputs := choose(shelf, *files, b.Full)
+		b.Section("bytes of uncompressed text a second, one worker; the target is 300 MB/s of CPU time")
+		for _, in := range inputs {
+			race(b, in)
+		}
+	})
 }
 
 // input is a file and what its rows are.
@@ -44,21 +42,7 @@ type input struct {
 	kind       data.Kind
 }
 
-func all(table *pair.Table, options *pair.Options, shelf *sets.Shelf, files string) error {
-	inputs, err := choose(shelf, files, options.Full)
-	if err != nil {
-		return err
-	}
-	table.Section("bytes of uncompressed text a second, one worker; the target is 300 MB/s of CPU time")
-	for _, in := range inputs {
-		if err := race(table, options.Turns, in); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func choose(shelf *sets.Shelf, files string, full bool) ([]input, error) {
+func choose(shelf *sets.Shelf, files string, full bool) []input {
 	if files == "" {
 		return generated(shelf, full)
 	}
@@ -70,35 +54,26 @@ func choose(shelf *sets.Shelf, files string, full bool) ([]input, error) {
 		}
 		inputs = append(inputs, input{filepath.Base(path), path, kind})
 	}
-	return inputs, nil
+	return inputs
 }
 
-func generated(shelf *sets.Shelf, full bool) ([]input, error) {
+func generated(shelf *sets.Shelf, full bool) []input {
 	scale := 1
 	if full {
 		scale = 8
 	}
-	ratings, err := shelf.Ratings(6040, 3706, 1_000_000*scale)
-	if err != nil {
-		return nil, err
+	return []input{
+		{"triples", pair.Must(shelf.Ratings(6040, 3706, 1_000_000*scale)).Train, data.Ratings},
+		{"LIBSVM", pair.Must(shelf.Documents(20_000*scale, 1, 17_561)).Train, data.Examples},
+		{"CSV", pair.Must(shelf.Numbers(40_000*scale, 30)).Train, data.Examples},
 	}
-	documents, err := shelf.Documents(20_000*scale, 1, 17_561)
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := shelf.Numbers(40_000*scale, 30)
-	return []input{{"triples", ratings.Train, data.Ratings}, {"LIBSVM", documents.Train, data.Examples}, {"CSV", numbers.Train, data.Examples}}, err
 }
 
-func race(table *pair.Table, turns int, in input) error {
-	text, err := os.ReadFile(in.path)
-	if err != nil {
-		return err
-	}
-	size := float64(len(text))
+func race(b *pair.Bench, in input) {
 	if ext := filepath.Ext(in.path); ext == ".gz" || ext == ".zst" {
-		return fmt.Errorf("%s is compressed: the figure is of uncompressed text, so unpack it first", in.path)
+		pair.Check(fmt.Errorf("%s is compressed: the figure is of uncompressed text, so unpack it first", in.path))
 	}
+	size := float64(pair.Must(os.Stat(in.path)).Size())
 	ours := pair.Side{Name: in.name, Run: pair.Measure(func() (float64, error) {
 		set, err := data.Read(context.Background(), []string{in.path}, in.kind, data.Options{Workers: 1})
 		if err != nil {
@@ -107,13 +82,8 @@ func race(table *pair.Table, turns int, in input) error {
 		return size, set.Close()
 	})}
 	lines := pair.Side{Name: "lines", Run: pair.Measure(func() (float64, error) { return size, countLines(in.path) })}
-	both, err := pair.Interleave(turns, ours, lines)
-	if err != nil {
-		return err
-	}
-	table.Add(pair.Row{Figure: fmt.Sprintf("%s, %.1f MB", in.name, size/1e6), Unit: "B/s", Clock: pair.CPU, Ours: both[0], Peer: both[1]})
-	table.AddFact(pair.Fact{Figure: "  of it, a second and core", Unit: "B/s", Ours: both[0].Rates(pair.CPU).Median, Peer: "limit", Bound: wanted, Least: true})
-	return nil
+	both := b.Race(pair.Row{Figure: fmt.Sprintf("%s, %.1f MB", in.name, size/1e6), Unit: "B/s", Clock: pair.CPU}, ours, lines)
+	b.AddFact(pair.Fact{Figure: "  of it, a second and core", Unit: "B/s", Ours: both[0].Rates(pair.CPU).Median, Peer: "limit", Bound: wanted, Least: true})
 }
 
 // countLines reads a file in blocks as the readers do, and looks at every byte once.

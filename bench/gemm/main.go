@@ -24,25 +24,23 @@ var peerSource []byte
 const turn = 60 * time.Millisecond
 
 func main() {
-	options := pair.Flags()
-	pair.Exit(options.Parse(5, 11))
-	options.Header(os.Stdout, "gemm: set "+vec.Kernels()+" against OpenBLAS, one thread, m x n x k, c = a·b")
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	peer, err := openBLAS()
-	if err != nil {
-		table.Note("no peer: %v", err)
-	} else {
-		defer peer.Close()
-	}
-	for _, g := range groups(options.Full) {
-		table.Section(g.title)
-		for _, s := range g.shapes {
-			for _, form := range forms {
-				pair.Exit(race(table, options.Turns, peer, form, s, g.target))
+	pair.Main(5, 11, func(b *pair.Bench) {
+		b.Header("gemm: set %s against OpenBLAS, one thread, m x n x k, c = a·b", vec.Kernels())
+		peer, err := openBLAS()
+		if err != nil {
+			b.Note("no peer: %v", err)
+		} else {
+			defer peer.Close()
+		}
+		for _, g := range groups(b.Full) {
+			b.Section(g.title)
+			for _, s := range g.shapes {
+				for _, form := range forms {
+					race(b, peer, form, s, g.target)
+				}
 			}
 		}
-	}
+	})
 }
 
 // shape is c's rows and columns and the length of the sums.
@@ -83,8 +81,8 @@ type form struct {
 
 var forms = []form{{"NN", vec.GemmNN, false, false}, {"NT", vec.GemmNT, false, true}, {"TN", vec.GemmTN, true, false}}
 
-func race(table *pair.Table, turns int, peer *pair.Child, f form, s shape, target float64) error {
-	a, b, c := random(s.m*s.k), random(s.k*s.n), make([]float32, s.m*s.n)
+func race(b *pair.Bench, peer *pair.Child, f form, s shape, target float64) {
+	x, y, z := random(s.m*s.k), random(s.k*s.n), make([]float32, s.m*s.n)
 	lda, ldb := s.k, s.n
 	if f.ta {
 		lda = s.m
@@ -93,22 +91,13 @@ func race(table *pair.Table, turns int, peer *pair.Child, f form, s shape, targe
 		ldb = s.k
 	}
 	sides := []pair.Side{{Name: "vec", Run: pair.Repeat(turn, s.flop(), func() {
-		f.ours(s.m, s.n, s.k, 1, a, lda, b, ldb, 0, c, s.n)
+		f.ours(s.m, s.n, s.k, 1, x, lda, y, ldb, 0, z, s.n)
 	})}}
 	if peer != nil {
 		calls := max(1, int(turn.Seconds()*80e9/s.flop()))
 		sides = append(sides, peer.Side(fmt.Sprintf("%s %d %d %d %d", f.name, s.m, s.n, s.k, calls)))
 	}
-	all, err := pair.Interleave(turns, sides...)
-	if err != nil {
-		return err
-	}
-	row := pair.Row{Figure: fmt.Sprintf("%s %dx%dx%d", f.name, s.m, s.n, s.k), Unit: "flop/s", Clock: pair.CPU, Ours: all[0], Target: target}
-	if peer != nil {
-		row.Peer = all[1]
-	}
-	table.Add(row)
-	return nil
+	b.Race(pair.Row{Figure: fmt.Sprintf("%s %dx%dx%d", f.name, s.m, s.n, s.k), Unit: "flop/s", Clock: pair.CPU, Target: target}, sides...)
 }
 
 // openBLAS compiles and starts the peer. The folder is removed as soon as the child runs.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"bellows/bench/internal/pair"
@@ -21,24 +20,22 @@ import (
 const turn = 20 * time.Millisecond
 
 func main() {
-	options := pair.Flags()
 	set := flag.String("kernels", "", "kernel set to pin (default the best of this CPU)")
-	pair.Exit(options.Parse(5, 11))
-	if *set != "" {
-		pair.Exit(vec.Use(*set))
-	}
-	options.Header(os.Stdout, "kernels: set "+vec.Kernels()+" against the limits of the machine, one thread")
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	sizes := []size{{"L2", 512 << 10, 0.9}}
-	if options.Full {
-		sizes = []size{{"L1", 16 << 10, 0}, {"L2", 512 << 10, 0.9}, {"memory", 128 << 20, 0}}
-	}
-	for _, s := range sizes {
-		pair.Exit(streams(table, options.Turns, s))
-	}
-	pair.Exit(functions(table, options.Turns))
-	pair.Exit(factors(table, options))
+	pair.Main(5, 11, func(b *pair.Bench) {
+		if *set != "" {
+			pair.Check(vec.Use(*set))
+		}
+		b.Header("kernels: set %s against the limits of the machine, one thread", vec.Kernels())
+		sizes := []size{{"L2", 512 << 10, 0.9}}
+		if b.Full {
+			sizes = []size{{"L1", 16 << 10, 0}, {"L2", 512 << 10, 0.9}, {"memory", 128 << 20, 0}}
+		}
+		for _, s := range sizes {
+			streams(b, s)
+		}
+		functions(b)
+		factors(b)
+	})
 }
 
 // size is a working set: all vectors of a kernel together.
@@ -67,33 +64,19 @@ var streamKernels = []stream{
 	{"abs-max", 1, 4, "load", func(x, _ []float32) { vec.AbsMax(x) }, func(x, _ []float32) { limit.Read(x) }},
 }
 
-func streams(table *pair.Table, turns int, s size) error {
-	table.Section(fmt.Sprintf("loads plus stores, working set of %d KiB: %s", s.bytes>>10, s.name))
+func streams(b *pair.Bench, s size) {
+	b.Section(fmt.Sprintf("loads plus stores, working set of %d KiB: %s", s.bytes>>10, s.name))
 	for _, k := range streamKernels {
 		n := s.bytes / 4 / k.vectors
 		x, y := random(n, 1), random(n, 2)
-		row := pair.Row{Figure: k.name, Unit: "B/s", Clock: pair.CPU, Target: s.target}
 		work := k.moved * float64(n)
-		err := race(table, turns, row, work,
-			pair.Side{Name: k.name}, func() { k.ours(x, y) },
-			pair.Side{Name: k.limit}, func() { k.bound(x, y) })
-		if err != nil {
-			return err
-		}
+		b.Race(pair.Row{Figure: k.name, Unit: "B/s", Clock: pair.CPU, Target: s.target},
+			side(k.name, work, func() { k.ours(x, y) }), side(k.limit, work, func() { k.bound(x, y) }))
 	}
-	return nil
 }
 
-// race fills in both sides of a row, interleaved, and adds it.
-func race(table *pair.Table, turns int, row pair.Row, work float64, ours pair.Side, do func(), peer pair.Side, other func()) error {
-	ours.Run, peer.Run = pair.Repeat(turn, work, do), pair.Repeat(turn, work, other)
-	both, err := pair.Interleave(turns, ours, peer)
-	if err != nil {
-		return err
-	}
-	row.Ours, row.Peer = both[0], both[1]
-	table.Add(row)
-	return nil
+func side(name string, work float64, do func()) pair.Side {
+	return pair.Side{Name: name, Run: pair.Repeat(turn, work, do)}
 }
 
 // function is an elementwise function and how package math computes it.
@@ -109,36 +92,31 @@ var elementwise = []function{
 	{"sigmoid", vec.Sigmoid, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }},
 }
 
-func functions(table *pair.Table, turns int) error {
+func functions(b *pair.Bench) {
 	const n = 4096
-	table.Section("elementwise functions against package math, 4,096 elements")
+	b.Section("elementwise functions against package math, 4,096 elements")
 	for _, f := range elementwise {
 		x, y := random(n, 3), make([]float32, n)
 		for i := range x {
 			x[i] = 8*x[i] + 8.5 // positive, so that log does real work
 		}
-		row := pair.Row{Figure: f.name, Unit: "elements/s", Clock: pair.CPU, Target: 10}
-		err := race(table, turns, row, n,
-			pair.Side{Name: f.name}, func() { f.ours(x, y) },
-			pair.Side{Name: "math"}, func() {
+		b.Race(pair.Row{Figure: f.name, Unit: "elements/s", Clock: pair.CPU, Target: 10},
+			side(f.name, n, func() { f.ours(x, y) }),
+			side("math", n, func() {
 				for i, v := range x {
 					y[i] = float32(f.math(float64(v)))
 				}
-			})
-		if err != nil {
-			return err
-		}
+			}))
 	}
-	return nil
 }
 
 // factors races a block of ratings in random order against the same ratings sorted into blocks that fit the cache: how
 // much the order is worth.
-func factors(table *pair.Table, options *pair.Options) error {
+func factors(b *pair.Bench) {
 	const users, items, block = 100_000, 20_000, 256
-	table.Section("matrix-factorisation step, 100,000 users x 20,000 items, blocks of 256 x 256 against random order (ratio: what blocking gains)")
+	b.Section("matrix-factorisation step, 100,000 users x 20,000 items, blocks of 256 x 256 against random order (ratio: what blocking gains)")
 	ranks := []int{32}
-	if options.Full {
+	if b.Full {
 		ranks = []int{32, 64, 128}
 	}
 	for _, rank := range ranks {
@@ -154,15 +132,10 @@ func factors(table *pair.Table, options *pair.Options) error {
 			tile++
 			return u0 + r.IntN(block), i0 + r.IntN(block)
 		})
-		row := pair.Row{Figure: fmt.Sprintf("rank %d", rank), Unit: "ratings/s", Clock: pair.CPU}
-		err := race(table, options.Turns, row, n,
-			pair.Side{Name: "blocked"}, func() { vec.FactorBlock(f, tiled.user, tiled.item, tiled.rating) },
-			pair.Side{Name: "random"}, func() { vec.FactorBlock(f, spread.user, spread.item, spread.rating) })
-		if err != nil {
-			return err
-		}
+		b.Race(pair.Row{Figure: fmt.Sprintf("rank %d", rank), Unit: "ratings/s", Clock: pair.CPU},
+			side("blocked", n, func() { vec.FactorBlock(f, tiled.user, tiled.item, tiled.rating) }),
+			side("random", n, func() { vec.FactorBlock(f, spread.user, spread.item, spread.rating) }))
 	}
-	return nil
 }
 
 type triples struct {

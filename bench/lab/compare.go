@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"bellows/bench/lab/internal/jobs"
@@ -29,55 +28,20 @@ var shapes = []shape{
 
 // compare fits costs and holds what the laboratory says of real runs against them; then the laboratory's speed against the
 // run of the most processes.
-func (b *bench) compare() error {
-	b.options.Header(b.out, "lab: predicted against measured, "+b.order.App)
-	f, err := b.known()
-	if err != nil {
-		return err
-	}
+func (b *bench) compare() {
+	b.Header("lab: predicted against measured, %s", b.order.App)
+	f := b.costs(true)
 	b.say("costs in ns of a core: %+v", f.Costs)
 	b.say("between processes of this machine a message is %v under way besides its costs, and %v longer where a core sleeps", f.LocalLatency, f.WakeLatency)
 	b.say("")
 	b.say("%-29s  %30s  %30s", "", "training of an epoch, ms", "CPU time of an epoch, ms")
 	b.say("%-22s %6s  %10s %10s %8s  %10s %10s %8s  %6s", "run", "clocks", "predicted", "measured", "error", "predicted", "measured", "error", "others")
 	for _, m := range f.Runs {
-		if m.Order.App == jobs.ClockApp {
-			continue
-		}
-		if err := b.row(m, f); err != nil {
-			return err
+		if m.Order.App != jobs.ClockApp {
+			b.row(m, f)
 		}
 	}
-	return b.race(f, f.Runs[len(f.Runs)-1])
-}
-
-// known is the costs and runs of --costs, or new ones.
-func (b *bench) known() (fitted, error) {
-	if b.costsFile != "" {
-		return b.load()
-	}
-	list := append(exchanges(), b.trainings()...)
-	if err := b.gather(list); err != nil {
-		return fitted{}, err
-	}
-	return b.settle(list)
-}
-
-// settle fits costs to runs and keeps both.
-func (b *bench) settle(list []measured) (fitted, error) {
-	f, err := fit(list)
-	if err != nil {
-		return f, err
-	}
-	f.Runs = list
-	return f, b.keep(f)
-}
-
-// say prints a line for people.
-func (b *bench) say(format string, args ...any) {
-	if !b.options.JSON {
-		fmt.Fprintf(b.out, format+"\n", args...)
-	}
+	b.race(f, f.Runs[len(f.Runs)-1])
 }
 
 func (s shape) site(f fitted) lab.Site {
@@ -90,24 +54,21 @@ func (s shape) site(f fitted) lab.Site {
 }
 
 // row predicts a run and prints what it was.
-func (b *bench) row(m measured, f fitted) error {
+func (b *bench) row(m measured, f fitted) {
 	s, was := m.Shape, m.Pace
-	predicted, _, err := virtual(m.Order, s.site(f), f.Costs)
-	if err != nil {
-		return err
-	}
+	predicted, _ := virtual(m.Order, s.site(f), f.Costs)
 	name := s.Name
 	if s.Fitted {
 		name += " (fitted)"
 	}
-	if b.options.JSON {
-		return b.object(map[string]any{"run": s.Name, "clocks": s.Clocks, "fitted": s.Fitted,
+	if b.JSON {
+		b.Object(map[string]any{"run": s.Name, "clocks": s.Clocks, "fitted": s.Fitted,
 			"predicted_seconds": predicted.Trained, "measured_seconds": was.Trained, "error": predicted.Trained/was.Trained - 1,
 			"predicted_cpu_seconds": predicted.CPU, "measured_cpu_seconds": was.CPU, "cpu_error": predicted.CPU/was.CPU - 1, "others": m.Other})
+		return
 	}
 	b.say("%-22s %6d  %10.2f %10.2f %+7.1f%%  %10.2f %10.2f %+7.1f%%  %5.1f%%", name, s.Clocks, 1e3*predicted.Trained, 1e3*was.Trained,
 		100*(predicted.Trained/was.Trained-1), 1e3*predicted.CPU, 1e3*was.CPU, 100*(predicted.CPU/was.CPU-1), 100*m.Other)
-	return nil
 }
 
 // bosenRate is how many samples of MNIST's shape a core of Bösen's own softmax regression visits in a second, as recorded
@@ -115,14 +76,11 @@ func (b *bench) row(m measured, f fitted) error {
 const bosenRate = 48_800
 
 // race holds the time that the laboratory takes for an epoch of 8 nodes against that of the real run.
-func (b *bench) race(f fitted, m measured) error {
+func (b *bench) race(f fitted, m measured) {
 	o, measured := m.Order, m.Pace
 	least := time.Duration(0)
-	for turn := range b.options.Turns {
-		_, wall, err := trial(o, m.Shape.site(f), lab.Config{Seed: b.seed, Costs: f.Costs})
-		if err != nil {
-			return err
-		}
+	for turn := range b.Turns {
+		_, wall := trial(o, m.Shape.site(f), lab.Config{Seed: b.seed, Costs: f.Costs})
 		if turn == 0 || wall < least {
 			least = wall
 		}
@@ -130,18 +88,13 @@ func (b *bench) race(f fitted, m measured) error {
 	ours := least.Seconds() / float64(o.Epochs)
 	published := lab.Costs{Item: 1e9 / bosenRate, Send: f.Costs.Send, SendByte: f.Costs.SendByte, Receive: f.Costs.Receive,
 		ReceiveByte: f.Costs.ReceiveByte, Wake: f.Costs.Wake, Local: f.Costs.Local, LocalByte: f.Costs.LocalByte}
-	r, wall, err := trial(o, site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(f), lab.Config{Seed: b.seed, Costs: published})
-	if err != nil {
-		return err
-	}
-	if b.options.JSON {
-		return b.object(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.Wall,
+	r, wall := trial(o, site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(f), lab.Config{Seed: b.seed, Costs: published})
+	if b.JSON {
+		b.Object(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.Wall,
 			"ratio": measured.Wall / ours, "published_virtual_over_wall": r.Time.Seconds() / wall.Seconds()})
+		return
 	}
 	b.say("")
 	b.say("an epoch of 8 nodes: %.2f ms in the laboratory, %.2f ms in 8 real processes: %.2f times as fast", 1e3*ours, 1e3*measured.Wall, measured.Wall/ours)
 	b.say("8 machines of one core at Bösen's recorded %d samples/s: %.3f s of virtual time in %.3f s, %.1f times as fast", bosenRate, r.Time.Seconds(), wall.Seconds(), r.Time.Seconds()/wall.Seconds())
-	return nil
 }
-
-func (b *bench) object(o map[string]any) error { return writeJSON(b.out, o) }

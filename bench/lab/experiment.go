@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/bench/internal/pair"
 	"bellows/bench/lab/internal/jobs"
 	"bellows/node"
 	"bellows/sim/lab"
@@ -32,37 +32,22 @@ func (s site) make(f fitted) lab.Site {
 }
 
 // experiment trains on the cluster that the flags describe.
-func (b *bench) experiment() error {
-	slow, err := pattern(b.slow, b.site.nodes)
-	if err != nil {
-		return err
-	}
-	f, err := b.costs()
-	if err != nil {
-		return err
-	}
-	b.options.Header(b.out, fmt.Sprintf("lab: %s on %d machines of %d cores, links of %v Mbit/s, latency %v, staleness %d, seed %d",
-		b.order.App, b.site.nodes, b.site.cores, b.site.bandwidth, b.site.latency, b.order.Staleness, b.seed))
-	if !b.options.JSON {
-		fmt.Fprintf(b.out, "costs in ns of a core: %+v\n", f.Costs)
-	}
-	r, wall, err := trial(b.order, b.site.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Slow: slow, Jitter: b.chance})
-	if err != nil {
-		return err
-	}
-	return b.show(r, wall)
+func (b *bench) experiment() {
+	slow := pair.Must(pattern(b.slow, b.site.nodes))
+	f := b.costs(false)
+	b.Header("lab: %s on %d machines of %d cores, links of %v Mbit/s, latency %v, staleness %d, seed %d",
+		b.order.App, b.site.nodes, b.site.cores, b.site.bandwidth, b.site.latency, b.order.Staleness, b.seed)
+	b.say("costs in ns of a core: %+v", f.Costs)
+	b.show(trial(b.order, b.site.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Slow: slow, Jitter: b.chance}))
 }
 
 // trial runs a job in the laboratory, and takes the time.
-func trial(o jobs.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Duration, error) {
-	m, err := o.Make()
-	if err != nil {
-		return nil, 0, err
-	}
+func trial(o jobs.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Duration) {
+	m := pair.Must(o.Make())
 	cfg.Job, cfg.Site = m.Job, placed(site, m.Job.Tables)
 	began := time.Now()
-	r, err := lab.Run(cfg)
-	return r, time.Since(began), err
+	r := pair.Must(lab.Run(cfg))
+	return r, time.Since(began)
 }
 
 // placed is a site whose nodes hold tables as those of a real job do.
@@ -136,17 +121,18 @@ func phases(s *tally.Spent) map[string]int64 {
 	return m
 }
 
-func (b *bench) show(r *lab.Result, wall time.Duration) error {
-	if b.options.JSON {
-		return b.showJSON(r, wall)
+func (b *bench) show(r *lab.Result, wall time.Duration) {
+	if b.JSON {
+		b.showJSON(r, wall)
+		return
 	}
-	fmt.Fprintf(b.out, "\n%5s %-44s %10s %10s  %s  %9s %9s\n", "epoch", "metrics", "virtual", "trained", "compute  pull  push commit  idle", "messages", "MB")
+	fmt.Printf("\n%5s %-44s %10s %10s  %s  %9s %9s\n", "epoch", "metrics", "virtual", "trained", "compute  pull  push commit  idle", "messages", "MB")
 	for _, e := range r.Epochs {
 		var metrics []string
 		for _, m := range e.Metrics {
 			metrics = append(metrics, fmt.Sprintf("%s %.4f", m.Name, m.Value))
 		}
-		fmt.Fprintf(b.out, "%5d %-44s %9.4fs %9.4fs  %s  %9d %9.2f\n", e.Number, strings.Join(metrics[:min(2, len(metrics))], " "),
+		fmt.Printf("%5d %-44s %9.4fs %9.4fs  %s  %9d %9.2f\n", e.Number, strings.Join(metrics[:min(2, len(metrics))], " "),
 			e.Time.Seconds(), e.Trained.Seconds(), shares(&e.Phases), e.Traffic.Frames, float64(e.Traffic.Bytes)/1e6)
 	}
 	var most linkBytes
@@ -155,12 +141,11 @@ func (b *bench) show(r *lab.Result, wall time.Duration) error {
 			most = l
 		}
 	}
-	fmt.Fprintf(b.out, "\nbusiest link: node %d, %.2f MB up and %.2f MB down\n", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
-	fmt.Fprintf(b.out, "reads by the clocks that they missed: %v\n", r.Staleness)
-	fmt.Fprintf(b.out, "%d commits, row deltas sent %d = applied %d + dropped %d\n", r.Commits, r.Sent, r.Applied, r.Dropped)
-	fmt.Fprintf(b.out, "%.3f s of virtual time in %.3f s, %.1f times as fast; %d events, hash %016x, kernels %s\n",
+	fmt.Printf("\nbusiest link: node %d, %.2f MB up and %.2f MB down\n", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
+	fmt.Printf("reads by the clocks that they missed: %v\n", r.Staleness)
+	fmt.Printf("%d commits, row deltas sent %d = applied %d + dropped %d\n", r.Commits, r.Sent, r.Applied, r.Dropped)
+	fmt.Printf("%.3f s of virtual time in %.3f s, %.1f times as fast; %d events, hash %016x, kernels %s\n",
 		r.Time.Seconds(), wall.Seconds(), r.Time.Seconds()/wall.Seconds(), r.Events, r.Hash, r.Kernels)
-	return nil
 }
 
 // shares are the phases in percent of slot-time.
@@ -170,17 +155,14 @@ func shares(s *tally.Spent) string {
 		percent(tally.CommitWait), percent(tally.Idle))
 }
 
-func (b *bench) showJSON(r *lab.Result, wall time.Duration) error {
-	out := json.NewEncoder(b.out)
+func (b *bench) showJSON(r *lab.Result, wall time.Duration) {
 	for _, e := range r.Epochs {
 		row := epochRow{Epoch: e.Number, Items: e.Items, Metrics: map[string]float64{}, Seconds: e.Time.Seconds(), Trained: e.Trained.Seconds(),
 			Phases: phases(&e.Phases), Traffic: flowOf(e.Traffic)}
 		for _, m := range e.Metrics {
 			row.Metrics[m.Name] = m.Value
 		}
-		if err := out.Encode(row); err != nil {
-			return err
-		}
+		b.Object(row)
 	}
 	row := resultRow{Seconds: r.Time.Seconds(), Trained: r.Trained.Seconds(), Wall: wall.Seconds(), Hash: strconv.FormatUint(r.Hash, 16),
 		Kernels: r.Kernels, Events: r.Events, Commits: uint64(r.Commits), Sent: r.Sent, Applied: r.Applied, Dropped: r.Dropped,
@@ -188,5 +170,5 @@ func (b *bench) showJSON(r *lab.Result, wall time.Duration) error {
 	for i := range r.Nodes {
 		row.Links = append(row.Links, linkOf(i, &r.Nodes[i]))
 	}
-	return out.Encode(row)
+	b.Object(row)
 }

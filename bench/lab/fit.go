@@ -1,11 +1,13 @@
 package main
 
 import (
-	"fmt"
+	"errors"
+	"maps"
 	"runtime"
 	"strconv"
 	"time"
 
+	"bellows/bench/internal/pair"
 	"bellows/bench/lab/internal/jobs"
 	"bellows/sim/lab"
 )
@@ -31,13 +33,11 @@ const (
 func (b *bench) train(clocks int) jobs.Order {
 	o := b.order
 	o.Epochs = jobs.Warm + 20
-	if b.options.Full {
+	if b.Full {
 		o.Epochs = jobs.Warm + 60
 	}
 	o.Settings = map[string]string{}
-	for k, v := range b.order.Settings {
-		o.Settings[k] = v
-	}
+	maps.Copy(o.Settings, b.order.Settings)
 	o.Settings["clocks"] = strconv.Itoa(clocks)
 	return o
 }
@@ -60,19 +60,13 @@ func (x counts) costs() lab.Costs {
 const virtualEpochs = 2
 
 // virtual runs a job in the laboratory, and returns what an epoch takes there and what is in it.
-func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts, error) {
+func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts) {
 	o.Epochs = jobs.Warm + virtualEpochs
-	m, err := o.Make()
-	if err != nil {
-		return pace{}, counts{}, err
-	}
+	m := pair.Must(o.Make())
 	if o.App == jobs.ClockApp {
 		costs.Item, costs.Task, costs.Score = 0, 0, 0
 	}
-	r, err := lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: placed(site, m.Job.Tables), Costs: costs})
-	if err != nil {
-		return pace{}, counts{}, err
-	}
+	r := pair.Must(lab.Run(lab.Config{Seed: 1, Job: m.Job, Site: placed(site, m.Job.Tables), Costs: costs}))
 	a, z := r.Epochs[jobs.Warm-1], r.Epochs[len(r.Epochs)-1]
 	n := float64(len(r.Epochs) - jobs.Warm)
 	var c counts
@@ -84,7 +78,7 @@ func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts, error)
 			c[3+i] += float64(x) / n
 		}
 	}
-	return pace{Wall: (z.Time - a.Time).Seconds() / n, Trained: (z.Trained - a.Trained).Seconds() / n, CPU: (z.Cores - a.Cores).Seconds() / n}, c, nil
+	return pace{Wall: (z.Time - a.Time).Seconds() / n, Trained: (z.Trained - a.Trained).Seconds() / n, CPU: (z.Cores - a.Cores).Seconds() / n}, c
 }
 
 // exchanges are the runs of a job that does nothing but exchange.
@@ -114,31 +108,24 @@ const nap = 200 * time.Microsecond
 const rounds = 4
 
 // fit finds the costs that explain the CPU time of the fitted runs best, and the latencies that explain the time of two.
-func fit(list []measured) (fitted, error) {
-	var f fitted
+func fit(list []measured) (f fitted) {
 	for range rounds {
 		var rows []row
 		for _, m := range list {
-			if !m.Shape.Fitted {
-				continue
+			if m.Shape.Fitted {
+				_, c := virtual(m.Order, m.Shape.site(f), f.Costs)
+				rows = append(rows, m.rows(c)...)
 			}
-			_, c, err := virtual(m.Order, m.Shape.site(f), f.Costs)
-			if err != nil {
-				return f, err
-			}
-			rows = append(rows, m.rows(c)...)
 		}
 		f.Costs = leastSquares(rows).costs()
 		for _, m := range list {
-			if err := f.fitLatencies(m); err != nil {
-				return f, err
-			}
+			f.fitLatencies(m)
 		}
 	}
 	if f.Costs.Item == 0 {
-		return f, fmt.Errorf("the cost of an item cannot be told from others; measure again, when nothing else runs")
+		pair.Check(errors.New("the cost of an item cannot be told from others; measure again, when nothing else runs"))
 	}
-	return f, nil
+	return f
 }
 
 // rows are what a run says of costs: in one process on one slot, training and scoring are told apart by time.
@@ -154,38 +141,29 @@ func (m measured) rows(c counts) []row {
 }
 
 // fitLatencies fits the latency between processes to the exchange of small tables, and that of waking to the training.
-func (f *fitted) fitLatencies(m measured) error {
+func (f *fitted) fitLatencies(m measured) {
 	switch {
 	case !m.Shape.Fitted || m.Shape.Processes == 0:
-		return nil
 	case m.Order.App != jobs.ClockApp:
-		return f.fitLatency(m, &f.WakeLatency)
+		f.fitLatency(m, &f.WakeLatency)
 	case m.Order.Rows == rowsFew:
-		return f.fitLatency(m, &f.LocalLatency)
+		f.fitLatency(m, &f.LocalLatency)
 	}
-	return nil
 }
 
 // fitLatency moves one of the latencies of f to where an epoch of a run is as long as it was: a step of the secant, since
 // that length is almost a straight line.
-func (f *fitted) fitLatency(e measured, latency *time.Duration) error {
+func (f *fitted) fitLatency(e measured, latency *time.Duration) {
 	const step, most = 50 * time.Microsecond, 10 * time.Millisecond
 	was := *latency
-	here, _, err := virtual(e.Order, e.Shape.site(*f), f.Costs)
-	if err != nil {
-		return err
-	}
+	here, _ := virtual(e.Order, e.Shape.site(*f), f.Costs)
 	*latency = was + step
-	there, _, err := virtual(e.Order, e.Shape.site(*f), f.Costs)
-	if err != nil {
-		return err
-	}
+	there, _ := virtual(e.Order, e.Shape.site(*f), f.Costs)
 	*latency = was
 	if slope := (there.Wall - here.Wall) / step.Seconds(); slope > 0 {
 		*latency += time.Duration((e.Pace.Wall - here.Wall) / slope * float64(time.Second))
 	}
 	*latency = min(max(*latency, 0), most)
-	return nil
 }
 
 // cores is how many this machine has.

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"strconv"
 	"syscall"
 
@@ -11,49 +10,36 @@ import (
 	"bellows/tally"
 )
 
-func writeJSON(out io.Writer, o map[string]any) error { return json.NewEncoder(out).Encode(o) }
-
 // grow trains on 64 and on 1,024 nodes, a split each, on links of 10 Gbit/s.
-func (b *bench) grow() error {
-	f, err := b.costs()
-	if err != nil {
-		return err
-	}
-	b.options.Header(b.out, "lab: many nodes, "+b.order.App)
+func (b *bench) grow() {
+	f := b.costs(false)
+	b.Header("lab: many nodes, %s", b.order.App)
 	b.say("%6s %8s %8s %10s %10s %10s %12s %10s %8s  %s", "nodes", "servers", "clocks", "virtual", "wall", "events", "messages", "GB", "RSS MB", "hash")
 	for _, nodes := range []int{64, 1024} {
-		if err := b.growTo(nodes, f); err != nil {
-			return err
-		}
+		b.growTo(nodes, f)
 	}
-	return nil
 }
 
-func (b *bench) growTo(nodes int, f fitted) error {
+func (b *bench) growTo(nodes int, f fitted) {
 	o := b.order
 	const clocks = 4
 	o.Settings = map[string]string{"splits": strconv.Itoa(nodes), "clocks": strconv.Itoa(clocks)}
-	for k, v := range b.order.Settings {
-		o.Settings[k] = v
-	}
+	maps.Copy(o.Settings, b.order.Settings)
 	s := site{nodes: nodes, servers: max(1, nodes/16), cores: 1, bandwidth: 10_000, latency: b.site.latency}
-	r, wall, err := trial(o, s.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Jitter: b.chance})
-	if err != nil {
-		return err
-	}
+	r, wall := trial(o, s.make(f), lab.Config{Seed: b.seed, Costs: f.Costs, Jitter: b.chance})
 	passed := len(r.Epochs) * (clocks + 1)
 	var sent tally.Flow
 	for _, n := range r.Nodes {
 		sent.Add(n.Sent.Total())
 	}
-	if b.options.JSON {
-		return b.object(map[string]any{"nodes": nodes, "servers": s.servers, "clocks": passed, "virtual_seconds": r.Time.Seconds(),
+	if b.JSON {
+		b.Object(map[string]any{"nodes": nodes, "servers": s.servers, "clocks": passed, "virtual_seconds": r.Time.Seconds(),
 			"wall_seconds": wall.Seconds(), "events": r.Events, "messages": sent.Frames, "bytes": sent.Bytes, "resident_bytes": resident(),
 			"hash": fmt.Sprintf("%016x", r.Hash)})
+		return
 	}
 	b.say("%6d %8d %8d %9.3fs %9.3fs %10d %12d %10.3f %8d  %016x", nodes, s.servers, passed, r.Time.Seconds(), wall.Seconds(), r.Events,
 		sent.Frames, float64(sent.Bytes)/1e9, resident()>>20, r.Hash)
-	return nil
 }
 
 // resident is the most memory that this process has had, in bytes.

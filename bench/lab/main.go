@@ -10,12 +10,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"bellows/bench/internal/cluster"
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 	"bellows/bench/lab/internal/jobs"
@@ -24,14 +24,12 @@ import (
 
 // bench is one run of the command.
 type bench struct {
-	options   *pair.Options
-	out       io.Writer
+	*pair.Bench
 	shelf     *sets.Shelf
 	calibrate bool
 	scale     bool
 	costsFile string
 	save      string
-	kernels   string
 
 	order  jobs.Order
 	site   site
@@ -48,21 +46,32 @@ type site struct {
 }
 
 func main() {
-	b := &bench{options: pair.Flags(), out: os.Stdout}
-	seat := flag.String("seat", "", "run a part of another's job; for internal use")
+	b := new(bench)
+	seat := cluster.Seat()
 	data := flag.String("data", "", "`folder` with MNIST's image files, or with --files what they are relative to (default: images made from a seed)")
 	files := flag.String("files", "", "comma-separated `files` to train on, for apps other than mlr")
 	b.flags()
-	pair.Exit(b.options.Parse(3, 7))
-	pair.Exit(b.pin())
-	if *seat != "" {
-		pair.Exit(sit(*seat))
-		return
-	}
-	pair.Exit(b.open(*data, *files))
-	err := b.run()
-	b.shelf.Close()
-	pair.Exit(err)
+	pair.Main(3, 7, func(p *pair.Bench) {
+		b.Bench = p
+		if b.order.Kernels != "" {
+			pair.Check(vec.Use(b.order.Kernels))
+		}
+		if pair.Must(cluster.Sit(*seat, seated)) {
+			return
+		}
+		b.shelf = pair.Must(sets.Open(*data))
+		defer b.shelf.Close()
+		b.order.Cache, b.order.Slots = b.shelf.Path("cache"), b.site.cores
+		b.order.Files = b.find(*files)
+		switch {
+		case b.calibrate:
+			b.compare()
+		case b.scale:
+			b.grow()
+		default:
+			b.experiment()
+		}
+	})
 }
 
 func (b *bench) flags() {
@@ -70,7 +79,7 @@ func (b *bench) flags() {
 	flag.BoolVar(&b.scale, "scale", false, "run 64 and 1,024 nodes")
 	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs and runs that --save has written (default: measured now)")
 	flag.StringVar(&b.save, "save", "", "`file` to write costs and runs to")
-	flag.StringVar(&b.kernels, "kernels", "", "pin the kernel `set`: "+strings.Join(vec.Sets(), ", "))
+	flag.StringVar(&b.order.Kernels, "kernels", "", "pin the kernel `set`: "+strings.Join(vec.Sets(), ", "))
 	flag.StringVar(&b.order.App, "app", "mlr", "what to train: mf, mlr or lda")
 	flag.IntVar(&b.order.Epochs, "epochs", 5, "passes over the data")
 	flag.IntVar(&b.order.Staleness, "staleness", 0, "clocks that a read may lag; 0 is BSP, -1 is async")
@@ -103,97 +112,55 @@ func (s settings) Set(text string) error {
 	return nil
 }
 
-func (b *bench) pin() error {
-	if b.kernels == "" {
-		return nil
-	}
-	b.order.Kernels = b.kernels
-	return vec.Use(b.kernels)
-}
-
-// open finds the data of the job, or makes it.
-func (b *bench) open(folder, files string) error {
-	var err error
-	if b.shelf, err = sets.Open(folder); err != nil {
-		return err
-	}
-	b.order.Cache, b.order.Slots = b.shelf.Path("cache"), b.site.cores
-	if b.order.Files, err = b.find(files); err != nil {
-		b.shelf.Close()
-	}
-	return err
-}
-
-func (b *bench) find(files string) ([]string, error) {
-	if files != "" {
-		return strings.Split(files, ","), nil
-	}
-	var p sets.Pair
-	var err error
+// find is the data of the job, or makes some.
+func (b *bench) find(files string) []string {
 	switch {
-	case b.order.App == "mlr" && b.shelf.Generated():
-		p, err = b.shelf.Images(60_000, 1, 28)
+	case files != "":
+		return strings.Split(files, ",")
 	case b.order.App == "mlr":
-		p, err = b.shelf.Digits()
+		return []string{pair.Must(b.shelf.Digits(1)).Train}
 	case b.order.App == "mf":
-		p, err = b.shelf.Ratings(3000, 2000, 500_000)
-	default:
-		err = fmt.Errorf("--app %s needs --files", b.order.App)
+		return []string{pair.Must(b.shelf.Ratings(3000, 2000, 500_000)).Train}
 	}
-	return []string{p.Train}, err
+	pair.Check(fmt.Errorf("--app %s needs --files", b.order.App))
+	return nil
 }
 
-func (b *bench) run() error {
-	switch {
-	case b.calibrate:
-		return b.compare()
-	case b.scale:
-		return b.grow()
-	}
-	return b.experiment()
-}
-
-// costs are those of the file, or fitted to runs that are made now.
-func (b *bench) costs() (fitted, error) {
+// costs are those of --costs, or fitted to runs that are made now: to all, or to those alone that costs need.
+func (b *bench) costs(all bool) fitted {
 	if b.costsFile != "" {
 		return b.load()
 	}
-	list := slices.DeleteFunc(append(exchanges(), b.trainings()...), func(m measured) bool { return !m.Shape.Fitted })
-	if err := b.gather(list); err != nil {
-		return fitted{}, err
+	list := append(exchanges(), b.trainings()...)
+	if !all {
+		list = slices.DeleteFunc(list, func(m measured) bool { return !m.Shape.Fitted })
 	}
-	return b.settle(list)
+	b.gather(list)
+	f := fit(list)
+	f.Runs = list
+	if b.save != "" {
+		text := pair.Must(json.MarshalIndent(f, "", "  "))
+		pair.Check(os.WriteFile(b.save, append(text, '\n'), 0o600))
+	}
+	return f
 }
 
 // load reads the file of --costs. Its runs need the data that this command was given.
-func (b *bench) load() (fitted, error) {
-	var f fitted
-	text, err := os.ReadFile(b.costsFile)
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil {
-		return f, fmt.Errorf("--costs: %w", err)
+func (b *bench) load() (f fitted) {
+	if err := json.Unmarshal(pair.Must(os.ReadFile(b.costsFile)), &f); err != nil {
+		pair.Check(fmt.Errorf("--costs: %w", err))
 	}
 	for i := range f.Runs {
 		if m := &f.Runs[i]; m.Order.App != jobs.ClockApp {
 			m.Order.Files, m.Order.Cache = b.order.Files, b.order.Cache
 		}
 	}
-	return f, nil
+	return f
 }
 
-// keep writes costs to the file of --save.
-func (b *bench) keep(f fitted) error {
-	if b.save == "" {
-		return nil
+// say prints a line for people.
+func (b *bench) say(format string, args ...any) {
+	if !b.JSON {
+		fmt.Printf(format+"\n", args...)
 	}
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err == nil {
-		err = os.WriteFile(b.save, append(text, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("--save: %w", err)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"bellows/bench/internal/pair"
@@ -35,20 +34,11 @@ func busy() time.Duration {
 	return time.Duration(user+nice+system+interrupts+soft+stolen) * tick
 }
 
-// own is the time of cores that this process and those that it started and waited for have used.
-func own() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
-		return 0
-	}
-	return pair.CPUTime() + time.Duration(u.Utime.Nano()+u.Stime.Nano())
-}
-
 // others is the share of the machine that others had while do ran.
-func others(do func() error) (share float64, err error) {
-	all, ours, began := busy(), own(), time.Now()
-	err = do()
-	return ((busy() - all) - (own() - ours)).Seconds() / (time.Since(began).Seconds() * float64(cores())), err
+func others(do func()) float64 {
+	all, ours, began := busy(), pair.FamilyTime(), time.Now()
+	do()
+	return ((busy() - all) - (pair.FamilyTime() - ours)).Seconds() / (time.Since(began).Seconds() * float64(cores()))
 }
 
 // measured is a job that runs for real, and how that went.
@@ -67,33 +57,23 @@ type run struct {
 }
 
 // gather runs all jobs for real, turn by turn, so that a slow hour of the machine hits all alike.
-func (b *bench) gather(list []measured) error {
-	for range b.options.Turns {
+func (b *bench) gather(list []measured) {
+	for range b.Turns {
 		for i := range list {
-			if err := list[i].turn(); err != nil {
-				return err
-			}
+			list[i].turn()
 		}
 	}
 	for i := range list {
 		list[i].settle()
 	}
-	return nil
 }
 
 // turn makes a run, and another where others had too much of the machine.
-func (m *measured) turn() error {
+func (m *measured) turn() {
 	var best run
 	for try := range triesMost {
 		var r run
-		var err error
-		r.others, err = others(func() (err error) {
-			r.pace, err = real(m.Order, m.Shape.Processes, m.Shape.Slots)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+		r.others = others(func() { r.pace = real(m.Order, m.Shape.Processes, m.Shape.Slots) })
 		if try == 0 || r.others < best.others {
 			best = r
 		}
@@ -102,7 +82,6 @@ func (m *measured) turn() error {
 		}
 	}
 	m.runs = append(m.runs, best)
-	return nil
 }
 
 func (m *measured) settle() {

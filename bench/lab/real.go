@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"runtime"
 	"time"
 
-	"bellows"
+	"bellows/bench/internal/cluster"
 	"bellows/bench/internal/pair"
 	"bellows/bench/lab/internal/jobs"
 	"bellows/node"
@@ -22,24 +21,22 @@ type pace struct {
 	CPU     float64 // of all processes
 }
 
-// sit takes a seat in another process's job.
-func sit(seat string) error {
-	return node.Sit(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
-		var o jobs.Order
-		if err := json.Unmarshal([]byte(seat), &o); err != nil {
-			return train.Job{}, nil, err
+// seated is the job of a process that another has started.
+func seated(order string) (train.Job, error) {
+	var o jobs.Order
+	if err := json.Unmarshal([]byte(order), &o); err != nil {
+		return train.Job{}, err
+	}
+	if o.Kernels != "" {
+		if err := vec.Use(o.Kernels); err != nil {
+			return train.Job{}, err
 		}
-		if o.Kernels != "" {
-			if err := vec.Use(o.Kernels); err != nil {
-				return train.Job{}, nil, err
-			}
-		}
-		m, err := o.Make()
-		if err != nil {
-			return train.Job{}, nil, err
-		}
-		return o.Mark(m), nil, nil
-	})
+	}
+	m, err := o.Make()
+	if err != nil {
+		return train.Job{}, err
+	}
+	return o.Mark(m), nil
 }
 
 // mark is where a run stood at the end of an epoch.
@@ -49,55 +46,27 @@ type mark struct {
 	cpu     time.Duration
 }
 
-// real runs a job for real: in this process, or in so many others.
-func real(o jobs.Order, processes, slots int) (pace, error) {
-	m, err := o.Make()
-	if err != nil {
-		return pace{}, err
-	}
+// real runs a job for real: in this process, or in so many others, which leave the CPU time that they used since the epochs that
+// are not measured.
+func real(o jobs.Order, processes, slots int) pace {
+	m := pair.Must(o.Make())
 	var marks []mark
-	opt := node.Options{Slots: slots, OnEpoch: func(_ train.Epoch, so node.Spent) {
+	opt := node.Options{OnEpoch: func(_ train.Epoch, so node.Spent) {
 		marks = append(marks, mark{time.Now(), so.Trained, pair.CPUTime()})
 	}}
+	l := cluster.Launch{Processes: processes, Slots: slots, Transport: "unix"}
+	if processes > 0 {
+		o.Marks = pair.Must(os.MkdirTemp("", "bellows-lab-"))
+		defer os.RemoveAll(o.Marks)
+		l.Order = string(pair.Must(json.Marshal(o)))
+	}
 	runtime.GC() // what was made before is not this run's to clean up
-	var others float64
-	if processes == 0 {
-		_, err = node.Train(context.Background(), m.Job, opt)
-	} else {
-		others, err = launch(o, m.Job, processes, slots, opt)
-	}
-	if err != nil {
-		return pace{}, err
-	}
+	pair.Check(l.Run(m.Job, opt))
 	a, b := marks[jobs.Warm-1], marks[len(marks)-1]
+	cpu := (b.cpu - a.cpu).Seconds()
+	if processes > 0 {
+		cpu += jobs.Sum(o.Marks)
+	}
 	epochs := float64(len(marks) - jobs.Warm)
-	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs,
-		CPU: ((b.cpu - a.cpu).Seconds() + others) / epochs}, nil
-}
-
-// launch runs a job in other processes, and returns the CPU seconds that they used since the epochs that are not measured.
-func launch(o jobs.Order, job train.Job, processes, slots int, opt node.Options) (float64, error) {
-	var err error
-	if o.Marks, err = os.MkdirTemp("", "bellows-lab-"); err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(o.Marks)
-	seat, err := json.Marshal(o)
-	if err != nil {
-		return 0, err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	l := node.Launch{Program: program, Args: []string{os.Args[0], "--seat", string(seat)}, Members: []node.Member{{}}, Transport: "unix"}
-	for i := range processes {
-		own := max(1, slots*(i+1)/processes-slots*i/processes)
-		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(i + 1), Slots: own, Lanes: own})
-	}
-	l.Members = node.Place(l.Members, job.Tables)
-	if _, err := l.Run(context.Background(), job, opt); err != nil {
-		return 0, err
-	}
-	return jobs.Sum(o.Marks)
+	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs, CPU: cpu / epochs}
 }

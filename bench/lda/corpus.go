@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"os"
 
+	"bellows/bench/internal/sets"
 	"bellows/data"
 	"bellows/demo"
 )
@@ -56,24 +56,9 @@ func (c *corpus) write(path string) error {
 	for i, at := range docs.Offset {
 		begins[i] = int32(at)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("lda: %w", err)
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	for _, part := range [][]int32{{int32(docs.Rows()), int32(len(docs.Vocab)), int32(len(docs.Word))}, begins, docs.Word, docs.Count} {
-		if err = binary.Write(w, binary.LittleEndian, part); err != nil {
-			break
+	return sets.Write(path, func(w *bufio.Writer) {
+		for _, part := range [][]int32{{int32(docs.Rows()), int32(len(docs.Vocab)), int32(len(docs.Word))}, begins, docs.Word, docs.Count} {
+			binary.Write(w, binary.LittleEndian, part)
 		}
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if end := f.Close(); err == nil {
-		err = end
-	}
-	if err != nil {
-		return fmt.Errorf("lda: write %s: %w", path, err)
-	}
-	return nil
+	})
 }

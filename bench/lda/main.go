@@ -12,65 +12,38 @@
 package main
 
 import (
-	"errors"
 	"flag"
-	"fmt"
-	"os"
 
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 )
 
 func main() {
-	options := pair.Flags()
 	dir := flag.String("data", "", "folder with docword files of 20news and nips (default: documents made from a seed)")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with gensim and sklearn")
 	only := flag.String("only", "", "one part: speed, peers or samplers")
 	some := flag.String("fit", "", "the peers' settings whose names contain this, such as batch (default: the short ones; with --full all)")
-	pair.Exit(options.Parse(1, 3))
-	options.Header(os.Stdout, "lda: one compute slot, against gensim and scikit-learn")
-	shelf, err := sets.Open(*dir)
-	pair.Exit(err)
-	defer shelf.Close()
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	b := &bench{table: table, options: options, shelf: shelf, python: *python, fit: *some}
-	if err := b.run(*only); err != nil {
-		shelf.Close()
-		pair.Exit(err)
-	}
+	pair.Main(1, 3, func(p *pair.Bench) {
+		p.Header("lda: one compute slot, against gensim and scikit-learn")
+		b := &bench{Bench: p, shelf: pair.Must(sets.Open(*dir)), python: *python, fit: *some}
+		defer b.shelf.Close()
+		b.Parts(*only, b.part("speed", "20news", b.speed), b.part("peers", "20news", b.peers), b.part("samplers", "nips", b.samplers))
+	})
 }
 
 // bench is what every figure needs.
 type bench struct {
-	table   *pair.Table
-	options *pair.Options
-	shelf   *sets.Shelf
-	python  string
-	fit     string
+	*pair.Bench
+	shelf  *sets.Shelf
+	python string
+	fit    string
 }
 
-func (b *bench) run(only string) error {
-	known := only == ""
-	for _, part := range []struct {
-		name, set string
-		do        func(*corpus) error
-	}{{"speed", "20news", b.speed}, {"peers", "20news", b.peers}, {"samplers", "nips", b.samplers}} {
-		if only != "" && only != part.name {
-			continue
-		}
-		known = true
-		c, err := b.read(part.set)
-		if err != nil {
-			return err
-		}
-		b.table.Section(part.name + ", " + c.origin)
-		if err := part.do(c); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
-		}
-	}
-	if !known {
-		return errors.New("--only is speed, peers or samplers")
-	}
-	return nil
+// part does something with a set.
+func (b *bench) part(name, set string, do func(*corpus)) pair.Part {
+	return pair.Part{Name: name, Run: func() {
+		c := pair.Must(b.read(set))
+		b.Section(name + ", " + c.origin)
+		do(c)
+	}}
 }

@@ -46,71 +46,57 @@ var alphas = []float64{0.01, 0.02, 0.05, 0.1}
 const sweepsMost = 400
 
 // peers races our training to the likelihood that each fit of the peers comes to.
-func (b *bench) peers(c *corpus) error {
+func (b *bench) peers(c *corpus) {
 	peer, err := pair.Start("python", b.python, "-c", peerSource)
 	if err != nil {
-		b.table.Note("no peer: %v; install python3-gensim and python3-sklearn, or name an interpreter that has them by --python", err)
-		return nil
+		b.Note("no peer: %v; install python3-gensim and python3-sklearn, or name an interpreter that has them by --python", err)
+		return
 	}
 	path := b.shelf.Path("corpus.i32")
-	if err := c.write(path); err != nil {
-		return err
-	}
+	pair.Check(c.write(path))
 	if _, err := peer.Ask("corpus\t" + path); err != nil {
-		b.table.Note("no peer: %v", err)
-		return nil
+		b.Note("no peer: %v", err)
+		return
 	}
 	for _, f := range fits {
-		if !b.wants(f) {
-			continue
-		}
-		if err := b.race(c, peer, f); err != nil {
-			return err
+		if b.wants(f) {
+			b.race(c, peer, f)
 		}
 	}
-	return peer.Close()
+	pair.Check(peer.Close())
 }
 
 func (b *bench) wants(f fit) bool {
 	if b.fit != "" {
 		return strings.Contains(f.name, b.fit)
 	}
-	return f.quick || b.options.Full
+	return f.quick || b.Full
 }
 
 // race takes one fit of a peer, and our training until it predicts as well. The peer has one turn, which is long; the
 // target is that it takes at least our time.
-func (b *bench) race(c *corpus, peer *pair.Child, f fit) error {
+func (b *bench) race(c *corpus, peer *pair.Child, f fit) {
 	out := b.shelf.Path("topics.f32")
 	theirs, err := peer.Side(fmt.Sprintf(f.request, speedTopics) + "\t" + out).Run()
 	if err != nil {
-		b.table.Note("no %s: %v", f.name, err)
-		return nil
+		b.Note("no %s: %v", f.name, err)
+		return
 	}
 	value, alpha, err := c.score(out)
-	if err != nil {
-		return err
-	}
+	pair.Check(err)
 	setup := c.setup(speedTopics, sweepsMost, samplers[0])
 	setup.Goal = &app.Goal{Metric: loglik, Value: value}
-	ours, err := setup.Train()
-	if err != nil {
-		return err
-	}
+	ours := pair.Must(setup.Train())
 	best, sweeps := reached(ours, value)
-	b.table.AddFact(pair.Fact{Figure: f.name, Unit: "nats", Ours: best, Peer: "theirs", Bound: value, Least: true, Exact: true})
-	took, err := ours.To(sweeps)
-	if err != nil {
-		return err
-	}
+	b.AddFact(pair.Fact{Figure: f.name, Unit: "nats", Ours: best, Peer: "theirs", Bound: value, Least: true, Exact: true})
+	took := pair.Must(ours.To(sweeps))
 	took.Work, theirs.Work = 1, 1
 	took.Wall, theirs.Wall = 0, 0 // ours would be without scoring
-	b.table.Add(pair.Row{Figure: fmt.Sprintf("  to that likelihood: %d sweeps", sweeps), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1,
+	b.Add(pair.Row{Figure: fmt.Sprintf("  to that likelihood: %d sweeps", sweeps), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1,
 		Ours: pair.Series{Name: "bellows", Turns: []pair.Turn{took}}, Peer: pair.Series{Name: "theirs", Turns: []pair.Turn{theirs}}})
 	if alpha > 0 {
-		b.table.Note("their topics score best with %g as the weight of each topic, not with their own", alpha)
+		b.Note("their topics score best with %g as the weight of each topic, not with their own", alpha)
 	}
-	return nil
 }
 
 // reached is the first sweep after which held-out documents are predicted at least as well, and how well; the last sweep

@@ -16,49 +16,35 @@ const (
 
 // samplers shows both samplers where topics are many: speed, and the CPU time to a likelihood that is all but the best
 // that either comes to.
-func (b *bench) samplers(c *corpus) error {
+func (b *bench) samplers(c *corpus) {
 	sweeps := 20
-	if b.options.Full {
+	if b.Full {
 		sweeps = 100
 	}
-	runs, err := b.alternate(c, raceTopics, sweeps)
-	if err != nil {
-		return err
-	}
+	runs := b.alternate(c, raceTopics, sweeps)
 	best := math.Inf(-1)
 	for i, sampler := range samplers {
-		if err := b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, raceTopics, sweeps), runs[i], sweeps, 0); err != nil {
-			return err
-		}
+		b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, raceTopics, sweeps), runs[i], sweeps, 0)
 		value, _ := last(runs[i][0], sweeps)
 		best = max(best, value)
 	}
 	goal := best * (1 + raceMargin)
-	b.table.Note("the goal is %.4f: the better likelihood after %d sweeps, less %g %%", goal, sweeps, 100*raceMargin)
+	b.Note("the goal is %.4f: the better likelihood after %d sweeps, less %g %%", goal, sweeps, 100*raceMargin)
 	for i, sampler := range samplers {
-		if err := b.arrive(sampler, runs[i], goal); err != nil {
-			return err
-		}
+		b.arrive(sampler, runs[i], goal)
 	}
-	return nil
 }
 
 // arrive adds the CPU time of a sampler to the goal, scoring after every sweep included.
-func (b *bench) arrive(sampler string, runs []*trial.Outcome, goal float64) error {
-	series := pair.Series{Name: sampler}
+func (b *bench) arrive(sampler string, runs []*trial.Outcome, goal float64) {
 	got, sweep := reached(runs[0], goal)
 	if got < goal {
-		b.table.Note("%s did not come to the goal: %.4f after %d sweeps", sampler, got, sweep)
-		return nil
+		b.Note("%s did not come to the goal: %.4f after %d sweeps", sampler, got, sweep)
+		return
 	}
-	for _, out := range runs {
-		t, err := out.To(sweep)
-		if err != nil {
-			return err
-		}
-		t.Work = 1
-		series.Turns = append(series.Turns, t)
+	series := turns(runs, sweep)
+	for i := range series.Turns {
+		series.Turns[i].Work = 1
 	}
-	b.table.Add(pair.Row{Figure: fmt.Sprintf("%s to the goal: %d sweeps", sampler, sweep), Unit: "s", Cost: true, Clock: pair.CPU, Ours: series})
-	return nil
+	b.Add(pair.Row{Figure: fmt.Sprintf("%s to the goal: %d sweeps", sampler, sweep), Unit: "s", Cost: true, Clock: pair.CPU, Ours: series})
 }

@@ -30,49 +30,40 @@ func (c *corpus) setup(topics, sweeps int, sampler string) trial.Setup {
 }
 
 // alternate trains turn by turn with every sampler. No turn is thrown away: one lasts seconds and warms itself up.
-func (b *bench) alternate(c *corpus, topics, sweeps int) (runs [][]*trial.Outcome, err error) {
-	runs = make([][]*trial.Outcome, len(samplers))
-	for range b.options.Turns {
+func (b *bench) alternate(c *corpus, topics, sweeps int) [][]*trial.Outcome {
+	runs := make([][]*trial.Outcome, len(samplers))
+	for range b.Turns {
 		for i, sampler := range samplers {
-			out, err := c.setup(topics, sweeps, sampler).Train()
-			if err != nil {
-				return nil, err
-			}
-			runs[i] = append(runs[i], out)
+			runs[i] = append(runs[i], pair.Must(c.setup(topics, sweeps, sampler).Train()))
 		}
 	}
-	return runs, nil
+	return runs
 }
 
 // speed shows both samplers over the first sweeps.
-func (b *bench) speed(c *corpus) error {
-	runs, err := b.alternate(c, speedTopics, speedSweeps)
-	if err != nil {
-		return err
-	}
+func (b *bench) speed(c *corpus) {
+	runs := b.alternate(c, speedTopics, speedSweeps)
 	for i, sampler := range samplers {
 		least := 0.0
 		if sampler == samplers[0] && !b.shelf.Generated() {
 			least = wanted
 		}
-		if err := b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, speedTopics, speedSweeps), runs[i], speedSweeps, least); err != nil {
-			return err
-		}
+		b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, speedTopics, speedSweeps), runs[i], speedSweeps, least)
 	}
-	return nil
+}
+
+// turns is some runs to the end of a sweep, each a turn.
+func turns(runs []*trial.Outcome, sweep int) (series pair.Series) {
+	for _, out := range runs {
+		series.Turns = append(series.Turns, pair.Must(out.To(sweep)))
+	}
+	return series
 }
 
 // rates adds the tokens a second of some runs to the end of a sweep: while sampling, by wall time, and of everything
 // by CPU time, laying out the documents and scoring after every sweep included. Both are to be at least the bound, unless that is 0.
-func (b *bench) rates(figure string, runs []*trial.Outcome, sweeps int, least float64) error {
-	series := pair.Series{}
-	for _, out := range runs {
-		t, err := out.To(sweeps)
-		if err != nil {
-			return err
-		}
-		series.Turns = append(series.Turns, t)
-	}
+func (b *bench) rates(figure string, runs []*trial.Outcome, sweeps int, least float64) {
+	series := turns(runs, sweeps)
 	for _, by := range []struct {
 		clock pair.Clock
 		what  string
@@ -81,11 +72,10 @@ func (b *bench) rates(figure string, runs []*trial.Outcome, sweeps int, least fl
 		if least > 0 {
 			fact.Peer, fact.Bound, fact.Least = "wanted", least, true
 		}
-		b.table.AddFact(fact)
+		b.AddFact(fact)
 	}
 	value, _ := last(runs[0], sweeps)
-	b.table.AddFact(pair.Fact{Figure: "  held-out log-likelihood per token", Unit: "nats", Ours: value, Exact: true})
-	return nil
+	b.AddFact(pair.Fact{Figure: "  held-out log-likelihood per token", Unit: "nats", Ours: value, Exact: true})
 }
 
 // last is the held-out likelihood after a sweep, or after the run's last one before it.

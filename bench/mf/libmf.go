@@ -5,11 +5,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
 	"bellows/data"
 )
 
@@ -21,43 +21,33 @@ type peer struct {
 	ratings           int
 }
 
-func newPeer(b bench, name string, train, test *data.Set) (*peer, error) {
+func newPeer(b bench, name string, train, test *data.Set) *peer {
 	p := &peer{program: b.libmf, name: name, ratings: train.Rows()}
 	if p.program == "" {
-		return p, nil
+		return p
 	}
 	p.train, p.test, p.model = b.shelf.Path(name+".libmf"), b.shelf.Path(name+".test.libmf"), b.shelf.Path(name+".model")
-	known := train.Ratings
-	if err := writeRatings(p.train, known.User, known.Item, known.Rating, 0, 0); err != nil {
-		return nil, err
-	}
-	tested := test.Ratings
+	known, tested := train.Ratings, test.Ratings
+	writeRatings(p.train, known.User, known.Item, known.Rating, 0, 0)
 	user, item := tested.IndicesIn(known)
-	return p, writeRatings(p.test, user, item, tested.Rating, int32(len(known.Users)), int32(len(known.Items)))
+	writeRatings(p.test, user, item, tested.Rating, int32(len(known.Users)), int32(len(known.Items)))
+	return p
 }
 
 // writeRatings writes one rating a line. Unknown users and items, -1, get a number that training has not seen.
-func writeRatings(path string, user, item []int32, rating []float32, newUser, newItem int32) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	for j, r := range rating {
-		u, i := user[j], item[j]
-		if u < 0 {
-			u = newUser
+func writeRatings(path string, user, item []int32, rating []float32, newUser, newItem int32) {
+	pair.Check(sets.Write(path, func(w *bufio.Writer) {
+		for j, r := range rating {
+			u, i := user[j], item[j]
+			if u < 0 {
+				u = newUser
+			}
+			if i < 0 {
+				i = newItem
+			}
+			fmt.Fprintf(w, "%d %d %g\n", u, i, r)
 		}
-		if i < 0 {
-			i = newItem
-		}
-		fmt.Fprintf(w, "%d %d %g\n", u, i, r)
-	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	}))
 }
 
 // side runs LIBMF for a few and for many iterations and takes the difference, so that reading and laying out are not
@@ -97,7 +87,7 @@ type best struct {
 
 // best runs LIBMF over a grid of settings and takes the best iteration of all. The quick form runs only what is known to
 // win, where that is known.
-func (p *peer) best(full bool) (best, error) {
+func (p *peer) best(full bool) best {
 	grid := favourites[p.name]
 	if full || grid == nil {
 		grid = nil
@@ -116,22 +106,16 @@ func (p *peer) best(full bool) (best, error) {
 		found.of = "its best setting"
 	}
 	for _, s := range grid {
-		rmse, err := p.lowest(s)
-		if err != nil {
-			return found, err
-		}
-		found.rmse = min(found.rmse, rmse)
+		found.rmse = min(found.rmse, p.lowest(s))
 	}
-	return found, nil
+	return found
 }
 
 // lowest is the lowest error on the test ratings over the iterations of one run on one thread, where it repeats.
-func (p *peer) lowest(s settings) (float64, error) {
+func (p *peer) lowest(s settings) float64 {
 	out, _, err := pair.Once("LIBMF", p.program, []string{"OMP_NUM_THREADS=1"}, "-k", strconv.Itoa(rank), "-s", "1", "-t", "60",
 		"-l2", fmt.Sprint(s.l2), "-r", fmt.Sprint(s.step), "-p", p.test, p.train, p.model)
-	if err != nil {
-		return 0, err
-	}
+	pair.Check(err)
 	lowest := math.Inf(1)
 	for line := range bytes.Lines(out) {
 		// iteration, training error, validation error, objective
@@ -142,7 +126,7 @@ func (p *peer) lowest(s settings) (float64, error) {
 		}
 	}
 	if math.IsInf(lowest, 1) {
-		return 0, fmt.Errorf("LIBMF printed no validation error: is %s its mf-train", p.program)
+		pair.Check(fmt.Errorf("LIBMF printed no validation error: is %s its mf-train", p.program))
 	}
-	return lowest, nil
+	return lowest
 }

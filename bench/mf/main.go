@@ -7,7 +7,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 
 	"bellows/app/mf"
@@ -32,86 +31,60 @@ var recorded = map[string]struct {
 }
 
 func main() {
-	options := pair.Flags()
 	dir := flag.String("data", "", "folder with the rating sets (default: ratings made from a seed)")
 	libmf := flag.String("libmf", "", "path of LIBMF's mf-train")
 	set := flag.String("set", "", "one set by name (default ml-1m-liked and jester1, with --full ml-100k.ua too)")
 	threads := flag.Int("threads", min(2, runtime.NumCPU()), "most threads")
-	pair.Exit(options.Parse(3, 7))
-	options.Header(os.Stdout, fmt.Sprintf("mf: rank %d, kernels %s, against LIBMF", rank, vec.Kernels()))
-	shelf, err := sets.Open(*dir)
-	pair.Exit(err)
-	defer shelf.Close()
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	chosen, err := choose(shelf, *set, options.Full)
-	if err == nil {
-		err = all(bench{table, options, shelf, *libmf, *threads}, chosen)
-	}
-	if err != nil {
-		shelf.Close()
-		pair.Exit(err)
-	}
+	pair.Main(3, 7, func(p *pair.Bench) {
+		p.Header("mf: rank %d, kernels %s, against LIBMF", rank, vec.Kernels())
+		b := bench{p, pair.Must(sets.Open(*dir)), *libmf, *threads}
+		defer b.shelf.Close()
+		for _, files := range b.choose(*set) {
+			b.all(files)
+		}
+	})
 }
 
 // bench is what every figure needs.
 type bench struct {
-	table   *pair.Table
-	options *pair.Options
+	*pair.Bench
 	shelf   *sets.Shelf
 	libmf   string
 	threads int
 }
 
-func choose(shelf *sets.Shelf, name string, full bool) ([]sets.Pair, error) {
-	if shelf.Generated() {
-		p, err := shelf.Ratings(6040, 3706, 900_000)
-		return []sets.Pair{p}, err
-	}
+func (b bench) choose(name string) []sets.Pair {
 	names := []string{"ml-1m-liked", "jester1"}
-	if full {
+	if b.Full {
 		names = append(names, "ml-100k.ua")
 	}
-	if name != "" {
+	switch {
+	case b.shelf.Generated():
+		names = names[:1]
+	case name != "":
 		names = []string{name}
 	}
 	var chosen []sets.Pair
 	for _, n := range names {
-		p, err := shelf.Find(n)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, p)
+		chosen = append(chosen, pair.Must(b.shelf.Rated(n)))
 	}
-	return chosen, nil
+	return chosen
 }
 
-func all(b bench, chosen []sets.Pair) error {
-	for _, p := range chosen {
-		train, test, err := p.Read(data.Ratings)
-		if err != nil {
-			return err
-		}
-		b.table.Section(p.Origin + ", " + train.Detected.String())
-		peer, err := newPeer(b, p.Name, train, test)
-		if err != nil {
-			return err
-		}
-		for threads := 1; threads <= b.threads; threads++ {
-			if err := speed(b, peer, p.Name, train, threads); err != nil {
-				return err
-			}
-		}
-		if err := quality(b, peer, p.Name, train, test); err != nil {
-			return err
-		}
+func (b bench) all(files sets.Pair) {
+	train, test, err := files.Read(data.Ratings)
+	pair.Check(err)
+	b.Section(files.Origin + ", " + train.Detected.String())
+	peer := newPeer(b, files.Name, train, test)
+	for threads := 1; threads <= b.threads; threads++ {
+		b.speed(peer, train, threads)
 	}
-	return nil
+	b.quality(peer, train, test)
 }
 
 // speed races epochs. Ours is shown twice: the visits alone, as LIBMF's iterations are, and the whole job with the
 // scoring of held-out ratings after each epoch, which LIBMF leaves out when it is quiet.
-func speed(b bench, peer *peer, name string, train *data.Set, threads int) error {
+func (b bench) speed(peer *peer, train *data.Set, threads int) {
 	epochs := max(10, 10_000_000/train.Rows())
 	setup := trial.Setup{App: mf.App{}, Data: train, Slots: threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
 	whole, visiting := setup.Sides("bellows", epochs)
@@ -119,48 +92,33 @@ func speed(b bench, peer *peer, name string, train *data.Set, threads int) error
 	if peer.program != "" {
 		sides = append(sides, peer.side(threads, 2*epochs))
 	}
-	series, err := pair.Interleave(b.options.Turns, sides...)
-	if err != nil {
-		return err
-	}
+	series := b.Interleave(sides...)
 	row := pair.Row{Figure: fmt.Sprintf("visits, threads %d", threads), Unit: "ratings/s", Clock: pair.Wall, Target: 1,
 		Ours: series[1], Peer: pair.Series{Name: "LIBMF"}}
-	if known, ok := recorded[name]; ok && threads <= len(known.rate) {
+	if known, ok := recorded[peer.name]; ok && threads <= len(known.rate) {
 		row.Recorded = known.rate[threads-1]
 	}
 	if len(series) > 2 {
 		row.Peer = series[2]
 	}
-	b.table.Add(row)
+	b.Add(row)
 	row.Figure, row.Ours, row.Target = fmt.Sprintf("visits and scoring, threads %d", threads), series[0], 0
-	b.table.Add(row)
-	return nil
+	b.Add(row)
 }
 
 // quality trains with the defaults and compares with the best that LIBMF reaches over settings and iterations, chosen on
 // the test ratings themselves; our run does not see them.
-func quality(b bench, peer *peer, name string, train, test *data.Set) error {
+func (b bench) quality(peer *peer, train, test *data.Set) {
 	setup := trial.Setup{App: mf.App{}, Data: train, Test: test, Slots: b.threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
-	out, err := setup.Train()
-	if err != nil {
-		return err
-	}
-	ours, err := out.Score(test, "rmse")
-	if err != nil {
-		return err
-	}
-	fact := pair.Fact{Figure: "held-out RMSE, our defaults", Ours: ours, Exact: true}
-	if known, ok := recorded[name]; ok {
+	out := pair.Must(setup.Train())
+	fact := pair.Fact{Figure: "held-out RMSE, our defaults", Ours: pair.Must(out.Score(test, "rmse")), Exact: true}
+	if known, ok := recorded[peer.name]; ok {
 		fact.Peer, fact.Bound = "recorded LIBMF best", known.rmse
 	}
 	if peer.program != "" {
-		best, err := peer.best(b.options.Full)
-		if err != nil {
-			return err
-		}
+		best := peer.best(b.Full)
 		fact.Peer, fact.Bound = "LIBMF best of "+best.of, best.rmse
 	}
-	b.table.AddFact(fact)
-	b.table.Note("%d epochs, %.2f s of training, %.2f s with scoring", len(out.Epochs), out.Trained.Seconds(), out.Total.Seconds())
-	return nil
+	b.AddFact(fact)
+	b.Note("%d epochs, %s", len(out.Epochs), out.Times())
 }

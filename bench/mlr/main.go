@@ -13,7 +13,6 @@ import (
 	_ "embed"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 
 	"bellows/app/mlr"
@@ -38,55 +37,32 @@ const (
 const batch = 128
 
 func main() {
-	options := pair.Flags()
 	dir := flag.String("data", "", "folder with MNIST, 20news, letter, dna (default: made from a seed)")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with torch and sklearn")
 	vw := flag.String("vw", "", "path of Vowpal Wabbit's vw")
 	only := flag.String("only", "", "one part: digits, text or tables")
-	pair.Exit(options.Parse(3, 7))
-	options.Header(os.Stdout, "mlr: kernels "+vec.Kernels()+", against PyTorch, scikit-learn, Vowpal Wabbit and Bösen")
-	shelf, err := sets.Open(*dir)
-	pair.Exit(err)
-	defer shelf.Close()
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	b := &bench{table: table, options: options, shelf: shelf, vw: *vw, slots: min(2, runtime.NumCPU())}
-	b.peer, err = pair.Start("python", *python, "-c", peerSource)
-	if err != nil {
-		b.table.Note("no peer: %v; install python3-torch and python3-sklearn, or name an interpreter that has them by --python", err)
-	}
-	if err := b.run(*only); err != nil {
-		shelf.Close()
-		pair.Exit(err)
-	}
+	pair.Main(3, 7, func(p *pair.Bench) {
+		p.Header("mlr: kernels %s, against PyTorch, scikit-learn, Vowpal Wabbit and Bösen", vec.Kernels())
+		b := &bench{Bench: p, shelf: pair.Must(sets.Open(*dir)), vw: *vw, slots: min(2, runtime.NumCPU())}
+		defer b.shelf.Close()
+		var err error
+		if b.peer, err = pair.Start("python", *python, "-c", peerSource); err != nil {
+			b.Note("no peer: %v; install python3-torch and python3-sklearn, or name an interpreter that has them by --python", err)
+		}
+		b.Parts(*only, pair.Part{Name: "digits", Run: b.digits}, pair.Part{Name: "text", Run: b.text}, pair.Part{Name: "tables", Run: b.tables})
+		if b.peer != nil {
+			pair.Check(b.peer.Close())
+		}
+	})
 }
 
 // bench is what every figure needs.
 type bench struct {
-	table   *pair.Table
-	options *pair.Options
-	shelf   *sets.Shelf
-	peer    *pair.Child // nil: none
-	vw      string      // empty: none
-	slots   int
-}
-
-func (b *bench) run(only string) error {
-	for _, part := range []struct {
-		name string
-		do   func() error
-	}{{"digits", b.digits}, {"text", b.text}, {"tables", b.tables}} {
-		if only != "" && only != part.name {
-			continue
-		}
-		if err := part.do(); err != nil {
-			return err
-		}
-	}
-	if b.peer == nil {
-		return nil
-	}
-	return b.peer.Close()
+	*pair.Bench
+	shelf *sets.Shelf
+	peer  *pair.Child // nil: none
+	vw    string      // empty: none
+	slots int
 }
 
 // asks puts a request to the peer. A library that it lacks loses us the peer, not the run.
@@ -95,59 +71,40 @@ func (b *bench) asks(request string) bool {
 		return false
 	}
 	if _, err := b.peer.Ask(request); err != nil {
-		b.table.Note("no peer: %v", err)
+		b.Note("no peer: %v", err)
 		return false
 	}
 	return true
 }
 
 // digits is the images: speed against PyTorch, accuracy against 92 %.
-func (b *bench) digits() error {
-	files, err := b.images()
-	if err != nil {
-		return err
-	}
-	train, test, err := files.Read(data.Examples)
-	if err != nil {
-		return err
-	}
-	b.table.Section(files.Origin + ", " + train.Detected.String())
+func (b *bench) digits() {
+	files := pair.Must(b.shelf.Digits(10_000))
+	train, test := b.read(files)
 	torch := b.asks("digits\t" + files.Train + "\t" + files.Test)
-	if err := b.arithmetic(train, torch); err != nil {
-		return err
-	}
+	b.arithmetic(train, torch)
 	for slots := 1; slots <= b.slots; slots++ {
-		if err := b.system(train, slots, torch && slots == 1); err != nil {
-			return err
-		}
+		b.system(train, slots, torch && slots == 1)
 	}
-	return b.accuracy(train, test)
+	b.accuracy(train, test)
 }
 
-func (b *bench) images() (sets.Pair, error) {
-	if b.shelf.Generated() {
-		return b.shelf.Images(60_000, 10_000, 28)
-	}
-	return b.shelf.Digits()
+// read reads a pair and begins its section.
+func (b *bench) read(p sets.Pair) (train, test *data.Set) {
+	train, test, err := p.Read(data.Examples)
+	pair.Check(err)
+	b.Section(p.Origin + ", " + train.Detected.String())
+	return train, test
 }
 
 // arithmetic races the bare loop of mini-batches on our kernels against the same loop in PyTorch.
-func (b *bench) arithmetic(train *data.Set, torch bool) error {
+func (b *bench) arithmetic(train *data.Set, torch bool) {
 	m := newBare(train)
 	sides := []pair.Side{{Name: "vec", Run: pair.Measure(func() (float64, error) { return m.epoch(batch), nil })}}
 	if torch {
 		sides = append(sides, rename(b.peer.Side(fmt.Sprintf("hand\t%d", batch)), "PyTorch by hand"))
 	}
-	series, err := pair.Interleave(b.options.Turns, sides...)
-	if err != nil {
-		return err
-	}
-	row := pair.Row{Figure: fmt.Sprintf("kernel-equal, batch %d, 1 thread", batch), Unit: "samples/s", Clock: pair.CPU, Ours: series[0], Target: 1}
-	if torch {
-		row.Peer = series[1]
-	}
-	b.table.Add(row)
-	return nil
+	b.Race(pair.Row{Figure: fmt.Sprintf("kernel-equal, batch %d, 1 thread", batch), Unit: "samples/s", Clock: pair.CPU, Target: 1}, sides...)
 }
 
 func rename(s pair.Side, name string) pair.Side {
@@ -156,9 +113,9 @@ func rename(s pair.Side, name string) pair.Side {
 }
 
 // system races whole training against PyTorch's usual loop, which scores nothing.
-func (b *bench) system(train *data.Set, slots int, torch bool) error {
+func (b *bench) system(train *data.Set, slots int, torch bool) {
 	epochs := 4
-	if b.options.Full {
+	if b.Full {
 		epochs = 10
 	}
 	setup := trial.Setup{App: mlr.New(), Data: train, Slots: slots}
@@ -167,10 +124,7 @@ func (b *bench) system(train *data.Set, slots int, torch bool) error {
 	if torch {
 		sides = append(sides, rename(b.peer.Side(fmt.Sprintf("loop\t%d", batch)), "PyTorch"))
 	}
-	series, err := pair.Interleave(b.options.Turns, sides...)
-	if err != nil {
-		return err
-	}
+	series := b.Interleave(sides...)
 	row := pair.Row{Unit: "samples/s", Clock: pair.Wall, Ours: series[1], Peer: pair.Series{Name: "PyTorch"}, Target: 1,
 		Figure: fmt.Sprintf("system-level, visits, threads %d", slots)}
 	if slots == 1 {
@@ -179,29 +133,19 @@ func (b *bench) system(train *data.Set, slots int, torch bool) error {
 	if torch {
 		row.Peer = series[2]
 	}
-	b.table.Add(row)
+	b.Add(row)
 	row.Figure, row.Ours, row.Target = fmt.Sprintf("system-level, whole job, threads %d", slots), series[0], 0
-	b.table.Add(row)
+	b.Add(row)
 	row.Figure, row.Peer, row.Recorded = fmt.Sprintf("the same beside Bösen, threads %d", slots), pair.Series{Name: "Bösen"}, bosenOneCore
 	if slots == 2 {
 		row.Recorded = bosenTwoCores
 	}
-	b.table.Add(row)
-	return nil
+	b.Add(row)
 }
 
 // accuracy trains with the defaults, as the speed rows do but to the end.
-func (b *bench) accuracy(train, test *data.Set) error {
-	out, err := trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: b.slots}.Train()
-	if err != nil {
-		return err
-	}
-	got, err := out.Score(test, "accuracy")
-	if err != nil {
-		return err
-	}
-	b.table.AddFact(pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * got, Peer: "wanted", Bound: 92, Least: true, Exact: true})
-	b.table.Note("%d epochs of %s clocks, %.2f s of training, %.2f s with scoring", len(out.Epochs), out.Settings["clocks"],
-		out.Trained.Seconds(), out.Total.Seconds())
-	return nil
+func (b *bench) accuracy(train, test *data.Set) {
+	out := pair.Must(trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: b.slots}.Train())
+	b.AddFact(pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * pair.Must(out.Score(test, "accuracy")), Peer: "wanted", Bound: 92, Least: true, Exact: true})
+	b.Note("%d epochs of %s clocks, %s", len(out.Epochs), out.Settings["clocks"], out.Times())
 }

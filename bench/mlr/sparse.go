@@ -36,80 +36,50 @@ var (
 )
 
 // text is documents: accuracy and time against scikit-learn, time to equal accuracy against Vowpal Wabbit.
-func (b *bench) text() error {
-	p, err := b.find(news)
-	if err != nil {
-		return err
-	}
-	train, test, err := p.Read(data.Examples)
-	if err != nil {
-		return err
-	}
-	if err := b.tuned(p, news, train, test, true); err != nil {
-		return err
-	}
-	return b.passes(p, train, test)
+func (b *bench) text() {
+	p := b.find(news)
+	train, test := b.read(p)
+	b.tuned(p, news, train, test, true)
+	b.passes(p, train, test)
 }
 
-func (b *bench) find(g grid) (sets.Pair, error) {
+func (b *bench) find(g grid) sets.Pair {
 	if b.shelf.Generated() {
-		return b.shelf.Documents(11_314, 7_532, 17_561)
+		return pair.Must(b.shelf.Documents(11_314, 7_532, 17_561))
 	}
-	return b.shelf.Find(g.name)
+	return pair.Must(b.shelf.Find(g.name))
 }
 
 // tables is the small sets with few features.
-func (b *bench) tables() error {
+func (b *bench) tables() {
 	if b.shelf.Generated() {
-		b.table.Note("letter and dna are left out: no --data")
-		return nil
+		b.Note("letter and dna are left out: no --data")
+		return
 	}
 	for _, g := range []grid{letter, dna} {
-		p, err := b.find(g)
-		if err != nil {
-			return err
-		}
-		train, test, err := p.Read(data.Examples)
-		if err != nil {
-			return err
-		}
-		if err := b.tuned(p, g, train, test, false); err != nil {
-			return err
-		}
+		p := b.find(g)
+		train, test := b.read(p)
+		b.tuned(p, g, train, test, false)
 	}
-	return nil
 }
 
 // tuned compares our defaults with the best of scikit-learn's grid, chosen on the test rows themselves; with race it
 // also takes both times.
-func (b *bench) tuned(p sets.Pair, g grid, train, test *data.Set, race bool) error {
-	b.table.Section(p.Origin + ", " + train.Detected.String())
-	ours := trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: 1}
-	out, err := ours.Train()
-	if err != nil {
-		return err
-	}
-	accuracy, err := out.Score(test, "accuracy")
-	if err != nil {
-		return err
-	}
-	fact := pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * accuracy, Least: true, Exact: true}
+func (b *bench) tuned(p sets.Pair, g grid, train, test *data.Set, race bool) {
+	out := pair.Must(trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: 1}.Train())
+	fact := pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * pair.Must(out.Score(test, "accuracy")), Least: true, Exact: true}
 	if !b.shelf.Generated() {
 		fact.Peer, fact.Bound = fmt.Sprintf("recorded scikit-learn - %.1f:", points), g.recorded-points
 	}
-	best, found, err := b.best(p, g)
-	if err != nil {
-		return err
-	}
+	best, found := b.best(p, g)
 	if found {
 		fact.Peer, fact.Bound = fmt.Sprintf("scikit-learn %.2f at C %g, - %.1f:", 100*best.accuracy, best.c, points), 100*best.accuracy-points
 	}
-	b.table.AddFact(fact)
-	b.table.Note("%d epochs, %.2f s of training, %.2f s with scoring", len(out.Epochs), out.Trained.Seconds(), out.Total.Seconds())
-	if !race || !found {
-		return nil
+	b.AddFact(fact)
+	b.Note("%d epochs, %s", len(out.Epochs), out.Times())
+	if race && found {
+		b.raceFit(train, best)
 	}
-	return b.raceFit(train, best)
 }
 
 // fit is one LogisticRegression.
@@ -119,97 +89,75 @@ type fit struct {
 }
 
 // best asks for every fit of the grid.
-func (b *bench) best(p sets.Pair, g grid) (best fit, found bool, err error) {
-	dense := 0
-	if g.dense {
-		dense = 1
-	}
-	if !b.asks(fmt.Sprintf("examples\t%s\t%s\t%d", p.Train, p.Test, dense)) {
-		return best, false, nil
+func (b *bench) best(p sets.Pair, g grid) (best fit, found bool) {
+	if !b.asks(fmt.Sprintf("examples\t%s\t%s\t%d", p.Train, p.Test, digit(g.dense))) {
+		return best, false
 	}
 	cs := g.quick
-	if b.options.Full {
+	if b.Full {
 		cs = g.full
 	}
 	best.accuracy = math.Inf(-1)
 	for _, scaled := range g.scaled {
 		for _, c := range cs {
-			flag := 0
-			if scaled {
-				flag = 1
-			}
-			f := fit{c: c, request: fmt.Sprintf("logistic\t%g\t%d\t%d", c, flag, g.iters)}
-			answer, err := b.peer.Ask(f.request)
-			if err != nil {
-				return best, false, err
-			}
+			f := fit{c: c, request: fmt.Sprintf("logistic\t%g\t%d\t%d", c, digit(scaled), g.iters)}
+			answer := pair.Must(b.peer.Ask(f.request))
 			if len(answer) != 4 {
-				return best, false, errors.New("the Python peer gave no accuracy")
+				pair.Check(errors.New("the Python peer gave no accuracy"))
 			}
 			if f.accuracy = answer[3]; f.accuracy > best.accuracy {
 				best = f
 			}
 		}
 	}
-	return best, true, nil
+	return best, true
+}
+
+// digit is a truth as peer.py reads it.
+func digit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // raceFit takes the time of our whole training, laying out and scoring included, and of scikit-learn's fit at its best C.
-func (b *bench) raceFit(train *data.Set, best fit) error {
+func (b *bench) raceFit(train *data.Set, best fit) {
 	turns := 1
-	if b.options.Full {
+	if b.Full {
 		turns = 3
 	}
 	ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
 		_, err := trial.Setup{App: mlr.New(), Data: train, Slots: 1}.Train()
 		return 1, err
 	})}
-	series, err := pair.Interleave(turns, ours, rename(b.peer.Side(best.request), "scikit-learn"))
-	if err != nil {
-		return err
-	}
-	b.table.Add(pair.Row{Figure: "training to the end, 1 thread", Unit: "s", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: series[1], Target: 1})
-	return nil
+	series := pair.Must(pair.Interleave(turns, ours, rename(b.peer.Side(best.request), "scikit-learn")))
+	b.Add(pair.Row{Figure: "training to the end, 1 thread", Unit: "s", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: series[1], Target: 1})
 }
 
 // passes runs Vowpal Wabbit for one and for five passes, and our training from the same text until it is as accurate.
-func (b *bench) passes(p sets.Pair, train, test *data.Set) error {
+func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 	if b.vw == "" {
 		if !b.shelf.Generated() {
-			b.table.Note("recorded Vowpal Wabbit: 0.09 CPU-s for one pass, 0.22 for five, 65.0 %% after five; name a built vw by --vw for a race")
+			b.Note("recorded Vowpal Wabbit: 0.09 CPU-s for one pass, 0.22 for five, 65.0 %% after five; name a built vw by --vw for a race")
 		}
-		return nil
+		return
 	}
-	w, err := newWabbit(b, train, test)
-	if err != nil {
-		return err
-	}
-	text, err := b.shelf.Plain(p.Train)
-	if err != nil {
-		return err
-	}
+	w := newWabbit(b, train, test)
+	text := pair.Must(b.shelf.Plain(p.Train))
 	for _, passes := range []int{1, 5} {
-		accuracy, err := w.accuracy(passes)
-		if err != nil {
-			return err
-		}
+		accuracy := w.accuracy(passes)
 		reached := true
 		ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
 			ok, err := readAndReach(text, test, accuracy)
 			reached = reached && ok
 			return 1, err
 		})}
-		series, err := pair.Interleave(b.options.Turns, ours, w.side(passes))
-		if err != nil {
-			return err
-		}
-		b.table.Add(pair.Row{Figure: fmt.Sprintf("from text to %.2f %%, 1 thread", 100*accuracy), Unit: "s", Cost: true, Clock: pair.CPU,
-			Ours: series[0], Peer: series[1], Target: 1})
+		b.Race(pair.Row{Figure: fmt.Sprintf("from text to %.2f %%, 1 thread", 100*accuracy), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1}, ours, w.side(passes))
 		if !reached {
-			b.table.Note("ours never reached the accuracy of %d passes: the row shows its whole training", passes)
+			b.Note("ours never reached the accuracy of %d passes: the row shows its whole training", passes)
 		}
 	}
-	return nil
 }
 
 // readAndReach is our side: reading included, on one worker and one slot, to the end of the first epoch that is as

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
 	"bellows/data"
 )
 
@@ -22,7 +23,7 @@ type wabbit struct {
 	labels                                      []int
 }
 
-func newWabbit(b *bench, train, test *data.Set) (*wabbit, error) {
+func newWabbit(b *bench, train, test *data.Set) *wabbit {
 	w := &wabbit{program: b.vw, train: b.shelf.Path("train.vw"), test: b.shelf.Path("test.vw"), model: b.shelf.Path("vw.model"),
 		cache: b.shelf.Path("vw.cache"), answers: b.shelf.Path("vw.answers")}
 	known, tested := train.Examples, test.Examples
@@ -34,34 +35,25 @@ func newWabbit(b *bench, train, test *data.Set) (*wabbit, error) {
 	for _, label := range tested.Label {
 		w.labels = append(w.labels, number[label])
 	}
-	if err := writeWabbit(w.train, known, number, rand.New(rand.NewPCG(1, 2)).Perm(known.Rows())); err != nil {
-		return nil, err
-	}
+	writeWabbit(w.train, known, number, rand.New(rand.NewPCG(1, 2)).Perm(known.Rows()))
 	order := make([]int, tested.Rows())
 	for i := range order {
 		order[i] = i
 	}
-	return w, writeWabbit(w.test, tested, number, order)
+	writeWabbit(w.test, tested, number, order)
+	return w
 }
 
-func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order []int) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	text := bufio.NewWriterSize(f, 1<<20)
-	for _, r := range order {
-		fmt.Fprintf(text, "%d |", number[e.Label[r]])
-		for k := e.Offset[r]; k < e.Offset[r+1]; k++ {
-			fmt.Fprintf(text, " %d:%g", e.Index[k]+1, e.Value[k])
+func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order []int) {
+	pair.Check(sets.Write(path, func(text *bufio.Writer) {
+		for _, r := range order {
+			fmt.Fprintf(text, "%d |", number[e.Label[r]])
+			for k := e.Offset[r]; k < e.Offset[r+1]; k++ {
+				fmt.Fprintf(text, " %d:%g", e.Index[k]+1, e.Value[k])
+			}
+			text.WriteByte('\n')
 		}
-		text.WriteByte('\n')
-	}
-	if err := text.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	}))
 }
 
 func (w *wabbit) fit(passes int) (pair.Turn, error) {
@@ -80,25 +72,18 @@ func (w *wabbit) side(passes int) pair.Side {
 }
 
 // accuracy trains and scores the test rows.
-func (w *wabbit) accuracy(passes int) (float64, error) {
-	if _, err := w.fit(passes); err != nil {
-		return 0, err
-	}
-	if _, _, err := pair.Once("Vowpal Wabbit", w.program, nil, "-t", "-i", w.model, "-d", w.test, "-p", w.answers, "--quiet"); err != nil {
-		return 0, err
-	}
-	text, err := os.ReadFile(w.answers)
-	if err != nil {
-		return 0, err
-	}
-	right, lines := 0, bufio.NewScanner(bytes.NewReader(text))
+func (w *wabbit) accuracy(passes int) float64 {
+	pair.Must(w.fit(passes))
+	_, _, err := pair.Once("Vowpal Wabbit", w.program, nil, "-t", "-i", w.model, "-d", w.test, "-p", w.answers, "--quiet")
+	pair.Check(err)
+	right, lines := 0, bufio.NewScanner(bytes.NewReader(pair.Must(os.ReadFile(w.answers))))
 	for _, label := range w.labels {
 		if !lines.Scan() {
-			return 0, fmt.Errorf("vw answered for fewer than %d rows: %w", len(w.labels), io.ErrUnexpectedEOF)
+			pair.Check(fmt.Errorf("vw answered for fewer than %d rows: %w", len(w.labels), io.ErrUnexpectedEOF))
 		}
 		if x, err := strconv.ParseFloat(strings.Fields(lines.Text() + " ?")[0], 64); err == nil && int(x) == label {
 			right++
 		}
 	}
-	return float64(right) / float64(len(w.labels)), nil
+	return float64(right) / float64(len(w.labels))
 }

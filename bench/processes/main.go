@@ -5,14 +5,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"bellows/bench/internal/pair"
@@ -27,46 +25,27 @@ const (
 
 func main() {
 	data := flag.String("data", "", "folder with MNIST's IDX files; without it images are generated")
-	options := pair.Flags()
-	pair.Exit(options.Parse(5, 15))
-	options.Header(os.Stdout, fmt.Sprintf("processes: softmax regression in several processes beside one, %d clocks an epoch, %d epochs, BSP", clocks, epochs))
-	shelf, err := sets.Open(*data)
-	pair.Exit(err)
-	table := pair.NewTable(os.Stdout, options.JSON)
-	err = compare(table, options, shelf)
-	shelf.Close()
-	pair.Exit(err)
-	table.Close()
+	pair.Main(5, 15, func(b *pair.Bench) {
+		b.Header("processes: softmax regression in several processes beside one, %d clocks an epoch, %d epochs, BSP", clocks, epochs)
+		shelf := pair.Must(sets.Open(*data))
+		defer shelf.Close()
+		t := trainer{program: shelf.Path("bellows"), out: shelf.Path("model"), pair: pair.Must(shelf.Digits(10_000)), accuracy: map[int]float64{}}
+		pair.Check(pair.Build(t.program))
+		b.Section(t.pair.Origin)
+		compare(b, &t)
+	})
 }
 
-// bench runs one job in many ways.
-type bench struct {
-	program, scratch string
-	pair             sets.Pair
-	accuracy         map[int]float64 // by processes
+// trainer runs one job in many ways.
+type trainer struct {
+	program, out string
+	pair         sets.Pair
+	accuracy     map[int]float64 // by processes
 }
 
-func compare(table *pair.Table, options *pair.Options, shelf *sets.Shelf) error {
-	scratch, err := os.MkdirTemp("", "bellows-processes-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	b := bench{program: filepath.Join(scratch, "bellows"), scratch: scratch, accuracy: map[int]float64{}}
-	if shelf.Generated() {
-		b.pair, err = shelf.Images(60_000, 10_000, 28)
-	} else {
-		b.pair, err = shelf.Digits()
-	}
-	if err != nil {
-		return err
-	}
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", b.program, "bellows/cmd/bellows").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	table.Section(b.pair.Origin)
+func compare(b *pair.Bench, t *trainer) {
 	counts := []int{0, 2, 4}
-	if options.Full {
+	if b.Full {
 		counts = append(counts, 8)
 	}
 	var sides []pair.Side
@@ -75,50 +54,44 @@ func compare(table *pair.Table, options *pair.Options, shelf *sets.Shelf) error 
 		if n == 0 {
 			name = "one process"
 		}
-		sides = append(sides, pair.Side{Name: name, Run: func() (pair.Turn, error) { return b.run(n) }})
+		sides = append(sides, pair.Side{Name: name, Run: func() (pair.Turn, error) { return t.run(n) }})
 	}
-	sides = append(sides, pair.Side{Name: "4 processes, --pin=false", Run: func() (pair.Turn, error) { return b.run(4, "--pin=false") }})
-	series, err := pair.Interleave(options.Turns, sides...)
-	if err != nil {
-		return err
-	}
-	roaming := series[len(counts)]
-	for i, s := range series[1:len(counts)] {
-		wanted := 0.0
-		if counts[i+1] == 4 {
-			wanted = target
+	sides = append(sides, pair.Side{Name: "4 processes, --pin=false", Run: func() (pair.Turn, error) { return t.run(4, "--pin=false") }})
+	series := b.Interleave(sides...)
+	for i, s := range series[1:] {
+		row := pair.Row{Figure: s.Name, Unit: "samples/s", Clock: pair.Wall, Ours: s, Peer: series[0]}
+		if i+1 == len(counts) { // without pins
+			b.Add(row)
+			break
 		}
-		table.Add(pair.Row{Figure: s.Name, Unit: "samples/s", Clock: pair.Wall, Ours: s, Peer: series[0], Target: wanted})
-		table.AddFact(pair.Fact{Figure: s.Name + ", test accuracy", Ours: b.accuracy[counts[i+1]], Peer: "one process", Bound: b.accuracy[0], Least: true, Exact: true})
+		if counts[i+1] == 4 {
+			row.Target = target
+		}
+		b.Add(row)
+		b.AddFact(pair.Fact{Figure: s.Name + ", test accuracy", Ours: t.accuracy[counts[i+1]], Peer: "one process", Bound: t.accuracy[0], Least: true, Exact: true})
 	}
-	table.Add(pair.Row{Figure: roaming.Name, Unit: "samples/s", Clock: pair.Wall, Ours: roaming, Peer: series[0]})
-	return nil
 }
 
 // run trains once, and returns what the command says of it.
-func (b *bench) run(processes int, more ...string) (pair.Turn, error) {
-	out := filepath.Join(b.scratch, "model")
-	if err := os.RemoveAll(out); err != nil {
+func (t *trainer) run(processes int, more ...string) (pair.Turn, error) {
+	if err := os.RemoveAll(t.out); err != nil {
 		return pair.Turn{}, err
 	}
-	cmd := exec.Command(b.program, "train", "mlr", b.pair.Train, "--test", b.pair.Test, "--set", "clocks="+strconv.Itoa(clocks),
-		"--set", "early_stop=false", "--epochs", strconv.Itoa(epochs), "--processes", strconv.Itoa(processes), "--out", out, "--json")
-	cmd.Args = append(cmd.Args, more...)
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	text, err := cmd.Output()
+	text, _, err := pair.Once("bellows train", t.program, nil, append([]string{"train", "mlr", t.pair.Train, "--test", t.pair.Test,
+		"--set", "clocks=" + strconv.Itoa(clocks), "--set", "early_stop=false", "--epochs", strconv.Itoa(epochs),
+		"--processes", strconv.Itoa(processes), "--out", t.out, "--json"}, more...)...)
 	if err != nil {
-		return pair.Turn{}, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, errs.String())
+		return pair.Turn{}, err
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	var last struct {
 		Seconds  float64            `json:"seconds"`
 		Examples float64            `json:"examples"`
 		Metrics  map[string]float64 `json:"metrics"`
 	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil {
 		return pair.Turn{}, fmt.Errorf("what bellows printed last: %w", err)
 	}
-	b.accuracy[processes] = last.Metrics["test_accuracy"]
+	t.accuracy[processes] = last.Metrics["test_accuracy"]
 	return pair.Turn{Work: last.Examples, Wall: time.Duration(last.Seconds * float64(time.Second))}, nil
 }

@@ -25,78 +25,50 @@ const (
 )
 
 func main() {
-	options := pair.Flags()
-	pair.Exit(options.Parse(5, 11))
-	options.Header(os.Stdout, "start: from nothing to the first line")
-	scratch, err := os.MkdirTemp("", "bellows-start-")
-	pair.Exit(err)
-	table := pair.NewTable(os.Stdout, options.JSON)
-	err = all(table, options, scratch)
-	// Go's module cache is elsewhere; what is here is ours and writable.
-	os.RemoveAll(scratch)
-	pair.Exit(err)
-	table.Close()
-}
-
-func all(table *pair.Table, options *pair.Options, scratch string) error {
-	program := filepath.Join(scratch, "bellows")
-	if err := run(".", nil, "go", "build", "-trimpath", "-o", program, "bellows/cmd/bellows"); err != nil {
-		return err
-	}
-	info, err := os.Stat(program)
-	if err != nil {
-		return err
-	}
-	table.AddFact(pair.Fact{Figure: "binary", Unit: "B", Ours: float64(info.Size()), Peer: "limit", Bound: sizeMax})
-	for _, args := range [][]string{{"help"}, {"version"}, {"demo", "mf"}} {
-		if err := firstBytes(table, options.Turns, program, scratch, args); err != nil {
-			return err
+	pair.Main(5, 11, func(b *pair.Bench) {
+		b.Header("start: from nothing to the first line")
+		scratch := pair.Must(os.MkdirTemp("", "bellows-start-"))
+		// Go's module cache is elsewhere; what is here is ours and writable.
+		defer os.RemoveAll(scratch)
+		program := filepath.Join(scratch, "bellows")
+		pair.Check(pair.Build(program))
+		b.AddFact(pair.Fact{Figure: "binary", Unit: "B", Ours: float64(pair.Must(os.Stat(program)).Size()), Peer: "limit", Bound: sizeMax})
+		for _, args := range [][]string{{"help"}, {"version"}, {"demo", "mf"}} {
+			firstBytes(b, program, scratch, args)
 		}
-	}
-	if !options.Full {
-		table.Note("--full also clones and builds with an empty build cache")
-		return nil
-	}
-	return clone(table, scratch)
+		if b.Full {
+			clone(b, scratch)
+		} else {
+			b.Note("--full also clones and builds with an empty build cache")
+		}
+	})
 }
 
 // firstBytes shows the time from starting the program to its first byte, whether talk or data.
-func firstBytes(table *pair.Table, turns int, program, scratch string, args []string) error {
-	var seconds []float64
-	for turn := range turns + 1 {
-		took, _, err := waitFor(filepath.Join(scratch, fmt.Sprintf("run-%s-%d", args[0], turn)), nil, anything, program, args...)
-		if err != nil {
-			return err
-		}
-		if turn > 0 {
-			seconds = append(seconds, took.Seconds())
-		}
-	}
-	table.AddFact(pair.Fact{Figure: "first byte of bellows " + strings.Join(args, " "), Unit: "s", Ours: pair.SpreadOf(seconds).Median,
+func firstBytes(b *pair.Bench, program, scratch string, args []string) {
+	folder := 0
+	series := b.Interleave(pair.Side{Name: args[0], Run: func() (pair.Turn, error) {
+		folder++
+		took, _, err := waitFor(filepath.Join(scratch, fmt.Sprintf("run-%s-%d", args[0], folder)), nil, anything, program, args...)
+		return pair.Turn{Work: 1, Wall: took}, err
+	}})
+	b.AddFact(pair.Fact{Figure: "first byte of bellows " + strings.Join(args, " "), Unit: "s", Ours: series[0].Costs(pair.Wall).Median,
 		Peer: "limit", Bound: firstByteMillis / 1e3})
-	return nil
 }
 
 // clone does what the README says to a newcomer, with a build cache of its own.
-func clone(table *pair.Table, scratch string) error {
+func clone(b *pair.Bench, scratch string) {
 	tree := filepath.Join(scratch, "clone")
 	start := time.Now()
-	root, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
-	if err != nil {
-		return fmt.Errorf("git rev-parse: %w: run this inside the repository", err)
-	}
-	if err := run(".", nil, "git", "clone", "-q", strings.TrimSpace(string(root)), tree); err != nil {
-		return err
-	}
-	cache := []string{"GOCACHE=" + filepath.Join(scratch, "cache")}
-	_, cpu, err := waitFor(tree, cache, firstEpoch, "go", "run", "./cmd/bellows", "demo", "mf")
-	if err != nil {
-		return err
-	}
-	table.AddFact(pair.Fact{Figure: "clone to first loss line", Unit: "s", Ours: time.Since(start).Seconds(), Peer: "limit", Bound: cloneSeconds})
-	table.Note("%.0f s of CPU time, compilers included: on a machine with other load, %d cores to itself would need at least %.0f s",
+	root, _, err := pair.Once("git rev-parse", "git", nil, "rev-parse", "--show-toplevel") // the repository that this runs in
+	pair.Check(err)
+	_, _, err = pair.Once("git clone", "git", nil, "clone", "-q", strings.TrimSpace(string(root)), tree)
+	pair.Check(err)
+	_, cpu, err := waitFor(tree, []string{"GOCACHE=" + filepath.Join(scratch, "cache")}, firstEpoch, "go", "run", "./cmd/bellows", "demo", "mf")
+	pair.Check(err)
+	b.AddFact(pair.Fact{Figure: "clone to first loss line", Unit: "s", Ours: time.Since(start).Seconds(), Peer: "limit", Bound: cloneSeconds})
+	b.Note("%.0f s of CPU time, compilers included: on a machine with other load, %d cores to itself would need at least %.0f s",
 		cpu.Seconds(), runtime.NumCPU(), cpu.Seconds()/float64(runtime.NumCPU()))
-	return nil
 }
 
 func anything(string) bool { return true }
@@ -154,13 +126,4 @@ func watch(r *bufio.Reader, start time.Time, wanted func(string) bool) (took tim
 			return took, last
 		}
 	}
-}
-
-func run(dir string, env []string, program string, args ...string) error {
-	command := exec.Command(program, args...)
-	command.Dir, command.Env = dir, append(os.Environ(), env...)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
-	}
-	return nil
 }

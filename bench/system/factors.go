@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"bellows"
 	"bellows/app"
@@ -41,16 +40,12 @@ type factorLoop struct {
 }
 
 func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
-	parts, err := strconv.Atoi(run.Settings["splits"])
-	if err != nil {
-		return nil, fmt.Errorf("splits of the run: %w", err)
+	var parts, clocks, rank int
+	if err := chosen(run, map[string]*int{"splits": &parts, "clocks": &clocks, "rank": &rank}); err != nil {
+		return nil, err
 	}
-	if clocks := run.Settings["clocks"]; clocks != run.Settings["splits"] {
-		return nil, fmt.Errorf("the run cuts users into %d parts and items into %s: the bare loop is for equally many", parts, clocks)
-	}
-	rank, err := strconv.Atoi(run.Settings["rank"])
-	if err != nil {
-		return nil, fmt.Errorf("rank of the run: %w", err)
+	if clocks != parts {
+		return nil, fmt.Errorf("the run cuts users into %d parts and items into %d: the bare loop is for equally many", parts, clocks)
 	}
 	r := set.Ratings
 	l := &factorLoop{parts: parts, width: run.Job.Tables[0].Width, rank: rank, blocks: make([]columns, parts*parts),

@@ -8,7 +8,7 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
+	"maps"
 	"runtime"
 	"strconv"
 
@@ -32,34 +32,26 @@ const (
 )
 
 func main() {
-	options := pair.Flags()
 	dir := flag.String("data", "", "folder with ml-1m-liked and MNIST (default: made from a seed)")
 	only := flag.String("only", "", "one application: mf or mlr")
 	slots := flag.Int("slots", min(2, runtime.NumCPU()), "most compute slots")
-	pair.Exit(options.Parse(5, 11))
-	options.Header(os.Stdout, "system: embedded training beside the same loop without tables, commits and audit; kernels "+vec.Kernels())
-	shelf, err := sets.Open(*dir)
-	pair.Exit(err)
-	defer shelf.Close()
-	table := pair.NewTable(os.Stdout, options.JSON)
-	defer table.Close()
-	b := bench{table, options, *slots}
-	for _, s := range subjects(shelf) {
-		if *only != "" && *only != s.name {
-			continue
+	pair.Main(5, 11, func(p *pair.Bench) {
+		p.Header("system: embedded training beside the same loop without tables, commits and audit; kernels %s", vec.Kernels())
+		shelf := pair.Must(sets.Open(*dir))
+		defer shelf.Close()
+		b := bench{p, *slots}
+		var parts []pair.Part
+		for _, s := range subjects(shelf) {
+			parts = append(parts, pair.Part{Name: s.name, Run: func() { b.all(s) }})
 		}
-		if err := b.all(s); err != nil {
-			shelf.Close()
-			pair.Exit(err)
-		}
-	}
+		b.Parts(*only, parts...)
+	})
 }
 
 // bench is what every figure needs.
 type bench struct {
-	table   *pair.Table
-	options *pair.Options
-	slots   int
+	*pair.Bench
+	slots int
 }
 
 // loop is an application's work without the system.
@@ -82,76 +74,55 @@ type subject struct {
 }
 
 func subjects(shelf *sets.Shelf) []subject {
-	ratings := func() (sets.Pair, error) {
-		if shelf.Generated() {
-			return shelf.Ratings(6040, 3706, 900_000)
-		}
-		return shelf.Find("ml-1m-liked")
-	}
-	images := func() (sets.Pair, error) {
-		if shelf.Generated() {
-			return shelf.Images(60_000, 1, 28)
-		}
-		return shelf.Digits()
-	}
 	return []subject{
-		{"mf", mf.App{}, ratings, data.Ratings, 10, nil, newFactorLoop},
-		{"mlr", mlr.New(), images, data.Examples, 5, map[string]string{"batch": "64", "clocks": "10"}, newSoftmaxLoop},
+		{"mf", mf.App{}, func() (sets.Pair, error) { return shelf.Rated("ml-1m-liked") }, data.Ratings, 10, nil, newFactorLoop},
+		{"mlr", mlr.New(), func() (sets.Pair, error) { return shelf.Digits(1) }, data.Examples, 5, map[string]string{"batch": "64", "clocks": "10"}, newSoftmaxLoop},
 	}
 }
 
-func (b bench) all(s subject) error {
-	files, err := s.find()
-	if err != nil {
-		return err
+// chosen reads settings that a run has chosen for itself.
+func chosen(run *app.Run, settings map[string]*int) (err error) {
+	for name, into := range settings {
+		if *into, err = strconv.Atoi(run.Settings[name]); err != nil {
+			return fmt.Errorf("%s of the run: %w", name, err)
+		}
 	}
+	return nil
+}
+
+func (b bench) all(s subject) {
+	files := pair.Must(s.find())
 	set, _, err := files.Read(s.kind)
-	if err != nil {
-		return err
-	}
-	b.table.Section(s.name + " on " + files.Origin + ", " + set.Detected.String())
+	pair.Check(err)
+	b.Section(s.name + " on " + files.Origin + ", " + set.Detected.String())
 	for slots := 1; slots <= b.slots; slots++ {
-		if err := b.price(s, set, slots); err != nil {
-			return err
-		}
+		b.price(s, set, slots)
 	}
 	for slots := 1; slots <= b.slots; slots++ {
-		if err := b.executors(s, set, slots); err != nil {
-			return err
-		}
+		b.executors(s, set, slots)
 	}
-	return b.allocations(s, set)
+	b.allocations(s, set)
 }
 
 // price races the job against the bare loop: the visits, and the whole with scoring after each epoch.
-func (b bench) price(s subject, set *data.Set, slots int) error {
-	run, err := s.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: s.epochs, Slots: slots})
-	if err != nil {
-		return err
-	}
-	bare, err := s.bare(set, run)
-	if err != nil {
-		return err
-	}
+func (b bench) price(s subject, set *data.Set, slots int) {
+	run := pair.Must(s.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: s.epochs, Slots: slots}))
+	bare := pair.Must(s.bare(set, run))
 	if got := bare.visit(slots); int64(got) != run.Items {
-		return fmt.Errorf("the bare loop of %s visits %d items and the job %d: they are not the same work", s.name, got, run.Items)
+		pair.Check(fmt.Errorf("the bare loop of %s visits %d items and the job %d: they are not the same work", s.name, got, run.Items))
 	}
 	setup := trial.Setup{App: s.app, Data: set, Slots: slots}
 	whole, visiting := setup.Sides(s.name, s.epochs)
 	bareWhole, bareVisits := bareSides(bare, slots, s.epochs)
-	series, err := pair.Interleave(b.options.Turns, whole, visiting, bareWhole, bareVisits)
-	if err != nil {
-		return err
-	}
+	series := b.Interleave(whole, visiting, bareWhole, bareVisits)
 	row := pair.Row{Figure: fmt.Sprintf("whole job, slots %d", slots), Unit: "items/s", Clock: pair.Wall, Target: withinBare,
 		Ours: series[0], Peer: series[2]}
 	if slots == 1 {
 		row.Clock = pair.CPU
 	}
-	b.table.Add(row)
+	b.Add(row)
 	row.Figure, row.Clock, row.Ours, row.Peer = fmt.Sprintf("visits, slots %d", slots), pair.Wall, series[1], series[3]
-	b.table.Add(row)
-	return nil
+	b.Add(row)
 }
 
 // bareSides are the two views of the same epochs of a bare loop: all of it, and the visits alone.
@@ -177,49 +148,25 @@ func bareSides(l loop, threads, epochs int) (whole, visits pair.Side) {
 }
 
 // executors races 16 executors a core against one, or the fewest that the application takes.
-func (b bench) executors(s subject, set *data.Set, slots int) error {
-	side := func(perCore int) (pair.Side, error) {
+func (b bench) executors(s subject, set *data.Set, slots int) {
+	side := func(perCore int) pair.Side {
 		settings := map[string]string{"splits": strconv.Itoa(perCore * slots)}
-		for k, v := range s.settings {
-			settings[k] = v
-		}
+		maps.Copy(settings, s.settings)
 		setup := trial.Setup{App: s.app, Data: set, Slots: slots, Settings: settings}
-		run, err := s.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 1, Slots: slots, Settings: settings})
-		if err != nil {
-			return pair.Side{}, err
-		}
+		run := pair.Must(s.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 1, Slots: slots, Settings: settings}))
 		whole, _ := setup.Sides(run.Settings["splits"]+" executors", s.epochs)
-		return whole, nil
+		return whole
 	}
-	many, err := side(16)
-	if err != nil {
-		return err
-	}
-	few, err := side(1)
-	if err != nil {
-		return err
-	}
-	series, err := pair.Interleave(b.options.Turns, many, few)
-	if err != nil {
-		return err
-	}
-	b.table.Add(pair.Row{Figure: fmt.Sprintf("%s, slots %d", many.Name, slots), Unit: "items/s", Clock: pair.Wall,
-		Target: withinExecutors, Ours: series[0], Peer: series[1]})
-	return nil
+	many, few := side(16), side(1)
+	b.Race(pair.Row{Figure: fmt.Sprintf("%s, slots %d", many.Name, slots), Unit: "items/s", Clock: pair.Wall, Target: withinExecutors}, many, few)
 }
 
 // allocations counts what a task allocates once a run is warm.
-func (b bench) allocations(s subject, set *data.Set) error {
+func (b bench) allocations(s subject, set *data.Set) {
 	epochs := 4 * s.epochs
-	out, err := trial.Setup{App: s.app, Data: set, Slots: 1, Epochs: trial.Warm + epochs}.Train()
-	if err != nil {
-		return err
-	}
+	out := pair.Must(trial.Setup{App: s.app, Data: set, Slots: 1, Epochs: trial.Warm + epochs}.Train())
 	perTask, tasks, err := out.PerTask(trial.Warm, trial.Warm+epochs)
-	if err != nil {
-		return err
-	}
-	b.table.AddFact(pair.Fact{Figure: "allocations a task, all of the job", Ours: perTask, Peer: "limit", Bound: mallocsMost, Exact: true})
-	b.table.Note("over %d tasks of %d epochs", tasks, epochs)
-	return nil
+	pair.Check(err)
+	b.AddFact(pair.Fact{Figure: "allocations a task, all of the job", Ours: perTask, Peer: "limit", Bound: mallocsMost, Exact: true})
+	b.Note("over %d tasks of %d epochs", tasks, epochs)
 }

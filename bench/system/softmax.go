@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 
 	"bellows/app"
 	"bellows/data"
@@ -38,12 +37,8 @@ type softmaxLoop struct {
 func newSoftmaxLoop(set *data.Set, run *app.Run) (loop, error) {
 	e := set.Examples
 	l := &softmaxLoop{features: e.Features, classes: run.Job.Tables[0].Width}
-	for name, into := range map[string]*int{"splits": &l.splits, "clocks": &l.clocks, "batch": &l.batch} {
-		n, err := strconv.Atoi(run.Settings[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s of the run: %w", name, err)
-		}
-		*into = n
+	if err := chosen(run, map[string]*int{"splits": &l.splits, "clocks": &l.clocks, "batch": &l.batch}); err != nil {
+		return nil, err
 	}
 	if e.Sparse() {
 		return nil, fmt.Errorf("the bare loop of mlr is for dense rows")

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"net"
 	"runtime"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,57 +25,47 @@ type duty struct {
 	count  int
 }
 
-// lines answers every line of standard input until it ends.
-func lines(answer func(line string) (numbers []float64, err error)) error {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
-		numbers, err := answer(in.Text())
-		if err != nil {
-			fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", "; "))
-			continue
-		}
-		text := make([]string, len(numbers))
-		for i, x := range numbers {
-			text[i] = fmt.Sprintf("%.9g", x)
-		}
-		fmt.Println(strings.Join(text, " "))
-	}
-	return in.Err()
-}
-
-// serverLines is a server's side of the talk; computes is told how many goroutines are going to compute.
-func serverLines(port int, computes func(n int)) error {
-	load := burners{told: computes}
-	defer load.set(0)
-	return lines(func(line string) ([]float64, error) {
-		var n int
-		switch _, err := fmt.Sscanf(line, "compute %d", &n); {
-		case err == nil:
-			return load.set(n), nil
-		case line == "port":
-			return []float64{float64(port)}, nil
-		case line == "usage":
+// serve is a server's process: it accepts one connection, and talks until its input ends.
+func serve(address string, listening io.Closer, accept func() error, computes func(n int)) {
+	ended := make(chan error, 1)
+	go func() { ended <- accept() }()
+	talk(computes, func(line string) ([]float64, error) {
+		switch line {
+		case "port":
+			return []float64{float64(portOf(address))}, nil
+		case "usage":
 			return []float64{pair.CPUTime().Seconds(), allocations()}, nil
 		}
 		return nil, fmt.Errorf("a server does not know %q", line)
 	})
+	pair.Check(listening.Close())
+	if err := <-ended; !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.EOF) {
+		pair.Check(err)
+	}
 }
 
-// driverLines is a driver's side. drive does a duty and, where only one request is in flight, notes how long each took.
-func driverLines(drive func(d duty, latencies []time.Duration) error, computes func(n int)) error {
-	load := burners{told: computes}
-	defer load.set(0)
-	return lines(func(line string) ([]float64, error) {
-		var n int
-		if _, err := fmt.Sscanf(line, "compute %d", &n); err == nil {
-			return load.set(n), nil
-		}
+// drive is a driver's talk. A duty notes how long each request took where only one is in flight.
+func drive(do func(d duty, latencies []time.Duration) error, computes func(n int)) {
+	talk(computes, func(line string) ([]float64, error) {
 		var d duty
 		if _, err := fmt.Sscanf(line, "%s %d %d %d", &d.kind, &d.size, &d.window, &d.count); err != nil {
 			return nil, fmt.Errorf("a driver does not know %q", line)
 		}
-		return timed(d, drive)
+		return timed(d, do)
 	})
+}
+
+// talk answers "compute N" itself; computes, if there is one, is told how many goroutines are going to compute.
+func talk(computes func(n int), answer func(line string) ([]float64, error)) {
+	load := burners{told: computes}
+	defer load.set(0)
+	pair.Check(pair.Answer(func(line string) ([]float64, error) {
+		var n int
+		if _, err := fmt.Sscanf(line, "compute %d", &n); err == nil {
+			return load.set(n), nil
+		}
+		return answer(line)
+	}))
 }
 
 // timed does a duty and returns requests, wall and CPU seconds, allocations, and the median and 99th percentile in

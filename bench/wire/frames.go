@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"net"
 	"sync/atomic"
 	"time"
 
 	"bellows"
+	"bellows/bench/internal/pair"
 	"bellows/core"
 	"bellows/node"
 	"bellows/route"
@@ -44,8 +43,8 @@ var tables = []table.Schema{
 // token is the job's. Both processes are on this machine, and hold nothing but zeros.
 var token = transport.Token{0: 'b', 1: 'e', 2: 'n', 3: 'c', 4: 'h'}
 
-func nodeTransport(self bellows.NodeID) (transport.Transport, error) {
-	return sock.New(transport.Config{Self: transport.Hello{Node: self, Token: token}})
+func nodeTransport(self bellows.NodeID) transport.Transport {
+	return pair.Must(sock.New(transport.Config{Self: transport.Hello{Node: self, Token: token}}))
 }
 
 // newLane is the server's lane.
@@ -56,64 +55,33 @@ func newLane() (*server.Lane, error) {
 }
 
 // serveFrames is the server's process.
-func serveFrames(address string) error {
-	lane, err := newLane()
-	if err != nil {
-		return err
-	}
-	t, err := nodeTransport(0)
-	if err != nil {
-		return err
-	}
-	l, err := t.Listen(address)
-	if err != nil {
-		return err
-	}
+func serveFrames(address string) {
+	lane := pair.Must(newLane())
+	l := pair.Must(nodeTransport(0).Listen(address))
 	var exchange atomic.Pointer[node.Exchange]
-	accepted := make(chan error, 1)
-	go func() {
+	accept := func() error {
 		conn, err := l.Accept(context.Background())
 		if err == nil {
 			exchange.Store(node.NewExchange(0, []transport.Conn{nil, conn}, func(bellows.NodeID, error) {}, node.Actor{Address: laneAt, Step: lane.Step}))
 		}
-		accepted <- err
-	}()
-	computes := func(n int) {
+		return err
+	}
+	serve(l.Address(), l, accept, func(n int) {
 		if x := exchange.Load(); x != nil {
 			x.Compute(n)
 		}
-	}
-	if err := serverLines(portOf(l.Address()), computes); err != nil {
-		return err
-	}
-	if err := l.Close(); err != nil {
-		return err
-	}
-	if err := <-accepted; err != nil && !isClosed(err) {
-		return err
-	}
-	return nil
+	})
 }
 
 // driveFrames is the driver's process.
-func driveFrames(address string) error {
-	t, err := nodeTransport(1)
-	if err != nil {
-		return err
-	}
-	conn, err := t.Dial(context.Background(), address)
-	if err != nil {
-		return err
-	}
+func driveFrames(address string) {
+	conn := pair.Must(nodeTransport(1).Dial(context.Background(), address))
 	d := newDriver()
 	d.exchange = node.NewExchange(1, []transport.Conn{conn, nil}, d.lost,
 		node.Actor{Address: clientAt, Step: d.step},
 		node.Actor{Address: controllerAt, Step: number})
-	if err := driverLines(d.drive, d.exchange.Compute); err != nil {
-		return err
-	}
+	drive(d.drive, d.exchange.Compute)
 	d.exchange.Close()
-	return nil
 }
 
 // driver is node 1. All but exchange and done belong to whoever steps the client.
@@ -223,7 +191,7 @@ func number(batch []wire.Envelope, out *wire.Outbox) {
 // next sends a request.
 func (d *driver) next(out *wire.Outbox) {
 	at, _ := tableOf(d.duty)
-	pair := wire.Pair{Ref: bellows.PartitionRef{Table: at}, Generation: 1}
+	where := wire.Pair{Ref: bellows.PartitionRef{Table: at}, Generation: 1}
 	if d.latencies != nil {
 		d.began = time.Now()
 	}
@@ -233,14 +201,14 @@ func (d *driver) next(out *wire.Outbox) {
 		m := d.pushes[d.flushes%uint64(d.duty.window)]
 		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: d.flushes}
 		m.Clock = bellows.Clock((d.flushes - 1) % math.MaxInt32)
-		m.Pairs = append(m.Pairs[:0], pair)
-		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: pair, Values: d.values[:d.duty.size/4]})
+		m.Pairs = append(m.Pairs[:0], where)
+		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: where, Values: d.values[:d.duty.size/4]})
 		if m.Done == nil {
 			m.Done = wire.New[wire.Done]()
-			m.Done.Pairs = append(m.Done.Pairs, pair)
+			m.Done.Pairs = append(m.Done.Pairs, where)
 			m.Done.Append(bellows.Unit{Items: bellows.Range{End: 1}}, nil)
 		}
-		m.Done.Flush, m.Done.Clock, m.Done.Results[0].Unit.Clock, m.Done.Pairs[0] = m.Flush, m.Clock, m.Clock, pair
+		m.Done.Flush, m.Done.Clock, m.Done.Results[0].Unit.Clock, m.Done.Pairs[0] = m.Flush, m.Clock, m.Clock, where
 		out.Send(clientAt, laneAt, m)
 		return
 	}
@@ -248,7 +216,7 @@ func (d *driver) next(out *wire.Outbox) {
 	m := wire.New[wire.Pull]()
 	m.Incarnation = 1
 	m.Request = d.requests
-	part := wire.PullPart{Pair: pair}
+	part := wire.PullPart{Pair: where}
 	if d.duty.kind == "list" {
 		part.Rows = d.list
 	}
@@ -270,5 +238,3 @@ func (d *driver) answer(out *wire.Outbox) {
 		d.next(out)
 	}
 }
-
-func isClosed(err error) bool { return errors.Is(err, net.ErrClosed) }

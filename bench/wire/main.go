@@ -35,21 +35,35 @@ const (
 
 func main() {
 	unix := flag.Bool("unix", false, "Unix sockets instead of TCP")
-	options := pair.Flags()
 	if role, address, ok := asChild(os.Args); ok {
-		pair.Exit(role(address))
+		pair.Exit(pair.Attempt(func() { role(address) }))
 		return
 	}
-	pair.Exit(options.Parse(3, 9))
-	pair.Exit(compare(options, *unix))
+	pair.Main(3, 9, func(p *pair.Bench) {
+		p.Strict = true
+		kind := "TCP"
+		if *unix {
+			kind = "Unix sockets"
+		}
+		p.Header("wire: a client's and a server's process over loopback, %s", kind)
+		b := &bench{Bench: p, unix: *unix, folder: pair.Must(os.MkdirTemp("", "bellows-wire."))}
+		defer os.RemoveAll(b.folder)
+		err := pair.Attempt(func() {
+			b.start()
+			b.large()
+			b.small()
+			b.trips()
+		})
+		pair.Check(errors.Join(err, b.end()))
+	})
 }
 
 // asChild says whether this process is one of a contender's.
-func asChild(args []string) (role func(address string) error, address string, ok bool) {
+func asChild(args []string) (role func(address string), address string, ok bool) {
 	if len(args) != 4 {
 		return nil, "", false
 	}
-	role, ok = map[string]func(string) error{
+	role, ok = map[string]func(string){
 		"frames serve": serveFrames, "frames drive": driveFrames,
 		"plain serve": servePlain, "plain drive": drivePlain,
 	}[args[1]+" "+args[2]]
@@ -58,81 +72,49 @@ func asChild(args []string) (role func(address string) error, address string, ok
 
 // bench is one run of the command.
 type bench struct {
-	*pair.Table
-	options *pair.Options
-	ours    *contender
-	plain   *contender
-	grpc    *contender // nil: not there
-	redis   *redis     // nil: not there
-}
+	*pair.Bench
+	unix   bool
+	folder string
+	places int // sockets in the folder
 
-// compare runs all rows.
-func compare(options *pair.Options, unix bool) (err error) {
-	kind := "TCP"
-	if unix {
-		kind = "Unix sockets"
-	}
-	options.Header(os.Stdout, fmt.Sprintf("wire: a client's and a server's process over loopback, %s", kind))
-	folder, err := os.MkdirTemp("", "bellows-wire.")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	b := &bench{Table: pair.NewTable(os.Stdout, options.JSON), options: options}
-	defer func() { err = errors.Join(err, b.end()) }()
-	if err := b.start(&places{unix: unix, folder: folder}); err != nil {
-		return err
-	}
-	for _, part := range []func() error{b.large, b.small, b.trips} {
-		if err := part(); err != nil {
-			return err
-		}
-	}
-	b.Close()
-	return b.Verdict()
+	contenders        []*contender // that have been started
+	ours, plain, grpc *contender   // grpc is nil where it is not there
+	redis             *redis       // likewise
 }
 
 // start runs the processes of all sides that are there.
-func (b *bench) start(at *places) (err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	address := func() string {
-		a, aerr := at.next()
-		err = errors.Join(err, aerr)
-		return a
-	}
-	addresses := [4]string{address(), address(), address(), address()}
-	if err != nil {
-		return err
-	}
-	if b.ours, err = start("bellows", self, addresses[0], "frames"); err != nil {
-		return err
-	}
-	if b.plain, err = start("plain loop", self, addresses[1], "plain"); err != nil {
-		return err
-	}
-	if peer, err := buildPeer(at.folder); err != nil {
+func (b *bench) start() {
+	self := pair.Must(os.Executable())
+	b.ours = b.contender("bellows", self, "frames")
+	b.plain = b.contender("plain loop", self, "plain")
+	if peer, err := buildPeer(b.folder); err != nil {
 		b.Note("gRPC is missing: %v", err)
-	} else if b.grpc, err = start("gRPC", peer, addresses[2]); err != nil {
-		return err
+	} else {
+		b.grpc = b.contender("gRPC", peer)
 	}
-	if b.redis, err = startRedis(addresses[3]); errors.Is(err, errNoRedis) {
+	var err error
+	if b.redis, err = startRedis(b.address()); errors.Is(err, errNoRedis) {
 		b.Note("redis is missing: %v", err)
-	} else if err != nil {
-		return err
+	} else {
+		pair.Check(err)
 	}
-	return nil
+}
+
+// address is a new one: of a socket in a folder of its own, or of a port that the system chooses.
+func (b *bench) address() string {
+	if !b.unix {
+		return "tcp:127.0.0.1:0"
+	}
+	b.places++
+	folder := filepath.Join(b.folder, fmt.Sprint(b.places))
+	pair.Check(os.Mkdir(folder, 0o700))
+	return "unix:" + filepath.Join(folder, "s")
 }
 
 // end lets all processes go.
-func (b *bench) end() error {
-	var err error
-	for _, c := range []*contender{b.ours, b.plain, b.grpc} {
-		if c != nil {
-			err = errors.Join(err, c.close())
-		}
+func (b *bench) end() (err error) {
+	for _, c := range b.contenders {
+		err = errors.Join(err, c.close())
 	}
 	if b.redis != nil {
 		err = errors.Join(err, b.redis.close())
@@ -147,8 +129,6 @@ func buildPeer(folder string) (program string, err error) {
 		return "", fmt.Errorf("run this from the root of the repository: %w", err)
 	}
 	program = filepath.Join(folder, "peer-grpc")
-	if _, _, err := pair.Once("go build", "go", nil, "build", "-C", source, "-o", program, "."); err != nil {
-		return "", err
-	}
-	return program, nil
+	_, _, err = pair.Once("go build", "go", nil, "build", "-C", source, "-o", program, ".")
+	return program, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"bellows/bench/internal/pair"
 	"bellows/vec"
 )
 
@@ -23,30 +24,16 @@ const (
 )
 
 // servePlain is the server's process.
-func servePlain(address string) error {
+func servePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
-	l, err := net.Listen(network, place)
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() {
+	l := pair.Must(net.Listen(network, place))
+	serve(network+":"+l.Addr().String(), l, func() error {
 		c, err := l.Accept()
 		if err == nil {
 			err = plainServer(c)
 		}
-		ended <- err
-	}()
-	if err := serverLines(portOf(network+":"+l.Addr().String()), nil); err != nil {
 		return err
-	}
-	if err := l.Close(); err != nil {
-		return err
-	}
-	if err := <-ended; err != nil && err != io.EOF && !isClosed(err) {
-		return err
-	}
-	return nil
+	}, nil)
 }
 
 // plainServer does jobs until the connection ends.
@@ -79,17 +66,11 @@ func plainServer(c net.Conn) error {
 }
 
 // drivePlain is the driver's process.
-func drivePlain(address string) error {
+func drivePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
-	c, err := net.Dial(network, place)
-	if err != nil {
-		return err
-	}
-	err = driverLines(func(d duty, _ []time.Duration) error { return plainDriver(c, d) }, nil)
-	if cerr := c.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	c := pair.Must(net.Dial(network, place))
+	drive(func(d duty, _ []time.Duration) error { return plainDriver(c, d) }, nil)
+	pair.Check(c.Close())
 }
 
 func plainDriver(c net.Conn, d duty) error {

@@ -97,7 +97,7 @@ func (r *redis) side(command string, clients, pipeline, count int) pair.Side {
 		if err != nil {
 			return pair.Turn{}, err
 		}
-		return pair.Turn{Work: float64(count), Wall: seconds(float64(count) / perSecond)}, nil
+		return pair.Turn{Work: float64(count), Wall: pair.Seconds(float64(count) / perSecond)}, nil
 	}}
 }
 

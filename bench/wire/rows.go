@@ -17,49 +17,36 @@ const (
 
 // scale is more work for the full form.
 func (b *bench) scale(n int) int {
-	if b.options.Full {
+	if b.Full {
 		return 2 * n
 	}
 	return n
 }
 
 // large shows CPU time per GB.
-func (b *bench) large() error {
+func (b *bench) large() {
 	b.Section(fmt.Sprintf("CPU time of both processes, %d requests in flight", largeWindow))
 	for _, kind := range []string{"push", "pull"} {
 		for _, size := range []int{64 << 10, 1 << 20} {
-			if err := b.perByte(duty{kind: kind, size: size, window: largeWindow, count: b.scale(turnBytes / size)}); err != nil {
-				return err
-			}
+			b.perByte(duty{kind: kind, size: size, window: largeWindow, count: b.scale(turnBytes / size)})
 		}
 	}
-	return nil
 }
 
 // perByte is one kind and size beside the plain loop and gRPC.
-func (b *bench) perByte(d duty) error {
+func (b *bench) perByte(d duty) {
 	work := float64(d.size) / 1e9
 	sides := []pair.Side{b.ours.side(d, work), b.plain.side(d, work)}
 	targets := []float64{0, plainLeast, grpcLeast}
 	if b.grpc != nil {
 		sides = append(sides, b.grpc.side(d, work))
 	}
-	series, err := pair.Interleave(b.options.Turns, sides...)
-	if err != nil {
-		return err
-	}
-	name := fmt.Sprintf("%s of %s", d.kind, tables[tableIndex(d)].Name)
+	series := b.Interleave(sides...)
+	name := d.kind + " of " + tables[pair.Must(tableOf(d))].Name
 	for i, peer := range series[1:] {
 		b.Add(pair.Row{Figure: name, Unit: "s/GB", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: peer, Target: targets[i+1]})
 	}
 	b.noAllocations(name)
-	return nil
-}
-
-func tableIndex(d duty) int {
-	at, err := tableOf(d)
-	pair.Exit(err)
-	return int(at)
 }
 
 // noAllocations holds ours to none in the steady state: in the last turn, since the first fill the pools.
@@ -69,7 +56,7 @@ func (b *bench) noAllocations(name string) {
 }
 
 // small shows requests per second.
-func (b *bench) small() error {
+func (b *bench) small() {
 	b.Section(fmt.Sprintf("1 KiB, %d requests in flight over one connection", smallWindow))
 	for _, row := range []struct {
 		kind, name, command string
@@ -84,10 +71,7 @@ func (b *bench) small() error {
 		if b.redis != nil {
 			sides = append(sides, b.redis.side(row.command, 1, smallWindow, 2*d.count), b.redis.side(row.command, 16, smallWindow/16, 2*d.count))
 		}
-		series, err := pair.Interleave(b.options.Turns, sides...)
-		if err != nil {
-			return err
-		}
+		series := b.Interleave(sides...)
 		r := pair.Row{Figure: row.name, Unit: "requests/s", Clock: pair.Wall, Ours: series[0], Target: redisLeast}
 		if b.redis != nil {
 			r.Peer = pair.Fastest(series[1:], pair.Wall)
@@ -99,47 +83,32 @@ func (b *bench) small() error {
 				Peer: fmt.Sprintf("%d x recorded ps-lite", psliteMany), Bound: psliteMany * psliteRate, Least: true})
 		}
 	}
-	return nil
 }
 
 // trips shows how long one request takes, alone and while all processors compute.
-func (b *bench) trips() error {
+func (b *bench) trips() {
 	b.Section("round trip of 1 KiB, one request at a time")
 	d := duty{kind: "pull", size: 1 << 10, window: 1, count: b.scale(turnTrips)}
 	sides := []pair.Side{b.ours.side(d, 1)}
 	if b.redis != nil {
 		sides = append(sides, b.redis.side("get", 1, 1, d.count))
 	}
-	series, err := pair.Interleave(b.options.Turns, sides...)
-	if err != nil {
-		return err
-	}
-	r := pair.Row{Figure: "pull", Unit: "s", Cost: true, Clock: pair.Wall, Ours: series[0], Target: tripLeast}
-	if b.redis != nil {
-		r.Peer = series[1]
-	}
-	b.Add(r)
+	series := b.Race(pair.Row{Figure: "pull", Unit: "s", Cost: true, Clock: pair.Wall, Target: tripLeast}, sides...)
 	trip := series[0].Costs(pair.Wall).Median
 	cores := runtime.NumCPU()
-	if err := b.tail("99th percentile, each core computes", d, max(1, cores/2), trip); err != nil {
-		return err
-	}
-	return b.tail("99th percentile, each core computes twice", d, cores, trip)
+	b.tail("99th percentile, each core computes", d, max(1, cores/2), trip)
+	b.tail("99th percentile, each core computes twice", d, cores, trip)
 }
 
 // tail shows the 99th percentile while both processes compute with so many goroutines each.
-func (b *bench) tail(name string, d duty, each int, trip float64) error {
-	if err := b.ours.compute(each); err != nil {
-		return err
-	}
+func (b *bench) tail(name string, d duty, each int, trip float64) {
+	b.ours.compute(each)
 	var tails []float64
 	side := b.ours.side(d, 1)
-	for range max(b.options.Turns, tailTurns) {
-		if _, err := side.Run(); err != nil {
-			return err
-		}
+	for range max(b.Turns, tailTurns) {
+		pair.Must(side.Run())
 		tails = append(tails, b.ours.p99.Seconds())
 	}
 	b.AddFact(pair.Fact{Figure: name, Unit: "s", Ours: pair.SpreadOf(tails).Median, Peer: fmt.Sprintf("%d round trips", tailMost), Bound: tailMost * trip})
-	return b.ours.compute(0)
+	b.ours.compute(0)
 }

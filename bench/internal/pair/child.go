@@ -43,6 +43,24 @@ func Start(name, program string, args ...string) (*Child, error) {
 	return c, nil
 }
 
+// Answer is the other side of a Child: it answers every line of standard input until that ends.
+func Answer(answer func(request string) ([]float64, error)) error {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		numbers, err := answer(in.Text())
+		if err != nil {
+			fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", "; "))
+			continue
+		}
+		text := make([]string, len(numbers))
+		for i, x := range numbers {
+			text[i] = fmt.Sprintf("%.9g", x)
+		}
+		fmt.Println(strings.Join(text, " "))
+	}
+	return in.Err()
+}
+
 // Ask sends one line and returns the numbers of the answer. A child that ends without an answer is an error that
 // quotes the last line of what it wrote to stderr.
 func (c *Child) Ask(request string) ([]float64, error) {
@@ -79,7 +97,7 @@ func (c *Child) Side(request string) Side {
 		if len(a) < 3 {
 			return Turn{}, fmt.Errorf("pair: %s, asked for %q, answered %d numbers instead of work, wall and CPU seconds", c.name, request, len(a))
 		}
-		return Turn{Work: a[0], Wall: seconds(a[1]), CPU: seconds(a[2])}, nil
+		return Turn{Work: a[0], Wall: Seconds(a[1]), CPU: Seconds(a[2])}, nil
 	}}
 }
 
@@ -107,7 +125,8 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// Seconds is a time as a child gives it.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Once runs a program to its end, with the given environment added and threads as the program chooses, and returns its
 // standard output and the two times of the whole process. An error quotes the last line that it wrote to stderr.
@@ -124,4 +143,10 @@ func Once(name, program string, env []string, args ...string) (out []byte, t Tur
 	}
 	t.CPU = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	return out, t, nil
+}
+
+// Build builds the command itself.
+func Build(program string) error {
+	_, _, err := Once("go build", "go", nil, "build", "-trimpath", "-o", program, "bellows/cmd/bellows")
+	return err
 }

@@ -3,58 +3,48 @@ package pair
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
 )
 
-// Options is the flags that every command here has.
-type Options struct {
-	Full  bool // all sizes and more turns, minutes instead of seconds
-	JSON  bool // one object a row
-	Turns int  // turns of each side in a comparison
+// define defines the flags that every command has.
+func (b *Bench) define(flags *flag.FlagSet) {
+	flags.BoolVar(&b.Full, "full", false, "all sizes and more turns: minutes instead of seconds")
+	flags.BoolVar(&b.JSON, "json", false, "print one JSON object a row")
+	flags.IntVar(&b.Turns, "turns", 0, "turns of each side in a comparison (default: fewer in the quick form)")
 }
 
-// Flags defines the common flags; Turns is settled by Parse.
-func Flags() *Options {
-	o := &Options{}
-	flag.BoolVar(&o.Full, "full", false, "all sizes and more turns: minutes instead of seconds")
-	flag.BoolVar(&o.JSON, "json", false, "print one JSON object a row")
-	flag.IntVar(&o.Turns, "turns", 0, "turns of each side in a comparison (default: fewer in the quick form)")
-	return o
-}
-
-// Parse reads the command line, given the turns that each form has by default. It refuses arguments that are not flags, so that a mistyped flag does not go unseen.
-func (o *Options) Parse(quick, full int) error {
-	flag.Parse()
-	if flag.NArg() > 0 {
-		return fmt.Errorf("argument %q is not a flag: every setting here is one, see --help", flag.Arg(0))
+// settle finds the turns, given those that each form has by default. It refuses arguments that are not flags, so that a mistyped
+// flag does not go unseen.
+func (b *Bench) settle(rest []string, quick, full int) error {
+	if len(rest) > 0 {
+		return fmt.Errorf("argument %q is not a flag: every setting here is one, see --help", rest[0])
 	}
-	if o.Turns == 0 {
-		o.Turns = quick
-		if o.Full {
-			o.Turns = full
+	if b.Turns == 0 {
+		b.Turns = quick
+		if b.Full {
+			b.Turns = full
 		}
 	}
-	if o.Turns < 1 {
-		return fmt.Errorf("--turns %d: a comparison needs at least one turn", o.Turns)
+	if b.Turns < 1 {
+		return fmt.Errorf("--turns %d: a comparison needs at least one turn", b.Turns)
 	}
 	return nil
 }
 
 // Header prints what the figures belong to: processor, cores, load, Go and commit. JSON output has no header.
-func (o *Options) Header(w io.Writer, what string) {
-	if o.JSON {
+func (b *Bench) Header(format string, args ...any) {
+	if b.JSON {
 		return
 	}
 	form := "quick"
-	if o.Full {
+	if b.Full {
 		form = "full"
 	}
-	fmt.Fprintf(w, "%s\n%s, %d cores, load %s, %s%s; %s form, %d turns a side, interleaved\n", what,
-		processor(), runtime.NumCPU(), load(), runtime.Version(), revision(), form, o.Turns)
+	fmt.Fprintf(b.out, format+"\n%s, %d cores, load %s, %s%s; %s form, %d turns a side, interleaved\n", append(args,
+		processor(), runtime.NumCPU(), load(), runtime.Version(), revision(), form, b.Turns)...)
 }
 
 func processor() string {
@@ -89,12 +79,4 @@ func revision() string {
 		}
 	}
 	return ""
-}
-
-// Exit prints an error and ends the program with status 1; without an error it returns.
-func Exit(err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		os.Exit(1)
-	}
 }

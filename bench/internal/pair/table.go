@@ -56,7 +56,7 @@ func (t *Table) Section(title string) {
 func (t *Table) Note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if t.asJSON {
-		t.object(map[string]any{"note": text})
+		t.Object(map[string]any{"note": text})
 		return
 	}
 	fmt.Fprintf(t.out, "  %s\n", text)
@@ -76,7 +76,7 @@ func (t *Table) Add(r Row) {
 		t.below++
 	}
 	if t.asJSON {
-		t.object(r.object(ours, peer, ratio, measured, missed))
+		t.Object(r.object(ours, peer, ratio, measured, missed))
 		return
 	}
 	peerText, ratioText := r.peerText(peer), "-"
@@ -140,7 +140,7 @@ func (t *Table) AddFact(f Fact) {
 		if bounded {
 			o["peer_name"], o["bound"], o["below"] = f.Peer, f.Bound, missed
 		}
-		t.object(o)
+		t.Object(o)
 		return
 	}
 	number := func(x float64) string { return amount(Spread{Median: x}, f.Unit) }
@@ -160,7 +160,7 @@ func (t *Table) AddFact(f Fact) {
 // Close prints how many rows missed their target.
 func (t *Table) Close() {
 	if t.asJSON {
-		t.object(map[string]any{"rows": t.rows, "below": t.below})
+		t.Object(map[string]any{"rows": t.rows, "below": t.below})
 		return
 	}
 	fmt.Fprintf(t.out, "\n%d figures, %d below target\n", t.rows, t.below)
@@ -186,8 +186,9 @@ func (t *Table) line(figure, ours, peer, ratio, target string, missed bool) {
 	fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf(form, figure, ours, peer, ratio, target), " "))
 }
 
-func (t *Table) object(o map[string]any) {
-	// A map of numbers and strings always encodes, and a closed output shows itself at the next flush.
+// Object prints an object of a command's own as a line of JSON.
+func (t *Table) Object(o any) {
+	// What is made of numbers and strings always encodes, and a closed output shows itself at the next flush.
 	text, err := json.Marshal(o)
 	if err != nil {
 		text = []byte(`{"error":"a figure is not a number"}`)

@@ -64,14 +64,25 @@ func (s *Shelf) Find(name string) (Pair, error) {
 	return Pair{Name: name, Train: train, Test: test, Origin: name + ": " + train}, err
 }
 
-// Digits is the pair of MNIST's image files, by their usual names.
-func (s *Shelf) Digits() (Pair, error) {
+// Digits is the pair of MNIST's image files, by their usual names; without a folder, as many images with so many to test on.
+func (s *Shelf) Digits(tested int) (Pair, error) {
+	if s.Generated() {
+		return s.Images(60_000, tested, 28)
+	}
 	train, err := s.file("train-images*idx3-ubyte*")
 	if err != nil {
 		return Pair{}, err
 	}
 	test, err := s.file("t10k-images*idx3-ubyte*")
 	return Pair{Name: "mnist", Train: train, Test: test, Origin: "mnist: " + train}, err
+}
+
+// Rated is Find of a rating set; without a folder, ratings of the size of ml-1m-liked.
+func (s *Shelf) Rated(name string) (Pair, error) {
+	if s.Generated() {
+		return s.Ratings(6040, 3706, 900_000)
+	}
+	return s.Find(name)
 }
 
 // Bag is the path of a bag of words: the first file in the folder that matches docword.name*.txt*.
@@ -138,18 +149,19 @@ func (s *Shelf) Path(name string) string { return filepath.Join(s.scratch, name)
 // write makes a file in the shelf's own folder.
 func (s *Shelf) write(name string, fill func(w *bufio.Writer)) (string, error) {
 	path := s.Path(name)
+	return path, Write(path, fill)
+}
+
+// Write makes a file. What fill's writes come to is told at the end.
+func Write(path string, fill func(w *bufio.Writer)) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return "", fmt.Errorf("sets: %w", err)
+		return fmt.Errorf("sets: %w", err)
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	fill(w)
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return "", fmt.Errorf("sets: write %s: %w", path, err)
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("sets: write %s: %w", path, err)
 	}
-	if err := f.Close(); err != nil {
-		return "", fmt.Errorf("sets: write %s: %w", path, err)
-	}
-	return path, nil
+	return nil
 }

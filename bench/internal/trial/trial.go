@@ -96,6 +96,11 @@ func (s Setup) Train() (*Outcome, error) {
 	return out, nil
 }
 
+// Times says how long it took.
+func (o *Outcome) Times() string {
+	return fmt.Sprintf("%.2f s of training, %.2f s with scoring", o.Trained.Seconds(), o.Total.Seconds())
+}
+
 // mallocs counts the allocations so far, without stopping the world.
 func mallocs() uint64 {
 	samples := [...]metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}

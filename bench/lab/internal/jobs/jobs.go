@@ -21,6 +21,7 @@ import (
 	"bellows/app/lda"
 	"bellows/app/mf"
 	"bellows/app/mlr"
+	"bellows/bench/internal/cluster"
 	"bellows/bench/internal/pair"
 	"bellows/data"
 	"bellows/table"
@@ -108,32 +109,13 @@ func read(kind data.Kind, files []string, cache string) (*data.Set, error) {
 }
 
 func (o Order) clock() train.Job {
-	delta := make([]float32, o.Rows*clockWidth)
-	return train.Job{
-		Tables: []table.Schema{{Name: "weights", Rows: o.Rows, Width: clockWidth}},
-		Splits: clockSplits,
-		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
-		Driver: &train.Rounds{Splits: clockSplits, Each: func(round int, _ [][]float64, to *train.Dispatcher) bool {
-			epoch := (round + 1) / clockEpoch
-			if (round+1)%clockEpoch == 0 {
-				to.Report(train.Epoch{Number: epoch, Items: int64(epoch) * clockSplits * clockEpoch})
-			}
-			return epoch < o.Epochs
-		}},
-		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return touch{o.Rows, delta}, nil },
-	}
-}
-
-// touch reads and changes all of a table.
-type touch struct {
-	rows  int
-	delta []float32
-}
-
-func (e touch) RunTask(t *train.Task) error {
-	t.PullRange(0, 0, bellows.RowID(e.rows))
-	t.PushRange(0, 0, e.delta)
-	return nil
+	return cluster.Exchange(table.Schema{Name: "weights", Rows: o.Rows, Width: clockWidth}, clockSplits, func(round int, to *train.Dispatcher) bool {
+		epoch := (round + 1) / clockEpoch
+		if (round+1)%clockEpoch == 0 {
+			to.Report(train.Epoch{Number: epoch, Items: int64(epoch) * clockSplits * clockEpoch})
+		}
+		return epoch < o.Epochs
+	})
 }
 
 // Mark wraps a job's executors so that their process leaves the CPU time that it has used since the end of
@@ -181,21 +163,11 @@ func (e markedExecutor) Close() (err error) {
 }
 
 // Sum is the CPU seconds of all processes that left their marks in a folder.
-func Sum(dir string) (seconds float64, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		return 0, err
-	}
-	for _, f := range files {
-		line, err := os.ReadFile(f)
-		if err != nil {
-			return 0, err
-		}
+func Sum(dir string) (seconds float64) {
+	for _, f := range pair.Must(filepath.Glob(filepath.Join(dir, "*"))) {
 		var cpu int64
-		if err := json.Unmarshal(line, &cpu); err != nil {
-			return 0, err
-		}
+		pair.Check(json.Unmarshal(pair.Must(os.ReadFile(f)), &cpu))
 		seconds += time.Duration(cpu).Seconds()
 	}
-	return seconds, nil
+	return seconds
 }
