@@ -230,26 +230,25 @@ func pushState(s *script) bool {
 	return true
 }
 
-// lease takes a lease and, if it is exclusive, changes column 0 in place.
-func lease(of model.LeaseOf) step {
-	return func(s *script) bool {
-		ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
-		ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)
-		if err != nil {
-			s.w.violated("leases: %v", err)
-		}
-		if !ok {
-			return false
-		}
-		s.w.enter(s.k.node.id, schedule.LeaseHeld)
-		v := s.task.Leased(ref)
-		s.see.Slab(of.Partition, v, s.task.Version(ref))
-		if of.Mode == wire.Exclusive {
-			for row := range model.StateRows {
-				v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)
-			}
-		}
-		s.slabs = append(s.slabs, slab{of, v, append([]float32(nil), v...)})
-		return true
+// lease takes the task's next lease and, if it is exclusive, changes column 0 in place.
+func lease(s *script) bool {
+	of := s.leases[len(s.slabs)]
+	ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
+	ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)
+	if err != nil {
+		s.w.violated("leases: %v", err)
 	}
+	if !ok {
+		return false
+	}
+	s.w.enter(s.k.node.id, schedule.LeaseHeld)
+	v := s.task.Leased(ref)
+	s.see.Slab(of.Partition, v, s.task.Version(ref))
+	if of.Mode == wire.Exclusive {
+		for row := range model.StateRows {
+			v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)
+		}
+	}
+	s.slabs = append(s.slabs, slab{of, v, append([]float32(nil), v...)})
+	return true
 }

@@ -109,6 +109,7 @@ type actor struct {
 	inbox   []letter
 	batch   []wire.Envelope
 	awake   bool
+	woken   func() // wake
 	step    func(batch []wire.Envelope)
 }
 
@@ -161,7 +162,9 @@ func (w *world) build() {
 }
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
-	w.actors[a] = &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
+	at := &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
+	at.woken = at.wake
+	w.actors[a] = at
 }
 
 func (w *world) addLanes() {
@@ -245,7 +248,7 @@ func (a *actor) put(l letter) {
 	a.inbox = append(a.inbox, l)
 	if !a.awake {
 		a.awake = true
-		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.wake)
+		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.woken)
 	}
 }
 
