@@ -74,6 +74,9 @@ type world struct {
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 
+	numbers []float32     // memory for a step
+	keys    []bellows.Key // likewise
+
 	messages  int // posted
 	sum       parcel.Hash
 	bits      parcel.Hash // of the tables at the end
