@@ -317,23 +317,24 @@ func (l *link) tooMany() (err error) {
 
 // returns gives a mark back to its sender.
 func (l *link) returns(e wire.Envelope) {
-	l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
+	l.w.actor(e.From).put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
 }
 
 // take delivers the message of a frame that has arrived at this end, if it ends with it.
 func (l *link) take(f frame) {
 	e := f.envelope
 	if f.bytes != nil {
-		got := l.w.receive(&l.joiner, f)
+		got, sum := l.w.receive(&l.joiner, f)
 		if f.more {
 			return
 		}
 		l.count(e)
-		l.deliver(e, got)
+		l.deliver(e, got, sum)
 		return
 	}
 	l.count(e)
-	l.deliver(e, l.w.copied(e))
+	got, sum := l.w.copied(e)
+	l.deliver(e, got, sum)
 }
 
 // count tells the session that a message has come whole.
@@ -346,8 +347,8 @@ func (l *link) count(e wire.Envelope) {
 	}
 }
 
-// deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent.
-func (l *link) deliver(e, received wire.Envelope) {
+// deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent, which had the digest.
+func (l *link) deliver(e, received wire.Envelope, sum uint64) {
 	w := l.w
 	l.from.heard[l.to.id]++
 	if l.to.id == 0 {
@@ -359,8 +360,8 @@ func (l *link) deliver(e, received wire.Envelope) {
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)
 	}
-	if a := w.actors[e.To]; a != nil && received.Message != nil {
-		a.put(letter{envelope: received, digest: w.sent[e.Message]})
+	if a := w.actor(e.To); a != nil && received.Message != nil {
+		a.put(letter{envelope: received, digest: sum})
 	}
 }
 
