@@ -68,11 +68,11 @@ func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 
 // inquire asks a lane about all old waits there.
 func (c *Client) inquire(lane int, fx *Effects) {
-	m := &wire.Inquiry{Incarnation: c.cfg.Incarnation}
+	var list []pending.Wait
 	add := func(w pending.Wait) {
-		if m.List = append(m.List, w); len(m.List) == pending.Most {
-			c.sendInquiry(lane, m, fx)
-			m = &wire.Inquiry{Incarnation: c.cfg.Incarnation}
+		if list = append(list, w); len(list) == pending.Most {
+			c.sendInquiry(lane, list, fx)
+			list = nil
 		}
 	}
 	for _, f := range c.fetches {
@@ -96,8 +96,8 @@ func (c *Client) inquire(lane int, fx *Effects) {
 			}
 		}
 	}
-	if len(m.List) > 0 {
-		c.sendInquiry(lane, m, fx)
+	if len(list) > 0 {
+		c.sendInquiry(lane, list, fx)
 	}
 }
 
@@ -112,12 +112,12 @@ func (c *Client) sureToCome(p *part, f *fetch) uint64 {
 	return uint64(c.relayed[p.lane])
 }
 
-func (c *Client) sendInquiry(lane int, m *wire.Inquiry, fx *Effects) {
+func (c *Client) sendInquiry(lane int, list []pending.Wait, fx *Effects) {
 	e := &c.enquiries[lane]
 	e.open++
 	c.enquiring++
 	e.askedMillis, e.silentMillis = c.nowMillis, 0
-	fx.Send(c.cfg.Self, c.lanes[lane], m)
+	fx.Send(c.cfg.Self, c.lanes[lane], &wire.Inquiry{Incarnation: c.cfg.Incarnation, List: list})
 }
 
 // hears notes that a lane has said something.

@@ -204,6 +204,9 @@ func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, err
 		s.head++
 		s.next = max(s.next, s.head)
 	}
+	if s.head == len(s.list) { // begin anew: its memory is warm
+		s.list, s.head, s.next = s.list[:0], 0, 0
+	}
 	if s.acked < n {
 		return to, fmt.Errorf("%d messages are acknowledged, of which %d were sent", n, s.acked)
 	}

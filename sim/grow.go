@@ -31,7 +31,7 @@ func (w *world) take(e schedule.Entry) {
 	var err error
 	switch {
 	case e.Gives:
-		if w.actors[e.Actor] == nil {
+		if w.actor(e.Actor) == nil {
 			return // it could not begin
 		}
 		w.note("split %d goes to node %d", e.Split, n.id)

@@ -37,10 +37,14 @@ type link struct {
 	cut     []frame // parts of the message that is being written
 	taken   []wire.Envelope
 	acked   []wire.Envelope
+	pumped  func()      // what happens a little after pump; nil: it has not been made
+	arrives func()      // when a frame has arrived over this connection; nil: it has not been made
+	written func()      // when one has been written, likewise
 	latest  int64       // when the last frame so far arrives
 	pipe    []frame     // under way, from the first that has not arrived on
 	arrived int         // of pipe
-	one     [1]frame    // memory for a message that is one
+	parts   []frame     // memory of cut
+	urgent  []frame     // memory for one that overtakes
 	doomed  bool        // what is sent is lost: something before it was
 	garble  bool        // the next frame is damaged on its way
 	joiner  wire.Joiner // of what comes to this end
@@ -64,9 +68,18 @@ const goodbye = 3
 // begin gives this end a connection.
 func (l *link) begin() {
 	l.up, l.hello, l.doomed, l.latest = true, true, false, l.w.Now
-	l.cut, l.pipe, l.arrived, l.joiner = nil, nil, 0, wire.Joiner{}
+	l.forget()
+	l.cut, l.joiner = nil, wire.Joiner{}
 	l.end.Connected()
 	l.pump()
+}
+
+// forget loses all that is under way, and has what was to happen to it never happen.
+func (l *link) forget() {
+	l.epoch++
+	l.arrives, l.written = nil, nil
+	clear(l.pipe)
+	l.pipe, l.arrived = l.pipe[:0], 0
 }
 
 // send posts a message.
@@ -83,10 +96,13 @@ func (l *link) send(e wire.Envelope) {
 func (l *link) pump() {
 	if !l.pumping && !l.busy && l.up {
 		l.pumping = true
-		l.w.After(int64(l.w.Rng.IntN(4))/3, l.from, func() {
-			l.pumping = false
-			l.turn()
-		})
+		if l.pumped == nil {
+			l.pumped = func() {
+				l.pumping = false
+				l.turn()
+			}
+		}
+		l.w.After(int64(l.w.Rng.IntN(4))/3, l.from, l.pumped)
 	}
 }
 
@@ -100,17 +116,25 @@ func (l *link) turn() {
 		l.write(f)
 		if l.weather.Bandwidth > 0 && l.up {
 			l.busy = true
-			epoch := l.epoch
-			l.w.After(int64(l.size(f)*len(l.links))/l.weather.Bandwidth, l.from, func() {
-				l.busy = false
-				if epoch == l.epoch {
-					l.turn()
-				} else {
-					l.pump()
-				}
-			})
+			l.w.After(int64(l.size(f)*len(l.links))/l.weather.Bandwidth, l.from, l.afterFrame())
 		}
 	}
+}
+
+// afterFrame is what happens when a frame has been written: the same for all of a connection.
+func (l *link) afterFrame() func() {
+	if l.written == nil {
+		epoch := l.epoch
+		l.written = func() {
+			l.busy = false
+			if epoch == l.epoch {
+				l.turn()
+			} else {
+				l.pump()
+			}
+		}
+	}
+	return l.written
 }
 
 // size is the bytes of a frame.
@@ -133,26 +157,26 @@ func (l *link) next() (frame, bool) {
 	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
 		l.w.happened[occasion.Overtaken] = l.w.happened[occasion.Overtaken] || l.end.Waiting()
 		l.w.happened[occasion.PartsOvertaken] = l.w.happened[occasion.PartsOvertaken] || len(l.cut) > 0
-		return l.frames(l.taken[0])[0], true
+		l.urgent = l.frames(l.urgent[:0], l.taken[0])
+		return l.urgent[0], true
 	}
 	if len(l.cut) == 0 {
 		if l.taken = l.end.Take(session.Ordinary, 1, l.taken[:0]); len(l.taken) == 0 {
 			return frame{}, false
 		}
-		l.cut = l.frames(l.taken[0])
+		l.parts = l.frames(l.parts[:0], l.taken[0])
+		l.cut = l.parts
 	}
 	f := l.cut[0]
 	l.cut = l.cut[1:]
 	return f, true
 }
 
-// frames are a message as it travels: several where it is long and passes through the codec.
-func (l *link) frames(e wire.Envelope) []frame {
+// frames appends a message as it travels: several where it is long and passes through the codec.
+func (l *link) frames(list []frame, e wire.Envelope) []frame {
 	if !l.w.Codec {
-		l.one[0] = frame{envelope: e}
-		return l.one[:]
+		return append(list, frame{envelope: e})
 	}
-	var list []frame
 	encoded := parcel.Encode(e, l.w.sent[e.Message], l.w.Formats)
 	for i, b := range encoded {
 		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
@@ -198,13 +222,16 @@ func (l *link) write(f frame) {
 		l.garble, f.damaged = false, true
 	}
 	l.pipe = append(l.pipe, f)
-	epoch := l.epoch
-	l.latest = max(l.latest, until+l.delay())
-	w.After(l.latest-w.Now, l.to, func() {
-		if epoch == l.epoch {
-			l.arrive()
+	if l.arrives == nil {
+		epoch := l.epoch
+		l.arrives = func() {
+			if epoch == l.epoch {
+				l.arrive()
+			}
 		}
-	})
+	}
+	l.latest = max(l.latest, until+l.delay())
+	w.After(l.latest-w.Now, l.to, l.arrives)
 }
 
 // doom loses a frame and all after it. This end learns of it: from the other one, if that has closed and can be heard,
@@ -261,8 +288,12 @@ func (l *link) takeBelow(m wire.Message) {
 		l.w.violated("a session was told what cannot be: %v", err)
 	}
 	for _, e := range l.acked {
-		if _, mark := e.Message.(*wire.Mark); mark { // what else was acknowledged is left to the collector: the model may look at it
+		switch e.Message.(type) {
+		case *wire.Mark:
 			l.returns(e)
+		case *wire.Push: // its client keeps it
+		default:
+			wire.Free(e.Message)
 		}
 	}
 	clear(l.acked)
@@ -271,23 +302,24 @@ func (l *link) takeBelow(m wire.Message) {
 
 // returns gives a mark back to its sender.
 func (l *link) returns(e wire.Envelope) {
-	l.w.actors[e.From].put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
+	l.w.actor(e.From).put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
 }
 
 // take delivers the message of a frame that has arrived at this end, if it ends with it.
 func (l *link) take(f frame) {
 	e := f.envelope
 	if f.bytes != nil {
-		got := l.w.receive(&l.joiner, f)
+		got, sum := l.w.receive(&l.joiner, f)
 		if f.more {
 			return
 		}
 		l.count(e)
-		l.deliver(e, got)
+		l.deliver(e, got, sum)
 		return
 	}
 	l.count(e)
-	l.deliver(e, l.w.copied(e))
+	got, sum := l.w.copied(e)
+	l.deliver(e, got, sum)
 }
 
 // count tells the session that a message has come whole.
@@ -300,8 +332,8 @@ func (l *link) count(e wire.Envelope) {
 	}
 }
 
-// deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent.
-func (l *link) deliver(e, received wire.Envelope) {
+// deliver gives a message that has arrived at this end to its actor, as it was received: a copy of what was sent, which had the digest.
+func (l *link) deliver(e, received wire.Envelope, sum uint64) {
 	w := l.w
 	l.from.heard[l.to.id]++
 	if l.to.id == 0 {
@@ -313,8 +345,8 @@ func (l *link) deliver(e, received wire.Envelope) {
 	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
 		w.violated("the guard refuses what a node sends: %v", err)
 	}
-	if a := w.actors[e.To]; a != nil && received.Message != nil {
-		a.put(letter{envelope: received, digest: w.sent[e.Message]})
+	if a := w.actor(e.To); a != nil && received.Message != nil {
+		a.put(letter{envelope: received, digest: sum})
 	}
 }
 
@@ -324,8 +356,7 @@ func (l *link) breaks(reason string) {
 		return
 	}
 	for _, end := range [2]*link{l, l.back} {
-		end.epoch++
-		end.pipe, end.arrived = nil, 0
+		end.forget()
 	}
 	l.down(reason)
 	if l.back.up && !l.to.vanished {
@@ -389,7 +420,6 @@ func (l *link) made() {
 	}
 	l.w.moved()
 	for _, end := range [2]*link{l, l.back} {
-		end.epoch++
 		end.begin()
 	}
 }

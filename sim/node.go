@@ -24,6 +24,7 @@ type node struct {
 	worker      *worker // nil: no client here
 	guard       *guard.Guard
 	lanes       []*lane
+	actors      []*actor
 	drift       int64 // of its clock, in thousandths
 	pausedUntil int64
 

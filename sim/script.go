@@ -20,6 +20,8 @@ type script struct {
 	task       *client.Task
 	unit       bellows.Unit
 	steps      []step
+	leases     []model.LeaseOf // that the task takes, in the order of slabs
+	goOn       func()          // run
 	at         int
 	stuckAt    int   // the step before which it does not go on; -1: none
 	stuckSince int64 // since when it does not; 0: it goes on
@@ -42,19 +44,29 @@ type slab struct {
 	copy   []float32
 }
 
+// groups are the steps of a task that have to do with one table. Those of a group are done in order.
+var groups = [...][]step{
+	{readCells, pushSums, readSums},
+	{readWeights, pushWeights, readWeights},
+	{readColumns(model.Counts), pushColumns(model.Counts), readColumns(model.Counts)},
+	{readColumns(model.Free), pushColumns(model.Free), readColumns(model.Free)},
+	{readState, pushState, readState},
+	{readWords, pushWords, readWords},
+}
+
+// prefetches is the group of a task that asks for rows ahead, groupsMost how many groups a task has.
+var prefetches = []step{prefetch}
+
+const groupsMost = 12
+
 // step does one thing and reports whether it could; if not, it is tried again when the task is woken.
 type step func(s *script) bool
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
 	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id), stuckAt: -1}
-	groups := [][]step{
-		{readCells, pushSums, readSums},
-		{readWeights, pushWeights, readWeights},
-		{readColumns(model.Counts), pushColumns(model.Counts), readColumns(model.Counts)},
-		{readColumns(model.Free), pushColumns(model.Free), readColumns(model.Free)},
-		{readState, pushState, readState},
-		{readWords, pushWords, readWords},
-	}
+	s.goOn = s.run
+	var memory [groupsMost][]step
+	groups := memory[:copy(memory[:], groups[:])]
 	if w.Job.Loose {
 		groups = groups[2:]
 	}
@@ -67,12 +79,18 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 			groups[i] = groups[i][1:]
 		}
 		if w.Job.Brief && i != reads {
-			groups[i] = []step{pushes[i]}
+			groups[i] = pushes[i : i+1]
 		}
 	}
-	for w.Prefetches > 0 && len(groups) < 12 && w.Chances.IntN(1000) < w.Prefetches {
-		groups = append(groups, []step{prefetch})
+	for w.Prefetches > 0 && len(groups) < groupsMost && w.Chances.IntN(1000) < w.Prefetches {
+		groups = append(groups, prefetches)
 	}
+	s.leases = w.Job.Leases(s.unit.Split, s.unit.Clock)
+	count := len(s.leases)
+	for _, g := range groups {
+		count += len(g)
+	}
+	s.steps = make([]step, 0, count)
 	for len(groups) > 0 {
 		i := w.Rng.IntN(len(groups))
 		s.steps = append(s.steps, groups[i][0])
@@ -80,8 +98,8 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 			groups = append(groups[:i], groups[i+1:]...)
 		}
 	}
-	for _, l := range w.Job.Leases(s.unit.Split, s.unit.Clock) {
-		s.steps = append(s.steps, lease(l))
+	for range s.leases {
+		s.steps = append(s.steps, lease)
 	}
 	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
 		s.stuckAt = w.Chances.IntN(len(s.steps))
@@ -167,7 +185,7 @@ func (s *script) run() {
 		s.at, s.drawn = s.at+1, false
 		if s.w.Rng.IntN(4) == 0 {
 			s.k.obey()
-			s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.run)
+			s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.goOn)
 			return
 		}
 	}

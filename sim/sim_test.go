@@ -106,11 +106,16 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's.
+// TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's, and nothing the neighbour's, who takes messages from the same pools.
 func TestSameSeedSameTrace(t *testing.T) {
-	for seed := uint64(1); seed <= 40; seed++ {
-		if a, b := Run(seed, nil), Run(seed, nil); a != b {
-			t.Errorf("seed %d: %+v, then %+v", seed, a, b)
+	n := 200
+	if testing.Short() {
+		n = 40
+	}
+	again := play(1, n)
+	for i, a := range play(1, n) {
+		if b := again[i]; a != b {
+			t.Errorf("seed %d: %+v, then %+v", a.Seed, a, b)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
@@ -57,6 +59,13 @@ func prefetch(s *script) bool {
 	return true
 }
 
+// zeros is memory for a step that takes no other of it.
+func (w *world) zeros(n int) []float32 {
+	w.numbers = slices.Grow(w.numbers[:0], n)[:n]
+	clear(w.numbers)
+	return w.numbers
+}
+
 // view reads consecutive rows; nil: the task must wait.
 func (s *script) view(t bellows.TableID, first, end int) []float32 {
 	if !s.k.client.Read(s.task, t, bellows.RowID(first), bellows.RowID(end), &s.k.fx) {
@@ -77,7 +86,7 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 	if !s.k.client.ReadRows(s.task, t, rows, &s.k.fx) {
 		return nil
 	}
-	v := make([]float32, len(rows)*s.w.Job.Schemas[t].Width)
+	v := s.w.zeros(len(rows) * s.w.Job.Schemas[t].Width)
 	s.task.Gather(t, rows, v)
 	s.checkBlocks(t, rows)
 	s.sum.Values(v)
@@ -87,7 +96,8 @@ func (s *script) gather(t bellows.TableID, rows []bellows.RowID) []float32 {
 // readCells reads the two rows of sums on which the task's deltas depend.
 func readCells(s *script) bool {
 	own, other := s.w.Job.Cells(s.unit.Split, s.unit.Clock)
-	rows := []bellows.RowID{bellows.RowID(min(own, other)), bellows.RowID(max(own, other))}
+	rows := append(s.list[:0], bellows.RowID(min(own, other)), bellows.RowID(max(own, other)))
+	s.list = rows
 	if own == other {
 		rows = rows[:1]
 	}
@@ -144,12 +154,13 @@ func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []flo
 		return
 	}
 	x := s.w.Job.Touch(t, s.unit.Split, s.unit.Clock, rows)
-	var d []float32
+	d := s.w.zeros(0)
 	if x.End > 0 {
 		for row := x.First; row < x.End; row++ {
 			d = deltas(row, d)
 		}
 		s.task.AddRange(t, bellows.RowID(x.First), d)
+		s.w.numbers = d
 		return
 	}
 	for row := range rows {
@@ -197,7 +208,7 @@ func pushColumns(t bellows.TableID) step {
 		if j.Quiet(s.unit.Split, s.unit.Clock) {
 			return true
 		}
-		all := make([]float32, j.Schemas[t].Rows*j.Splits)
+		all := s.w.zeros(j.Schemas[t].Rows * j.Splits)
 		for row := range j.Schemas[t].Rows {
 			n := j.Amount(t, s.unit.Split, s.unit.Clock, row)
 			to := all[row*j.Splits : (row+1)*j.Splits]
@@ -230,26 +241,25 @@ func pushState(s *script) bool {
 	return true
 }
 
-// lease takes a lease and, if it is exclusive, changes column 0 in place.
-func lease(of model.LeaseOf) step {
-	return func(s *script) bool {
-		ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
-		ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)
-		if err != nil {
-			s.w.violated("leases: %v", err)
-		}
-		if !ok {
-			return false
-		}
-		s.w.enter(s.k.node.id, schedule.LeaseHeld)
-		v := s.task.Leased(ref)
-		s.see.Slab(of.Partition, v, s.task.Version(ref))
-		if of.Mode == wire.Exclusive {
-			for row := range model.StateRows {
-				v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)
-			}
-		}
-		s.slabs = append(s.slabs, slab{of, v, append([]float32(nil), v...)})
-		return true
+// lease takes the task's next lease and, if it is exclusive, changes column 0 in place.
+func lease(s *script) bool {
+	of := s.leases[len(s.slabs)]
+	ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
+	ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)
+	if err != nil {
+		s.w.violated("leases: %v", err)
 	}
+	if !ok {
+		return false
+	}
+	s.w.enter(s.k.node.id, schedule.LeaseHeld)
+	v := s.task.Leased(ref)
+	s.see.Slab(of.Partition, v, s.task.Version(ref))
+	if of.Mode == wire.Exclusive {
+		for row := range model.StateRows {
+			v[row*model.StateWidth] = model.Leased(v[row*model.StateWidth], s.unit.Split, s.unit.Clock)
+		}
+	}
+	s.slabs = append(s.slabs, slab{of, v, append([]float32(nil), v...)})
+	return true
 }

@@ -251,7 +251,7 @@ func (w *world) replay() {
 	}
 	// In a step of its own, so that what the ledger says still holds. A lane that has asked for the part again would take the
 	// copy in its place, and the client's memory, free with the commit, would still be on its way.
-	a := w.actors[e.To]
+	a := w.actor(e.To)
 	w.After(0, a.node, func() {
 		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
@@ -268,7 +268,7 @@ func (w *world) haunt() {
 	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 	}
-	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actors[e.To] != nil {
+	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
 		w.forged(e)
 	}
 	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
@@ -348,7 +348,7 @@ func (w *world) forge() {
 }
 
 func (w *world) forged(e wire.Envelope) {
-	w.actors[e.To].put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
+	w.actor(e.To).put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
 }
 
 // answerForged checks what a node of the past is told.
@@ -361,33 +361,34 @@ func (w *world) answerForged(e wire.Envelope) {
 	}
 }
 
-// copied is a message as another node gets it.
-func (w *world) copied(e wire.Envelope) wire.Envelope {
+// copied is a message as another node gets it, and its digest.
+func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
 	got, digest, err := parcel.Copy(e)
 	w.verifySent(e, digest)
 	if err != nil {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	}
-	return got
+	return got, digest
 }
 
-// receive decodes a frame: it must be the last of a message, which is as it was sent, or no message yet.
-func (w *world) receive(j *wire.Joiner, f frame) wire.Envelope {
+// receive decodes a frame: it must be the last of a message, which is as it was sent, with that digest, or no message yet.
+func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint64) {
 	e := f.envelope
 	got, err := parcel.Decode(j, f.bytes)
 	if !f.more {
-		w.verifySent(e, parcel.Digest(e.Message))
+		digest = parcel.Digest(e.Message)
+		w.verifySent(e, digest)
 	}
 	switch {
 	case err != nil:
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	case f.more != (got.Message == nil):
 		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != w.sent[e.Message]):
+	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
 	w.sees16(got.Message)
-	return got
+	return got, digest
 }
 
 // sees16 takes note of values that came in 16 bits.

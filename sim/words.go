@@ -17,7 +17,8 @@ func readWords(s *script) bool {
 		s.w.Rng.Shuffle(len(s.list), func(i, k int) { s.list[i], s.list[k] = s.list[k], s.list[i] })
 		s.list = append(s.list, s.list[0])
 	}
-	list := make([]bellows.Key, len(s.list))
+	list := slices.Grow(s.w.keys[:0], len(s.list))[:len(s.list)]
+	s.w.keys = list
 	for i, row := range s.list {
 		list[i] = s.w.Job.Word(int(row))
 	}
@@ -26,7 +27,7 @@ func readWords(s *script) bool {
 		return false
 	}
 	w := s.w.Job.Splits
-	v := make([]float32, len(list)*w)
+	v := s.w.zeros(len(list) * w)
 	s.task.GatherKeys(model.Words, list, v)
 	for _, k := range list {
 		ref := bellows.PartitionRef{Table: model.Words, Partition: s.w.common.Route.Cut(model.Words).FindKey(k)}
@@ -43,15 +44,17 @@ func readWords(s *script) bool {
 func pushWords(s *script) bool {
 	j := s.w.Job
 	s.see.Adds(model.Words)
-	var list []bellows.Key
-	var deltas []float32
+	list, deltas := s.w.keys[:0], s.w.zeros(0)
 	for row := range model.WordRows {
 		if n := j.WordAmount(s.unit.Split, s.unit.Clock, row); n > 0 {
-			d := make([]float32, j.Splits)
-			d[s.unit.Split] = j.WordDelta(n)
-			list, deltas = append(list, j.Word(row)), append(deltas, d...)
+			at := len(deltas)
+			deltas = slices.Grow(deltas, j.Splits)[:at+j.Splits]
+			clear(deltas[at:])
+			deltas[at+int(s.unit.Split)] = j.WordDelta(n)
+			list = append(list, j.Word(row))
 		}
 	}
+	s.w.keys, s.w.numbers = list, deltas
 	s.task.AddKeys(model.Words, list, deltas)
 	return true
 }

@@ -167,7 +167,7 @@ func (k *worker) give(turn slots.Turn, err error) {
 	case err != nil:
 		k.w.violated("compute slots of node %d: %v", k.node.id, err)
 	case turn.Do != slots.Nothing:
-		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.scripts[turn.Split].run)
+		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.scripts[turn.Split].goOn)
 	}
 }
 

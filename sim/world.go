@@ -41,7 +41,6 @@ type world struct {
 	common      core.Job     // what the actors are made of
 	route       *route.Route // of now, as node 0 has it
 	nodes       []*node
-	actors      map[wire.Address]*actor // for look-ups only
 	lanes       []*lane
 	workers     []*worker
 	lead        *shell.Lead
@@ -73,6 +72,9 @@ type world struct {
 	ending      bool                   // the controller has said End
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
+
+	numbers []float32     // memory for a step
+	keys    []bellows.Key // likewise
 
 	messages  int // posted
 	sum       parcel.Hash
@@ -109,6 +111,7 @@ type actor struct {
 	inbox   []letter
 	batch   []wire.Envelope
 	awake   bool
+	woken   func() // wake
 	step    func(batch []wire.Envelope)
 }
 
@@ -129,7 +132,7 @@ func newWorld(seed uint64, log io.Writer) *world {
 
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
-	w.actors, w.sent = map[wire.Address]*actor{}, map[wire.Message]uint64{}
+	w.sent = map[wire.Message]uint64{}
 	for i := range w.NodeCount {
 		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
@@ -161,7 +164,21 @@ func (w *world) build() {
 }
 
 func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
-	w.actors[a] = &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
+	at := &actor{w: w, address: a, node: w.nodes[a.Node], step: step}
+	at.woken = at.wake
+	at.node.actors = append(at.node.actors, at)
+}
+
+// actor is that of an address; nil: there is none, as of whoever the world forges mail from.
+func (w *world) actor(a wire.Address) *actor {
+	if int(a.Node) < len(w.nodes) {
+		for _, at := range w.nodes[a.Node].actors {
+			if at.address == a {
+				return at
+			}
+		}
+	}
+	return nil
 }
 
 func (w *world) addLanes() {
@@ -210,14 +227,13 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		}
 		w.messages++
 		w.sees(e)
-		to, known := w.actors[e.To]
-		sum := uint64(0)
-		if known && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
+		to, sum := w.actor(e.To), uint64(0)
+		if to != nil && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
 			sum = parcel.Digest(e.Message)
 		}
 		switch {
 		case w.loses(e):
-		case !known: // whoever the world forged mail from
+		case to == nil: // whoever the world forged mail from
 			w.answerForged(e)
 		case to.node == from:
 			to.put(letter{envelope: e, digest: sum})
@@ -245,7 +261,7 @@ func (a *actor) put(l letter) {
 	a.inbox = append(a.inbox, l)
 	if !a.awake {
 		a.awake = true
-		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.wake)
+		a.w.After(int64(a.w.Rng.IntN(4))/2, a.node, a.woken)
 	}
 }
 

@@ -35,13 +35,16 @@ type Records struct {
 
 	more    atomic.Int32 // receivers besides one that have not freed it
 	shared  bool
-	encoded encoded
+	encoded *encoded // nil: it has never had several receivers
 }
 
 // Share makes one message of several for as many receivers, each of whom frees it. It is encoded once for
 // all of them, and must not change any more.
 func (r *Records) Share(receivers int) {
 	r.shared = true
+	if r.encoded == nil {
+		r.encoded = new(encoded)
+	}
 	r.more.Store(int32(receivers - 1))
 }
 
@@ -87,7 +90,7 @@ func (r *Records) encode(b *Batch) {
 		r.encodeList(b)
 		return
 	}
-	e := &r.encoded
+	e := r.encoded
 	e.mu.Lock()
 	if !e.made {
 		e.made = true
@@ -258,8 +261,9 @@ func (r *Records) recycle() *sync.Pool {
 	if r.more.Add(-1) >= 0 {
 		return nil
 	}
-	kept := r.encoded.batch
-	*r = Records{List: r.List[:0], pairs: r.pairs[:0], results: r.results[:0], numbers: r.numbers[:0]}
-	r.encoded.batch = kept
+	if r.encoded != nil {
+		r.encoded.made = false
+	}
+	*r = Records{List: r.List[:0], pairs: r.pairs[:0], results: r.results[:0], numbers: r.numbers[:0], encoded: r.encoded}
 	return &pools[kindRecords]
 }

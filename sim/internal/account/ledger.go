@@ -76,7 +76,7 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 	if l.Parts[at] != nil {
 		return
 	}
-	e := &entry{clock: m.Clock}
+	e := &entry{clock: m.Clock, shares: make([]share, 0, len(m.Chunks)+len(m.Leases))}
 	add := func(ref bellows.PartitionRef, values int, lease bool) {
 		rows := int64(values / width(ref.Table))
 		e.rows += rows

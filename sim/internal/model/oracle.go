@@ -33,6 +33,11 @@ type known struct {
 	pairs   []wire.Pair
 }
 
+// is reports whether a record says what is known.
+func (k *known) is(r *wire.Record) bool {
+	return k.flush == r.Flush && k.control == r.Control && slices.EqualFunc(k.Units, r.Results, func(u bellows.Unit, to wire.Result) bool { return u == to.Unit })
+}
+
 // Version is two values as a commit left them, and the rule's memory of them.
 type Version struct {
 	commit  bellows.CommitNumber
@@ -98,18 +103,18 @@ func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)]
 
 // Record takes a record that the controller sends, to the first lane or to another.
 func (o *Oracle) Record(r *wire.Record) error {
-	one := known{flush: r.Flush, control: r.Control, pairs: slices.Clone(r.Pairs)}
-	for i := range r.Results {
-		one.Units = append(one.Units, r.Results[i].Unit)
-	}
 	switch n := int(r.Number); {
 	case n <= len(o.Log):
-		if old := o.Log[n-1]; old.flush != one.flush || old.control != one.control || !slices.Equal(old.Units, one.Units) {
-			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, old, r)
+		if old := &o.Log[n-1]; !old.is(r) {
+			return fmt.Errorf("P1: record %d is %v to one lane and %v to another", n, *old, r)
 		}
 		return nil
 	case n > len(o.Log)+1:
 		return fmt.Errorf("P1: record %d follows record %d", n, len(o.Log))
+	}
+	one := known{flush: r.Flush, control: r.Control, pairs: slices.Clone(r.Pairs), Units: make([]bellows.Unit, len(r.Results))}
+	for i := range r.Results {
+		one.Units[i] = r.Results[i].Unit
 	}
 	done := *o.Done()
 	for _, u := range one.Units {

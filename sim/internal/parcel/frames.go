@@ -3,17 +3,22 @@ package parcel
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/vec"
 	"bellows/wire"
 )
 
+// senders are memory for frames.
+var senders = sync.Pool{New: func() any { return new(wire.Batch) }}
+
 // Encode is a message as frames: several where it is longer than a part may be, whose length its digest decides. The
 // message stays its sender's.
 // Values of tables travel in the formats.
 func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]byte) {
-	var b wire.Batch // not reset: that would free the message
+	b := senders.Get().(*wire.Batch)
+	b.Lend()
 	b.Narrow(formats)
 	b.Shorten(30+int(digest%200), 0)
 	if err := b.Add(e); err != nil {
@@ -22,6 +27,8 @@ func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]by
 	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 		frames = append(frames, slices.Concat(turn...))
 	}
+	b.Reset()
+	senders.Put(b)
 	return frames
 }
 

@@ -52,19 +52,19 @@ func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *
 type Task struct {
 	w     *Witness
 	unit  bellows.Unit
-	who   string
+	node  bellows.NodeID
 	added [model.Tables]bool
 	cells [2]float32
 }
 
 // Task is a task that begins on a node.
 func (w *Witness) Task(u bellows.Unit, n bellows.NodeID) Task {
-	t := Task{w: w, unit: u, who: fmt.Sprintf("%v on node %d", u, n)}
+	t := Task{w: w, unit: u, node: n}
 	t.begins()
 	return t
 }
 
-func (t *Task) String() string { return t.who }
+func (t *Task) String() string { return fmt.Sprintf("%v on node %d", t.unit, t.node) }
 
 // Adds notes that the task changes a table from now on.
 func (t *Task) Adds(tab bellows.TableID) { t.added[tab] = true }
