@@ -82,6 +82,16 @@ func (l *link) forget() {
 	l.pipe, l.arrived = l.pipe[:0], 0
 }
 
+// standing is what happens only if the connection stands until then.
+func (l *link) standing(do func()) func() {
+	epoch := l.epoch
+	return func() {
+		if epoch == l.epoch {
+			do()
+		}
+	}
+}
+
 // send posts a message.
 func (l *link) send(e wire.Envelope) {
 	if !l.dead && !l.closing {
@@ -223,12 +233,7 @@ func (l *link) write(f frame) {
 	}
 	l.pipe = append(l.pipe, f)
 	if l.arrives == nil {
-		epoch := l.epoch
-		l.arrives = func() {
-			if epoch == l.epoch {
-				l.arrive()
-			}
-		}
+		l.arrives = l.standing(l.arrive)
 	}
 	l.latest = max(l.latest, until+l.delay())
 	w.After(l.latest-w.Now, l.to, l.arrives)
@@ -243,12 +248,7 @@ func (l *link) doom() {
 	if !l.mute() && !l.back.mute() && !l.to.vanished {
 		patience, reason = 1+l.w.Rng.Int64N(5), "connection reset by peer"
 	}
-	epoch := l.epoch
-	l.w.After(patience, l.from, func() {
-		if epoch == l.epoch {
-			l.breaks(reason)
-		}
-	})
+	l.w.After(patience, l.from, l.standing(func() { l.breaks(reason) }))
 }
 
 // arrive takes the next frame off the way. One that does not decode ends the session.
@@ -363,12 +363,7 @@ func (l *link) breaks(reason string) {
 		other := l.back
 		silent := max(l.mutedUntil(), other.mutedUntil()) - l.w.Now // what it says into the silence is answered behind it
 		patience := 1 + l.w.Rng.Int64N(5) + min(max(silent, 0), stall)
-		epoch := other.epoch
-		l.w.After(patience, other.from, func() {
-			if epoch == other.epoch {
-				other.down("connection reset by peer")
-			}
-		})
+		l.w.After(patience, other.from, other.standing(func() { other.down("connection reset by peer") }))
 	}
 }
 
@@ -450,12 +445,7 @@ func (l *link) die() {
 // tellBack has the other end learn that its connection has ended, if it can.
 func (l *link) tellBack() {
 	if other := l.back; other.up && !other.dead && !l.to.vanished && !other.mute() {
-		epoch := other.epoch
-		l.w.After(1+l.w.Rng.Int64N(5), other.from, func() {
-			if epoch == other.epoch {
-				other.breaks("connection reset by peer")
-			}
-		})
+		l.w.After(1+l.w.Rng.Int64N(5), other.from, other.standing(func() { other.breaks("connection reset by peer") }))
 	}
 }
 

@@ -46,16 +46,7 @@ func readWords(s *script) bool {
 func pushWords(s *script) bool {
 	j := s.w.Job
 	s.see.Adds(model.Words)
-	list, deltas := s.w.keys[:0], s.w.zeros(0)
-	for row := range model.WordRows {
-		if n := j.WordAmount(s.unit.Split, s.unit.Clock, row); n > 0 {
-			at := len(deltas)
-			deltas = slices.Grow(deltas, j.Splits)[:at+j.Splits]
-			clear(deltas[at:])
-			deltas[at+int(s.unit.Split)] = j.WordDelta(n)
-			list = append(list, j.Word(row))
-		}
-	}
+	list, deltas := j.WordDeltas(s.unit.Split, s.unit.Clock, s.w.keys[:0], s.w.numbers[:0])
 	s.w.keys, s.w.numbers = list, deltas
 	s.task.AddKeys(model.Words, list, deltas)
 	return true

@@ -26,15 +26,7 @@ type worker struct {
 	scripts []*script     // per split; nil: not here, or nothing runs
 	places  places.Places // where tasks compute
 	begun   bool          // it has been given tasks
-	unheld  []unheld      // parts of flushes that lanes do not hold yet, as far as the node knows
-}
-
-// unheld is a part of a flush that is on its way.
-type unheld struct {
-	part  account.PartAt
-	kind  await.Wait
-	since int64
-	named bool
+	unheld  await.Parts[account.PartAt]
 }
 
 func (w *world) addWorker(a wire.Address, slots int) {
@@ -45,13 +37,13 @@ func (w *world) addWorker(a wire.Address, slots int) {
 	w.addActor(a, func(batch []wire.Envelope) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
-				k.holds(account.PartAt{Lane: e.From, Flush: m.Flush})
+				k.unheld.Holds(account.PartAt{Lane: e.From, Flush: m.Flush}, k.checkNamed)
 			}
 			if m, committed := e.Message.(*wire.Committed); committed && e.In(w.era()) {
 				for i := range m.List {
 					w.witness.Committed(m.List[i].Commit)
 					for _, l := range w.lanes { // all of it is held
-						k.holds(account.PartAt{Lane: l.address, Flush: m.List[i].Flush})
+						k.unheld.Holds(account.PartAt{Lane: l.address, Flush: m.List[i].Flush}, k.checkNamed)
 					}
 				}
 			}
@@ -72,36 +64,22 @@ func (k *worker) tick(now int64) {
 		k.client.Computes(s, millis, &k.fx)
 	}
 	k.obey()
-	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool { // of a part for one lane the client learns with its commit
-		return u.kind == await.HeldAlone && k.w.ledger.Parts[u.part].Held
-	})
-	for _, u := range k.unheld {
-		k.checkNamed(u)
-	}
+	k.unheld.Held(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
+	k.unheld.Each(k.checkNamed)
 }
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8). Who has ended the job for a loss says no more.
-func (k *worker) checkNamed(u unheld) {
-	if waited := k.w.Now - u.since; waited > noticeMax && !u.named && !k.w.loss.done && k.client.Ended() == nil && k.node.pausedUntil < u.since {
-		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.part.Flush, waited, u.part.Lane)
+func (k *worker) checkNamed(u await.Part[account.PartAt]) {
+	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.loss.done && k.client.Ended() == nil && k.node.pausedUntil < u.Since {
+		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.At.Flush, waited, u.At.Lane)
 	}
 }
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
 func (k *worker) pushes(at account.PartAt, kind await.Wait) {
-	if !k.w.ledger.Parts[at].Held && !slices.ContainsFunc(k.unheld, func(u unheld) bool { return u.part == at }) {
-		k.unheld = append(k.unheld, unheld{part: at, kind: kind, since: k.w.Now})
+	if !k.w.ledger.Parts[at].Held {
+		k.unheld.Leaves(at, kind, k.w.Now)
 	}
-}
-
-// holds takes note of a lane's word that it holds a part.
-func (k *worker) holds(at account.PartAt) {
-	k.unheld = slices.DeleteFunc(k.unheld, func(u unheld) bool {
-		if u.part == at {
-			k.checkNamed(u)
-		}
-		return u.part == at
-	})
 }
 
 // obey carries out what the client wants.
@@ -131,10 +109,9 @@ func (k *worker) notice(sentence string) {
 	}
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.happened[occasion.FlushNamed] = true
-		for i := range k.unheld {
-			u := &k.unheld[i]
-			u.named = u.named || strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", u.part.Flush, u.part.Lane))
-		}
+		k.unheld.Name(func(at account.PartAt) bool {
+			return strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", at.Flush, at.Lane))
+		})
 		return
 	}
 	if !strings.Contains(sentence, " at lane ") {

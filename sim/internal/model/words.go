@@ -62,6 +62,20 @@ func (j *Job) WordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
 	return int32(h>>8%AmountMax) + 1
 }
 
+// WordDeltas appends the keys that the task touches and what it says to their rows, which is of its split's column alone.
+func (j *Job) WordDeltas(s bellows.SplitID, c bellows.Clock, list []bellows.Key, deltas []float32) ([]bellows.Key, []float32) {
+	for row := range WordRows {
+		if n := j.WordAmount(s, c, row); n > 0 {
+			at := len(deltas)
+			deltas = slices.Grow(deltas, j.Splits)[:at+j.Splits]
+			clear(deltas[at:])
+			deltas[at+int(s)] = j.WordDelta(n)
+			list = append(list, j.Word(row))
+		}
+	}
+	return list, deltas
+}
+
 // WordAdded is how much a split has added to its column of a row in its first clocks.
 func (j *Job) WordAdded(s, row int, clocks bellows.Clock) int32 { return j.wordPrefix[s][row][clocks] }
 

@@ -1,0 +1,49 @@
+package await
+
+import "slices"
+
+// Parts are the parts of flushes that lanes do not hold yet, as far as a node knows. P names a part.
+type Parts[P comparable] struct{ list []Part[P] }
+
+// Part is one that is on its way.
+type Part[P comparable] struct {
+	At    P
+	Since int64
+	Named bool // it was said to be waited for
+	kind  Wait
+}
+
+// Leaves takes note of a part that leaves, for the first time or again.
+func (p *Parts[P]) Leaves(at P, kind Wait, now int64) {
+	if !slices.ContainsFunc(p.list, func(u Part[P]) bool { return u.At == at }) {
+		p.list = append(p.list, Part[P]{At: at, kind: kind, Since: now})
+	}
+}
+
+// Holds takes note of a lane's word that it holds a part, which is looked at for the last time.
+func (p *Parts[P]) Holds(at P, last func(Part[P])) {
+	if i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at }); i >= 0 {
+		last(p.list[i])
+		p.list = slices.Delete(p.list, i, i+1)
+	}
+}
+
+// Held forgets parts of flushes for one lane that are held: of these a client learns with the commit.
+func (p *Parts[P]) Held(held func(P) bool) {
+	p.list = slices.DeleteFunc(p.list, func(u Part[P]) bool { return u.kind == HeldAlone && held(u.At) })
+}
+
+// Each gives those that are not held.
+func (p *Parts[P]) Each(do func(Part[P])) {
+	for _, u := range p.list {
+		do(u)
+	}
+}
+
+// Name takes note of a sentence that names some of them.
+func (p *Parts[P]) Name(named func(P) bool) {
+	for i := range p.list {
+		u := &p.list[i]
+		u.Named = u.Named || named(u.At)
+	}
+}
