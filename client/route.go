@@ -170,9 +170,7 @@ func (c *Client) takeBack(f *flush) {
 // wordOf is what a done has of results.
 func wordOf(d *wire.Done) *wire.Done {
 	to := wire.New[wire.Done]()
-	for i := range d.Results {
-		to.Append(d.Results[i].Unit, d.Results[i].Values)
-	}
+	to.AppendAll(d.Results)
 	return to
 }
 

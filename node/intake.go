@@ -98,6 +98,7 @@ func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	}
 	p.mu.Lock()
 	p.back = p.back[:0]
+	synced := p.end.Synced()
 	switch w := e.Message.(type) {
 	case *wire.Ack:
 		p.back, err = p.end.Acknowledge(w, p.back)
@@ -106,13 +107,16 @@ func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	case *wire.Bye:
 		p.bye = true
 	}
+	fresh := !synced && p.end.Synced()
 	p.mu.Unlock()
 	wire.Free(e.Message)
 	if err != nil {
 		return &breach{err}
 	}
 	m.giveBack(p)
-	p.ship()
+	if fresh { // what waited for the other end's first word
+		p.ship()
+	}
 	return nil
 }
 

@@ -218,9 +218,13 @@ func (p *process) close() {
 const heldMost = 1 << 30
 
 func (p *process) addLanes() error {
+	var limits server.Limits
+	if p.mesh == nil {
+		limits.Tail = -1 // no other controller can follow: the lanes would be gone with the first
+	}
 	for i := range p.cluster.me().Lanes {
 		a := wire.LaneAt(p.cluster.Self, i)
-		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed})
+		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Limits: limits})
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,8 @@ type Limits struct {
 	// Commitments is how many flushes one message says to be committed: by default as many as it may have, wire.CommittedMost.
 	Commitments int
 	// Tail is how many bytes of records are kept for another controller, beyond which the oldest are let go: by default 4 MiB. A record of eight
-	// units takes 60. A job whose controller is saved more seldom cannot be recovered.
+	// units takes 60. A job whose controller is saved more seldom cannot be recovered. Negative: none are kept, as where the controller
+	// and all lanes are one process, which nothing outlives.
 	Tail int
 	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by default 32 MiB. What comes above is refused as
 	// stale, and so comes again: a lane that is so far behind takes no more memory.

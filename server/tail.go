@@ -32,8 +32,11 @@ type tail struct {
 // chunkRoom is how much memory a chunk has, unless it is of one record that takes more.
 const chunkRoom = 16 << 10
 
-// add keeps the records of a message.
+// add keeps the records of a message, of all that is kept at most so many bytes; negative: none.
 func (t *tail) add(m *wire.Records, bytesMax int) {
+	if bytesMax < 0 {
+		return
+	}
 	if t.n == 0 && len(m.List) > 0 {
 		t.first = m.List[0].Number
 	}

@@ -103,6 +103,21 @@ func TestTheTailIsBounded(t *testing.T) {
 	}
 }
 
+// TestALaneMayKeepNothing: with a negative limit it says that it has none of the records.
+func TestALaneMayKeepNothing(t *testing.T) {
+	s := newScript(t, 0)
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Route: route.Spread(nil, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lane = l
+	s.controls(0, 9, 0)
+	if h, got := s.holds(1, 1); h.Last != 9 || h.Tail != 10 || got != nil {
+		t.Errorf("of 9 records it has kept %v, from %d on", got, h.Tail)
+	}
+}
+
 // TestALaneSaysWhatItHolds holds a flush that came in two pushes, whose other parts are elsewhere, one that is whole, and one of nothing, and has had
 // another that was recorded.
 func TestALaneSaysWhatItHolds(t *testing.T) {

@@ -143,18 +143,26 @@ func (e *End) Received(n Counts, bytes int) {
 	e.late += bytes
 }
 
-// How much may come before the other end is told, if nothing else is written to it: it keeps what it has not been told of.
+// How much may come before the other end is told: it keeps what it has not been told of. Less than worthMessages and worthBytes is not worth a
+// frame, even beside others that leave anyway; at dueMessages or dueBytes one leaves alone.
 const (
-	dueMessages = 256
-	dueBytes    = 1 << 20
+	worthMessages = 16
+	worthBytes    = 64 << 10
+	dueMessages   = 256
+	dueBytes      = 1 << 20
 )
+
+// untold is how many messages have come of which the other end was not told.
+func (e *End) untold() (n uint64) {
+	for i := range e.received {
+		n += e.received[i] - e.told[i]
+	}
+	return n
+}
 
 // Due reports whether the other end should be told what has come, even if nothing else is to be written.
 func (e *End) Due() bool {
-	late := uint64(0)
-	for i := range e.received {
-		late += e.received[i] - e.told[i]
-	}
+	late := e.untold()
 	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
 }
 
@@ -166,10 +174,11 @@ func (e *End) Tick() {
 	}
 }
 
-// Ack is the word for the other end, nil if it knows already; the caller frees it. It is as good as sent: a connection that breaks before is
-// followed by a Resume.
+// Ack is the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as sent: a connection that
+// breaks before is followed by a Resume.
 func (e *End) Ack() *wire.Ack {
-	if !e.synced || e.received == e.told {
+	late := e.untold()
+	if !e.synced || late == 0 || late < worthMessages && e.late < worthBytes {
 		return nil
 	}
 	e.told, e.late = e.received, 0

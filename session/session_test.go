@@ -38,6 +38,9 @@ func (s *side) write(random *rand.Rand) {
 	for i := range session.Streams {
 		list = s.end.Take(i, random.IntN(4), list)
 	}
+	if random.IntN(4) == 0 {
+		s.end.Tick()
+	}
 	if a := s.end.Ack(); a != nil {
 		s.way = append(s.way, wire.Envelope{Message: a})
 	}
@@ -164,6 +167,24 @@ func TestWhatCannotBeIsABreach(t *testing.T) {
 	}
 }
 
+// TestAFewMessagesAreNotWorthAWord, but some are, beside what leaves anyway, or as many bytes.
+func TestAFewMessagesAreNotWorthAWord(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int]uint64{100: 16, 16 << 10: 4, 1 << 20: 1} {
+		var e session.End
+		if _, err := e.Resume(&wire.Resume{Process: 7}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for n := uint64(1); n <= want; n++ {
+			e.Received(session.Counts{0, 1}, bytes)
+			a := e.Ack()
+			if (a != nil) != (n == want) || a != nil && a.Received[session.Ordinary] != n {
+				t.Errorf("after %d messages of %d bytes the other end is told %+v", n, bytes, a)
+			}
+		}
+	}
+}
+
 // TestTheOtherEndIsToldInTime: after many messages, or many bytes.
 func TestTheOtherEndIsToldInTime(t *testing.T) {
 	t.Parallel()
@@ -256,6 +277,10 @@ func TestWhatIsUnsaidAndWhatIsNotKnown(t *testing.T) {
 		one[stream] = 1
 		e.Received(one, 5)
 		expect("when something has come", false, false)
+		if a := e.Ack(); a != nil {
+			t.Errorf("of one message the other end is told at once: %+v", a)
+		}
+		e.Tick()
 		if a := e.Ack(); a == nil || a.Received != one {
 			t.Errorf("the other end is told %+v", a)
 		}

@@ -61,9 +61,7 @@ func (d *Done) decode(payload []byte) error {
 func (d *Done) Copy() *Done {
 	c := New[Done]()
 	c.Flush, c.Clock, c.Barred, c.Pairs = d.Flush, d.Clock, d.Barred, append(c.Pairs, d.Pairs...)
-	for i := range d.Results {
-		c.Append(d.Results[i].Unit, d.Results[i].Values)
-	}
+	c.AppendAll(d.Results)
 	return c
 }
 

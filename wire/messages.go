@@ -293,6 +293,25 @@ func (d *Done) Append(u bellows.Unit, values []float64) {
 	d.Results = append(d.Results, Result{u, d.numbers[at:len(d.numbers):len(d.numbers)]})
 }
 
+// AppendAll adds results, copying their values.
+func (d *Done) AppendAll(results []Result) {
+	d.Results = appendResults(d.Results, results, &d.numbers)
+}
+
+// appendResults appends results to a list, and what they have of values to another list, where these lie from then on.
+func appendResults(to, results []Result, numbers *[]float64) []Result {
+	at := len(to)
+	to = append(to, results...) // most have no values
+	for i := range to[at:] {
+		if r := &to[at+i]; len(r.Values) > 0 {
+			n := len(*numbers)
+			*numbers = append(*numbers, r.Values...)
+			r.Values = (*numbers)[n:len(*numbers):len(*numbers)]
+		}
+	}
+	return to
+}
+
 // Result is a finished unit and what its task signalled.
 type Result struct {
 	Unit   bellows.Unit

@@ -57,11 +57,7 @@ func (r *Records) Room(d *Done) bool {
 func (r *Records) Append(n bellows.CommitNumber, d *Done) {
 	pairs, results := len(r.pairs), len(r.results)
 	r.pairs = append(r.pairs, d.Pairs...)
-	for i := range d.Results {
-		at := len(r.numbers)
-		r.numbers = append(r.numbers, d.Results[i].Values...)
-		r.results = append(r.results, Result{d.Results[i].Unit, r.numbers[at:len(r.numbers):len(r.numbers)]})
-	}
+	r.results = appendResults(r.results, d.Results, &r.numbers)
 	r.List = append(r.List, Record{Number: n, Flush: d.Flush, Pairs: r.pairs[pairs:len(r.pairs):len(r.pairs)],
 		Results: r.results[results:len(r.results):len(r.results)]})
 }
