@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
