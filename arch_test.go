@@ -69,6 +69,7 @@ var rooms = []room{
 	{path: "session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
 	{path: "core/collect", floor: 2, sees: 0},
+	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},
@@ -145,6 +146,7 @@ var edges = []edge{
 	{"core/collect", "store", "what is collected is the images of partitions"},
 	{"session", "lease", "how long a broken connection is tried again is in the table of times"},
 	{"core/members", "lease", "who is silent for a lease is lost"},
+	{"core/join", "lease", "how long others are waited for is in the table of times"},
 
 	// Ports.
 	{"transport", "wire", "a stream is cut into frames by their headers"},

@@ -3,46 +3,36 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
-	"strings"
 	"time"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/lease"
 	"bellows/transport"
 )
 
-// redialEvery is how long a node waits before it dials again one that does not listen yet.
-const redialEvery = 20 * time.Millisecond
-
-// Connect joins a node to all others of its cluster: it dials those of lower number, which may still be
+// Connect joins a node to all others of its cluster, as package join decides: it dials those of lower number, which may still be
 // on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends, when the others have
 // not come within times.Join, and at once where waiting mends nothing: an address that is none, another node there, a
 // refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections come by
 // number and, of each number, by node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c Cluster, addresses []string,
 	times lease.Times, notice func(string)) ([]transport.Conn, error) {
-	nodes, each := len(c.Members), c.connections()
-	conns := make([]transport.Conn, each*nodes)
-	w := newWait(c.Self, times, times.Or().Join, notice)
-	ctx, cancel := w.bound(ctx)
-	defer cancel()
-	for i := range each {
-		numbered := t.Number(uint8(i), uint8(each))
-		for n := range c.Self {
-			conn, err := w.dial(ctx, numbered, n, addresses[n])
-			if err != nil {
-				return nil, errors.Join(err, hangUp(conns))
-			}
-			conns[i*nodes+int(n)] = conn
-		}
+	who := c.joining()
+	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
+		who: who, conns: make([]transport.Conn, who.Nodes*who.Connections), answered: make(chan call, 1), called: make(chan call, 1)}
+	err := j.run(ctx)
+	if err != nil {
+		return nil, errors.Join(err, hangUp(j.conns))
 	}
-	if err := w.accept(ctx, l, c, conns); err != nil {
-		return nil, errors.Join(err, hangUp(conns))
-	}
-	return conns, nil
+	return j.conns, nil
+}
+
+// joining is the cluster as package join has it.
+func (c *Cluster) joining() join.Cluster {
+	return join.Cluster{Self: c.Self, Nodes: len(c.Members), Connections: c.connections()}
 }
 
 // hangUp closes the connections that there are.
@@ -55,126 +45,127 @@ func hangUp(conns []transport.Conn) (err error) {
 	return err
 }
 
-// wait is the wait of a node for others: it is named while it lasts, and has an end.
-type wait struct {
-	self   bellows.NodeID
-	began  time.Time
-	within time.Duration
-	every  time.Duration // it is named so often,
-	next   time.Time     // and then
-	notice func(string)
+// joiner drives a node's joining: it makes calls and takes them, one of each at a time.
+type joiner struct {
+	transport transport.Transport
+	listener  transport.Listener
+	addresses []string
+	notice    func(string)
+	began     time.Time
+	who       join.Cluster
+	join      *join.Joining
+	fx        join.Effects
+	conns     []transport.Conn // by number and node
+
+	answered, called chan call // have room for one each
+	dialling, taking bool      // which are to come
+	number           int       // of the connection that is dialled
 }
 
-func newWait(self bellows.NodeID, times lease.Times, withinMillis int64, notice func(string)) *wait {
-	now, every := time.Now(), time.Duration(times.Or().Notice)*time.Millisecond
-	return &wait{self, now, time.Duration(withinMillis) * time.Millisecond, every, now.Add(every), notice}
+// call is a connection that was made, or why it was not.
+type call struct {
+	conn transport.Conn
+	err  error
 }
 
-// bound is ctx with the end of the wait.
-func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, w.within, fmt.Errorf("waited for %.1f s", w.within.Seconds()))
-}
-
-// name tells for what is waited, and what was tried last, if it is time to.
-func (w *wait) name(what string, last error) {
-	now := time.Now()
-	if now.Before(w.next) {
-		return
-	}
-	w.next = now.Add(w.every)
-	if now.Sub(w.began) >= w.within {
-		return // its end says it
-	}
-	tried := ""
-	if last != nil {
-		tried = fmt.Sprintf(" (%v)", last)
-	}
-	w.notice(fmt.Sprintf("node %d has waited %.1f s for %s%s; after %.1f s it gives up", w.self, now.Sub(w.began).Seconds(), what, tried, w.within.Seconds()))
-}
-
-// over is the error of a wait that ctx has ended.
-func (w *wait) over(ctx context.Context, whom string, last error) error {
-	why := context.Cause(ctx)
-	if last != nil && !errors.Is(last, why) {
-		why = fmt.Errorf("%w; the last try: %w", why, last)
-	}
-	return bellows.Errorf(bellows.Lost, "join the nodes of the job", whom, "%w", why)
-}
-
-// accept takes the calls of all nodes above self.
-func (w *wait) accept(ctx context.Context, l transport.Listener, c Cluster, conns []transport.Conn) error {
-	var last error // why somebody was turned away
+// run joins the others, and ends when no call is out any more.
+func (j *joiner) run(ctx context.Context) error {
+	calls, cancel := context.WithCancel(ctx)
+	defer j.settle()
+	defer cancel()
+	j.join.Begin(&j.fx)
 	for {
-		missing := c.missing(conns)
-		if missing == "" {
-			return nil
+		j.obey(calls)
+		if over := j.fx.Over; over != nil {
+			return over.Err
 		}
-		short, cancel := context.WithDeadline(ctx, w.next)
-		conn, err := l.Accept(short)
-		late := short.Err() != nil
-		cancel()
-		switch {
-		case err == nil:
-			if at := c.placeOf(conn.Peer()); at >= 0 && conns[at] == nil {
-				conns[at] = conn
-			} else if err := conn.Close(); err != nil {
-				return err
-			}
-		case ctx.Err() != nil:
-			return w.over(ctx, missing, last)
-		case errors.Is(err, net.ErrClosed):
-			return bellows.Errorf(bellows.Lost, "join the nodes of the job", missing, "%w", err)
-		case !late:
-			last = err // it may come again
-		}
-		w.name(missing+" to join", last)
-	}
-}
-
-// placeOf is where a connection of a node above this one belongs, or -1 for one that is not expected.
-func (c *Cluster) placeOf(peer transport.Hello) int {
-	n, number, of := int(peer.Node), int(peer.Number), max(1, int(peer.Of))
-	if n <= int(c.Self) || n >= len(c.Members) || number >= of || of != c.connections() {
-		return -1
-	}
-	return number*len(c.Members) + n
-}
-
-// missing names the nodes above this one that have not all connections yet.
-func (c *Cluster) missing(conns []transport.Conn) string {
-	var list []string
-	for n := int(c.Self) + 1; n < len(c.Members); n++ {
-		for at := n; at < len(conns); at += len(c.Members) {
-			if conns[at] == nil {
-				list = append(list, fmt.Sprintf("node %d", n))
-				break
-			}
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
-// dial calls a node until it answers, or waiting mends nothing.
-func (w *wait) dial(ctx context.Context, t transport.Transport, n bellows.NodeID, address string) (transport.Conn, error) {
-	whom := fmt.Sprintf("node %d at %s", n, address)
-	var last error
-	for {
-		conn, err := w.attempt(ctx, t, address, func() { w.name(whom+" to answer", last) })
-		switch {
-		case err == nil && conn.Peer().Node != n:
-			err = bellows.Errorf(bellows.Config, "join the nodes of the job", whom, "node %d answers there", conn.Peer().Node)
-			return nil, errors.Join(err, conn.Close())
-		case err == nil || hopeless(err):
-			return conn, err
-		case ctx.Err() != nil:
-			return nil, w.over(ctx, whom, last)
-		}
-		last = err
+		j.fx = join.Effects{}
 		select {
+		case r := <-j.answered:
+			j.dialling = false
+			j.answer(ctx, r)
+		case r := <-j.called:
+			j.taking = false
+			j.take(ctx, r)
+		case <-time.After(time.Until(j.began.Add(time.Duration(j.join.Next()) * time.Millisecond))):
+			j.join.Tick(time.Since(j.began).Milliseconds(), &j.fx)
 		case <-ctx.Done():
-			return nil, w.over(ctx, whom, last)
-		case <-time.After(redialEvery):
-			w.name(whom+" to answer", last)
+			j.join.Cancel(context.Cause(ctx), &j.fx)
+		}
+	}
+}
+
+// obey carries out what the joining wants.
+func (j *joiner) obey(ctx context.Context) {
+	if j.fx.Notice != "" {
+		j.notice(j.fx.Notice)
+	}
+	if d := j.fx.Dial; d != nil {
+		j.dialling, j.number = true, d.Number
+		t, address := j.transport.Number(uint8(d.Number), uint8(j.who.Connections)), j.addresses[d.Node]
+		go func() {
+			select {
+			case <-ctx.Done():
+				j.answered <- call{nil, context.Cause(ctx)}
+			case <-time.After(time.Duration(d.AfterMillis) * time.Millisecond):
+				conn, err := t.Dial(ctx, address)
+				j.answered <- call{conn, err}
+			}
+		}()
+	}
+	if j.join.Awaits() && !j.taking {
+		j.taking = true
+		go func() {
+			conn, err := j.listener.Accept(ctx)
+			j.called <- call{conn, err}
+		}()
+	}
+}
+
+// answer tells what has become of the call that was out.
+func (j *joiner) answer(ctx context.Context, r call) {
+	switch {
+	case r.err != nil && ctx.Err() != nil:
+		j.join.Cancel(context.Cause(ctx), &j.fx)
+	case r.err != nil:
+		j.join.Failed(r.err, hopeless(r.err), &j.fx)
+	case j.join.Answered(r.conn.Peer().Node, &j.fx):
+		j.conns[j.number*j.who.Nodes+int(r.conn.Peer().Node)] = r.conn
+	default:
+		r.conn.Close() // nobody wants it
+	}
+}
+
+// take tells of a call that has come.
+func (j *joiner) take(ctx context.Context, r call) {
+	switch {
+	case r.err != nil && ctx.Err() != nil:
+		j.join.Cancel(context.Cause(ctx), &j.fx)
+	case errors.Is(r.err, net.ErrClosed):
+		j.join.Closed(r.err, &j.fx)
+	case r.err != nil:
+		j.join.TurnedAway(r.err)
+	default:
+		h := r.conn.Peer()
+		if number, of := int(h.Number), max(1, int(h.Of)); j.join.Called(h.Node, number, of, &j.fx) {
+			j.conns[j.who.Place(h.Node, number, of)] = r.conn
+		} else {
+			r.conn.Close() // nobody wants it
+		}
+	}
+}
+
+// settle waits for calls that are still out, and ends what comes of them.
+func (j *joiner) settle() {
+	for _, out := range []struct {
+		is bool
+		to chan call
+	}{{j.dialling, j.answered}, {j.taking, j.called}} {
+		if !out.is {
+			continue
+		}
+		if r := <-out.to; r.conn != nil {
+			r.conn.Close() // nobody wants it
 		}
 	}
 }
@@ -186,19 +177,31 @@ func hopeless(err error) bool {
 	return kind == bellows.Refused || kind == bellows.Config || errors.Is(err, fs.ErrPermission) || errors.As(err, &address)
 }
 
-// attempt dials once, and calls late each time that the wait is to be named meanwhile.
-func (w *wait) attempt(ctx context.Context, t transport.Transport, address string, late func()) (conn transport.Conn, err error) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		conn, err = t.Dial(ctx, address)
-	}()
-	for {
-		select {
-		case <-ended:
-			return conn, err
-		case <-time.After(time.Until(w.next)):
-			late()
-		}
+// wait is a wait for others by this process's clock.
+type wait struct {
+	join.Wait
+	began  time.Time
+	within time.Duration
+	notice func(string)
+}
+
+func newWait(self bellows.NodeID, times lease.Times, withinMillis int64, notice func(string)) *wait {
+	return &wait{join.NewWait(self, times, withinMillis, 0), time.Now(), time.Duration(withinMillis) * time.Millisecond, notice}
+}
+
+// bound is ctx with the end of the wait.
+func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, w.within, w.Over(w.within.Milliseconds()))
+}
+
+// next is when it is to be named, or ends.
+func (w *wait) next() <-chan time.Time {
+	return time.After(time.Until(w.began.Add(time.Duration(w.Next()) * time.Millisecond)))
+}
+
+// name tells for what is waited, if it is time to.
+func (w *wait) name(what string) {
+	if s := w.Name(time.Since(w.began).Milliseconds(), what, nil); s != "" {
+		w.notice(s)
 	}
 }

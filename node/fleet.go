@@ -133,8 +133,8 @@ func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
 		case <-ctx.Done():
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.tail.last())
-		case <-time.After(time.Until(w.next)):
-			w.name(c.name()+" to say where it listens", nil)
+		case <-w.next():
+			w.name(c.name() + " to say where it listens")
 		}
 	}
 }

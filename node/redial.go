@@ -38,11 +38,16 @@ func (r *redialer) accept(ctx context.Context) {
 		conn, err := r.Listener.Accept(ctx)
 		switch {
 		case err == nil:
-			r.mesh.called(conn, r.cluster.placeOf(conn.Peer()) >= 0)
+			r.mesh.called(conn, r.expects(conn.Peer()))
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
 		} // else somebody was turned away, and may come again
 	}
+}
+
+// expects reports whether a node calls this one.
+func (r *redialer) expects(h transport.Hello) bool {
+	return r.cluster.joining().Place(h.Node, int(h.Number), max(1, int(h.Of))) >= 0
 }
 
 // called puts a new connection in the place of a broken one, if it is expected.

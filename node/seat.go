@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"bellows"
 	"bellows/lease"
@@ -143,9 +142,9 @@ func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn
 		case <-c.ended:
 			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
 		case <-bounded.Done():
-			return nil, w.over(bounded, "node 0, to say where the others are", nil)
-		case <-time.After(time.Until(w.next)):
-			w.name("node 0 to say where the others are", nil)
+			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", "node 0, to say where the others are", "%w", context.Cause(bounded))
+		case <-w.next():
+			w.name("node 0 to say where the others are")
 		}
 	}
 }

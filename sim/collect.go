@@ -1,12 +1,11 @@
 package sim
 
 import (
-	"math"
 	"slices"
 
 	"bellows"
 	"bellows/sim/internal/closing"
-	"bellows/sim/internal/model"
+	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/occasion"
 	"bellows/store"
 	"bellows/wire"
@@ -158,43 +157,16 @@ func (w *world) checkTables() {
 	if w.driver.Kept > 0 {
 		n = w.driver.Kept
 	}
-	values, keys := w.lead.State.Tables()
-	for t := range values {
-		if id := bellows.TableID(t); id == model.Words {
-			list, want := w.oracle.Words(n, func(bellows.Key) bool { return true })
-			if !slices.Equal(keys[t], list) || !slices.Equal(values[t], want) {
-				w.violated("P1: the job returns words %x, %v; commits up to %d make it %x, %v", keys[t], values[t], n, list, want)
-			}
-		} else if want := w.oracle.Table(id, n); keys[t] != nil || !sameBits(values[t], want) {
-			w.violated("P1: the job returns table %d as %v; commits up to %d make it %v", t, values[t], n, want)
-		}
+	if err := w.oracle.CheckTables(n, w.lead.State.Tables); err != nil {
+		w.violated("P1: the job returns %v", err)
 	}
-}
-
-// sameBits compares values that may be counts.
-func sameBits(a, b []float32) bool {
-	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
 // refusesDamage sees that a partition is not restored from an image that has been damaged, and is none the worse.
 func (w *world) refusesDamage(l *lane, ref bellows.PartitionRef) {
 	im := w.before.live[ref.Table][ref.Partition]
-	im.Keys, im.Values, im.Slots = slices.Clone(im.Keys), slices.Clone(im.Values), slices.Clone(im.Slots)
-	n := len(im.Keys)
-	switch which := w.Chances.IntN(5); {
-	case which == 0 && n > 1:
-		im.Keys[0], im.Keys[n-1] = im.Keys[n-1], im.Keys[0]
-	case which == 1 && n > 0:
-		im.Keys[n-1]++ // of the partition too, perhaps
-		if w.common.Route.Cut(ref.Table).FindKey(im.Keys[n-1]) == ref.Partition {
-			return
-		}
-	case which == 2 && len(im.Slots) > 0:
-		im.Slots = im.Slots[1:]
-	case which == 3 && len(im.Slots) > 0:
-		im.Slots[0] = append(slices.Clone(im.Slots[0]), 1)
-	default:
-		im.Values = append(im.Values, 1)
+	if !hostile.Damage(&im, w.Chances, func(k bellows.Key) bool { return w.common.Route.Cut(ref.Table).FindKey(k) == ref.Partition }) {
+		return
 	}
 	w.happened[occasion.DamageRefused] = true
 	if err := l.Load(ref, &im); bellows.KindOf(err) != bellows.BadData {

@@ -16,37 +16,13 @@ type loss struct {
 	mute wire.Envelope // whose questions to whom are lost, too; zero: nobody's
 }
 
-// lost is what kind of loss would take a message.
-func (w *world) lost(e wire.Envelope) (schedule.Lost, bool) {
-	switch m := e.Message.(type) {
-	case *wire.Pull:
-		if w.Loss.Of == schedule.LostSpeech {
-			return schedule.LostSpeech, true
-		}
-		return schedule.LostPull, true
-	case *wire.Rows:
-		return schedule.LostRows, m.Request > 0
-	case *wire.Acquire:
-		return schedule.LostAcquire, true
-	case *wire.Granted:
-		return schedule.LostGranted, true
-	case *wire.Push:
-		return schedule.LostPush, true
-	case *wire.Held:
-		return schedule.LostHeld, len(m.Pairs) == 0
-	case *wire.Room:
-		return schedule.LostRoom, true
-	}
-	return 0, false
-}
-
 // loses reports whether a message that an actor posts is lost.
 func (w *world) loses(e wire.Envelope) bool {
 	if m := &w.loss.mute; m.Message != nil && e.From == m.From && e.To == m.To {
 		_, asks := e.Message.(*wire.Inquiry)
 		return asks
 	}
-	if of, can := w.lost(e); !can || w.loss.done || of != w.Loss.Of || w.Loss.Skip < 0 {
+	if w.loss.done || w.Loss.Skip < 0 || !w.Loss.Of.Takes(e.Message) {
 		return false
 	}
 	if w.Loss.Skip--; w.Loss.Skip >= 0 {

@@ -10,9 +10,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 
+	"bellows"
 	"bellows/session"
 	"bellows/sim/internal/parcel"
+	"bellows/store"
 	"bellows/wire"
 )
 
@@ -295,4 +298,24 @@ func TooMany(end *session.End, process uint64, rng *rand.Rand) (err error) {
 		_, err = end.Resume(&wire.Resume{Process: process + 98}, nil)
 	}
 	return err
+}
+
+// Damage changes a copy of the image of a partition, which has the keys that belong. False: it is none that must be refused.
+func Damage(im *store.Image, rng *rand.Rand, belongs func(bellows.Key) bool) bool {
+	im.Keys, im.Values, im.Slots = slices.Clone(im.Keys), slices.Clone(im.Values), slices.Clone(im.Slots)
+	n := len(im.Keys)
+	switch which := rng.IntN(5); {
+	case which == 0 && n > 1:
+		im.Keys[0], im.Keys[n-1] = im.Keys[n-1], im.Keys[0]
+	case which == 1 && n > 0:
+		im.Keys[n-1]++ // of the partition too, perhaps
+		return !belongs(im.Keys[n-1])
+	case which == 2 && len(im.Slots) > 0:
+		im.Slots = im.Slots[1:]
+	case which == 3 && len(im.Slots) > 0:
+		im.Slots[0] = append(slices.Clone(im.Slots[0]), 1)
+	default:
+		im.Values = append(im.Values, 1)
+	}
+	return true
 }

@@ -51,3 +51,27 @@ func (o *Oracle) checkWords(cut table.Cut, ref bellows.PartitionRef, im *store.I
 	}
 	return nil
 }
+
+// CheckTables holds what a job returns, values and keys by table, against the model after exactly the commits up to n.
+func (o *Oracle) CheckTables(n bellows.CommitNumber, tables func() ([][]float32, [][]bellows.Key)) error {
+	values, keys := tables()
+	for t := range values {
+		id := bellows.TableID(t)
+		if id == Words {
+			list, want := o.Words(n, func(bellows.Key) bool { return true })
+			if !slices.Equal(keys[t], list) || !slices.Equal(values[t], want) {
+				return fmt.Errorf("words %x, %v; commits up to %d make it %x, %v", keys[t], values[t], n, list, want)
+			}
+			continue
+		}
+		if want := o.Table(id, n); keys[t] != nil || !sameBits(values[t], want) {
+			return fmt.Errorf("table %d as %v; commits up to %d make it %v", t, values[t], n, want)
+		}
+	}
+	return nil
+}
+
+// sameBits compares values that may be counts.
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}

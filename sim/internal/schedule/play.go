@@ -9,6 +9,7 @@ import (
 	"bellows/server"
 	"bellows/sim/internal/model"
 	"bellows/vec"
+	"bellows/wire"
 )
 
 // Play is what else a job does than what every one does, and within which limits. It comes from a stream of chance of its own, so that
@@ -65,6 +66,32 @@ const (
 	LostSpeech // a pull, and from then on all questions of its client what its lane has of it
 	losts
 )
+
+// Takes reports whether a loss of the kind is of that message.
+func (l Lost) Takes(m wire.Message) bool {
+	of := losts
+	switch m := m.(type) {
+	case *wire.Pull:
+		return l == LostPull || l == LostSpeech
+	case *wire.Rows:
+		if m.Request > 0 {
+			of = LostRows
+		}
+	case *wire.Acquire:
+		of = LostAcquire
+	case *wire.Granted:
+		of = LostGranted
+	case *wire.Push:
+		of = LostPush
+	case *wire.Held:
+		if len(m.Pairs) == 0 {
+			of = LostHeld
+		}
+	case *wire.Room:
+		of = LostRoom
+	}
+	return l == of
+}
 
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))

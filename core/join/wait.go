@@ -1,0 +1,51 @@
+package join
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/lease"
+)
+
+// Wait is a node's wait for others before a job begins: it is named while it lasts, and has an end. Times are milliseconds of any clock that only goes
+// forward.
+type Wait struct {
+	self         bellows.NodeID
+	withinMillis int64 // of the whole
+	everyMillis  int64 // it is named so often,
+	beganMillis  int64
+	nextMillis   int64 // and then
+}
+
+// NewWait begins a wait of so long.
+func NewWait(self bellows.NodeID, times lease.Times, withinMillis, nowMillis int64) Wait {
+	every := times.Or().Notice
+	return Wait{self, withinMillis, every, nowMillis, nowMillis + every}
+}
+
+// Next is when the wait is to be looked at again.
+func (w *Wait) Next() int64 { return min(w.nextMillis, w.beganMillis+w.withinMillis) }
+
+// Name is a sentence that says for what is waited, what was tried last, and until when; empty: it is not time to, or the wait is over.
+func (w *Wait) Name(nowMillis int64, what string, last error) string {
+	if nowMillis < w.nextMillis {
+		return ""
+	}
+	w.nextMillis = nowMillis + w.everyMillis
+	if nowMillis-w.beganMillis >= w.withinMillis {
+		return "" // its end says it
+	}
+	tried := ""
+	if last != nil {
+		tried = fmt.Sprintf(" (%v)", last)
+	}
+	return fmt.Sprintf("node %d has waited %.1f s for %s%s; after %.1f s it gives up", w.self, float64(nowMillis-w.beganMillis)/1000, what, tried, float64(w.withinMillis)/1000)
+}
+
+// Over is the end of a wait that has lasted for too long, else nil.
+func (w *Wait) Over(nowMillis int64) error {
+	if nowMillis-w.beganMillis < w.withinMillis {
+		return nil
+	}
+	return fmt.Errorf("waited for %.1f s", float64(w.withinMillis)/1000)
+}
