@@ -122,16 +122,17 @@ func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 
 // giveBack frees what the other end has, and returns marks to their senders.
 func (m *mesh) giveBack(p *peer) {
-	var out wire.Outbox
 	for _, e := range p.back {
 		if _, mark := e.Message.(*wire.Mark); mark {
-			out.Send(e.To, e.From, e.Message)
+			p.marks.Send(e.To, e.From, e.Message)
 			continue
 		}
 		release(e)
 	}
 	clear(p.back)
-	m.bus.Enqueue(&out)
+	m.bus.Enqueue(&p.marks)
+	clear(p.marks.Envelopes)
+	p.marks.Envelopes = p.marks.Envelopes[:0]
 }
 
 // admission judges frames before anything acts on them: a guard.Guard.

@@ -83,6 +83,7 @@ type peer struct {
 	received session.Counts // messages, and their bytes, that end has not been told of
 	bytes    int
 	back     []wire.Envelope // what was acknowledged
+	marks    wire.Outbox     // of these, what goes to actors
 
 	// Of whoever writes.
 	batch  wire.Batch

@@ -71,3 +71,36 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAnsweringAllocatesNothing has a client read a table again and again, so that the lane marks what it has sent, and the marks come back.
+func TestAnsweringAllocatesNothing(t *testing.T) {
+	tables := []table.Schema{{Name: "w", Rows: 100, Width: 4, Partitions: 1, Consistency: table.Async}}
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Unread: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out wire.Outbox
+	batch := make([]wire.Envelope, 1)
+	marks := 0
+	n := testing.AllocsPerRun(200, func() {
+		m := wire.New[wire.Pull]()
+		m.Incarnation, m.Request, m.Need = 1, 1, wire.Need{Clock: bellows.NoClock}
+		m.Parts = append(m.Parts, wire.PullPart{Pair: ref(0, 0)})
+		batch[0] = wire.Envelope{From: clients[0], To: laneAt, Message: m}
+		l.Step(batch, &out)
+		for _, e := range out.Envelopes {
+			if _, mark := e.Message.(*wire.Mark); mark {
+				marks++
+				batch[0] = wire.Envelope{From: e.To, To: e.From, Message: e.Message}
+				l.Step(batch, &out)
+				continue
+			}
+			wire.Free(e.Message)
+		}
+		out.Envelopes = out.Envelopes[:0]
+	})
+	if n != 0 || marks < 100 {
+		t.Errorf("%v allocations a read, %d marks", n, marks)
+	}
+}

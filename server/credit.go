@@ -44,9 +44,22 @@ func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
 	}
 	c.unread += words
 	if c.unmarked += words; c.unmarked > l.cfg.Limits.Unread/8 {
-		out.Send(l.cfg.Self, to, &wire.Mark{Weight: c.unmarked, Life: c.life})
+		m := l.newMark()
+		m.Weight, m.Life = c.unmarked, c.life
+		out.Send(l.cfg.Self, to, m)
 		c.unmarked = 0
 	}
+}
+
+// newMark is a mark that has come back, if there is one.
+func (l *Lane) newMark() *wire.Mark {
+	n := len(l.marks)
+	if n == 0 {
+		return new(wire.Mark)
+	}
+	m := l.marks[n-1]
+	l.marks = l.marks[:n-1]
+	return m
 }
 
 // takeMark notes that a node has read up to a mark.
@@ -54,6 +67,7 @@ func (l *Lane) takeMark(from wire.Address, m *wire.Mark) {
 	if c := l.creditOf(from.Node); c != nil && m.Life == c.life && !planted.On("mark-forgotten") {
 		c.unread -= m.Weight
 	}
+	l.marks = append(l.marks, m)
 }
 
 // words is how many a message of rows has, about.

@@ -128,8 +128,9 @@ type Lane struct {
 	news      []news    // what the message being taken has committed
 	numbered  []*flush  // by the record being taken
 	spare     []*flush
-	pairs     []wire.Pair // scratch
-	stamps    uint64      // that have been given to partitions
+	marks     []*wire.Mark // have come back
+	pairs     []wire.Pair  // scratch
+	stamps    uint64       // that have been given to partitions
 	counts    wire.Counts
 	closing   bool   // the controller has ended the job
 	closed    bool   // and nothing more can come
