@@ -31,22 +31,26 @@ type detection struct {
 func TestPlanted(t *testing.T) {
 	defer planted.Plant("")
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-24s %6s %9s  %s\n", "bug", "seed", "of 100", "what caught it")
+	fmt.Fprintf(&table, "%-28s %6s %9s  %s\n", "bug", "seed", "shown by", "what caught it")
 	var first []uint64
 	killed, survivors := 0, explained(t)
 	bugs := plantedBugs(t)
 	for _, b := range bugs {
-		d := detect(b)
+		seeds := *mutantSeedsFlag
+		if slices.Contains(survivors, b) { // it is known why no schedule shows it: how long it is sought proves nothing
+			seeds /= 5
+		}
+		d := detect(b, seeds)
 		if !d.found {
-			fmt.Fprintf(&table, "%-24s %6s %9s  survives %d seeds\n", b, "-", "-", *mutantSeedsFlag)
+			fmt.Fprintf(&table, "%-28s %6s %9s  survives %d seeds\n", b, "-", "-", seeds)
 			if !slices.Contains(survivors, b) {
-				t.Errorf("%s survives %d seeds and testdata/survivors.md does not say why", b, *mutantSeedsFlag)
+				t.Errorf("%s survives %d seeds and testdata/survivors.md does not say why", b, seeds)
 			}
 			continue
 		}
 		killed++
 		first = append(first, d.report.Seed)
-		fmt.Fprintf(&table, "%-24s %6d %9d  %.100s\n", b, d.report.Seed, 100*d.shown/d.played, d.report.Violation)
+		fmt.Fprintf(&table, "%-28s %6d %3d of %2d  %.100s\n", b, d.report.Seed, d.shown, d.played, d.report.Violation)
 	}
 	slices.Sort(first)
 	t.Logf("%d of %d planted bugs detected, the median at seed %d\n%s", killed, len(bugs), first[len(first)/2], table.String())
@@ -55,12 +59,11 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// detect plays seeds with a bug planted, until one shows it.
-func detect(b string) detection {
+// detect plays seeds with a bug planted, until one shows it: few at a time, since half of the bugs are shown by the first.
+func detect(b string, seeds int) detection {
 	planted.Plant(b)
 	defer planted.Plant("")
-	const batch = 100
-	for seed := 1; seed <= *mutantSeedsFlag; seed += batch {
+	for seed, batch := 1, 10; seed <= seeds; seed, batch = seed+batch, min(2*batch, 50) {
 		d := detection{bug: b}
 		for _, r := range play(uint64(seed), batch) {
 			d.played++
