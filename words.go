@@ -54,6 +54,9 @@ type Range struct{ Begin, End int }
 // Len is the number of items in the range.
 func (r Range) Len() int { return r.End - r.Begin }
 
+// Overlaps reports whether the two ranges share an item.
+func (r Range) Overlaps(o Range) bool { return r.Begin < o.End && o.Begin < r.End }
+
 func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Begin, r.End) }
 
 // PartitionRef names a partition across the tables of a job.
@@ -64,7 +67,7 @@ type PartitionRef struct {
 
 func (p PartitionRef) String() string { return fmt.Sprintf("t%d/p%d", p.Table, p.Partition) }
 
-// Unit is a unit of work, which one task does: all items of one split in one clock. An empty range
+// Unit is a unit of work: the items of one split in one clock, or a part of them. An empty range
 // is the whole of a clock that visits no item.
 type Unit struct {
 	Split SplitID

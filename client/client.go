@@ -184,7 +184,8 @@ type part struct {
 // split is one executor's place in the client.
 type split struct {
 	task      *Task
-	next      bellows.Clock // behind that of the last task that was dispatched
+	clock     bellows.Clock   // of the last task that was dispatched
+	units     []bellows.Range // of that clock that were
 	running   bool
 	queue     []queued
 	retained  []*bundle // own deltas that readers may not see in the tables yet
@@ -340,10 +341,15 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 
 // fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
 func (s *split) fresh(u *bellows.Unit) bool {
-	if u.Clock < s.next {
+	switch {
+	case u.Clock < s.clock:
+		return false
+	case u.Clock > s.clock:
+		s.clock, s.units = u.Clock, s.units[:0]
+	case slices.Contains(s.units, u.Items):
 		return false
 	}
-	s.next = u.Clock + 1
+	s.units = append(s.units, u.Items)
 	return true
 }
 

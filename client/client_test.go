@@ -36,17 +36,12 @@ func newDesk(t *testing.T, more ...table.Schema) *desk {
 
 // newDeskWithin is newDesk for a client with limits of the test's.
 func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *desk {
-	return newDeskOf(t, 2, limits, more...)
-}
-
-// newDeskOf is newDeskWithin for a client that runs so many splits.
-func newDeskOf(t *testing.T, splits int, limits client.Limits, more ...table.Schema) *desk {
 	tables := []table.Schema{
 		{Name: "w", Rows: 8, Width: 1, Partitions: 2},
 		{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async},
 	}
 	tables = append(tables, more...)
-	r := route.Spread(tables, splits, lanes, []bellows.NodeID{1})
+	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
 	return &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Route: r}, self, client.Options{Limits: limits}), t: t,
 		tasks: map[bellows.SplitID]*client.Task{}}
 }
@@ -192,14 +187,16 @@ func TestAFlushOfTwoSplitsIsOneSubtree(t *testing.T) {
 	}
 }
 
-// TestWhatLeavesTogetherLeavesInTheOrderOfClocks blocks two splits, each beside another that has finished the same clock, that of the first being the later: what
-// the others have left leaves, since nothing else can run.
+// TestWhatLeavesTogetherLeavesInTheOrderOfClocks blocks two splits, each in its second task of a clock, that of the first being the later clock: what their
+// first tasks have left leaves, since nothing else can run.
 func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
-	d := newDeskOf(t, 4, client.Limits{})
-	for s, clock := range []bellows.Clock{5, 3, 5, 3} {
-		m := wire.New[wire.Dispatch]()
-		m.Append(bellows.Unit{Split: bellows.SplitID(s), Clock: clock, Items: bellows.Range{End: 1}}, nil)
-		d.deliver(controller, m)
+	d := newDesk(t)
+	for s, clock := range []bellows.Clock{5, 3} {
+		for part := range 2 {
+			m := wire.New[wire.Dispatch]()
+			m.Append(bellows.Unit{Split: bellows.SplitID(s), Clock: clock, Items: bellows.Range{Begin: part, End: part + 1}}, nil)
+			d.deliver(controller, m)
+		}
 	}
 	d.said()
 	for s := range bellows.SplitID(2) {
@@ -207,8 +204,8 @@ func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
 		d.finish(s)
 	}
 	d.said()
-	d.read(2, 1, 0, 4)
-	d.read(3, 1, 0, 4)
+	d.read(0, 1, 0, 4)
+	d.read(1, 1, 0, 4)
 	d.said()
 	if len(d.sent) != 2 || d.sent[0].Clock != 3 || d.sent[1].Clock != 5 {
 		t.Errorf("%d flushes leave, the first of clock %d", len(d.sent), d.sent[0].Clock)

@@ -363,7 +363,7 @@ func (c *Controller) count(u bellows.Unit) error {
 	if err := c.progress.Check(u); err != nil {
 		return err
 	}
-	if !c.out[u.Split].drop(u) && !planted.On("overlap-accepted") {
+	if !c.out[u.Split].drop(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
 		return fmt.Errorf("%v was not dispatched", u)
 	}
 	c.progress.Commit(u)

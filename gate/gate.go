@@ -8,7 +8,6 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 
 	"bellows"
 	"bellows/planted"
@@ -18,20 +17,26 @@ import (
 // Items are the items of a split in a clock, fixed for a job.
 type Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 
-// Progress is how far every split has come, by committed units. A split's clock is complete with the one unit that has all of its items; only then
-// its next clock may begin.
+// Progress is how far every split has come, by committed units. A split's clock is complete when its
+// committed units cover the clock's items exactly once; only then its next clock may begin.
 type Progress struct {
 	items    Items
-	splits   []bellows.Clock // the last that each has completed
-	complete bellows.Clock   // every split has completed the clocks up to this
-	atFloor  int             // splits that have completed no more than that
+	splits   []split
+	complete bellows.Clock // every split has completed the clocks up to this
+	atFloor  int           // splits that have completed no more than that
+}
+
+type split struct {
+	complete bellows.Clock
+	covered  []bellows.Range // units committed of the clock after it
+	items    int             // how many items they cover
 }
 
 // NewProgress starts before the first clock.
 func NewProgress(splits int, items Items) *Progress {
-	p := &Progress{items: items, splits: make([]bellows.Clock, splits), complete: bellows.NoClock, atFloor: splits}
+	p := &Progress{items: items, splits: make([]split, splits), complete: bellows.NoClock, atFloor: splits}
 	for i := range p.splits {
-		p.splits[i] = bellows.NoClock
+		p.splits[i].complete = bellows.NoClock
 	}
 	return p
 }
@@ -40,31 +45,44 @@ func NewProgress(splits int, items Items) *Progress {
 func (p *Progress) Complete() bellows.Clock { return p.complete }
 
 // Split is the last clock that one split has completed.
-func (p *Progress) Split(s bellows.SplitID) bellows.Clock { return p.splits[s] }
+func (p *Progress) Split(s bellows.SplitID) bellows.Clock { return p.splits[s].complete }
 
-// Check refuses a unit that is out of its split's order, or has other items than its clock: a task is all of a clock.
+// Check refuses a unit that is out of its split's order or overlaps what is committed.
 func (p *Progress) Check(u bellows.Unit) error {
 	if int(u.Split) >= len(p.splits) {
 		return fmt.Errorf("%v: the job has %d splits", u, len(p.splits))
 	}
+	s := &p.splits[u.Split]
 	if planted.On("overlap-accepted") {
 		return nil
 	}
-	if next := p.splits[u.Split] + 1; u.Clock != next {
-		return fmt.Errorf("%v: the split is at clock %d", u, next)
+	if u.Clock != s.complete+1 {
+		return fmt.Errorf("%v: the split is at clock %d", u, s.complete+1)
 	}
-	if all := p.items(u.Split, u.Clock); u.Items != all {
+	all := p.items(u.Split, u.Clock)
+	if u.Items.Begin < all.Begin || u.Items.End > all.End || u.Items.Len() < 0 || (u.Items.Len() == 0 && all.Len() > 0) {
 		return fmt.Errorf("%v: the clock's items are %v", u, all)
+	}
+	for _, r := range s.covered {
+		if r.Overlaps(u.Items) {
+			return fmt.Errorf("%v: items %v are committed already", u, r)
+		}
 	}
 	return nil
 }
 
 // Commit counts a unit that Check has passed.
 func (p *Progress) Commit(u bellows.Unit) {
-	if planted.On("overlap-accepted") && u.Clock <= p.splits[u.Split] {
+	s := &p.splits[u.Split]
+	if planted.On("overlap-accepted") && u.Clock <= s.complete {
 		return
 	}
-	p.splits[u.Split] = u.Clock
+	s.covered = append(s.covered, u.Items)
+	s.items += u.Items.Len()
+	if s.items < p.items(u.Split, u.Clock).Len() {
+		return
+	}
+	s.complete, s.covered, s.items = u.Clock, s.covered[:0], 0
 	if u.Clock-1 == p.complete {
 		p.atFloor--
 		if p.atFloor == 0 {
@@ -74,9 +92,12 @@ func (p *Progress) Commit(u bellows.Unit) {
 }
 
 func (p *Progress) raiseFloor() {
-	p.complete = slices.Min(p.splits)
-	for _, c := range p.splits {
-		if c == p.complete {
+	p.complete = p.splits[0].complete
+	for i := range p.splits {
+		p.complete = min(p.complete, p.splits[i].complete)
+	}
+	for i := range p.splits {
+		if p.splits[i].complete == p.complete {
 			p.atFloor++
 		}
 	}
@@ -99,7 +120,9 @@ func (p *Progress) Restore(complete []bellows.Clock) error {
 	if len(complete) != len(p.splits) {
 		return fmt.Errorf("the saved run has %d splits, this one %d", len(complete), len(p.splits))
 	}
-	copy(p.splits, complete)
+	for i, c := range complete {
+		p.splits[i].complete = c
+	}
 	p.atFloor = 0
 	p.raiseFloor()
 	return nil

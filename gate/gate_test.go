@@ -16,33 +16,37 @@ func unit(s, c, begin, end int) bellows.Unit {
 	return bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(c), Items: bellows.Range{Begin: begin, End: end}}
 }
 
-func TestAClockIsCompleteWithItsUnit(t *testing.T) {
+func TestAClockIsCompleteWhenItsItemsAreCoveredOnce(t *testing.T) {
 	p := gate.NewProgress(2, tenItems)
 	if p.Complete() != bellows.NoClock {
 		t.Fatal("something is complete at the start")
 	}
-	for i, u := range []bellows.Unit{unit(1, 0, 0, 10), unit(0, 0, 0, 10)} {
+	for _, u := range []bellows.Unit{unit(0, 0, 4, 10), unit(1, 0, 0, 10), unit(0, 0, 0, 3)} {
 		if err := p.Check(u); err != nil {
 			t.Fatal(err)
 		}
-		if p.Commit(u); p.Split(u.Split) != 0 || p.Complete() != bellows.Clock(i-1) {
-			t.Errorf("after %v its split is at %d, complete is %d", u, p.Split(u.Split), p.Complete())
-		}
+		p.Commit(u)
+	}
+	if p.Complete() != bellows.NoClock || p.Split(1) != 0 {
+		t.Errorf("complete %d, split 1 at %d", p.Complete(), p.Split(1))
+	}
+	if p.Commit(unit(0, 0, 3, 4)); p.Split(0) != 0 || p.Complete() != 0 {
+		t.Errorf("covered, and split 0 is at %d, complete is %d", p.Split(0), p.Complete())
 	}
 }
 
 func TestCheckRefuses(t *testing.T) {
 	p := gate.NewProgress(2, tenItems)
-	p.Commit(unit(0, 0, 0, 10))
-	for _, c := range []struct {
-		want string
-		unit bellows.Unit
-	}{
-		{"is at clock 1", unit(0, 0, 0, 10)}, {"is at clock 1", unit(0, 2, 0, 10)}, {"items are [0,10)", unit(1, 0, 0, 11)},
-		{"items are [0,10)", unit(1, 0, 0, 5)}, {"items are [0,10)", unit(1, 0, 5, 10)}, {"the job has 2", unit(2, 0, 0, 10)}, {"clock's items are ", unit(1, 0, 3, 3)},
+	p.Commit(unit(0, 0, 2, 5))
+	for want, u := range map[string]bellows.Unit{
+		"committed already":  unit(0, 0, 4, 6),
+		"is at clock 0":      unit(0, 1, 0, 10),
+		"items are [0,10)":   unit(1, 0, 5, 11),
+		"the job has 2":      unit(2, 0, 0, 10),
+		"clock's items are ": unit(1, 0, 3, 3),
 	} {
-		if err := p.Check(c.unit); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: want an error about %q, got %v", c.unit, c.want, err)
+		if err := p.Check(u); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want an error about %q, got %v", u, want, err)
 		}
 	}
 }
