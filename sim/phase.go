@@ -130,7 +130,7 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Collected:
 		w.surrendered++
 		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 {
-			w.lanes[at].gaveAll = true
+			w.After(0, w.nodes[0], func() { w.lanes[at].gaveAll = true }) // when the controller has taken it, and what came before
 		}
 	}
 }
