@@ -131,6 +131,19 @@ func (g *Guard) holding(e wire.Envelope, m *wire.Holding) *breach {
 			return b
 		}
 	}
+	for i := range m.Added {
+		if b := g.node("the node added", i, m.Added[i].Node); b != nil {
+			return b
+		}
+	}
+	for i := range m.Gone {
+		if b := g.node("the node gone", i, m.Gone[i].Node); b != nil {
+			return b
+		}
+	}
+	if m.End != nil {
+		return g.end(e, m.End)
+	}
 	return nil
 }
 

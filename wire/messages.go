@@ -397,6 +397,7 @@ type End struct {
 	Commit bellows.CommitNumber
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
+	Kind   bellows.Kind     // of a failure
 }
 
 // Fence tells a lane that a process of a node is declared gone: nothing of its client is taken any more, nor of those before it. One that
