@@ -16,6 +16,9 @@ import (
 // does a flush whose done the controller refuses, in all parts that have another owner: the new one says that it holds what came to it with the
 // partition, as if it had been sent. Nothing is asked again by the route by which it was refused (TestWhatIsStaleWaitsForTheRoute).
 //
+// Another controller says the whole route once more, which may be the one that there is. An older one ends the job: whoever said the newer has recorded it before
+// (TestARouteOfNoRecordEndsTheJob).
+//
 // A lane that is behind keeps what it is asked, since that says by which route.
 //
 // Turned down: to ask the controller for the route, which is under way already, since a record that makes a route and the word to clients leave
@@ -25,6 +28,9 @@ import (
 func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	if m.Begin != nil {
 		next, err := c.cfg.Route.Rebuilt(m.Version, m.Changes)
+		if err == nil && m.Version < c.now.Route.Version() {
+			err = fmt.Errorf("route %d as that of now, behind route %d, which nobody has recorded", m.Version, c.now.Route.Version())
+		}
 		if err != nil {
 			c.breach(c.cfg.Controller, fx, "%v", err)
 			return

@@ -24,6 +24,7 @@ type recovery struct {
 	from   Saved
 	asked  bool
 	held   []*wire.Holding // by lane; nil: it has not promised
+	first  int             // lanes with which the job began
 	best   int             // the lane that is asked for its tail
 	need   bellows.CommitNumber
 	upTo   bellows.CommitNumber // what that lane has
@@ -39,6 +40,10 @@ const donesMost = 1 << 16
 // Recover makes the controller that follows one that is gone, of whom are left the records that the lanes keep and, perhaps, a state that was
 // saved: from is the last one that is covered (Covers), or the state that the job began with. The driver is one that has done nothing yet.
 //
+// It goes by the newest route that was recorded. Lanes say who takes part since the job's beginning, and those are asked, too. Whoever was recorded to take part and has not
+// begun does so now, and every client is told the route and the staleness as a whole, which it may know. What clients have heard of a route lanes have heard before (conclude). A client that
+// knows a newer one than that all the same ends the job by name.
+//
 // Its shell gives it the next term, starts and drives it as any controller, and has every node say once more that it is ready: whoever is does so to
 // each controller. Then the controller asks the lanes what they hold, replays the records through the driver, tells the lanes that are behind what the others have, dispatches once more what
 // was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
@@ -53,7 +58,7 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c.covered, c.forgotten = from.Commit, from.Commit
 	c.roll.Expect()
 	c.timeless = true
-	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes))}
+	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
 	return c, nil
 }
 
@@ -84,10 +89,33 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	}
 	c.waits.end(c.nowMillis)
 	r.held[i] = m
+	c.askAdded(m, fx)
 	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
 		return
 	}
 	c.chooseTail(fx)
+}
+
+// askAdded asks the lanes that have begun since, as a lane says. It has said so before the record that adds another is needed by anybody.
+func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
+	for _, add := range m.Added {
+		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
+			continue
+		}
+		a := wire.ClientAt(add.Node)
+		if add.Kind == bellows.AddLane {
+			a = wire.LaneAt(add.Node, int(add.Lane))
+		}
+		if c.takeIn(a); len(c.cfg.Lanes) > len(c.recovery.held) {
+			c.recovery.held = append(c.recovery.held, nil)
+			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
+		}
+	}
+}
+
+// fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
+func (r *recovery) fresh(lane int) bool {
+	return lane >= r.first && r.held[lane] != nil && r.held[lane].Last == 0
 }
 
 // chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
@@ -95,7 +123,7 @@ func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
 	r.need = r.from.Commit + 1
 	for i, h := range r.held {
-		if h == nil {
+		if h == nil || r.fresh(i) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
@@ -172,8 +200,15 @@ func (c *Controller) recovered(fx *Effects) {
 		return
 	}
 	c.recovery, c.begun = nil, true
+	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)
-	c.announceAgain(fx)
+	c.sendRecords(fx)
+	c.announced = len(c.staleness)
+	for _, a := range c.cfg.Clients {
+		if !planted.On("client-not-told-again") {
+			c.welcome(a, fx)
+		}
+	}
 	for _, t := range c.outstanding() {
 		if planted.On("dispatch-not-repeated") {
 			break
@@ -210,6 +245,8 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+			c.reroute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
 		}
@@ -227,6 +264,27 @@ func (c *Controller) again(one *wire.Record, fx *Effects) {
 		}
 	}
 	c.tell(one.Flush.Client, one.Results, fx)
+}
+
+// reroute takes the record of a change of the route.
+func (c *Controller) reroute(change *bellows.Control) {
+	c.number++
+	if planted.On("replay-forgets-route") {
+		return
+	}
+	next, err := c.cfg.Route.Next(*change)
+	if err != nil {
+		c.recovery.driver = fmt.Errorf("record %d: %w", c.number, err)
+		return
+	}
+	c.cfg.Route = next
+}
+
+// settled takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
+func (c *Controller) settled(s bellows.SplitID) {
+	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
+		c.reroute(&one.Control)
+	}
 }
 
 // repeats reports whether a control record is one that the driver has asked for before.
@@ -247,7 +305,11 @@ func (c *Controller) repeats(r bellows.Control) bool {
 // catchUp tells lanes that are behind what the others have.
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	for i, l := range c.cfg.Lanes {
-		if r.held[i] == nil || planted.On("lane-left-behind") {
+		switch {
+		case r.held[i] == nil || planted.On("lane-left-behind"):
+			continue
+		case r.fresh(i):
+			c.welcome(l, fx)
 			continue
 		}
 		var m *wire.Records
@@ -272,25 +334,6 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 			fx.Send(c.cfg.Controller, l, m)
 		}
 	}
-}
-
-// announceAgain tells clients what the staleness of tables is, each as it was last changed: they may have been told, or not.
-func (c *Controller) announceAgain(fx *Effects) {
-	all := c.staleness
-	c.staleness = slices.DeleteFunc(slices.Clone(all), func(m wire.Staleness) bool { return m != newest(all, m.Table) })
-	c.announced = 0
-	c.announce(fx)
-	c.staleness, c.announced = all, len(all)
-}
-
-// newest is the last change of a table.
-func newest(all []wire.Staleness, t bellows.TableID) (last wire.Staleness) {
-	for _, m := range all {
-		if m.Table == t {
-			last = m
-		}
-	}
-	return last
 }
 
 // whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that they are done: every part of them is held. They

@@ -122,7 +122,7 @@ func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
 	f.done(2, 1)
 	f.gives(1, 1)
 	expect(t, f.said(),
-		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]",
+		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
 		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "lane 1 of node 0: record 4 [split 1 clock 1 items [0,1)]",
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
@@ -145,6 +145,7 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 	f.holds(1, 2, 1, heldOf(1, 0, 1), heldOf(1, 1, 1), unknown)
 	f.gives(0, 1)
 	expect(t, f.said(),
+		"node 1: *wire.Route", "node 2: *wire.Route",
 		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "lane 1 of node 0: record 3 [split 0 clock 1 items [0,1)]",
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 	f.done(1, 1)
@@ -183,6 +184,7 @@ func TestEpochsAppearOnce(t *testing.T) {
 		if lost {
 			want = []string{"lane 0 of node 0: record 3 keep", "lane 1 of node 0: record 3 keep"}
 		}
+		want = append(want, "node 1: *wire.Route", "node 2: *wire.Route")
 		for _, a := range append(slices.Clone(twoLanes), clients...) {
 			want = append(want, fmt.Sprintf(`%v: end after commit 3: "" gone []`, a))
 		}
@@ -205,7 +207,8 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 		f.holds(0, 3, 1)
 		f.holds(1, 3, 1)
 		f.gives(0, 1)
-		expect(t, f.said(), "node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
+		expect(t, f.said(), "node 1: *wire.Route", "node 2: *wire.Route",
+			"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 		f.done(1, 1)
 		f.said()
 		f.done(2, 1)
@@ -255,7 +258,7 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	f.holds(0, 3, 4)
 	f.holds(1, 4, 4)
 	f.gives(1, 4)
-	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]",
+	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
 	if !slices.Equal(after.seen, before.seen[3:]) {
 		t.Errorf("the driver was told %q; want %q", after.seen, before.seen[3:])

@@ -45,10 +45,9 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	if err := c.change(c.cfg.Route.AddClient(n), fx); err != nil {
 		return err
 	}
-	c.tellRoute(fx) // those that there were
+	c.conclude(fx) // for those that there were
 	c.takeIn(a)
 	c.welcome(a, fx)
-	c.conclude(fx)
 	return nil
 }
 
@@ -118,16 +117,6 @@ func (c *Controller) change(change bellows.Control, fx *Effects) error {
 	c.changes = append(c.changes, change)
 	c.control(change)
 	return nil
-}
-
-// tellRoute tells the actors that there are of what has changed: lanes first. So whoever replaces this controller, and is told by lanes what was recorded, knows of
-// every route that a client can have heard of.
-func (c *Controller) tellRoute(fx *Effects) {
-	if planted.On("route-told-first") {
-		c.announceRoute(fx)
-	}
-	c.sendRecords(fx)
-	c.announceRoute(fx)
 }
 
 // takeIn counts an actor among those of the job, and its node among those that are watched.

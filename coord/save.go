@@ -16,7 +16,7 @@ type Saved struct {
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
 	Route     bellows.RouteVersion
 	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
-	Out       []Out                // tasks that were dispatched and have no number
+	Out       []Out             // tasks that were dispatched and have no number
 	Counted   gate.Counted
 	Horizon   bellows.Clock
 	Draining  bool

@@ -82,9 +82,14 @@ func (g *Guard) Host(a wire.Address) {
 	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
 }
 
-// Learn takes note of a route, if it is newer: on the node of the controller, before the controller's messages leave. On others the guard
-// learns from these.
+// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the guard
+// learns from these. It may be older than that of before, where another controller follows one that has told nobody of its last route.
 func (g *Guard) Learn(r *route.Route) {
+	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, r, k.here) })
+}
+
+// hear takes note of a route that a message has as a whole, if it is newer.
+func (g *Guard) hear(r *route.Route) {
 	g.replace(func(k *known) *known {
 		if r.Version() <= k.route.Version() {
 			return nil

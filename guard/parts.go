@@ -503,7 +503,7 @@ func (g *Guard) route(_ wire.Envelope, m *wire.Route) *breach {
 	if b := g.begin(m.Begin); b != nil {
 		return b
 	}
-	g.Learn(whole)
+	g.hear(whole)
 	return nil
 }
 

@@ -138,7 +138,8 @@ type Lane struct {
 	ended     []bool // per client: it has said or will not say that the job is over
 	open      int    // clients that may still say so
 
-	begun   bool // it takes part by the route; before that it knows no records
+	begun   bool                         // it takes part by the route; before that it knows no records
+	first   struct{ lanes, clients int } // with which the job began
 	ahead   []ahead
 	awaited int            // partitions that were given to it and are not here yet
 	left    []wire.Address // clients that said that the job is over, and are not known
@@ -208,6 +209,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
+	l.first.lanes, l.first.clients = len(cfg.Route.Lanes()), len(cfg.Route.Clients())
 	for _, a := range cfg.Clients {
 		l.lives = append(l.lives, cfg.Incarnation(a))
 	}

@@ -246,6 +246,12 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	for _, p := range l.owned {
 		h.Parts, h.At = append(h.Parts, p.pair()), append(h.At, p.applied)
 	}
+	for _, a := range l.cfg.Route.Lanes()[l.first.lanes:] {
+		h.Added = append(h.Added, l.cfg.Route.AddLane(a))
+	}
+	for _, a := range l.cfg.Route.Clients()[l.first.clients:] {
+		h.Added = append(h.Added, l.cfg.Route.AddClient(a.Node))
+	}
 	out.Send(l.cfg.Self, from, h)
 	if m.From > 0 {
 		l.tail.since(m.From, l.term, func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
