@@ -293,7 +293,11 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		return
 	}
 	for i := range m.Results {
-		if err := c.count(m.Results[i].Unit); err != nil {
+		err := c.count(m.Results[i].Unit)
+		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
+			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
+		}
+		if err != nil {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
 			return
 		}

@@ -44,6 +44,11 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
+	if r := c.recovery; r != nil && slices.Index(c.cfg.Lanes, to) >= r.first { // which clients know only by a route that they were perhaps not told
+		for _, a := range c.cfg.Clients {
+			m.Gone = append(m.Gone, a.Node)
+		}
+	}
 	fx.Send(c.cfg.Controller, to, m)
 }
 

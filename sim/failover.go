@@ -16,6 +16,7 @@ import (
 // follows it by what the lanes hold. Node 0 goes on: it is the state that is lost.
 type failover struct {
 	term     bellows.Term // of the newest
+	known    bellows.Term // of the newest that knows what was recorded
 	begun    savepoint    // with which the life began
 	saved    savepoint    // the newest that every lane covers
 	asked    savepoint    // of which they were asked
@@ -112,6 +113,11 @@ func (w *world) follow() {
 	w.lead.Start(&w.fx)
 	if w.interrupted {
 		w.lead.Interrupt(&w.fx)
+	}
+	for _, l := range w.nodes[0].lanes {
+		if !slices.Contains(w.common.Lanes, l.address) {
+			w.lead.Host(l.address, &w.fx)
+		}
 	}
 	if w.nodes[0].closed {
 		w.lead.TasksEnded(&w.fx)

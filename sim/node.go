@@ -331,6 +331,10 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 
 // obey carries out what the controller wants.
 func (w *world) obey() {
+	if r := w.fx.Route; r != nil {
+		w.route = r
+		w.nodes[0].guard.Learn(r)
+	}
 	if w.failover.breaks(w) {
 		return
 	}
@@ -348,9 +352,9 @@ func (w *world) obey() {
 		w.happened[occasion.TasksNamed] = w.happened[occasion.TasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}
-	if r := w.fx.Route; r != nil {
-		w.route = r
-		w.nodes[0].guard.Learn(r)
+	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
+		w.failover.known = w.failover.term
+		w.regrow()
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
@@ -365,6 +369,9 @@ func (w *world) obey() {
 	}
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.fx.Reset()
+	if w.ending {
+		w.dismiss()
+	}
 }
 
 // letGo ends all connections of node 0, behind all that it has sent, when its own tasks have ended or are waited for no more.

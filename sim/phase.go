@@ -72,6 +72,9 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.End:
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
 		w.ending = true
+		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
+			w.nodes[e.To.Node].worker.told = true
+		}
 	case *wire.Collect:
 		w.asked = true
 	case *wire.Severed:

@@ -38,8 +38,9 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	common      core.Job     // what the actors are made of
-	route       *route.Route // of now, as node 0 has it
+	common      core.Job         // what the actors are made of
+	route       *route.Route     // of now, as node 0 has it
+	taken       []schedule.Entry // of what grows, what the controller was asked for
 	nodes       []*node
 	lanes       []*lane
 	workers     []*worker

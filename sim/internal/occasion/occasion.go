@@ -69,6 +69,8 @@ const (
 	EndedApart                     // a connection ended in peace before another between the same nodes
 	TasksLeft                      // a node left, since its tasks did not return when the job was over
 	ModelLeft                      // the model was lost with such tasks, and with nothing else
+	FollowedRoute                  // another controller followed when the route had changed
+	RouteUnmade                    // there was no record of a change of the route when another controller followed
 	Kinds
 )
 
@@ -81,6 +83,7 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a guard", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
-	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks"}
+	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
+	"changed route followed", "change unmade"}
 
 func (e Kind) String() string { return names[e] }

@@ -13,6 +13,7 @@ type Entry struct {
 	Actor  wire.Address // a lane that begins without partitions, or a client that begins without splits; the client that gets a split
 	Slots  int          // of a client that begins
 	Gives  bool         // a split goes to the client
+	Broken bool         // the controller is lost in the midst of what it says of it
 	Split  bellows.SplitID
 }
 
