@@ -169,14 +169,14 @@ func (s *Schedule) drawPlay() {
 // drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
 func (s *Schedule) drawFailovers() {
 	s.Failovers, s.Limits.Lane.Tail = 0, 0
-	if s.Loss.Skip >= 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends
+	if s.Loss.Skip >= 0 || len(s.Growth) > 0 && s.growing.IntN(2) > 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends
 		return
 	}
 	s.Failovers = 1 + s.Chances.IntN(3)
 	for i := range s.Growth {
 		s.Growth[i].Broken = s.growing.IntN(4) == 0
 	}
-	if s.Chances.IntN(3) == 0 {
+	if s.Chances.IntN(4) == 0 {
 		s.Limits.Lane.Tail = 1 << (5 + s.Chances.IntN(6))
 	}
 	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining}
