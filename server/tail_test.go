@@ -258,3 +258,27 @@ func TestANewProcessHasItsOwnCredit(t *testing.T) {
 		t.Error("what the first process has read is the credit of the second")
 	}
 }
+
+// TestALaneSaysWhoWasAdded takes records that add a lane and a client: it says so to whoever asks. A lane that was added and has not begun knows of nobody, itself included.
+func TestALaneSaysWhoWasAdded(t *testing.T) {
+	s := newScript(t, 0)
+	r := firstRoads(routeTables)
+	if h, _ := s.holds(1, 0); len(h.Added) > 0 {
+		t.Errorf("at the beginning it says %+v", h.Added)
+	}
+	s.change(1, r.next(r.AddLane(addedLane)))
+	s.change(2, r.next(r.AddClient(addedClient.Node)))
+	h, _ := s.holds(1, 0)
+	if len(h.Added) != 2 || h.Added[0].Kind != bellows.AddLane || h.Added[0].Node != addedLane.Node || h.Added[1].Kind != bellows.AddClient || h.Added[1].Node != addedClient.Node {
+		t.Errorf("it says %+v", h.Added)
+	}
+	s, r = beginner(t)
+	if h, _ := s.holds(1, 0); h.Last != 0 || len(h.Added) > 0 {
+		t.Errorf("before it has begun it says %+v", h)
+	}
+	r.next(r.AddLane(addedLane))
+	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
+	if h, _ := s.holds(1, 0); h.Last != 17 || h.Tail != 18 || len(h.Added) != 1 {
+		t.Errorf("when it has begun it says %+v", h)
+	}
+}
