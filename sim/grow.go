@@ -31,7 +31,7 @@ func (w *world) take(e schedule.Entry) {
 	if w.ending || n.done() || w.lead.Gone(n.id) {
 		return
 	}
-	if !w.lead.Begun() || e.Gives && w.actors[e.Actor] != nil && !slices.Contains(w.route.Clients(), e.Actor) {
+	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
 		w.After(10, w.nodes[0], func() { w.take(e) })
 		return
 	}
@@ -56,7 +56,7 @@ func (w *world) take(e schedule.Entry) {
 	default:
 		w.note("%v takes part", e.Actor)
 		w.happened[occasion.ClientAdded] = true
-		if w.actors[e.Actor] == nil {
+		if w.actor(e.Actor) == nil {
 			w.addWorker(e.Actor, e.Slots)
 			n.guard.Host(e.Actor)
 		}
@@ -71,7 +71,7 @@ func (w *world) take(e schedule.Entry) {
 
 // hostLane makes a lane at a node, if it is not there, and lets what leads the node know.
 func (w *world) hostLane(n *node, a wire.Address) {
-	if w.actors[a] != nil {
+	if w.actor(a) != nil {
 		return
 	}
 	w.addLane(a)
@@ -90,12 +90,8 @@ func (w *world) regrow() {
 	list := w.taken
 	w.taken = nil
 	for _, e := range list {
-		there := slices.Contains(w.route.Lanes(), e.Actor) || !e.Gives && slices.Contains(w.route.Clients(), e.Actor)
-		if e.Gives {
-			there = w.route.Node(e.Split) == e.Actor.Node
-		}
 		e.Broken = false
-		if there {
+		if e.Made(w.route) {
 			w.taken = append(w.taken, e)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -30,7 +31,9 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
-	w.seesWords(e.Message)
+	if k, is := occasion.OfWords(e.Message, model.Words); is {
+		w.happened[k] = true
+	}
 	if w.faults.hostile != nil {
 		w.faults.hostile.Remember(e)
 	}
@@ -138,17 +141,6 @@ func (w *world) delivers(e wire.Envelope) {
 	}
 }
 
-// leaseKind is the occasion of a lease.
-func leaseKind(m wire.Mode, from, to wire.Address) occasion.Kind {
-	switch {
-	case m == wire.Shared:
-		return occasion.SharedLease
-	case from.Node == to.Node:
-		return occasion.ExclusiveHere
-	}
-	return occasion.ExclusiveCopy
-}
-
 // beforeLane takes note of what a lane is about to learn.
 func (w *world) beforeLane(i int, batch []wire.Envelope) {
 	for _, e := range batch {
@@ -224,7 +216,7 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Room:
 			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
-			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
+			w.happened[occasion.OfLease(m.Mode, w.lanes[i].address, e.To)] = true
 			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {
 				w.violated("%v", err)
 			}

@@ -2,6 +2,13 @@
 // checks to mean anything.
 package occasion
 
+import (
+	"slices"
+
+	"bellows"
+	"bellows/wire"
+)
+
 // Kind is something that a schedule may or may not bring about.
 type Kind int
 
@@ -87,3 +94,27 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"changed route followed", "change unmade"}
 
 func (e Kind) String() string { return names[e] }
+
+// OfLease is the occasion of a lease.
+func OfLease(m wire.Mode, from, to wire.Address) Kind {
+	switch {
+	case m == wire.Shared:
+		return SharedLease
+	case from.Node == to.Node:
+		return ExclusiveHere
+	}
+	return ExclusiveCopy
+}
+
+// OfWords is what a message says of subscriptions to a table of keys.
+func OfWords(m wire.Message, words bellows.TableID) (Kind, bool) {
+	switch m := m.(type) {
+	case *wire.Pull:
+		return KeysSubscribed, slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return p.Subscribe && p.Keys != nil })
+	case *wire.Rows:
+		return KeysRelayed, slices.ContainsFunc(m.Parts, func(p wire.RowsPart) bool { return len(p.Keys) > 0 })
+	case *wire.Unsubscribe:
+		return KeysGivenUp, m.Ref.Table == words
+	}
+	return 0, false
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/route"
 	"bellows/wire"
 )
 
@@ -15,6 +16,14 @@ type Entry struct {
 	Gives  bool         // a split goes to the client
 	Broken bool         // the controller is lost in the midst of what it says of it
 	Split  bellows.SplitID
+}
+
+// Made reports whether a route has the change.
+func (e *Entry) Made(r *route.Route) bool {
+	if e.Gives {
+		return r.Node(e.Split) == e.Actor.Node
+	}
+	return slices.Contains(r.Lanes(), e.Actor) || slices.Contains(r.Clients(), e.Actor)
 }
 
 // drawGrowth adds lanes and clients to some jobs, at nodes that have a part in them already, and moves splits between two of their
