@@ -30,8 +30,10 @@ type recovery struct {
 	upTo   bellows.CommitNumber // what that lane has
 	tail   []wire.Record        // from need on, in messages
 	kept   []*wire.Records
-	dones  []sent // that came meanwhile
-	driver error  // what the driver did not do again
+	dones  []sent           // that came meanwhile
+	driver error            // what the driver did not do again
+	end    *wire.End        // what a lane was told of the job's end; nil: none was
+	gone   []bellows.NodeID // who was declared gone
 }
 
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
@@ -90,6 +92,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	c.waits.end(c.nowMillis)
 	r.held[i] = m
 	c.askAdded(m, fx)
+	r.hears(m)
 	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
 		return
 	}
@@ -110,6 +113,30 @@ func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 			c.recovery.held = append(c.recovery.held, nil)
 			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
 		}
+	}
+}
+
+// hears takes note of what the one before has decided and was no record. Nothing is behind the end, and lanes alone judge by fences: so both are kept by the lanes that were told,
+// and a lane is told before any client.
+func (r *recovery) hears(m *wire.Holding) {
+	if r.end == nil {
+		r.end = m.End
+	}
+	for _, f := range m.Gone {
+		r.gone = append(r.gone, f.Node)
+	}
+}
+
+// decided does again what the one before had decided: who was declared gone is, and a job that had failed does. One that had finished, or was interrupted, comes to the same end by its
+// records.
+func (c *Controller) decided(r *recovery, fx *Effects) {
+	for _, n := range r.gone {
+		if r.end == nil && !planted.On("fence-forgotten") {
+			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), fx)
+		}
+	}
+	if r.end != nil && c.ending == nil && c.tasks > 0 {
+		c.end(&Outcome{Kind: r.end.Kind, Reason: r.end.Reason}, fx)
 	}
 }
 
@@ -209,13 +236,12 @@ func (c *Controller) recovered(fx *Effects) {
 			c.welcome(a, fx)
 		}
 	}
-	for _, t := range c.outstanding() {
-		if planted.On("dispatch-not-repeated") {
-			break
+	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
+		for _, t := range c.outstanding() {
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
 		}
-		c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
+		c.waits.end(c.nowMillis)
 	}
-	c.waits.end(c.nowMillis)
 	for _, d := range append(r.whole(), r.dones...) {
 		c.takeDone(d.from, d.done, fx)
 	}

@@ -50,9 +50,9 @@ func (f *failover) resumes(w *world, s coord.State) {
 	f.begun = savepoint{coord.Saved{State: s}, *w.driver}
 }
 
-// deposable reports whether the controller may be lost now: the end of a job is no record.
+// deposable reports whether the controller may be lost now: until all is over.
 func (w *world) deposable() bool {
-	return !w.ending && w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
+	return w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
 }
 
 // depose loses the controller, at once or in the midst of its next words.
@@ -71,7 +71,7 @@ func (f *failover) breaks(w *world) bool {
 		return false
 	}
 	f.broken = false
-	if !w.deposable() || slices.ContainsFunc(list, func(e wire.Envelope) bool { _, end := e.Message.(*wire.End); return end }) {
+	if !w.deposable() || w.fx.Outcome != nil {
 		return false
 	}
 	w.happened[occasion.FollowedBroken] = true
@@ -89,6 +89,10 @@ func (w *world) follow() {
 	f.term++
 	w.note("controller of term %d follows", f.term)
 	w.happened[occasion.Followed], w.followedAt = true, w.Now
+	w.happened[occasion.FollowedEnding] = w.happened[occasion.FollowedEnding] || w.ending
+	for _, l := range w.lanes {
+		l.gaveAll = false
+	}
 	w.moved()
 	w.fx = coord.Effects{}
 	from := &f.begun

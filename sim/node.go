@@ -317,7 +317,7 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 	switch {
 	case w.lead.Collecting():
 		return await.State, w.surrendered
-	case w.ending:
+	case w.endedBy == w.failover.term:
 		return await.End, w.lastWords
 	case w.lead.Recovering():
 		return await.Tails, w.failover.heard

@@ -74,7 +74,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.moved()
 	case *wire.End:
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
-		w.ending = true
+		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
 		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
 			w.nodes[e.To.Node].worker.told = true
 		}

@@ -70,7 +70,8 @@ type world struct {
 	loss        loss
 	phases      [][schedule.Phases]int // per node
 	begun       bool                   // tasks have been dispatched
-	ending      bool                   // the controller has said End
+	ending      bool                   // a controller has said End
+	endedBy     bellows.Term           // of the last that has
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 

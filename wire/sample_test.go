@@ -141,7 +141,7 @@ func (s sampler) messages() []Message {
 		&Records{Term: bellows.Term(s.Uint32()), Keep: bellows.CommitNumber(s.Uint64()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11))},
-		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
+		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
@@ -266,7 +266,7 @@ func (s sampler) donePush() *Push {
 
 // slab is one of values or of keys.
 func (s sampler) slab() *Slab {
-	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32())}
+	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32()), Term: bellows.Term(s.Uint32())}
 	if _, m.Keys = s.ids(); m.Keys == nil {
 		m.Values = s.values(nil, nil)
 	}

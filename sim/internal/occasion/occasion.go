@@ -77,6 +77,7 @@ const (
 	TasksLeft                      // a node left, since its tasks did not return when the job was over
 	ModelLeft                      // the model was lost with such tasks, and with nothing else
 	FollowedRoute                  // another controller followed when the route had changed
+	FollowedEnding                 // another controller followed when the job was over
 	RouteUnmade                    // there was no record of a change of the route when another controller followed
 	Kinds
 )
@@ -91,7 +92,7 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
-	"changed route followed", "change unmade"}
+	"changed route followed", "ending followed", "change unmade"}
 
 func (e Kind) String() string { return names[e] }
 

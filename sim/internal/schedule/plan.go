@@ -67,9 +67,7 @@ func Possible(f Fault, p Phase) bool {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Interrupt && f != Failover
-	case TheEnd: // which is no record
-		return f != Failover
+		return f != Kill && f != Replay && f != Interrupt
 	}
 	return true
 }
