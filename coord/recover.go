@@ -51,7 +51,7 @@ const donesMost = 1 << 16
 // was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
 // client takes no notice of a unit that it knows. A flush of which a part is missing is its client's matter, as always.
 //
-// Nodes that the one before had lost are lost again in time. A job that was ending is not recovered: the end is no record.
+// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was ending ends again, by its records or as a lane was told (decided).
 func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c := New(job, opt)
 	if err := c.restore(from); err != nil {

@@ -437,3 +437,56 @@ func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 		t.Error("a controller follows from a route that is not whole")
 	}
 }
+
+// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller before: that fails again, for the same reason, and though
+// a flush is held whole nothing else is numbered. A job that a lane was told nothing of goes on.
+func TestAnEndIsRemembered(t *testing.T) {
+	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
+	for name, c := range map[string]struct {
+		says wire.Holding
+		want string // the reason; empty: it goes on
+		kind bellows.Kind
+	}{
+		"failed":        {wire.Holding{End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"gone":          {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}}, "node 2 is gone: the controller before has declared it so", bellows.Lost},
+		"gone and over": {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}, End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"nothing":       {wire.Holding{}, "", 0},
+	} {
+		f := newFollow(t, &rounds{want: 3})
+		f.commit(0)
+		f.next(&rounds{want: 3}, coord.Saved{})
+		c.says.Term, c.says.Last, c.says.Tail, c.says.Flushes = 2, 2, 1, []wire.HeldFlush{heldOf(1, 1, 0)}
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &c.says}}, &f.fx)
+		f.holds(1, 2, 1, heldOf(1, 1, 1))
+		f.gives(0, 1)
+		said := strings.Join(f.said(), "\n")
+		if c.want == "" {
+			if !strings.Contains(said, "record 3") || strings.Contains(said, "end after") {
+				t.Errorf("%s: said %s", name, said)
+			}
+			continue
+		}
+		if n := strings.Count(said, fmt.Sprintf("end after commit 2: %q", c.want)); n != 4 || strings.Contains(said, "run split") || strings.Contains(said, "record 3") {
+			t.Errorf("%s: %d are told of the end: %s", name, n, said)
+		}
+		for _, a := range append(slices.Clone(twoLanes), clients...) {
+			f.closed(a, 0, 0)
+		}
+		if o := f.fx.Outcome; o == nil || o.Kind != c.kind || o.Commits != 2 {
+			t.Errorf("%s: outcome %+v", name, o)
+		}
+	}
+}
+
+// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is collected once more.
+func TestStateForTheControllerBeforeIsNotTaken(t *testing.T) {
+	d := newCollecting(t, lease.Times{})
+	d.collecting(t)
+	for _, m := range []wire.Message{&wire.Slab{Ref: partition[0], Values: make([]float32, 2), Term: 1}, &wire.Collected{Term: 1, Reason: "of old"}} {
+		d.step(wire.Envelope{From: owner, To: self, Message: m})
+	}
+	d.step(slab(0, 2), slab(1, 2), collected(""))
+	if d.uncollected() != "" {
+		t.Error(d.uncollected())
+	}
+}

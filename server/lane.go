@@ -132,6 +132,7 @@ type Lane struct {
 	pairs     []wire.Pair  // scratch
 	stamps    uint64       // that have been given to partitions
 	counts    wire.Counts
+	final     wire.Counts   // as it has closed
 	closing   bool          // the controller has ended the job
 	closed    bool          // and nothing more can come
 	told      *wire.End     // by the controller, last
@@ -799,12 +800,14 @@ func (l *Lane) end(out *wire.Outbox) {
 		}
 	}
 	l.count()
+	l.final = l.counts
+	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
 	l.lastWord(out)
 }
 
-// lastWord tells the controller that nothing more comes.
+// lastWord tells the controller that nothing more comes that counts. What those push who were declared gone, and wake, is no part of it: to each controller it is the same.
 func (l *Lane) lastWord(out *wire.Outbox) {
-	counts := l.counts
+	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
 	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
 }

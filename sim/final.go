@@ -116,6 +116,9 @@ func (w *world) checkReason() {
 			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %v", r, &w.faults.ends)
 		}
 	}
+	if err := w.outcome.Failure("train"); (err != nil) != (w.outcome.Reason != "" && !w.outcome.Interrupted || w.uncollected() != "") {
+		w.violated("P9: a job that ended (%s) has failed: %v", w.outcome.Reason, err)
+	}
 	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.whole && w.uncollected() == "" && !leader.crashed {
 		w.violated("P8: node 0 left while the state was on its way")
 	}
@@ -174,6 +177,9 @@ func (w *world) checkFinished() {
 	}
 	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
 		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
+	}
+	if complete, furthest, commit := w.lead.Progress(); int(complete) != w.Job.Clocks-1 || furthest != complete || commit != o.Commits {
+		w.violated("P1: the job finished; its controller is at clocks %d and %d and commit %d", complete, furthest, commit)
 	}
 	if w.faults.ends.Any() {
 		return // somebody's counts may be missing

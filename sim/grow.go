@@ -38,6 +38,9 @@ func (w *world) take(e schedule.Entry) {
 	if !slices.Contains(w.taken, e) {
 		w.taken = append(w.taken, e)
 	}
+	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
+		l.muteUntil = max(l.muteUntil, w.Now+e.Deaf)
+	}
 	w.failover.broken = w.failover.broken || e.Broken && w.deposable()
 	var err error
 	switch {
@@ -90,7 +93,7 @@ func (w *world) regrow() {
 	list := w.taken
 	w.taken = nil
 	for _, e := range list {
-		e.Broken = false
+		e.Broken, e.Deaf = false, 0
 		if e.Made(w.route) {
 			w.taken = append(w.taken, e)
 			continue

@@ -298,22 +298,9 @@ func (w *world) forgeState() {
 	l := w.lanes[slices.Index(w.LaneAt, from)]
 	l.lied = true
 	owned := slices.Collect(w.owned(l))
-	m := &wire.Slab{Ref: owned[w.Rng.IntN(len(owned))]}
-	var said wire.Message = m
-	switch w.Rng.IntN(5) {
-	case 0:
-		m.Values = make([]float32, 1<<12) // more than any partition has
-	case 1:
-		first := w.Job.Word(0)
-		m.Keys = []bellows.Key{first, first} // of a table that has none, or one twice
-	case 2:
-		m.Keys = make([]bellows.Key, w.common.Route.Cut(m.Ref.Table).Most()+1)
-	case 3:
-		said = &wire.Collected{}
-	case 4:
-		said = &wire.Collected{Reason: "it has no state to give"}
-		w.faults.ends.May("it has no state to give")
-	}
+	ref := owned[w.Rng.IntN(len(owned))]
+	said := hostile.State(w.Rng, ref, w.Job.Word(0), w.common.Route.Cut(ref.Table).Most())
+	w.faults.ends.May(hostile.NoState)
 	w.faults.ends.May("%v sent ", from)
 	w.faults.ends.May("%v ended before it had sent all of ", from)
 	w.mayLose(w.nodes[from.Node])

@@ -15,6 +15,8 @@ type Entry struct {
 	Slots  int          // of a client that begins
 	Gives  bool         // a split goes to the client
 	Broken bool         // the controller is lost in the midst of what it says of it
+	Deaf   int64        // for how long a node with lanes hears nothing of it, in milliseconds
+	Behind bellows.NodeID
 	Split  bellows.SplitID
 }
 
@@ -55,6 +57,9 @@ func (s *Schedule) drawGrowth() {
 			if e.Actor = clients[len(clients)-1]; s.growing.IntN(2) == 0 {
 				e.Actor = clients[s.growing.IntN(len(clients))]
 			}
+		}
+		if e.Behind = s.LaneAt[s.growing.IntN(len(s.LaneAt))].Node; e.Behind != 0 && s.growing.IntN(2) == 0 {
+			e.Deaf = 50 + s.growing.Int64N(150)
 		}
 		s.Growth = append(s.Growth, e)
 		at += s.growing.Int64N(60)
