@@ -372,7 +372,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 				t.Error("the guard of node 0 is told of a route before there is one")
 			}
 			for _, m := range f.tail {
-				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: m.Another()}}, &f.fx)
+				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
 			}
 			if f.fx.Route == nil || f.fx.Route.Version() != 3 || f.fx.Route.Node(1) != 3 {
 				t.Errorf("it goes by route %+v", f.fx.Route)
@@ -427,7 +427,7 @@ func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 	f.knows(twoLanes[1], 7, 1)
 	f.said()
 	for _, m := range f.tail {
-		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: m.Another()}}, &f.fx)
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
 	}
 	if got := strings.Join(f.said(), "\n"); !strings.Contains(got, "the driver does not do again what it did") {
 		t.Errorf("said %s", got)

@@ -58,9 +58,7 @@ func (w *world) checkHung() {
 		return
 	}
 	w.happened[occasion.ModelLeft] = true
-	if err := closing.Loss(w.uncollected(), hung.id, w.named); err != nil {
-		w.violated("%v", err)
-	}
+	w.must(closing.Loss(w.uncollected(), hung.id, w.named))
 }
 
 // uncollected is why the state has not come to node 0; empty: it has, or nobody asked for it.

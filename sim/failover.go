@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/coord"
 	"bellows/core/shell"
+	"bellows/sim/internal/account"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
@@ -204,12 +205,6 @@ func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
 		return
 	}
 	w.happened[occasion.CaughtUp] = w.happened[occasion.CaughtUp] || w.failover.term > term && int(m.Last) < len(w.oracle.Log)
-	if err := w.ledger.Holds(from, m); err != nil {
-		w.violated("%v", err)
-	}
-	for i, p := range m.Parts {
-		if want := w.oracle.Touched(p.Ref, m.Last); m.At[i] != want {
-			w.violated("%v says that record %d is the newest for %v; record %d is", from, m.At[i], p.Ref, want)
-		}
-	}
+	w.must(w.ledger.Holds(from, m))
+	w.must(account.Holding(from, m, func(ref bellows.PartitionRef) bellows.CommitNumber { return w.oracle.Touched(ref, m.Last) }))
 }

@@ -185,8 +185,8 @@ func (n *node) gaveUp(why string) {
 	w := n.w
 	if n.closed || w.Closing[n.id] != int64(schedule.Never) {
 		w.violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
-	} else if err := closing.Sentence(why, n.unfinished()); err != nil {
-		w.violated("%v", err)
+	} else {
+		w.must(closing.Sentence(why, n.unfinished()))
 	}
 	if !n.hung {
 		n.hung = true
@@ -339,9 +339,7 @@ func (w *world) obey() {
 		return
 	}
 	for _, e := range w.fx.Epochs {
-		if err := w.failover.epochs.See(e.Number); err != nil {
-			w.violated("%v", err)
-		}
+		w.must(w.failover.epochs.See(e.Number))
 	}
 	for _, n := range w.fx.Notices {
 		w.happened[occasion.NodeNamed] = true

@@ -42,7 +42,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
-		if w.severalLanes(m) {
+		if w.ledger.SeveralLanes(m) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
@@ -59,9 +59,7 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Records:
 		w.happened[occasion.RecordsFull] = w.happened[occasion.RecordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {
-			if err := w.oracle.Record(&m.List[i]); err != nil {
-				w.violated("%v", err)
-			}
+			w.must(w.oracle.Record(&m.List[i]))
 			if m.List[i].Control.Kind != bellows.NoControl {
 				continue
 			}
@@ -90,13 +88,6 @@ func (w *world) sees(e wire.Envelope) {
 			w.violated("P1: %v gives its state away, and tasks run beside it", e.From)
 		}
 	}
-}
-
-// severalLanes reports whether parts of the push's flush are for other lanes too: then its lane says that it holds its own.
-func (w *world) severalLanes(m *wire.Push) bool {
-	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
-		return w.common.Route.Owner(p.Ref).Lane != w.common.Route.Owner(m.Pairs[0].Ref).Lane
-	})
 }
 
 // delivers takes note of a message that an actor is about to take.
@@ -217,9 +208,7 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
 			w.happened[occasion.OfLease(m.Mode, w.lanes[i].address, e.To)] = true
-			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {
-				w.violated("%v", err)
-			}
+			w.must(w.ledger.Granted(w.lanes[i].address, e.To, m))
 		case *wire.Closed:
 			w.lanes[i].closed = true
 		}

@@ -374,16 +374,6 @@ func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint
 	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
-	w.sees16(got.Message)
+	w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || occasion.InSixteen(got.Message)
 	return got, digest
-}
-
-// sees16 takes note of values that came in 16 bits.
-func (w *world) sees16(m wire.Message) {
-	switch m := m.(type) {
-	case *wire.Push:
-		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
-	case *wire.Rows:
-		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
-	}
 }

@@ -119,3 +119,14 @@ func OfWords(m wire.Message, words bellows.TableID) (Kind, bool) {
 	}
 	return 0, false
 }
+
+// InSixteen reports whether values of a message came in 16 bits.
+func InSixteen(m wire.Message) bool {
+	switch m := m.(type) {
+	case *wire.Push:
+		return len(m.Narrowed()) > 0
+	case *wire.Rows:
+		return len(m.Narrowed()) > 0
+	}
+	return false
+}
