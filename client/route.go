@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/planted"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -247,9 +248,10 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 	}
 }
 
-// unlink takes the stale parts out of what a push has brought.
+// unlink takes the stale parts out of what a push has brought. Of those that are left perhaps none shows before its clock is complete
+// (TestWhatIsLeftOfAStalePushWaitsForItsClock).
 func (c *Client) unlink(f *flush, p *lanePush) {
-	kept, first := none, none
+	kept, first, shows := none, none, false
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].state == partStale {
 			continue
@@ -260,13 +262,15 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 			f.parts[kept].next = k
 		}
 		kept = k
+		number := c.cfg.Route.Number(f.parts[k].pair.Ref)
+		leased := slices.ContainsFunc(f.gather.leases, func(l held) bool { return l.number == number })
+		shows = shows || !leased && !c.parts[number].barrier
 	}
+	p.shows = p.shows && (shows || planted.On("stale-part-shows"))
 	if kept != none {
 		f.parts[kept].next = none
 	}
-	if p.first = first; first == none {
-		p.shows = false
-	}
+	p.first = first
 }
 
 // newPush is the place of the push to a lane among those that are sent again, behind the others.

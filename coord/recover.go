@@ -248,7 +248,7 @@ func (c *Controller) recovered(fx *Effects) {
 	for _, m := range r.kept {
 		wire.Free(m)
 	}
-	if c.ending == nil {
+	if c.ending == nil && c.tasks > 0 { // else it has ended before somebody wanted out
 		c.drain()
 	}
 }

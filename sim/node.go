@@ -367,7 +367,7 @@ func (w *world) obey() {
 	}
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.fx.Reset()
-	if w.ending {
+	if w.endedBy == w.failover.term {
 		w.dismiss()
 	}
 }

@@ -126,7 +126,7 @@ func (w *world) delivers(e wire.Envelope) {
 		w.surrendered++
 	case *wire.Collected:
 		w.surrendered++
-		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 {
+		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 && m.Term == w.failover.term {
 			w.lanes[at].gaveAll = true
 		}
 	}

@@ -44,6 +44,7 @@ func (w *world) halfOpen(n *node) {
 	for _, l := range p.struck() {
 		l.muteUntil = int64(schedule.Never)
 	}
+	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
 	w.mayPart(p.from, p.to)
 }
 
