@@ -201,6 +201,8 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
 			w.flushHeld(i, m.Flush)
+		case *wire.Stale:
+			w.ledger.Refused(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Full:
 			w.happened[occasion.LaneFull] = true
 			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
