@@ -92,7 +92,7 @@ func (w *world) follow() {
 	w.happened[occasion.Followed], w.followedAt = true, w.Now
 	w.happened[occasion.FollowedEnding] = w.happened[occasion.FollowedEnding] || w.ending
 	for _, l := range w.lanes {
-		l.gaveAll = false
+		l.gaveAt = 0
 	}
 	w.moved()
 	w.fx = coord.Effects{}

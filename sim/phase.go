@@ -127,7 +127,7 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Collected:
 		w.surrendered++
 		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 && m.Term == w.failover.term {
-			w.lanes[at].gaveAll = true
+			w.lanes[at].gaveAt = w.Now
 		}
 	}
 }

@@ -95,7 +95,7 @@ type lane struct {
 	node    *node
 	told    bool // by the controller that the job is over
 	closed  bool
-	gaveAll bool                 // of its state, to node 0
+	gaveAt  int64                // when it had given all of its state to node 0, which may hear in one step that it is lost; 0: not yet
 	lied    bool                 // somebody has spoken in its name
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
