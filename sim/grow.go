@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"bellows"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -68,6 +69,7 @@ func (w *world) take(e schedule.Entry) {
 	if err != nil {
 		w.violated("the controller does not take %+v: %v", e, err)
 	}
+	w.checkUnfit()
 	w.moved()
 	w.obey()
 }
@@ -109,6 +111,20 @@ func (w *world) dismiss() {
 		if !k.told {
 			k.told = true
 			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.id), Message: &wire.End{Term: w.failover.term, Reason: "it takes no part"}, Era: w.era()})
+		}
+	}
+}
+
+// checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.
+func (w *world) checkUnfit() {
+	if w.lead.AddLane(w.LaneAt[0], &w.fx) == nil || w.lead.AddClient(w.ClientAt[0].Node, &w.fx) == nil {
+		w.violated("the controller takes who takes part already")
+	}
+	r, nobody := w.route, bellows.NodeID(w.NodeCount)
+	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), w.ClientAt[0].Node), r.MoveSplit(0, nobody),
+		r.MovePartition(bellows.PartitionRef{}, wire.LaneAt(nobody, 0))} {
+		if next, err := r.Next(c); err == nil {
+			w.violated("P5: route %d follows by %+v", next.Version(), c)
 		}
 	}
 }

@@ -321,8 +321,8 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 		return await.End, w.lastWords
 	case w.lead.Recovering():
 		return await.Tails, w.failover.heard
-	case !w.lead.Begun():
-		return await.Ready, 0
+	case !w.lead.Begun(): // another controller begins its wait anew
+		return await.Ready, int(w.followedAt)
 	case w.begun:
 		return await.Tasks, len(w.oracle.Log)
 	}
