@@ -155,6 +155,8 @@ type Client struct {
 	ended           *wire.End
 	barriers        bool // some table is BSP
 
+	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
+
 	term    bellows.Term // of the controller; what one of a lower term says is dropped
 	dropped int          // how many such messages
 }
@@ -246,10 +248,24 @@ func (c *Client) setBarriers() {
 // Deliver takes one message that has arrived.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if _, end := e.Message.(*wire.End); c.ended != nil || (c.broken && !end) || !e.In(c.cfg.Era) {
+	if !e.In(c.cfg.Era) {
 		return
 	}
-	if e.From == c.cfg.Controller && c.outranked(e.Term()) {
+	if e.From == c.cfg.Controller {
+		before := c.term
+		if c.outranked(e.Term()) {
+			return
+		}
+		if before > 0 && c.term > before {
+			c.complainAgain(fx)
+		}
+	}
+	end, isEnd := e.Message.(*wire.End)
+	if c.ended != nil && isEnd && end.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
+		c.ended = end
+		c.lastWord(fx)
+	}
+	if c.ended != nil || c.broken && !isEnd {
 		return
 	}
 	if c.enquiring > 0 {
@@ -293,7 +309,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	case *wire.Stale:
 		c.takeStale(m, e.From, fx)
 	case *wire.Refused:
-		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: m.Kind, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)})
+		c.complain(&wire.Failed{Kind: m.Kind, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)}, fx)
 	case *wire.End:
 		c.end(m, fx)
 	}
@@ -319,8 +335,38 @@ func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...a
 		return
 	}
 	c.broken, c.failed = true, true
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Severed{Node: from.Node, Breach: true,
-		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))})
+	c.complain(&wire.Severed{Node: from.Node, Breach: true,
+		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
+}
+
+// complain tells the controller why the client does not go on, and each that follows it (complainAgain): the one before has perhaps told nobody.
+func (c *Client) complain(m wire.Message, fx *Effects) {
+	if c.complaint == nil {
+		c.complaint = m
+	}
+	fx.Send(c.cfg.Self, c.cfg.Controller, m)
+}
+
+// complainAgain tells a controller that follows another why the client does not go on.
+func (c *Client) complainAgain(fx *Effects) {
+	if planted.On("complaint-not-repeated") {
+		return
+	}
+	switch said := c.complaint.(type) {
+	case *wire.Failed:
+		again := *said
+		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+	case *wire.Severed:
+		again := *said
+		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+	}
+}
+
+// lastWord tells the controller that nothing more comes.
+func (c *Client) lastWord(fx *Effects) {
+	counts := c.counts
+	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: counts})
 }
 
 func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
@@ -416,7 +462,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	if err != nil {
 		t.discard()
 		c.failed = true
-		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err})
+		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
 		return
 	}
 	if len(t.leases) > 0 {
@@ -444,7 +490,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 		}
 		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
 	}
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.counts})
+	c.lastWord(fx)
 }
 
 // Ended is the controller's last word, or nil.

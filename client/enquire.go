@@ -216,7 +216,7 @@ func (c *Client) giveUp(fx *Effects, format string, args ...any) {
 		return
 	}
 	c.broken, c.failed = true, true
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)})
+	c.complain(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
 }
 
 // until says behind what a wait at a lane stands, and when it is given up.

@@ -205,3 +205,35 @@ func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 	d.deliver(lanes[1], &wire.Standing{Incarnation: 1})
 	d.expect("lane 0 of node 0: *wire.Inquiry", "the controller: *wire.Severed") // which nobody asked for
 }
+
+// TestWhatIsLeftOfAStalePushWaitsForItsClock has a lane refuse one of two parts of a push, the one that shows at once, and hold it when it comes again: what is left waits for its clock, with
+// nothing to be heard of it before.
+func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(1, 3, []float32{4})
+	d.finish(0)
+	d.said()
+	r.tell(r.addLane)
+	id := d.sent[0].Flush
+	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
+	d.deliver(lanes[0], &wire.Stale{Route: 1, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 1, Pairs: []wire.Pair{pairAt(1, 0, 1)}}))
+	d.said()
+	asked := 0
+	_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+		asked++
+		list := slices.Clone(m.List)
+		for i := range list {
+			list[i].Behind, list[i].Who = pending.Clock, 1
+		}
+		return &wire.Standing{Incarnation: 1, List: list}
+	})
+	if asked == 0 || len(failed) > 0 {
+		t.Errorf("asked %d times, failed %q", asked, failed)
+	}
+}

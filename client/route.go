@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/planted"
 	"bellows/table"
 	"bellows/wire"
 )
@@ -16,6 +17,9 @@ import (
 // does a flush whose done the controller refuses, in all parts that have another owner: the new one says that it holds what came to it with the
 // partition, as if it had been sent. Nothing is asked again by the route by which it was refused (TestWhatIsStaleWaitsForTheRoute).
 //
+// Another controller says the whole route once more, which may be the one that there is. An older one ends the job: whoever said the newer has recorded it before
+// (TestARouteOfNoRecordEndsTheJob).
+//
 // A lane that is behind keeps what it is asked, since that says by which route.
 //
 // Turned down: to ask the controller for the route, which is under way already, since a record that makes a route and the word to clients leave
@@ -25,6 +29,9 @@ import (
 func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	if m.Begin != nil {
 		next, err := c.cfg.Route.Rebuilt(m.Version, m.Changes)
+		if err == nil && m.Version < c.now.Route.Version() {
+			err = fmt.Errorf("route %d as that of now, behind route %d, which nobody has recorded", m.Version, c.now.Route.Version())
+		}
 		if err != nil {
 			c.breach(c.cfg.Controller, fx, "%v", err)
 			return
@@ -241,9 +248,10 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 	}
 }
 
-// unlink takes the stale parts out of what a push has brought.
+// unlink takes the stale parts out of what a push has brought. Of those that are left perhaps none shows before its clock is complete
+// (TestWhatIsLeftOfAStalePushWaitsForItsClock).
 func (c *Client) unlink(f *flush, p *lanePush) {
-	kept, first := none, none
+	kept, first, shows := none, none, false
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].state == partStale {
 			continue
@@ -254,13 +262,15 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 			f.parts[kept].next = k
 		}
 		kept = k
+		number := c.cfg.Route.Number(f.parts[k].pair.Ref)
+		leased := slices.ContainsFunc(f.gather.leases, func(l held) bool { return l.number == number })
+		shows = shows || !leased && !c.parts[number].barrier
 	}
+	p.shows = p.shows && (shows || planted.On("stale-part-shows"))
 	if kept != none {
 		f.parts[kept].next = none
 	}
-	if p.first = first; first == none {
-		p.shows = false
-	}
+	p.first = first
 }
 
 // newPush is the place of the push to a lane among those that are sent again, behind the others.

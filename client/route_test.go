@@ -334,6 +334,38 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	}
 }
 
+// TestARouteIsToldAgain has another controller say the whole route once more: a subscription stays, and who has missed a change knows it then.
+func TestARouteIsToldAgain(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	again := func() {
+		d.deliver(controller, &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+	}
+	d.dispatch(0, 3, 0)
+	d.said()
+	d.read(0, 1, 0, 4)
+	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 3 clock -1")
+	again()
+	d.expect("")
+	r.next(r.addLane())
+	r.next(r.move(1, 0, laneAdded)())
+	again()
+	d.deliver(lanes[0], &wire.Stale{Route: 2, Request: 1})
+	d.expect("lane 0 of node 2: pull t1/p0 [] after commit 3 clock -1")
+}
+
+// TestARouteOfNoRecordEndsTheJob has another controller say a route that is behind that which the client knows.
+func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	recorded := r.Route
+	r.tell(r.addLane)
+	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+	if m, ok := d.fx.Envelopes[0].Message.(*wire.Severed); !ok || !strings.Contains(m.Reason, "route 0 as that of now, behind route 1, which nobody has recorded") {
+		t.Errorf("said %q", d.said())
+	}
+}
+
 // TestRoutesThatCannotBe are breaches.
 func TestRoutesThatCannotBe(t *testing.T) {
 	for name, say := range map[string]func(d *desk, r *roads){

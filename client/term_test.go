@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -36,5 +38,41 @@ func TestALowerTermIsNotObeyed(t *testing.T) {
 	d.deliver(controller, &wire.End{Term: 4})
 	if d.Ended() == nil {
 		t.Error("the end is not heard")
+	}
+}
+
+// TestEachControllerIsToldWhyAClientDoesNotGoOn has a task fail, or something come that cannot be: a controller that follows is told, too, once. So it is of the last word.
+func TestEachControllerIsToldWhyAClientDoesNotGoOn(t *testing.T) {
+	for want, fails := range map[string]func(d *desk){
+		"the controller: failed: no such row": func(d *desk) {
+			d.dispatch(0, 0, 0)
+			d.said()
+			d.Finish(d.tasks[0], nil, errors.New("no such row"), &d.fx)
+		},
+		"the controller: *wire.Severed": func(d *desk) {
+			d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 9}})
+		},
+	} {
+		d := newDesk(t)
+		d.deliver(controller, &wire.Staleness{Term: 1})
+		d.expect("")
+		fails(d)
+		d.expect(want)
+		for range 2 {
+			d.deliver(controller, &wire.Staleness{Term: 2})
+			d.expect(want)
+			want = ""
+		}
+		d.deliver(controller, &wire.End{Term: 2, Reason: "it failed"})
+		ended := d.said()
+		if !strings.HasSuffix(ended, "the controller: *wire.Closed") {
+			t.Errorf("at the end it said %q", ended)
+		}
+		d.deliver(controller, &wire.End{Term: 2, Reason: "it failed"})
+		d.expect("")
+		d.deliver(controller, &wire.End{Term: 3, Reason: "it failed"})
+		if got := d.said(); !strings.HasSuffix(got, "the controller: *wire.Closed") || strings.Contains(got, "End") {
+			t.Errorf("to another controller it said %q", got)
+		}
 	}
 }

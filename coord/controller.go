@@ -293,7 +293,11 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		return
 	}
 	for i := range m.Results {
-		if err := c.count(m.Results[i].Unit); err != nil {
+		err := c.count(m.Results[i].Unit)
+		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
+			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
+		}
+		if err != nil {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
 			return
 		}
@@ -402,9 +406,12 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err}, fx)
 }
 
-// conclude sends what the step has gathered: records before the dispatches that rely on them. Then it
-// sees whether the job is over.
+// conclude sends what the step has gathered: records before the routes and the dispatches that rely on them, so that whoever follows this controller, and is told by
+// lanes what was recorded, knows of every route that a client can have heard of. Then it sees whether the job is over.
 func (c *Controller) conclude(fx *Effects) {
+	if planted.On("route-told-first") {
+		c.announceRoute(fx)
+	}
 	if c.pressing() {
 		c.sendRecords(fx)
 	}
@@ -503,7 +510,9 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.tasks == 0 {
 		c.waits.began(c.nowMillis)
 	}
-	c.settle(executor, d.fx)
+	if c.settle(executor, d.fx); c.recovery != nil {
+		c.settled(executor)
+	}
 	c.take(u)
 	c.horizon = max(c.horizon, u.Clock)
 	c.out[executor].add(u, c.number, args)

@@ -40,9 +40,14 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 }
 
 func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
-	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason}
+	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason, Kind: c.ending.Kind}
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
+	}
+	if r := c.recovery; r != nil && slices.Index(c.cfg.Lanes, to) >= r.first { // which clients know only by a route that they were perhaps not told
+		for _, a := range c.cfg.Clients {
+			m.Gone = append(m.Gone, a.Node)
+		}
 	}
 	fx.Send(c.cfg.Controller, to, m)
 }
@@ -92,7 +97,7 @@ func (c *Controller) collector() *collect.Collector {
 
 // takeSlab takes a piece of the state, and asks for another.
 func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
-	if c.over {
+	if c.over || m.Term > 0 && m.Term < c.cfg.Term {
 		return
 	}
 	if err := c.collector().Take(from, m); err != nil {
@@ -104,7 +109,7 @@ func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
 }
 
 func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Effects) {
-	if c.over {
+	if c.over || m.Term > 0 && m.Term < c.cfg.Term {
 		return
 	}
 	if err := c.collector().End(from, m); err != nil {

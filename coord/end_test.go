@@ -36,7 +36,7 @@ func newCollecting(t *testing.T, times lease.Times) *desk {
 	}
 	times.Lease = cmp.Or(times.Lease, 10_000)
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 1}, Collector: state})}
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Term: 2, Driver: &rounds{want: 1}, Collector: state})}
 }
 
 // collecting has it come so far that everybody has closed.

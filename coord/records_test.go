@@ -101,7 +101,7 @@ func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	var want []string
 	for split := range bellows.SplitID(3) {
 		m := wire.New[wire.Done]()
-		m.Flush, m.Barred = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(split + 1)}, true
+		m.Flush, m.Barred = bellows.FlushID{Client: 1 + bellows.NodeID(split/2), Incarnation: 1, Seq: uint64(split + 1)}, true
 		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, nil)
 		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
 		want = append(want, fmt.Sprintf("lane 0 of node 0: record %d [split %d clock 0 items [0,1)]", split+1, split))

@@ -24,13 +24,16 @@ type recovery struct {
 	from   Saved
 	asked  bool
 	held   []*wire.Holding // by lane; nil: it has not promised
+	first  int             // lanes with which the job began
 	best   int             // the lane that is asked for its tail
 	need   bellows.CommitNumber
 	upTo   bellows.CommitNumber // what that lane has
 	tail   []wire.Record        // from need on, in messages
 	kept   []*wire.Records
-	dones  []sent // that came meanwhile
-	driver error  // what the driver did not do again
+	dones  []sent           // that came meanwhile
+	driver error            // what the driver did not do again
+	end    *wire.End        // what a lane was told of the job's end; nil: none was
+	gone   []bellows.NodeID // who was declared gone
 }
 
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
@@ -39,12 +42,16 @@ const donesMost = 1 << 16
 // Recover makes the controller that follows one that is gone, of whom are left the records that the lanes keep and, perhaps, a state that was
 // saved: from is the last one that is covered (Covers), or the state that the job began with. The driver is one that has done nothing yet.
 //
+// It goes by the newest route that was recorded. Lanes say who takes part since the job's beginning, and those are asked, too. Whoever was recorded to take part and has not
+// begun does so now, and every client is told the route and the staleness as a whole, which it may know. What clients have heard of a route lanes have heard before (conclude). A client that
+// knows a newer one than that all the same ends the job by name.
+//
 // Its shell gives it the next term, starts and drives it as any controller, and has every node say once more that it is ready: whoever is does so to
 // each controller. Then the controller asks the lanes what they hold, replays the records through the driver, tells the lanes that are behind what the others have, dispatches once more what
 // was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
 // client takes no notice of a unit that it knows. A flush of which a part is missing is its client's matter, as always.
 //
-// Nodes that the one before had lost are lost again in time. A job that was ending is not recovered: the end is no record.
+// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was ending ends again, by its records or as a lane was told (decided).
 func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c := New(job, opt)
 	if err := c.restore(from); err != nil {
@@ -53,7 +60,7 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c.covered, c.forgotten = from.Commit, from.Commit
 	c.roll.Expect()
 	c.timeless = true
-	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes))}
+	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
 	return c, nil
 }
 
@@ -84,10 +91,58 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	}
 	c.waits.end(c.nowMillis)
 	r.held[i] = m
+	c.askAdded(m, fx)
+	r.hears(m)
 	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
 		return
 	}
 	c.chooseTail(fx)
+}
+
+// askAdded asks the lanes that have begun since, as a lane says. It has said so before the record that adds another is needed by anybody.
+func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
+	for _, add := range m.Added {
+		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
+			continue
+		}
+		a := wire.ClientAt(add.Node)
+		if add.Kind == bellows.AddLane {
+			a = wire.LaneAt(add.Node, int(add.Lane))
+		}
+		if c.takeIn(a); len(c.cfg.Lanes) > len(c.recovery.held) {
+			c.recovery.held = append(c.recovery.held, nil)
+			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
+		}
+	}
+}
+
+// hears takes note of what the one before has decided and was no record. Nothing is behind the end, and lanes alone judge by fences: so both are kept by the lanes that were told,
+// and a lane is told before any client.
+func (r *recovery) hears(m *wire.Holding) {
+	if r.end == nil {
+		r.end = m.End
+	}
+	for _, f := range m.Gone {
+		r.gone = append(r.gone, f.Node)
+	}
+}
+
+// decided does again what the one before had decided: who was declared gone is, and a job that had failed does. One that had finished, or was interrupted, comes to the same end by its
+// records.
+func (c *Controller) decided(r *recovery, fx *Effects) {
+	for _, n := range r.gone {
+		if r.end == nil && !planted.On("fence-forgotten") {
+			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), fx)
+		}
+	}
+	if r.end != nil && c.ending == nil && c.tasks > 0 {
+		c.end(&Outcome{Kind: r.end.Kind, Reason: r.end.Reason}, fx)
+	}
+}
+
+// fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
+func (r *recovery) fresh(lane int) bool {
+	return lane >= r.first && r.held[lane] != nil && r.held[lane].Last == 0
 }
 
 // chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
@@ -95,7 +150,7 @@ func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
 	r.need = r.from.Commit + 1
 	for i, h := range r.held {
-		if h == nil {
+		if h == nil || r.fresh(i) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
@@ -172,22 +227,28 @@ func (c *Controller) recovered(fx *Effects) {
 		return
 	}
 	c.recovery, c.begun = nil, true
+	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)
-	c.announceAgain(fx)
-	for _, t := range c.outstanding() {
-		if planted.On("dispatch-not-repeated") {
-			break
+	c.sendRecords(fx)
+	c.announced = len(c.staleness)
+	for _, a := range c.cfg.Clients {
+		if !planted.On("client-not-told-again") {
+			c.welcome(a, fx)
 		}
-		c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
 	}
-	c.waits.end(c.nowMillis)
+	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
+		for _, t := range c.outstanding() {
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
+		}
+		c.waits.end(c.nowMillis)
+	}
 	for _, d := range append(r.whole(), r.dones...) {
 		c.takeDone(d.from, d.done, fx)
 	}
 	for _, m := range r.kept {
 		wire.Free(m)
 	}
-	if c.ending == nil {
+	if c.ending == nil && c.tasks > 0 { // else it has ended before somebody wanted out
 		c.drain()
 	}
 }
@@ -210,6 +271,8 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+			c.reroute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
 		}
@@ -227,6 +290,27 @@ func (c *Controller) again(one *wire.Record, fx *Effects) {
 		}
 	}
 	c.tell(one.Flush.Client, one.Results, fx)
+}
+
+// reroute takes the record of a change of the route.
+func (c *Controller) reroute(change *bellows.Control) {
+	c.number++
+	if planted.On("replay-forgets-route") {
+		return
+	}
+	next, err := c.cfg.Route.Next(*change)
+	if err != nil {
+		c.recovery.driver = fmt.Errorf("record %d: %w", c.number, err)
+		return
+	}
+	c.cfg.Route = next
+}
+
+// settled takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
+func (c *Controller) settled(s bellows.SplitID) {
+	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
+		c.reroute(&one.Control)
+	}
 }
 
 // repeats reports whether a control record is one that the driver has asked for before.
@@ -247,7 +331,11 @@ func (c *Controller) repeats(r bellows.Control) bool {
 // catchUp tells lanes that are behind what the others have.
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	for i, l := range c.cfg.Lanes {
-		if r.held[i] == nil || planted.On("lane-left-behind") {
+		switch {
+		case r.held[i] == nil || planted.On("lane-left-behind"):
+			continue
+		case r.fresh(i):
+			c.welcome(l, fx)
 			continue
 		}
 		var m *wire.Records
@@ -272,25 +360,6 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 			fx.Send(c.cfg.Controller, l, m)
 		}
 	}
-}
-
-// announceAgain tells clients what the staleness of tables is, each as it was last changed: they may have been told, or not.
-func (c *Controller) announceAgain(fx *Effects) {
-	all := c.staleness
-	c.staleness = slices.DeleteFunc(slices.Clone(all), func(m wire.Staleness) bool { return m != newest(all, m.Table) })
-	c.announced = 0
-	c.announce(fx)
-	c.staleness, c.announced = all, len(all)
-}
-
-// newest is the last change of a table.
-func newest(all []wire.Staleness, t bellows.TableID) (last wire.Staleness) {
-	for _, m := range all {
-		if m.Table == t {
-			last = m
-		}
-	}
-	return last
 }
 
 // whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that they are done: every part of them is held. They

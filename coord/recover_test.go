@@ -122,7 +122,7 @@ func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
 	f.done(2, 1)
 	f.gives(1, 1)
 	expect(t, f.said(),
-		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]",
+		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
 		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "lane 1 of node 0: record 4 [split 1 clock 1 items [0,1)]",
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
@@ -145,6 +145,7 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 	f.holds(1, 2, 1, heldOf(1, 0, 1), heldOf(1, 1, 1), unknown)
 	f.gives(0, 1)
 	expect(t, f.said(),
+		"node 1: *wire.Route", "node 2: *wire.Route",
 		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "lane 1 of node 0: record 3 [split 0 clock 1 items [0,1)]",
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 	f.done(1, 1)
@@ -183,6 +184,7 @@ func TestEpochsAppearOnce(t *testing.T) {
 		if lost {
 			want = []string{"lane 0 of node 0: record 3 keep", "lane 1 of node 0: record 3 keep"}
 		}
+		want = append(want, "node 1: *wire.Route", "node 2: *wire.Route")
 		for _, a := range append(slices.Clone(twoLanes), clients...) {
 			want = append(want, fmt.Sprintf(`%v: end after commit 3: "" gone []`, a))
 		}
@@ -205,7 +207,8 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 		f.holds(0, 3, 1)
 		f.holds(1, 3, 1)
 		f.gives(0, 1)
-		expect(t, f.said(), "node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
+		expect(t, f.said(), "node 1: *wire.Route", "node 2: *wire.Route",
+			"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 		f.done(1, 1)
 		f.said()
 		f.done(2, 1)
@@ -255,7 +258,7 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	f.holds(0, 3, 4)
 	f.holds(1, 4, 4)
 	f.gives(1, 4)
-	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]",
+	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
 	if !slices.Equal(after.seen, before.seen[3:]) {
 		t.Errorf("the driver was told %q; want %q", after.seen, before.seen[3:])
@@ -306,5 +309,184 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// grown is a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client between its clocks: records 3, 4 and 7. The
+// state was saved behind record 4.
+func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
+	before = &rounds{want: 4}
+	f = newFollow(t, before)
+	f.commit(0)
+	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.AddClient(3, &f.fx), f.MoveSplit(1, 3, &f.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.hear()
+	saved, _ = f.Save()
+	f.commit(1)
+	if saved.Commit != 4 || saved.Route != 2 || f.tail[len(f.tail)-1].List[1].Control.Kind != bellows.MoveSplit {
+		t.Fatalf("saved after record %d by route %d", saved.Commit, saved.Route)
+	}
+	return f, saved, before
+}
+
+// knows is a lane's answer when the job has grown.
+func (f *follow) knows(a wire.Address, last, tail bellows.CommitNumber, added ...bellows.Control) {
+	f.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added}}}, &f.fx)
+}
+
+// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split has moved, from the beginning and from a saved state; the lane and the
+// client have begun, or have not. Lanes say who has been added, who is then asked, too; and everybody is told the route as a whole.
+func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		for _, fromSaved := range []bool{false, true} {
+			f, saved, before := grown(t)
+			after := &rounds{want: 4}
+			if !fromSaved {
+				saved = coord.Saved{}
+			}
+			c, err := coord.Recover(f.job, coord.Options{Driver: after, Term: 2}, saved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.desk = &desk{Controller: c}
+			f.Start(&f.fx)
+			f.ready(clients...)
+			asked := []string{"lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query", "lane 0 of node 3: *wire.Query"}
+			var added []bellows.Control
+			if expect(t, f.said(), asked[:2+count(fromSaved)]...); !fromSaved {
+				added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+			}
+			if err := f.AddClient(4, &f.fx); err == nil || !strings.Contains(err.Error(), "ask again") {
+				t.Errorf("it changes a route that it does not know: %v", err)
+			}
+			f.knows(twoLanes[0], 7, 1, added...)
+			if f.knows(twoLanes[1], 7, 1, added...); !fromSaved {
+				expect(t, f.said(), asked[2])
+			}
+			f.knows(freshLane, bellows.CommitNumber(7*count(begun)), bellows.CommitNumber(1+3*count(begun)))
+			f.fx.Envelopes[0].Message.(*wire.Query).From = 0 // of which another test is
+			if expect(t, f.said(), asked[0]); f.fx.Route != nil {
+				t.Error("the guard of node 0 is told of a route before there is one")
+			}
+			for _, m := range f.tail {
+				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+			}
+			if f.fx.Route == nil || f.fx.Route.Version() != 3 || f.fx.Route.Node(1) != 3 {
+				t.Errorf("it goes by route %+v", f.fx.Route)
+			}
+			const whole = " as a whole of 10, after record 7, clocks [1 1], staleness [0], flushes [{1 1 2 []} {2 1 2 []}]"
+			want := []string{"lane 0 of node 3: route 3" + whole, "node 1: route 3" + whole, "node 2: route 3" + whole, "node 3: route 3" + whole,
+				"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 6", "node 3: run split 1 clock 2 items [0,1) [2.5] after commit 7"}
+			expect(t, f.routes(), want[count(begun):]...)
+			if want := before.seen[len(before.seen)-len(after.seen):]; !slices.Equal(after.seen, want) {
+				t.Errorf("the driver was told %q; want %q", after.seen, want)
+			}
+			if err := f.MoveSplit(0, 3, &f.fx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: the lane that was added waits for no client, since clients know it only by a route
+// that they were perhaps not told.
+func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
+	f, _, _ := grown(t)
+	f.next(&rounds{want: 4}, coord.Saved{})
+	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+	f.knows(twoLanes[0], 7, 2, added...)
+	f.knows(twoLanes[1], 7, 2, added...)
+	f.said()
+	f.knows(freshLane, 7, 4)
+	const end = `: end after commit 7: "the job cannot be recovered: records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on" gone `
+	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[1 2 3]", "node 1"+end+"[]", "node 2"+end+"[]", "node 3"+end+"[]")
+}
+
+// TestARouteThatDoesNotFollowIsNamed replays changes of the route of which one is missing.
+func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
+	f, saved, _ := grown(t)
+	f.tail[3].List[0].Control.Route++
+	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.desk = &desk{Controller: c}
+	f.Start(&f.fx)
+	f.ready(clients...)
+	f.knows(twoLanes[0], 7, 1)
+	f.knows(twoLanes[1], 7, 1)
+	f.said()
+	for _, m := range f.tail {
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+	}
+	if got := strings.Join(f.said(), "\n"); !strings.Contains(got, "the driver does not do again what it did") {
+		t.Errorf("said %s", got)
+	}
+	saved.Whole = saved.Whole[1:]
+	if _, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, saved); err == nil {
+		t.Error("a controller follows from a route that is not whole")
+	}
+}
+
+// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller before: that fails again, for the same reason, and though
+// a flush is held whole nothing else is numbered. A job that a lane was told nothing of goes on.
+func TestAnEndIsRemembered(t *testing.T) {
+	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
+	for name, c := range map[string]struct {
+		says wire.Holding
+		want string // the reason; empty: it goes on
+		kind bellows.Kind
+	}{
+		"failed":        {wire.Holding{End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"gone":          {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}}, "node 2 is gone: the controller before has declared it so", bellows.Lost},
+		"gone and over": {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}, End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"nothing":       {wire.Holding{}, "", 0},
+	} {
+		f := newFollow(t, &rounds{want: 3})
+		f.commit(0)
+		f.next(&rounds{want: 3}, coord.Saved{})
+		c.says.Term, c.says.Last, c.says.Tail, c.says.Flushes = 2, 2, 1, []wire.HeldFlush{heldOf(1, 1, 0)}
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &c.says}}, &f.fx)
+		f.holds(1, 2, 1, heldOf(1, 1, 1))
+		f.gives(0, 1)
+		said := strings.Join(f.said(), "\n")
+		if c.want == "" {
+			if !strings.Contains(said, "record 3") || strings.Contains(said, "end after") {
+				t.Errorf("%s: said %s", name, said)
+			}
+			continue
+		}
+		if n := strings.Count(said, fmt.Sprintf("end after commit 2: %q", c.want)); n != 4 || strings.Contains(said, "run split") || strings.Contains(said, "record 3") {
+			t.Errorf("%s: %d are told of the end: %s", name, n, said)
+		}
+		for _, a := range append(slices.Clone(twoLanes), clients...) {
+			f.closed(a, 0, 0)
+		}
+		if o := f.fx.Outcome; o == nil || o.Kind != c.kind || o.Commits != 2 {
+			t.Errorf("%s: outcome %+v", name, o)
+		}
+	}
+}
+
+// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is collected once more.
+func TestStateForTheControllerBeforeIsNotTaken(t *testing.T) {
+	d := newCollecting(t, lease.Times{})
+	d.collecting(t)
+	for _, m := range []wire.Message{&wire.Slab{Ref: partition[0], Values: make([]float32, 2), Term: 1}, &wire.Collected{Term: 1, Reason: "of old"}} {
+		d.step(wire.Envelope{From: owner, To: self, Message: m})
+	}
+	d.step(slab(0, 2), slab(1, 2), collected(""))
+	if d.uncollected() != "" {
+		t.Error(d.uncollected())
 	}
 }

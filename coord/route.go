@@ -30,7 +30,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 		return err
 	}
 	c.sendRecords(fx) // to those that there were
-	c.cfg.Lanes = append(slices.Clip(c.cfg.Lanes), a)
+	c.takeIn(a)
 	c.welcome(a, fx)
 	c.conclude(fx)
 	return nil
@@ -45,12 +45,9 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	if err := c.change(c.cfg.Route.AddClient(n), fx); err != nil {
 		return err
 	}
-	c.announce(fx) // to those that there were
-	c.cfg.Clients = append(slices.Clip(c.cfg.Clients), a)
-	c.newest = append(c.newest, 0)
-	c.place(a, len(c.cfg.Clients)-1)
+	c.conclude(fx) // for those that there were
+	c.takeIn(a)
 	c.welcome(a, fx)
-	c.conclude(fx)
 	return nil
 }
 
@@ -60,6 +57,8 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	switch {
 	case c.ending != nil:
 		return errOver
+	case !c.begun:
+		return errEarly
 	case int(s) >= len(c.next):
 		return fmt.Errorf("there is no split %d", s)
 	case int(to) >= len(c.clientOf) || c.clientOf[to] < 0 || c.roll.Lost(to):
@@ -72,7 +71,11 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	return nil
 }
 
-var errOver = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job is over")
+var (
+	errOver = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job is over")
+	// errEarly is for now: before the first tasks, and while it is not known what the controller before has recorded.
+	errEarly = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job has not begun, or its controller has been replaced and knows no route yet: ask again")
+)
 
 // admits refuses an actor that cannot take part.
 func (c *Controller) admits(a wire.Address, fx *Effects) error {
@@ -80,6 +83,8 @@ func (c *Controller) admits(a wire.Address, fx *Effects) error {
 	switch {
 	case c.ending != nil:
 		return errOver
+	case !c.begun:
+		return errEarly
 	case c.roll.Lost(a.Node):
 		return fmt.Errorf("%v cannot take part: %s", a, c.roll.Why(a.Node))
 	}
@@ -114,6 +119,19 @@ func (c *Controller) change(change bellows.Control, fx *Effects) error {
 	return nil
 }
 
+// takeIn counts an actor among those of the job, and its node among those that are watched.
+func (c *Controller) takeIn(a wire.Address) {
+	switch {
+	case a.Role == wire.Lane && !slices.Contains(c.cfg.Lanes, a):
+		c.cfg.Lanes = append(slices.Clip(c.cfg.Lanes), a)
+	case a.Role == wire.Client && !slices.Contains(c.cfg.Clients, a):
+		c.cfg.Clients = append(slices.Clip(c.cfg.Clients), a)
+		c.newest = append(c.newest, 0)
+		c.place(a, len(c.cfg.Clients)-1)
+	}
+	c.roll.Add(a)
+}
+
 // announceRoute tells clients of changes of the route.
 func (c *Controller) announceRoute(fx *Effects) {
 	if len(c.changes) == 0 {
@@ -125,7 +143,7 @@ func (c *Controller) announceRoute(fx *Effects) {
 	c.changes = c.changes[:0]
 }
 
-// welcome tells an actor that begins who owns what, and how far the job is.
+// welcome tells an actor that begins who owns what, and how far the job is; or one that was there, when the controller is another.
 func (c *Controller) welcome(a wire.Address, fx *Effects) {
 	begin := &wire.Begin{Commit: c.number, Recorded: c.counted.List()}
 	for s := range c.next {
@@ -138,7 +156,6 @@ func (c *Controller) welcome(a wire.Address, fx *Effects) {
 		begin.Staleness[m.Table] = m.Clocks
 	}
 	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.cfg.Route.Version(), Changes: c.cfg.Route.Whole(), Begin: begin})
-	c.roll.Add(a)
 }
 
 // place notes where a client is among them.

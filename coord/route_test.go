@@ -132,7 +132,7 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")
 }
 
-// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins.
+// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes hear of it before any client.
 func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
 	d := newDesk(&loosens{}, 0)
 	d.Start(&d.fx)
@@ -140,7 +140,7 @@ func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
 	if err := d.AddClient(3, &d.fx); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.routes(); len(got) != 4 || !strings.Contains(got[2], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
+	if got := d.routes(); len(got) != 4 || !strings.HasPrefix(got[0], "lane 0 of node 0: record 2 route 1") || !strings.Contains(got[3], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
 		t.Errorf("said %q", got)
 	}
 	if err := d.AddClient(3, &d.fx); err == nil {

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/gate"
+	"bellows/planted"
 	"bellows/wire"
 )
 
@@ -13,7 +14,9 @@ import (
 type Saved struct {
 	State
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
-	Out       []Out                // tasks that were dispatched and have no number
+	Route     bellows.RouteVersion
+	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
+	Out       []Out             // tasks that were dispatched and have no number
 	Counted   gate.Counted
 	Horizon   bellows.Clock
 	Draining  bool
@@ -27,6 +30,9 @@ func (c *Controller) Save() (Saved, bool) {
 	}
 	s := Saved{Commit: c.number, Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
 	s.State = c.state()
+	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
+		s.Whole = c.cfg.Route.Whole()
+	}
 	return s, true
 }
 
@@ -49,6 +55,16 @@ func (c *Controller) restore(s Saved) error {
 	}
 	if s.Commit == 0 {
 		return nil
+	}
+	if len(s.Whole) > 0 && !planted.On("saved-route-forgotten") {
+		saved, err := c.cfg.Route.Rebuilt(s.Route, s.Whole)
+		if err != nil {
+			return err
+		}
+		c.cfg.Route = saved
+		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
+			c.takeIn(a)
+		}
 	}
 	c.number, c.horizon, c.draining, c.finishing, c.counted = s.Commit, s.Horizon, s.Draining, s.Finishing, s.Counted.Clone()
 	for i := range s.Out {

@@ -55,7 +55,7 @@ var checks = byKind(
 	of(func(g *Guard, _ wire.Envelope, m *wire.Standing) *breach { return g.waits(m.Incarnation, m.List) }),
 	of(func(g *Guard, e wire.Envelope, m *wire.Done) *breach { return g.done(e.From, m, true) }),
 	of(func(g *Guard, e wire.Envelope, m *wire.Computing) *breach {
-		return g.unit(-1, m.Unit, true, e.From.Node)
+		return g.unit(-1, m.Unit, !g.ran(m.Unit.Split, e.From.Node), e.From.Node)
 	}),
 	anything[*wire.Failed]().evenIdle(),
 	anything[*wire.Beat]().evenIdle(),
@@ -130,6 +130,19 @@ func (g *Guard) holding(e wire.Envelope, m *wire.Holding) *breach {
 		if b := g.ref("the partition", i, m.Parts[i].Ref); b != nil {
 			return b
 		}
+	}
+	for i := range m.Added {
+		if b := g.node("the node added", i, m.Added[i].Node); b != nil {
+			return b
+		}
+	}
+	for i := range m.Gone {
+		if b := g.node("the node gone", i, m.Gone[i].Node); b != nil {
+			return b
+		}
+	}
+	if m.End != nil {
+		return g.end(e, m.End)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ import (
 // It goes by the newest route that has passed it: it learns a change, or a route as a whole, when it judges the message that brings it, before the actor
 // for whom that is. So it is never behind the actors of its node, but for those that have not been told yet that they take part (Host); nodes that
 // send to it may be ahead of it, which what they send says. What it judges by the route is
-// true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way.
+// true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way but what counts already, such as the
+// word of its client behind that of a lane: so a node may speak of splits that it ran before (TestWhoRanASplitMaySpeakOfIt).
 // Turned down: to be told by the shell, which learns of a route when an actor does; frames behind it in the same stream have been judged by then.
 type Guard struct {
 	self  bellows.NodeID
@@ -42,11 +43,23 @@ type known struct {
 	lanes []int          // by node: how many it hosts
 	works []bool         // by node: it runs tasks
 	here  []wire.Address // actors of this node, whether or not the route has them
+	ran   []ran          // splits that have moved
+}
+
+// ran is a split and a node that ran it by an earlier route.
+type ran struct {
+	split bellows.SplitID
+	node  bellows.NodeID
 }
 
 // with is what is known with another route, or other actors here.
 func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
-	to := &known{route: r, lanes: make([]int, nodes), works: make([]bool, nodes), here: here}
+	to := &known{route: r, lanes: make([]int, nodes), works: make([]bool, nodes), here: here, ran: k.ran}
+	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
+		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
+			to.ran = append(slices.Clip(to.ran), one)
+		}
+	}
 	for _, a := range r.Lanes() {
 		to.lanes[a.Node]++
 	}
@@ -82,9 +95,14 @@ func (g *Guard) Host(a wire.Address) {
 	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
 }
 
-// Learn takes note of a route, if it is newer: on the node of the controller, before the controller's messages leave. On others the guard
-// learns from these.
+// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the guard
+// learns from these. It may be older than that of before, where another controller follows one that has told nobody of its last route.
 func (g *Guard) Learn(r *route.Route) {
+	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, r, k.here) })
+}
+
+// hear takes note of a route that a message has as a whole, if it is newer.
+func (g *Guard) hear(r *route.Route) {
 	g.replace(func(k *known) *known {
 		if r.Version() <= k.route.Version() {
 			return nil

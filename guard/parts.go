@@ -3,6 +3,7 @@ package guard
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/pending"
@@ -228,6 +229,11 @@ func clock(at int, c bellows.Clock) *breach {
 	return within("the clock", at, int64(c), 0, math.MaxInt32)
 }
 
+// ran reports whether a node has run a split by an earlier route.
+func (g *Guard) ran(s bellows.SplitID, n bellows.NodeID) bool {
+	return slices.Contains(g.now.Load().ran, ran{s, n})
+}
+
 // unit is a split of the job with items that it may have. A node's own is one that it runs.
 func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *breach {
 	if b := within("the split", at, int64(u.Split), 0, int64(g.cfg.Route.Splits()-1)); b != nil {
@@ -407,7 +413,8 @@ func (g *Guard) done(from wire.Address, m *wire.Done, own bool) *breach {
 		return b
 	}
 	for i := range m.Results {
-		if b := g.unit(i, m.Results[i].Unit, own, client.Node); b != nil {
+		u := m.Results[i].Unit
+		if b := g.unit(i, u, own && !g.ran(u.Split, client.Node), client.Node); b != nil {
 			return b
 		}
 	}
@@ -503,7 +510,7 @@ func (g *Guard) route(_ wire.Envelope, m *wire.Route) *breach {
 	if b := g.begin(m.Begin); b != nil {
 		return b
 	}
-	g.Learn(whole)
+	g.hear(whole)
 	return nil
 }
 

@@ -187,3 +187,38 @@ func TestReadersAskWhileTheRouteChanges(t *testing.T) {
 	}
 	readers.Wait()
 }
+
+// TestWhoRanASplitMaySpeakOfIt lets the word that a flush is done come when it counts already, by another way, and its split has moved: and no other's word.
+func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
+	t.Parallel()
+	g := newGuard(0)
+	of := func(n bellows.NodeID) attempt {
+		m := &wire.Done{Flush: bellows.FlushID{Client: n, Incarnation: 1, Seq: 1}, Clock: 7, Results: []wire.Result{{Unit: unit(3, 7, 5, 15)}}}
+		return attempt{wire.ClientAt(n), controller, m, ""}
+	}
+	const another = "the split's node of part 0 is"
+	if refused := asked(g, of(1)); refused != "" {
+		t.Errorf("before the split moves, of its node: %s", refused)
+	}
+	next, _ := after(first(), addClient, giveSplit)
+	if g.Learn(next); asked(g, of(1), of(0)) != "" {
+		t.Errorf("when it has moved: %s", asked(g, of(1), of(0)))
+	}
+	g = newGuard(0)
+	next, _ = after(first(), addClient)
+	if g.Learn(next); !strings.Contains(asked(g, of(0)), another) {
+		t.Error("one who never ran it speaks of it")
+	}
+}
+
+// TestAGuardGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
+func TestAGuardGoesBackToARouteThatWasRecorded(t *testing.T) {
+	t.Parallel()
+	g := newGuard(0)
+	never, _ := after(first(), addLane)
+	g.Learn(never)
+	g.Learn(first())
+	if g.Header(0, wire.Header{Kind: 87, From: controller, To: newLane}) == nil {
+		t.Error("it goes by a route that there is not")
+	}
+}

@@ -143,7 +143,7 @@ func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	of := l.lifeOf(e.From)
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		if l.out(e.From.Node, m.Flush.Incarnation) && m.Flush.Incarnation == of && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
+		if l.out(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
 			l.drop(pushRows(m, l), l.bits(m))
 		}
 		of = m.Flush.Incarnation

@@ -132,13 +132,17 @@ type Lane struct {
 	pairs     []wire.Pair  // scratch
 	stamps    uint64       // that have been given to partitions
 	counts    wire.Counts
-	closing   bool   // the controller has ended the job
-	closed    bool   // and nothing more can come
-	broken    bool   // somebody sent what cannot be: only the end counts any more
-	ended     []bool // per client: it has said or will not say that the job is over
-	open      int    // clients that may still say so
+	final     wire.Counts   // as it has closed
+	closing   bool          // the controller has ended the job
+	closed    bool          // and nothing more can come
+	told      *wire.End     // by the controller, last
+	complaint *wire.Severed // somebody sent what cannot be
+	broken    bool          // and only the end counts any more
+	ended     []bool        // per client: it has said or will not say that the job is over
+	open      int           // clients that may still say so
 
-	begun   bool // it takes part by the route; before that it knows no records
+	begun   bool                         // it takes part by the route; before that it knows no records
+	first   struct{ lanes, clients int } // with which the job began
 	ahead   []ahead
 	awaited int            // partitions that were given to it and are not here yet
 	left    []wire.Address // clients that said that the job is over, and are not known
@@ -208,6 +212,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
+	l.first.lanes, l.first.clients = len(cfg.Route.Lanes()), len(cfg.Route.Clients())
 	for _, a := range cfg.Clients {
 		l.lives = append(l.lives, cfg.Incarnation(a))
 	}
@@ -293,7 +298,11 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.Tick(m.NowMillis, m.Heard, out)
 		return
 	}
-	if _, end := e.Message.(*wire.End); l.broken && !end || l.closed { // what comes now has come before
+	if l.closed { // what else comes now has come before
+		l.closeAgain(e, out)
+		return
+	}
+	if _, end := e.Message.(*wire.End); l.broken && !end {
 		return
 	}
 	if l.isAhead(&e) {
@@ -342,8 +351,14 @@ func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args .
 		return
 	}
 	l.broken = true
-	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Severed{Node: from.Node, Breach: true,
-		Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))})
+	l.complaint = &wire.Severed{Node: from.Node, Breach: true, Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))}
+	l.complain(out)
+}
+
+// complain tells the controller, and each that follows it, why the lane does not go on.
+func (l *Lane) complain(out *wire.Outbox) {
+	said := *l.complaint
+	out.Send(l.cfg.Self, l.cfg.Controller, &said)
 }
 
 // setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
@@ -746,7 +761,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 		l.noteEnd(wire.ClientAt(n))
 	}
 	if from == l.cfg.Controller {
-		l.closing = true
+		l.closing, l.told = true, m
 	}
 	if l.closing && !l.closed && l.open == 0 {
 		l.end(out)
@@ -785,9 +800,24 @@ func (l *Lane) end(out *wire.Outbox) {
 		}
 	}
 	l.count()
-	counts := l.counts
+	l.final = l.counts
+	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
+	l.lastWord(out)
+}
+
+// lastWord tells the controller that nothing more comes that counts. What those push who were declared gone, and wake, is no part of it: to each controller it is the same.
+func (l *Lane) lastWord(out *wire.Outbox) {
+	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
 	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
+}
+
+// closeAgain says the last word to a controller that follows another, which ends the job once more.
+func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
+	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && m.Term > l.told.Term && !planted.On("last-word-not-repeated") {
+		l.told = m
+		l.lastWord(out)
+	}
 }
 
 // count adds up what the partitions and their stores have counted.

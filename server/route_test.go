@@ -219,3 +219,21 @@ func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
 	s.change(1, r.next(r.AddLane(addedLane)))
 	s.check()
 }
+
+// TestAFlushOfNothingIsNotRefused has no room for what is ahead of the route: a flush of nothing waits all the same, since no pair would name it.
+func TestAFlushOfNothingIsNotRefused(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	m := pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
+	for range 5 {
+		m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(1, 0), Rows: make([]uint32, 1<<20), Values: make([]float32, 1<<20)})
+	}
+	s.send(clients[0], "40 MiB by route 1", m)
+	m = wire.New[wire.Push]()
+	m.Flush, m.Route, m.Done = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, 1, wire.New[wire.Done]()
+	m.Done.Flush = m.Flush
+	s.send(clients[0], "nothing by route 1", m)
+	s.change(1, r.next(r.AddLane(addedLane)))
+	if said := s.text.String(); strings.Contains(said, "stale") || !strings.Contains(said, "done flush 2 of node 1") {
+		t.Error(said)
+	}
+}

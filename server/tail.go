@@ -246,7 +246,22 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	for _, p := range l.owned {
 		h.Parts, h.At = append(h.Parts, p.pair()), append(h.At, p.applied)
 	}
+	for _, a := range l.cfg.Route.Lanes()[l.first.lanes:] {
+		h.Added = append(h.Added, l.cfg.Route.AddLane(a))
+	}
+	for _, a := range l.cfg.Route.Clients()[l.first.clients:] {
+		h.Added = append(h.Added, l.cfg.Route.AddClient(a.Node))
+	}
+	for _, f := range l.fenced {
+		h.Gone = append(h.Gone, wire.Fence{Node: f.node, Incarnation: f.incarnation})
+	}
+	if l.told != nil && !planted.On("end-unsaid") {
+		h.End = &wire.End{Commit: l.told.Commit, Reason: l.told.Reason, Kind: l.told.Kind}
+	}
 	out.Send(l.cfg.Self, from, h)
+	if l.complaint != nil {
+		l.complain(out)
+	}
 	if m.From > 0 {
 		l.tail.since(m.From, l.term, func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
 	}

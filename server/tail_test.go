@@ -258,3 +258,72 @@ func TestANewProcessHasItsOwnCredit(t *testing.T) {
 		t.Error("what the first process has read is the credit of the second")
 	}
 }
+
+// TestALaneSaysWhoWasAdded takes records that add a lane and a client: it says so to whoever asks. A lane that was added and has not begun knows of nobody, itself included.
+func TestALaneSaysWhoWasAdded(t *testing.T) {
+	s := newScript(t, 0)
+	r := firstRoads(routeTables)
+	if h, _ := s.holds(1, 0); len(h.Added) > 0 {
+		t.Errorf("at the beginning it says %+v", h.Added)
+	}
+	s.change(1, r.next(r.AddLane(addedLane)))
+	s.change(2, r.next(r.AddClient(addedClient.Node)))
+	h, _ := s.holds(1, 0)
+	if len(h.Added) != 2 || h.Added[0].Kind != bellows.AddLane || h.Added[0].Node != addedLane.Node || h.Added[1].Kind != bellows.AddClient || h.Added[1].Node != addedClient.Node {
+		t.Errorf("it says %+v", h.Added)
+	}
+	s, r = beginner(t)
+	if h, _ := s.holds(1, 0); h.Last != 0 || len(h.Added) > 0 {
+		t.Errorf("before it has begun it says %+v", h)
+	}
+	r.next(r.AddLane(addedLane))
+	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
+	if h, _ := s.holds(1, 0); h.Last != 17 || h.Tail != 18 || len(h.Added) != 1 {
+		t.Errorf("when it has begun it says %+v", h)
+	}
+}
+
+// TestALaneRemembersTheEnd tells a lane who is gone and that the job is over: it says so to a controller that follows, and its last word, too, once to each. What is pushed
+// meanwhile by who is gone is no part of that.
+func TestALaneRemembersTheEnd(t *testing.T) {
+	s := newScript(t, 0)
+	s.push(1, 1, 0, ref(1, 0), 1)
+	if h, _ := s.holds(1, 0); h.End != nil || len(h.Gone) > 0 {
+		t.Errorf("before it is over it says %+v", h)
+	}
+	s.send(controller, "fence node 2", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
+	end := func(term bellows.Term) {
+		s.send(controller, "the job is over", &wire.End{Term: term, Commit: 0, Reason: "lost", Kind: bellows.Lost, Gone: []bellows.NodeID{1, 2}})
+	}
+	end(1)
+	words := func() int { return strings.Count(s.text.String(), "closed: ") }
+	h, _ := s.holds(2, 0)
+	if fmt.Sprint(h.Gone) != "[{0 2 1}]" || h.End == nil || h.End.Reason != "lost" || h.End.Kind != bellows.Lost || words() != 1 {
+		t.Fatalf("it says %+v after %d last words", h, words())
+	}
+	s.push(2, 1, 0, ref(1, 0), 1)
+	end(1) // in vain
+	end(2)
+	end(2)
+	lines := strings.Split(s.text.String(), "\n")
+	var said []string
+	for _, line := range lines {
+		if strings.Contains(line, "closed: ") {
+			said = append(said, line)
+		}
+	}
+	if len(said) != 2 || said[0] != said[1] {
+		t.Errorf("last words %q", said)
+	}
+}
+
+// TestALaneComplainsToEachController gives a lane what cannot be: it says so to a controller that follows, too.
+func TestALaneComplainsToEachController(t *testing.T) {
+	s := newScript(t, 0)
+	s.record(7, 1, 1, 0)
+	var out wire.Outbox
+	s.lane.Step([]wire.Envelope{{From: controller, To: laneAt, Message: &wire.Query{Term: 2}}}, &out)
+	if m, ok := out.Envelopes[1].Message.(*wire.Severed); !ok || !m.Breach || !strings.Contains(m.Reason, "record 7 after 0") {
+		t.Errorf("said %+v", out.Envelopes)
+	}
+}

@@ -18,7 +18,9 @@ type image struct{ live, kept [][]store.Image }
 // node is lost that had a part of it.
 func (w *world) checkCollected() {
 	o := w.outcome
-	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool { return (l.node.gone || l.node.hung) && (!l.gaveAll || l.lied) }) {
+	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool {
+		return (l.node.gone || l.node.hung) && (l.gaveAt == 0 || l.gaveAt == w.Now || l.lied)
+	}) {
 		w.violated("P9: the state is not collected (%v), and all that are lost had given theirs, or had none", o.Uncollected)
 	}
 	w.checkHung()
@@ -58,9 +60,7 @@ func (w *world) checkHung() {
 		return
 	}
 	w.happened[occasion.ModelLeft] = true
-	if err := closing.Loss(w.uncollected(), hung.id, w.named); err != nil {
-		w.violated("%v", err)
-	}
+	w.must(closing.Loss(w.uncollected(), hung.id, w.named))
 }
 
 // uncollected is why the state has not come to node 0; empty: it has, or nobody asked for it.

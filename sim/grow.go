@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"bellows"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
@@ -23,12 +25,24 @@ func (w *world) grow() {
 	}
 }
 
-// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others.
+// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows
+// no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
 	if w.ending || n.done() || w.lead.Gone(n.id) {
 		return
 	}
+	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
+		w.After(10, w.nodes[0], func() { w.take(e) })
+		return
+	}
+	if !slices.Contains(w.taken, e) {
+		w.taken = append(w.taken, e)
+	}
+	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
+		l.muteUntil = max(l.muteUntil, w.Now+e.Deaf)
+	}
+	w.failover.broken = w.failover.broken || e.Broken && w.deposable()
 	var err error
 	switch {
 	case e.Gives:
@@ -41,20 +55,15 @@ func (w *world) take(e schedule.Entry) {
 	case e.Actor.Role == wire.Lane:
 		w.note("%v takes part", e.Actor)
 		w.happened[occasion.LaneAdded] = true
-		w.addLane(e.Actor)
-		n.guard.Host(e.Actor)
-		if n.id == 0 {
-			w.lead.Host(e.Actor, &w.fx)
-		} else {
-			n.shell.Host(e.Actor, &n.fx)
-			n.obey()
-		}
+		w.hostLane(n, e.Actor)
 		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
 		w.note("%v takes part", e.Actor)
 		w.happened[occasion.ClientAdded] = true
-		w.addWorker(e.Actor, e.Slots)
-		n.guard.Host(e.Actor)
+		if w.actor(e.Actor) == nil {
+			w.addWorker(e.Actor, e.Slots)
+			n.guard.Host(e.Actor)
+		}
 		err = w.lead.AddClient(n.id, &w.fx)
 	}
 	if err != nil {
@@ -63,6 +72,47 @@ func (w *world) take(e schedule.Entry) {
 	w.checkUnfit()
 	w.moved()
 	w.obey()
+}
+
+// hostLane makes a lane at a node, if it is not there, and lets what leads the node know.
+func (w *world) hostLane(n *node, a wire.Address) {
+	if w.actor(a) != nil {
+		return
+	}
+	w.addLane(a)
+	n.guard.Host(a)
+	if n.id == 0 {
+		w.lead.Host(a, &w.fx)
+	} else {
+		n.shell.Host(a, &n.fx)
+		n.obey()
+	}
+}
+
+// regrow asks for what the controller before has recorded nowhere: who asked it sees that by the route.
+func (w *world) regrow() {
+	w.happened[occasion.FollowedRoute] = w.happened[occasion.FollowedRoute] || w.route.Version() > 0
+	list := w.taken
+	w.taken = nil
+	for _, e := range list {
+		e.Broken, e.Deaf = false, 0
+		if e.Made(w.route) {
+			w.taken = append(w.taken, e)
+			continue
+		}
+		w.happened[occasion.RouteUnmade] = true
+		w.After(1+w.Chances.Int64N(20), w.nodes[0], func() { w.take(e) })
+	}
+}
+
+// dismiss tells clients that the controller does not know, since it follows one that had recorded nothing of them, that the job is over.
+func (w *world) dismiss() {
+	for _, k := range w.workers {
+		if !k.told {
+			k.told = true
+			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.id), Message: &wire.End{Term: w.failover.term, Reason: "it takes no part"}, Era: w.era()})
+		}
+	}
 }
 
 // checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.

@@ -185,8 +185,8 @@ func (n *node) gaveUp(why string) {
 	w := n.w
 	if n.closed || w.Closing[n.id] != int64(schedule.Never) {
 		w.violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
-	} else if err := closing.Sentence(why, n.unfinished()); err != nil {
-		w.violated("%v", err)
+	} else {
+		w.must(closing.Sentence(why, n.unfinished()))
 	}
 	if !n.hung {
 		n.hung = true
@@ -317,7 +317,7 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 	switch {
 	case w.lead.Collecting():
 		return await.State, w.surrendered
-	case w.ending:
+	case w.endedBy == w.failover.term:
 		return await.End, w.lastWords
 	case w.lead.Recovering():
 		return await.Tails, w.failover.heard
@@ -331,13 +331,15 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 
 // obey carries out what the controller wants.
 func (w *world) obey() {
+	if r := w.fx.Route; r != nil {
+		w.route = r
+		w.nodes[0].guard.Learn(r)
+	}
 	if w.failover.breaks(w) {
 		return
 	}
 	for _, e := range w.fx.Epochs {
-		if err := w.failover.epochs.See(e.Number); err != nil {
-			w.violated("%v", err)
-		}
+		w.must(w.failover.epochs.See(e.Number))
 	}
 	for _, n := range w.fx.Notices {
 		w.happened[occasion.NodeNamed] = true
@@ -348,9 +350,9 @@ func (w *world) obey() {
 		w.happened[occasion.TasksNamed] = w.happened[occasion.TasksNamed] || w.await.TasksNamed()
 		w.note("notice: %s", n)
 	}
-	if r := w.fx.Route; r != nil {
-		w.route = r
-		w.nodes[0].guard.Learn(r)
+	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
+		w.failover.known = w.failover.term
+		w.regrow()
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
@@ -365,6 +367,9 @@ func (w *world) obey() {
 	}
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.fx.Reset()
+	if w.endedBy == w.failover.term {
+		w.dismiss()
+	}
 }
 
 // letGo ends all connections of node 0, behind all that it has sent, when its own tasks have ended or are waited for no more.

@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/wire"
@@ -30,7 +31,9 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
-	w.seesWords(e.Message)
+	if k, is := occasion.OfWords(e.Message, model.Words); is {
+		w.happened[k] = true
+	}
 	if w.faults.hostile != nil {
 		w.faults.hostile.Remember(e)
 	}
@@ -39,7 +42,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
-		if w.severalLanes(m) {
+		if w.ledger.SeveralLanes(m) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
@@ -56,9 +59,7 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Records:
 		w.happened[occasion.RecordsFull] = w.happened[occasion.RecordsFull] || len(m.List) == w.Limits.Coord.Records
 		for i := range m.List {
-			if err := w.oracle.Record(&m.List[i]); err != nil {
-				w.violated("%v", err)
-			}
+			w.must(w.oracle.Record(&m.List[i]))
 			if m.List[i].Control.Kind != bellows.NoControl {
 				continue
 			}
@@ -71,7 +72,10 @@ func (w *world) sees(e wire.Envelope) {
 		w.moved()
 	case *wire.End:
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
-		w.ending = true
+		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
+		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
+			w.nodes[e.To.Node].worker.told = true
+		}
 	case *wire.Collect:
 		w.asked = true
 	case *wire.Severed:
@@ -84,13 +88,6 @@ func (w *world) sees(e wire.Envelope) {
 			w.violated("P1: %v gives its state away, and tasks run beside it", e.From)
 		}
 	}
-}
-
-// severalLanes reports whether parts of the push's flush are for other lanes too: then its lane says that it holds its own.
-func (w *world) severalLanes(m *wire.Push) bool {
-	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
-		return w.common.Route.Owner(p.Ref).Lane != w.common.Route.Owner(m.Pairs[0].Ref).Lane
-	})
 }
 
 // delivers takes note of a message that an actor is about to take.
@@ -129,21 +126,10 @@ func (w *world) delivers(e wire.Envelope) {
 		w.surrendered++
 	case *wire.Collected:
 		w.surrendered++
-		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 {
-			w.After(0, w.nodes[0], func() { w.lanes[at].gaveAll = true }) // when the controller has taken it, and what came before
+		if at := slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == e.From }); at >= 0 && m.Term == w.failover.term {
+			w.lanes[at].gaveAt = w.Now
 		}
 	}
-}
-
-// leaseKind is the occasion of a lease.
-func leaseKind(m wire.Mode, from, to wire.Address) occasion.Kind {
-	switch {
-	case m == wire.Shared:
-		return occasion.SharedLease
-	case from.Node == to.Node:
-		return occasion.ExclusiveHere
-	}
-	return occasion.ExclusiveCopy
 }
 
 // beforeLane takes note of what a lane is about to learn.
@@ -215,16 +201,16 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
 			w.flushHeld(i, m.Flush)
+		case *wire.Stale:
+			w.ledger.Refused(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Full:
 			w.happened[occasion.LaneFull] = true
 			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Room:
 			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
-			w.happened[leaseKind(m.Mode, w.lanes[i].address, e.To)] = true
-			if err := w.ledger.Granted(w.lanes[i].address, e.To, m); err != nil {
-				w.violated("%v", err)
-			}
+			w.happened[occasion.OfLease(m.Mode, w.lanes[i].address, e.To)] = true
+			w.must(w.ledger.Granted(w.lanes[i].address, e.To, m))
 		case *wire.Closed:
 			w.lanes[i].closed = true
 		}

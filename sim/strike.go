@@ -44,6 +44,7 @@ func (w *world) halfOpen(n *node) {
 	for _, l := range p.struck() {
 		l.muteUntil = int64(schedule.Never)
 	}
+	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
 	w.mayPart(p.from, p.to)
 }
 
@@ -298,22 +299,9 @@ func (w *world) forgeState() {
 	l := w.lanes[slices.Index(w.LaneAt, from)]
 	l.lied = true
 	owned := slices.Collect(w.owned(l))
-	m := &wire.Slab{Ref: owned[w.Rng.IntN(len(owned))]}
-	var said wire.Message = m
-	switch w.Rng.IntN(5) {
-	case 0:
-		m.Values = make([]float32, 1<<12) // more than any partition has
-	case 1:
-		first := w.Job.Word(0)
-		m.Keys = []bellows.Key{first, first} // of a table that has none, or one twice
-	case 2:
-		m.Keys = make([]bellows.Key, w.common.Route.Cut(m.Ref.Table).Most()+1)
-	case 3:
-		said = &wire.Collected{}
-	case 4:
-		said = &wire.Collected{Reason: "it has no state to give"}
-		w.faults.ends.May("it has no state to give")
-	}
+	ref := owned[w.Rng.IntN(len(owned))]
+	said := hostile.State(w.Rng, ref, w.Job.Word(0), w.common.Route.Cut(ref.Table).Most())
+	w.faults.ends.May(hostile.NoState)
 	w.faults.ends.May("%v sent ", from)
 	w.faults.ends.May("%v ended before it had sent all of ", from)
 	w.mayLose(w.nodes[from.Node])
@@ -387,16 +375,6 @@ func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint
 	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
-	w.sees16(got.Message)
+	w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || occasion.InSixteen(got.Message)
 	return got, digest
-}
-
-// sees16 takes note of values that came in 16 bits.
-func (w *world) sees16(m wire.Message) {
-	switch m := m.(type) {
-	case *wire.Push:
-		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
-	case *wire.Rows:
-		w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || len(m.Narrowed()) > 0
-	}
 }

@@ -20,6 +20,13 @@ func (w *world) violated(format string, args ...any) {
 	}
 }
 
+// must sees that there is no error: it is a promise that was broken.
+func (w *world) must(err error) {
+	if err != nil {
+		w.violated("%v", err)
+	}
+}
+
 // note adds a sentence to the trace.
 func (w *world) note(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)

@@ -5,8 +5,6 @@ import (
 
 	"bellows"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
-	"bellows/wire"
 )
 
 // readWords reads the rows of some keys, or of those that the split reads again and again, in any order and some twice.
@@ -50,20 +48,4 @@ func pushWords(s *script) bool {
 	s.w.keys, s.w.numbers = list, deltas
 	s.task.AddKeys(model.Words, list, deltas)
 	return true
-}
-
-// seesWords takes note of what a message says of subscriptions to words.
-func (w *world) seesWords(m wire.Message) {
-	switch m := m.(type) {
-	case *wire.Pull:
-		for i := range m.Parts {
-			w.happened[occasion.KeysSubscribed] = w.happened[occasion.KeysSubscribed] || m.Parts[i].Subscribe && m.Parts[i].Keys != nil
-		}
-	case *wire.Rows:
-		for i := range m.Parts {
-			w.happened[occasion.KeysRelayed] = w.happened[occasion.KeysRelayed] || len(m.Parts[i].Keys) > 0
-		}
-	case *wire.Unsubscribe:
-		w.happened[occasion.KeysGivenUp] = w.happened[occasion.KeysGivenUp] || m.Ref.Table == model.Words
-	}
 }

@@ -26,6 +26,7 @@ type worker struct {
 	scripts []*script     // per split; nil: not here, or nothing runs
 	places  places.Places // where tasks compute
 	begun   bool          // it has been given tasks
+	told    bool          // of the end, by the controller
 	unheld  await.Parts[account.PartAt]
 }
 

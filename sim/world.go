@@ -38,8 +38,9 @@ const (
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
-	common      core.Job     // what the actors are made of
-	route       *route.Route // of now, as node 0 has it
+	common      core.Job         // what the actors are made of
+	route       *route.Route     // of now, as node 0 has it
+	taken       []schedule.Entry // of what grows, what the controller was asked for
 	nodes       []*node
 	lanes       []*lane
 	workers     []*worker
@@ -69,7 +70,8 @@ type world struct {
 	loss        loss
 	phases      [][schedule.Phases]int // per node
 	begun       bool                   // tasks have been dispatched
-	ending      bool                   // the controller has said End
+	ending      bool                   // a controller has said End
+	endedBy     bellows.Term           // of the last that has
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 
@@ -93,7 +95,7 @@ type lane struct {
 	node    *node
 	told    bool // by the controller that the job is over
 	closed  bool
-	gaveAll bool                 // of its state, to node 0
+	gaveAt  int64                // when it had given all of its state to node 0, which may hear in one step that it is lost; 0: not yet
 	lied    bool                 // somebody has spoken in its name
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since

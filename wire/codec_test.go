@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		{"more results than may be", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], listMax+1); return p }, errMany},
 		{"more numbers than bytes", pushDone(bellows.Unit{}), func(p []byte) []byte { le.PutUint32(p[64:], math.MaxUint32); return p }, raw.ErrShort},
 		{"a pushed result's items", pushDone(bellows.Unit{Items: bellows.Range{Begin: 2, End: 1}}), nil, errNumber},
-		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[12:], math.MaxUint32-1); return p }, raw.ErrShort},
+		{"more keys than bytes", &Slab{}, func(p []byte) []byte { le.PutUint32(p[20:], math.MaxUint32-1); return p }, raw.ErrShort},
 		{"kind of a refusal", &Refused{}, func(p []byte) []byte { p[16] = 11; return p }, errKind},
 		{"reserved bytes of a refusal", &Refused{}, func(p []byte) []byte { p[17] = 1; return p }, raw.ErrReserved},
 		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, raw.ErrOrder},
@@ -179,6 +179,7 @@ func TestRefusals(t *testing.T) {
 		{"subscribing is a flag", &Pull{Parts: []PullPart{{}}}, func(p []byte) []byte { p[48] = 2; return p }, raw.ErrFlag},
 		{"reserved bytes", &Release{}, func(p []byte) []byte { p[2] = 1; return p }, raw.ErrReserved},
 		{"kept is a flag", &Slab{}, func(p []byte) []byte { p[8] = 2; return p }, raw.ErrFlag},
+		{"reserved bytes of a slab", &Slab{}, func(p []byte) []byte { p[16] = 2; return p }, raw.ErrReserved},
 		{"reserved byte of a slab", &Slab{}, func(p []byte) []byte { p[9] = 2; return p }, raw.ErrReserved},
 		{"waiting is a flag", &Committed{List: make([]Commitment, 1)}, func(p []byte) []byte { p[32] = 2; return p }, raw.ErrFlag},
 		{"more pairs than bytes", &Committed{List: make([]Commitment, 1)}, func(p []byte) []byte { p[36] = 1; return p }, raw.ErrShort},
@@ -333,7 +334,7 @@ func TestBatchErrors(t *testing.T) {
 		kind bellows.Kind
 		want string
 	}{
-		{&Slab{Values: long}, bellows.Config, "67108880 bytes are over the limit of 67108864; cut the tables into more partitions"},
+		{&Slab{Values: long}, bellows.Config, "67108888 bytes are over the limit of 67108864; cut the tables into more partitions"},
 		{&Granted{Values: long[:1<<18]}, bellows.Config, "1048616 bytes are over the limit of 1048576; cut the tables into more partitions"},
 		{&Push{Chunks: []Chunk{{Values: long[:1<<18]}}}, bellows.Config, "are over the limit of 1048576; read and update fewer rows at once, or use more servers"},
 		{&Rows{Parts: []RowsPart{{Values: long[:1<<18]}}}, bellows.Config, "read and update fewer rows at once"},

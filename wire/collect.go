@@ -19,6 +19,8 @@ func (m *Slab) encode(b *Batch) {
 	b.flag(m.Kept)
 	b.zeros(1)
 	b.u16(m.Slot)
+	b.u32(uint32(m.Term))
+	b.zeros(4)
 	if m.Keys != nil {
 		b.idCount(nil, m.Keys)
 		b.ids(nil, m.Keys)
@@ -33,6 +35,8 @@ func (m *Slab) decode(payload []byte) error {
 	*m = Slab{Ref: r.ref(), Kept: r.Flag()}
 	r.Reserved(1)
 	m.Slot = r.U16()
+	m.Term = bellows.Term(r.U32())
+	r.Reserved(4)
 	n := r.U32()
 	if raw.IsKeys(n) {
 		_, m.Keys = r.IDs(n)
@@ -83,9 +87,25 @@ func sentence(payload []byte, to *string) error {
 
 const kindCollected uint8 = 74
 
-func (*Collected) kind() uint8                   { return kindCollected }
-func (m *Collected) encode(b *Batch)             { b.pb().Text(1, reason(m.Reason)) }
-func (m *Collected) decode(payload []byte) error { return sentence(payload, &m.Reason) }
+func (*Collected) kind() uint8 { return kindCollected }
+
+func (m *Collected) encode(b *Batch) {
+	b.pb().Text(1, reason(m.Reason))
+	b.pb().Varint(2, uint64(m.Term))
+}
+
+func (m *Collected) decode(payload []byte) error {
+	f := fields.Of(payload)
+	for f.Next() {
+		switch f.Key {
+		case 1<<3 | sized:
+			m.Reason = f.Text()
+		case 2<<3 | varint:
+			m.Term = termOf(&f)
+		}
+	}
+	return f.Err
+}
 
 const kindReady uint8 = 75
 

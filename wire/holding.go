@@ -45,6 +45,9 @@ type Holding struct {
 	Flushes []HeldFlush            // held and not recorded, each once
 	Parts   []Pair                 // the partitions that it owns,
 	At      []bellows.CommitNumber // and of each the newest record that has something for it
+	Added   []bellows.Control      // who takes part by the records up to Last and did not at the job's beginning
+	Gone    []Fence                // who was declared gone
+	End     *End                   // what the lane was told of the job's end; nil: it is not over
 
 	pairs   []Pair
 	results []Result
@@ -70,7 +73,7 @@ func (m *Holding) encode(b *Batch) {
 		pairs += len(m.Flushes[i].Held) + len(m.Flushes[i].Pairs)
 		results += len(m.Flushes[i].Done)
 	}
-	if max(len(m.Flushes), len(m.Parts), pairs, results) > listMax {
+	if max(len(m.Flushes), len(m.Parts), len(m.Added), len(m.Gone), pairs, results) > listMax {
 		b.tooMany(m)
 		return
 	}
@@ -91,6 +94,19 @@ func (m *Holding) encode(b *Batch) {
 		at := b.pb().Open(5)
 		b.protoPair(1, m.Parts[i])
 		b.pb().Varint(2, uint64(m.At[i]))
+		b.pb().Shut(at)
+	}
+	for i := range m.Added {
+		b.change(6, &m.Added[i])
+	}
+	for i := range m.Gone {
+		at := b.pb().Open(7)
+		m.Gone[i].encode(b)
+		b.pb().Shut(at)
+	}
+	if m.End != nil {
+		at := b.pb().Open(8)
+		m.End.encode(b)
 		b.pb().Shut(at)
 	}
 }
@@ -119,6 +135,23 @@ func (m *Holding) decode(payload []byte) error {
 			p, at, err := partAt(f.Data)
 			f.Fail(err)
 			m.Parts, m.At = append(m.Parts, p), append(m.At, at)
+		case 6<<3 | sized:
+			f.Room(len(m.Added))
+			var c bellows.Control
+			if f.Fail(changeOf(f.Data, &c)); c.Kind != bellows.AddLane && c.Kind != bellows.AddClient {
+				f.Fail(errNumber)
+			}
+			m.Added = append(m.Added, c)
+		case 7<<3 | sized:
+			f.Room(len(m.Gone))
+			var gone Fence
+			f.Fail(gone.decode(f.Data))
+			m.Gone = append(m.Gone, gone)
+		case 8<<3 | sized:
+			if m.End == nil {
+				m.End = new(End)
+			}
+			f.Fail(m.End.decode(f.Data))
 		}
 	}
 	return f.Err

@@ -33,14 +33,19 @@ func (m *Failed) decode(payload []byte) error {
 		case 2<<3 | sized:
 			m.Reason = f.Text()
 		case 3<<3 | varint:
-			m.Kind = bellows.Bug // also for a kind that a later version may have
-			if f.Num <= uint64(bellows.Interrupted) {
-				m.Kind = bellows.Kind(f.Num)
-			}
+			m.Kind = kindOf(f.Num)
 		}
 	}
 	f.Fail(fields.Whole(&m.Unit))
 	return f.Err
+}
+
+// kindOf is a kind of error; a bug also for one that a later version may have.
+func kindOf(x uint64) bellows.Kind {
+	if x <= uint64(bellows.Interrupted) {
+		return bellows.Kind(x)
+	}
+	return bellows.Bug
 }
 
 const kindComputing uint8 = 91
@@ -123,6 +128,7 @@ func (m *End) encode(b *Batch) {
 		b.pb().Shut(at)
 	}
 	b.pb().Varint(4, uint64(m.Term))
+	b.pb().Varint(5, uint64(m.Kind))
 }
 
 func (m *End) decode(payload []byte) error {
@@ -143,6 +149,8 @@ func (m *End) decode(payload []byte) error {
 			})
 		case 4<<3 | varint:
 			m.Term = termOf(&f)
+		case 5<<3 | varint:
+			m.Kind = kindOf(f.Num)
 		}
 	}
 	return f.Err

@@ -397,6 +397,7 @@ type End struct {
 	Commit bellows.CommitNumber
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
+	Kind   bellows.Kind     // of a failure
 }
 
 // Fence tells a lane that a process of a node is declared gone: nothing of its client is taken any more, nor of those before it. One that
@@ -458,10 +459,14 @@ type Slab struct {
 	Slot   uint16        // 0: the values; else slot Slot-1 of the rule
 	Keys   []bellows.Key // not nil: the keys of the rows, ascending; there are no values then
 	Values []float32
+	Term   bellows.Term // of the controller that asked
 }
 
 // Collected ends the answers to Collect.
-type Collected struct{ Reason string } // not empty: why there is no state
+type Collected struct {
+	Reason string       // not empty: why there is no state
+	Term   bellows.Term // of the controller that asked
+}
 
 // Ready says that a node has assembled its roles and is joined to every other, and of which job.
 type Ready struct{ Fingerprint bellows.Fingerprint }

@@ -140,8 +140,8 @@ func (s sampler) messages() []Message {
 		&Beat{},
 		&Records{Term: bellows.Term(s.Uint32()), Keep: bellows.CommitNumber(s.Uint64()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
-		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) })},
-		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason()}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
+		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11))},
+		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
@@ -208,7 +208,9 @@ func (s sampler) holding() *Holding {
 			id := s.flush()
 			id.Seq, id.Incarnation = max(id.Seq, 1), max(id.Incarnation, 1)
 			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
-		}), Parts: parts, At: at}
+		}), Parts: parts, At: at, Added: list(s, 3, func() bellows.Control {
+			return bellows.Control{Kind: bellows.AddLane + bellows.ControlKind(s.IntN(2)), Route: s.version(), Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32())}
+		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
 }
 
 // data makes one of each kind of data message.
@@ -264,7 +266,7 @@ func (s sampler) donePush() *Push {
 
 // slab is one of values or of keys.
 func (s sampler) slab() *Slab {
-	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32())}
+	m := &Slab{Ref: s.ref(), Kept: s.IntN(2) == 1, Slot: uint16(s.Uint32()), Term: bellows.Term(s.Uint32())}
 	if _, m.Keys = s.ids(); m.Keys == nil {
 		m.Values = s.values(nil, nil)
 	}

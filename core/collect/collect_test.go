@@ -685,3 +685,18 @@ func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
 		t.Error("the owner of the past is believed")
 	}
 }
+
+// TestAnotherControllerIsSentAllOfIt asks a lane by a controller that follows, when the one before has been sent everything: it is sent everything, with its term.
+func TestAnotherControllerIsSentAllOfIt(t *testing.T) {
+	var s collect.Sender
+	from := many{store.Image{Values: []float32{1, 2}}}
+	refs := []bellows.PartitionRef{{}, {Partition: 1}}
+	for term := bellows.Term(1); term <= 3; term++ {
+		s.Ask(&wire.Collect{Term: term, Slabs: 9}, refs)
+		s.Ask(&wire.Collect{Term: 1, Slabs: 9}, nil)
+		slabs, end := slabsOf(t, &s, from)
+		if len(slabs) != 2 || end == nil || slabs[0].Term != term || end.Term != term {
+			t.Errorf("term %d is sent %d slabs, and %+v", term, len(slabs), end)
+		}
+	}
+}

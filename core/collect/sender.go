@@ -27,6 +27,7 @@ type Sender struct {
 	whole  bool
 	credit int // slabs that may leave
 	over   bool
+	term   bellows.Term // of who asks
 }
 
 // creditMost bounds what whoever asks again and again is owed.
@@ -35,8 +36,12 @@ const creditMost = 64
 // slabMost is the default of Sender.Most.
 const slabMost = 4 << 20
 
-// Ask takes the question for some slabs. refs are the partitions of the lane; the first question decides what is sent.
+// Ask takes the question for some slabs. refs are the partitions of the lane; the first question decides what is sent. Another
+// controller is sent all of it once more.
 func (s *Sender) Ask(m *wire.Collect, refs []bellows.PartitionRef) {
+	if m.Term > s.term {
+		*s = Sender{Most: s.Most, term: m.Term}
+	}
 	if !s.asked {
 		s.asked, s.whole, s.refs = true, m.Whole, refs
 	}
@@ -66,6 +71,7 @@ func (s *Sender) Send(from Source, self, to wire.Address, out *wire.Outbox) {
 		}
 		s.credit--
 		m := s.slabs[0]
+		m.Term = s.term
 		s.slabs = s.slabs[1:]
 		out.Send(self, to, &m)
 	}
@@ -73,7 +79,7 @@ func (s *Sender) Send(from Source, self, to wire.Address, out *wire.Outbox) {
 
 func (s *Sender) end(self, to wire.Address, reason string, out *wire.Outbox) {
 	s.over, s.slabs, s.refs = true, nil, nil
-	out.Send(self, to, &wire.Collected{Reason: reason})
+	out.Send(self, to, &wire.Collected{Reason: reason, Term: s.term})
 }
 
 // begin makes the slabs of a partition: as kept, and as it ended where it was not kept or the whole state is wanted.

@@ -48,6 +48,7 @@ type entry struct {
 	recorded bool
 	full     bool // the lane had no room for it, and has not taken it since
 	asked    bool // to come again
+	refused  bool // by a lane behind the route, once
 }
 
 // share is what a part has for one partition.
@@ -105,6 +106,15 @@ func (l *Ledger) Came(at PartAt, late bool) {
 		l.LaneRows[at.Lane] += e.rows
 	}
 	e.came = true
+}
+
+// Refused takes a lane's word that a part is to come again by another route: it may not, where its client is lost.
+func (l *Ledger) Refused(at PartAt) {
+	if e := l.Parts[at]; e != nil && e.came && !e.refused {
+		e.refused = true
+		l.LaneRows[at.Lane] -= e.rows
+		l.LateRows[at.Lane] += e.rows
+	}
 }
 
 // Held takes a lane's word that it holds a part.

@@ -319,3 +319,21 @@ func Damage(im *store.Image, rng *rand.Rand, belongs func(bellows.Key) bool) boo
 	}
 	return true
 }
+
+// NoState is why there is no state, where State says so.
+const NoState = "it has no state to give"
+
+// State is a word about the state of a partition that no sound lane says: a key is one that a row may have, and most is how many keys a partition may have.
+func State(rng *rand.Rand, ref bellows.PartitionRef, key bellows.Key, most int) wire.Message {
+	switch rng.IntN(5) {
+	case 0:
+		return &wire.Slab{Ref: ref, Values: make([]float32, 1<<12)} // more than any partition has
+	case 1:
+		return &wire.Slab{Ref: ref, Keys: []bellows.Key{key, key}} // of a table that has none, or one twice
+	case 2:
+		return &wire.Slab{Ref: ref, Keys: make([]bellows.Key, most+1)}
+	case 3:
+		return &wire.Collected{}
+	}
+	return &wire.Collected{Reason: NoState}
+}

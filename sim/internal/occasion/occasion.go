@@ -2,6 +2,13 @@
 // checks to mean anything.
 package occasion
 
+import (
+	"slices"
+
+	"bellows"
+	"bellows/wire"
+)
+
 // Kind is something that a schedule may or may not bring about.
 type Kind int
 
@@ -69,6 +76,9 @@ const (
 	EndedApart                     // a connection ended in peace before another between the same nodes
 	TasksLeft                      // a node left, since its tasks did not return when the job was over
 	ModelLeft                      // the model was lost with such tasks, and with nothing else
+	FollowedRoute                  // another controller followed when the route had changed
+	FollowedEnding                 // another controller followed when the job was over
+	RouteUnmade                    // there was no record of a change of the route when another controller followed
 	Kinds
 )
 
@@ -81,6 +91,42 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a guard", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
-	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks"}
+	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
+	"changed route followed", "ending followed", "change unmade"}
 
 func (e Kind) String() string { return names[e] }
+
+// OfLease is the occasion of a lease.
+func OfLease(m wire.Mode, from, to wire.Address) Kind {
+	switch {
+	case m == wire.Shared:
+		return SharedLease
+	case from.Node == to.Node:
+		return ExclusiveHere
+	}
+	return ExclusiveCopy
+}
+
+// OfWords is what a message says of subscriptions to a table of keys.
+func OfWords(m wire.Message, words bellows.TableID) (Kind, bool) {
+	switch m := m.(type) {
+	case *wire.Pull:
+		return KeysSubscribed, slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return p.Subscribe && p.Keys != nil })
+	case *wire.Rows:
+		return KeysRelayed, slices.ContainsFunc(m.Parts, func(p wire.RowsPart) bool { return len(p.Keys) > 0 })
+	case *wire.Unsubscribe:
+		return KeysGivenUp, m.Ref.Table == words
+	}
+	return 0, false
+}
+
+// InSixteen reports whether values of a message came in 16 bits.
+func InSixteen(m wire.Message) bool {
+	switch m := m.(type) {
+	case *wire.Push:
+		return len(m.Narrowed()) > 0
+	case *wire.Rows:
+		return len(m.Narrowed()) > 0
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/route"
 	"bellows/wire"
 )
 
@@ -13,7 +14,18 @@ type Entry struct {
 	Actor  wire.Address // a lane that begins without partitions, or a client that begins without splits; the client that gets a split
 	Slots  int          // of a client that begins
 	Gives  bool         // a split goes to the client
+	Broken bool         // the controller is lost in the midst of what it says of it
+	Deaf   int64        // for how long a node with lanes hears nothing of it, in milliseconds
+	Behind bellows.NodeID
 	Split  bellows.SplitID
+}
+
+// Made reports whether a route has the change.
+func (e *Entry) Made(r *route.Route) bool {
+	if e.Gives {
+		return r.Node(e.Split) == e.Actor.Node
+	}
+	return slices.Contains(r.Lanes(), e.Actor) || slices.Contains(r.Clients(), e.Actor)
 }
 
 // drawGrowth adds lanes and clients to some jobs, at nodes that have a part in them already, and moves splits between two of their
@@ -45,6 +57,9 @@ func (s *Schedule) drawGrowth() {
 			if e.Actor = clients[len(clients)-1]; s.growing.IntN(2) == 0 {
 				e.Actor = clients[s.growing.IntN(len(clients))]
 			}
+		}
+		if e.Behind = s.LaneAt[s.growing.IntN(len(s.LaneAt))].Node; e.Behind != 0 && s.growing.IntN(2) == 0 {
+			e.Deaf = 50 + s.growing.Int64N(150)
 		}
 		s.Growth = append(s.Growth, e)
 		at += s.growing.Int64N(60)

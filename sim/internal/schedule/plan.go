@@ -67,9 +67,7 @@ func Possible(f Fault, p Phase) bool {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Interrupt && f != Failover
-	case TheEnd: // which is no record
-		return f != Failover
+		return f != Kill && f != Replay && f != Interrupt
 	}
 	return true
 }
@@ -138,7 +136,7 @@ func (s *Schedule) drawPlans() {
 		return
 	}
 	short := [...]Phase{DoneUnderWay, LeaseHeld, PullParked, RecordUnderWay}
-	if s.Rng.IntN(4) == 0 {
+	if s.Rng.IntN(8) < 3 {
 		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
 	} else {
 		s.plan(s.fatal(), Phase(s.Rng.IntN(int(TheEnd))))

@@ -169,17 +169,24 @@ func (s *Schedule) drawPlay() {
 // drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
 func (s *Schedule) drawFailovers() {
 	s.Failovers, s.Limits.Lane.Tail = 0, 0
-	if s.Loss.Skip >= 0 || len(s.Growth) > 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends, and routes are not replayed
+	if s.Loss.Skip >= 0 || len(s.Growth) > 0 && s.growing.IntN(2) > 0 || s.Chances.IntN(3) > 0 { // for a loss the job ends
 		return
 	}
 	s.Failovers = 1 + s.Chances.IntN(3)
-	if s.Chances.IntN(3) == 0 {
+	for i := range s.Growth {
+		s.Growth[i].Broken = s.growing.IntN(4) == 0
+	}
+	if s.Chances.IntN(4) == 0 {
 		s.Limits.Lane.Tail = 1 << (5 + s.Chances.IntN(6))
 	}
-	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining}
+	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining, TheEnd, Collecting}
 	for range s.Failovers {
 		node := s.ClientAt[s.Chances.IntN(len(s.ClientAt))].Node
-		s.Plans = append(s.Plans, Plan{Failover, node, phases[s.Chances.IntN(len(phases))], s.Chances.IntN(1 << s.Chances.IntN(9))})
+		p, skip := phases[s.Chances.IntN(len(phases))], s.Chances.IntN(1<<s.Chances.IntN(9))
+		if p == TheEnd || p == Collecting {
+			skip %= 8
+		}
+		s.Plans = append(s.Plans, Plan{Failover, node, p, skip})
 	}
 }
 

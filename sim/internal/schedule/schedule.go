@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"bellows"
+	"bellows/route"
 	"bellows/sim/internal/model"
 	"bellows/table"
 	"bellows/wire"
@@ -133,10 +134,12 @@ func (s *Schedule) drawTopology() {
 			s.LaneAt = append(s.LaneAt, wire.LaneAt(bellows.NodeID(n), i))
 		}
 	}
+	var nodes []bellows.NodeID
 	for _, n := range s.Rng.Perm(s.NodeCount)[:3+s.Rng.IntN(2)] {
-		s.ClientAt = append(s.ClientAt, wire.ClientAt(bellows.NodeID(n)))
+		nodes = append(nodes, bellows.NodeID(n))
 		s.Slots = append(s.Slots, 1+s.Rng.IntN(3))
 	}
+	s.ClientAt = route.Clients(nodes)
 }
 
 // drawWeather makes every link of its own kind, from none of a fault to much of it.

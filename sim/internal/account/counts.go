@@ -1,0 +1,71 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/wire"
+)
+
+// Lossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
+func (l *Ledger) Lossy(c *wire.Counts) error {
+	sent := int64(0)
+	for _, n := range l.SentRows { // in any order: it is a sum
+		sent += n
+	}
+	if c.Sent > sent || c.Applied+c.Dropped > sent {
+		return fmt.Errorf("audit: clients have sent %d row deltas; %d are said to be sent, %d applied, %d dropped", sent, c.Sent, c.Applied, c.Dropped)
+	}
+	return nil
+}
+
+// Staleness holds the staleness of a job's reads against how many clocks and tasks it had: each task has read once at least.
+func Staleness(c *wire.Counts, clocks, tasks int) error {
+	reads := int64(0)
+	for behind, n := range c.Staleness {
+		reads += n
+		if n < 0 || n > 0 && behind > clocks {
+			return fmt.Errorf("staleness: %d reads were %d clocks behind in a job of %d", n, behind, clocks)
+		}
+	}
+	if reads < int64(tasks) {
+		return fmt.Errorf("staleness: %d reads were counted in %d tasks of at least one", reads, tasks)
+	}
+	return nil
+}
+
+// Closed holds an actor's last word against what it was seen to do: rows that came late may be in it or not. Of a lane least and most row deltas count.
+func (l *Ledger) Closed(from wire.Address, m *wire.Counts, count func() (least, most int64)) error {
+	if from.Role == wire.Client {
+		if sent := l.SentRows[from.Node]; m.Sent != sent {
+			return fmt.Errorf("audit: node %d says that it sent %d row deltas; it sent %d", from.Node, m.Sent, sent)
+		}
+		return nil
+	}
+	came, late := l.LaneRows[from], l.LateRows[from]
+	if n := m.Applied + m.Dropped; n < came || n > came+late {
+		return fmt.Errorf("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Applied, m.Dropped)
+	}
+	if least, most := count(); m.Applied < least || m.Applied > most {
+		return fmt.Errorf("audit: of what came to %v, %d to %d row deltas count; it says that it applied %d", from, least, most, m.Applied)
+	}
+	return nil
+}
+
+// Holding holds what a lane says of the newest records of its partitions against the record that touched each last.
+func Holding(from wire.Address, m *wire.Holding, touched func(bellows.PartitionRef) bellows.CommitNumber) error {
+	for i, p := range m.Parts {
+		if want := touched(p.Ref); m.At[i] != want {
+			return fmt.Errorf("%v says that record %d is the newest for %v; record %d is", from, m.At[i], p.Ref, want)
+		}
+	}
+	return nil
+}
+
+// SeveralLanes reports whether parts of a push's flush are for other lanes too: then its lane says that it holds its own.
+func (l *Ledger) SeveralLanes(m *wire.Push) bool {
+	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
+		return l.route.Owner(p.Ref).Lane != l.route.Owner(m.Pairs[0].Ref).Lane
+	})
+}
