@@ -45,7 +45,6 @@ type guest struct {
 	over    *join.Over
 	ended   int64
 	notices []int64
-	errors  []string
 }
 
 // line is a connection.
