@@ -174,14 +174,24 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		if p.lane != lane || !p.below(f, partVisible) || c.outgrown(f, p) {
-			continue
+		if p.lane != lane || p.asked < 0 || !p.brings(f, wire.Pair{Ref: w.Ref, Generation: w.Generation}) || !p.below(f, partVisible) || c.outgrown(f, p) {
+			continue // it was not asked about this one, which was perhaps sent again since
 		}
 		if p.wait.takes(w); p.contradicts(f, w) {
 			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
 			return
 		}
 	}
+}
+
+// brings reports whether a push brings a pair, which is none of a flush of nothing.
+func (p *lanePush) brings(f *flush, pair wire.Pair) bool {
+	for k := p.first; k != none; k = f.parts[k].next {
+		if f.parts[k].pair == pair {
+			return true
+		}
+	}
+	return p.first == none && pair.Generation == 0
 }
 
 // contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it

@@ -110,7 +110,7 @@ type lanePush struct {
 	sure   bool // that it will be recorded: counted in Client.relays
 	wait   wait // for the lane to hold all of it
 	resent int  // how often, when there was room
-	asked  int  // resent, when its lane was asked about it last
+	asked  int  // resent, when its lane was asked about it last; of one that is sent again by another route -1 before
 }
 
 // flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane

@@ -212,7 +212,11 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 		if p.state == partStale {
 			p.pair, p.state = c.parts[n].pair, partSent
 			f.stale--
+			was := f.pushes[p.push]
 			p.push = c.newPush(f, c.parts[n].lane, old)
+			if now := &f.pushes[p.push]; was.lane == now.lane { // which is waited for all the same
+				now.wait.patience = was.wait.patience
+			}
 			p.next, f.pushes[p.push].first = f.pushes[p.push].first, k
 		}
 		return &f.pushes[p.push]
@@ -280,7 +284,7 @@ func (c *Client) newPush(f *flush, lane, old int) int {
 	}
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock, m.Route, m.Again = f.id, f.clock, c.now.Route.Version(), true
-	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none, again: true})
+	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none, again: true, asked: -1})
 	return len(f.pushes) - 1
 }
 

@@ -159,8 +159,8 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	if f.gather.done == nil {
 		c.expectRelay(p)
 	}
-	if f.until > 0 { // it was taken back: that it is done is the client's to say
-		p.push.Done = nil
+	if f.until > 0 { // it was taken back: that it is done is the client's to say, and the lane names what it speaks of, which may have come in another push
+		p.push.Done, p.push.Again = nil, true
 	}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 }

@@ -26,7 +26,7 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 		case pending.Relay:
 			w.Behind, w.Who = l.relayBehind(who, w)
 		case pending.Flush:
-			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number})
+			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number}, wire.Pair{Ref: w.Ref, Generation: w.Generation})
 		}
 	}
 	out.Send(l.cfg.Self, from, a)
@@ -118,9 +118,21 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 	return pending.Record, 0
 }
 
-// flushBehind is what keeps a flush from being visible here: first of all what of it has no room.
-func (l *Lane) flushBehind(id bellows.FlushID) (pending.Behind, uint32) {
-	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id }); i >= 0 {
+// flushBehind is what keeps the part of a flush that came with a pair from being visible here; where that is visible, what keeps the rest of what came: first of all what
+// has no room. Of a flush that came in several pushes one may have room and the other not.
+func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, uint32) {
+	waits := func(pairs func(list []wire.Pair) bool) int {
+		return slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && pairs(w.pairs) })
+	}
+	whichever := func([]wire.Pair) bool { return true }
+	i := waits(func(list []wire.Pair) bool { return slices.Contains(list, of) })
+	if i < 0 && slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id && slices.Contains(l.pairsOf(f.push), of) }) {
+		return pending.Record, 0
+	}
+	if i < 0 {
+		i = waits(whichever)
+	}
+	if i >= 0 {
 		if l.waiting[i].asked {
 			return pending.Room, 1
 		}

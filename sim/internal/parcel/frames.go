@@ -20,7 +20,7 @@ func Encode(e wire.Envelope, digest uint64, formats []vec.Format) (frames [][]by
 	b := senders.Get().(*wire.Batch)
 	b.Lend()
 	b.Narrow(formats)
-	b.Shorten(30+int(digest%200), 0)
+	b.Shorten(30+int(digest%60), 0)
 	if err := b.Add(e); err != nil {
 		panic(err)
 	}

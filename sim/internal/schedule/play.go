@@ -139,7 +139,7 @@ func (s *Schedule) drawDrive() {
 
 // drawPlay decides what a life of the job does besides, and within which limits.
 func (s *Schedule) drawPlay() {
-	s.Connections = []int{1, 1, 1, 1, 2, 3}[s.further.IntN(6)] // with one, most is overtaken
+	s.Connections = []int{1, 1, 1, 1, 1, 1, 2, 3}[s.further.IntN(8)] // with one, most is overtaken
 	s.Prefetches = 0
 	if s.Chances.IntN(3) == 0 {
 		s.Prefetches = 50 + s.Chances.IntN(400)
