@@ -71,7 +71,7 @@ func (w *world) checkClosed() {
 		}
 	}
 	for _, l := range w.lanes {
-		if lost <= w.losses && l.told && !l.closed && !l.node.gone && l.node.pausedUntil < w.Now-schedule.LateMax {
+		if lost <= w.losses && l.told && !l.closed && !l.node.gone && !w.lead.Gone(l.node.id) && l.node.pausedUntil < w.Now-schedule.LateMax {
 			w.violated("P8: the job is over, and %v, which was told, waits for somebody", l.address)
 		}
 	}
