@@ -166,7 +166,7 @@ func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 	}
 }
 
-// flushStands takes a lane's word about its part of a flush.
+// flushStands takes a lane's word about its part of a flush, or about one of its pushes of it.
 func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	f := c.find(bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: w.Number})
 	if f == nil {
@@ -174,36 +174,37 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
-		if p.lane != lane || p.asked < 0 || !p.brings(f, wire.Pair{Ref: w.Ref, Generation: w.Generation}) || !p.below(f, partVisible) || c.outgrown(f, p) {
+		state, brings := p.brings(f, wire.Pair{Ref: w.Ref, Generation: w.Generation})
+		if p.lane != lane || p.asked < 0 || !brings || !p.below(f, partVisible) || c.outgrown(f, p) {
 			continue // it was not asked about this one, which was perhaps sent again since
 		}
-		if p.wait.takes(w); p.contradicts(f, w) {
+		if p.wait.takes(w); p.contradicts(f, state, w) {
 			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
 			return
 		}
 	}
 }
 
-// brings reports whether a push brings a pair, which is none of a flush of nothing.
-func (p *lanePush) brings(f *flush, pair wire.Pair) bool {
+// brings reports whether a push brings a pair, and how far that part is. The push of a flush of nothing brings none, and is asked about by none.
+func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].pair == pair {
-			return true
+			return f.parts[k].state, true
 		}
 	}
-	return p.first == none && pair.Generation == 0
+	return partHeld, p.first == none && pair.Generation == 0
 }
 
 // contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it
-// answered to come to this has not come.
-func (p *lanePush) contradicts(f *flush, w *pending.Wait) bool {
+// answered to come to this has not come. The state is that of the part by which the lane was asked.
+func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
 	switch w.Behind {
 	case pending.Nothing: // Committed is lost, or the push
 		return true
 	case pending.Room: // Full is lost; or Room, or what was sent again before the question
-		return p.has(f, partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
+		return (state == partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
 	case pending.Record: // Held, which comes where other lanes have parts of it, too
-		return f.gather.done != nil && p.below(f, partHeld)
+		return f.gather.done != nil && state < partHeld
 	}
 	return p.shows && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }

@@ -118,27 +118,17 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 	return pending.Record, 0
 }
 
-// flushBehind is what keeps the part of a flush that came with a pair from being visible here; where that is visible, what keeps the rest of what came: first of all what
-// has no room. Of a flush that came in several pushes one may have room and the other not.
+// flushBehind is what keeps the part of a flush that came with a pair from being visible here; where that is visible, what keeps the rest of it. A flush that came in several pushes
+// may have room for one and not for the other. Of one of nothing there is no pair.
 func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, uint32) {
-	waits := func(pairs func(list []wire.Pair) bool) int {
-		return slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && pairs(w.pairs) })
-	}
-	whichever := func([]wire.Pair) bool { return true }
-	i := waits(func(list []wire.Pair) bool { return slices.Contains(list, of) })
-	if i < 0 && slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id && slices.Contains(l.pairsOf(f.push), of) }) {
-		return pending.Record, 0
-	}
-	if i < 0 {
-		i = waits(whichever)
-	}
-	if i >= 0 {
+	brings := func(pairs []wire.Pair) bool { return of.Generation == 0 || slices.Contains(pairs, of) }
+	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && brings(w.pairs) }); i >= 0 {
 		if l.waiting[i].asked {
 			return pending.Room, 1
 		}
 		return pending.Room, 0
 	}
-	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id }) {
+	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id && brings(l.pairsOf(f.push)) }) {
 		return pending.Record, 0
 	}
 	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }
