@@ -45,39 +45,40 @@ var rooms = []room{
 	{path: "vec", floor: 0, sees: -1},
 	{path: "vec/limit", floor: 0, sees: -1},
 	{path: "random", floor: 0, sees: -1},
-	{path: "planted", floor: 0, sees: -1},
-	{path: "tally", floor: 0, sees: -1},
-	{path: "audit", floor: 0, sees: -1, also: []string{".", "vec"}},
-	{path: "pending", floor: 0, sees: -1, also: []string{"."}},
+	{path: "core/planted", floor: 0, sees: -1},
+	{path: "core/tally", floor: 0, sees: -1},
+	{path: "core/audit", floor: 0, sees: -1, also: []string{".", "vec"}},
+	{path: "core/pending", floor: 0, sees: -1, also: []string{"."}},
 
 	// Floor 1, ports: an interface, its fake, its conformance suite.
-	{path: "wire", floor: 1, sees: 0},
-	{path: "transport", floor: 1, sees: 0},
-	{path: "transport/door", floor: 1, sees: 0, also: []string{"transport"}, fake: true},
-	{path: "transport/mem", floor: 1, sees: 0, also: []string{"transport", "transport/door", "wire"}, fake: true},
-	{path: "transport/transporttest", floor: 1, sees: 0, also: []string{"transport", "transport/door", "wire"}, fake: true},
+	{path: "link", floor: 1, sees: 0},
+	{path: "link/wire", floor: 1, sees: 0},
+	{path: "link/transport", floor: 1, sees: 0},
+	{path: "link/transport/door", floor: 1, sees: 0, also: []string{"link/transport"}, fake: true},
+	{path: "link/transport/mem", floor: 1, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire"}, fake: true},
+	{path: "link/transport/transporttest", floor: 1, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire"}, fake: true},
 
 	// Floor 2, rules: pure decisions. Siblings only as listed in edges.
-	{path: "keys", floor: 2, sees: 0},
+	{path: "core/keys", floor: 2, sees: 0},
 	{path: "table", floor: 2, sees: 0},
-	{path: "rule", floor: 2, sees: 0},
-	{path: "store", floor: 2, sees: 0},
-	{path: "delta", floor: 2, sees: 0},
-	{path: "gate", floor: 2, sees: 0},
-	{path: "route", floor: 2, sees: 0},
-	{path: "lease", floor: 2, sees: 0},
-	{path: "session", floor: 2, sees: 0},
+	{path: "core/rule", floor: 2, sees: 0},
+	{path: "core/store", floor: 2, sees: 0},
+	{path: "core/delta", floor: 2, sees: 0},
+	{path: "core/gate", floor: 2, sees: 0},
+	{path: "core/route", floor: 2, sees: 0},
+	{path: "core/liveness", floor: 2, sees: 0},
+	{path: "link/session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
 	{path: "core/collect", floor: 2, sees: 0},
 	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
-	{path: "guard", floor: 2, sees: 0, tests: []string{"server", "client", "coord"}},
+	{path: "core/guard", floor: 2, sees: 0, tests: []string{"core/server", "core/client", "core/coord"}},
 
 	// Floor 3, actors: the step functions of the roles.
-	{path: "server", floor: 3, sees: 2},
-	{path: "client", floor: 3, sees: 2},
-	{path: "coord", floor: 3, sees: 2},
+	{path: "core/server", floor: 3, sees: 2},
+	{path: "core/client", floor: 3, sees: 2},
+	{path: "core/coord", floor: 3, sees: 2},
 
 	// Floor 4, training, and what is around the actors of a node.
 	{path: "core/shell", floor: 4, sees: 3},
@@ -85,7 +86,7 @@ var rooms = []room{
 	{path: "train", floor: 4, sees: 3},
 	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},
 	{path: "model", floor: 4, sees: 3},
-	{path: "demo", floor: 4, sees: 3},
+	{path: "data/demo", floor: 4, sees: 3},
 
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
 	// examples that data gives them, the model that they hand over), never an actor. Their tests train, so they need
@@ -96,7 +97,7 @@ var rooms = []room{
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},
-	{path: "transport/sock", floor: 6, sees: 0, also: []string{"transport", "transport/door", "wire"}, leaf: true},
+	{path: "link/transport/sock", floor: 6, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire"}, leaf: true},
 
 	// Floor 7, assembly; floor 8, the command line that any application gets; floor 9, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},
@@ -120,48 +121,48 @@ type edge struct{ from, to, why string }
 // uses is a failure too, so that the list stays true.
 var edges = []edge{
 	// Siblings among the rules: schema below rule below store.
-	{"table", "keys", "a cut says in which partition a key lives"},
-	{"store", "keys", "the rows of a sparse partition are numbered by their keys"},
-	{"delta", "keys", "the deltas of a sparse partition are numbered by their keys"},
-	{"rule", "table", "a rule is checked against the table that it updates, and its state is slots of that table's rows"},
-	{"store", "table", "a store is the rows that a schema describes"},
-	{"store", "rule", "merging a delta runs the table's rule on the row"},
-	{"delta", "table", "a delta has the width and type of its table's rows"},
-	{"route", "table", "a route cuts tables into partitions"},
+	{"table", "core/keys", "a cut says in which partition a key lives"},
+	{"core/store", "core/keys", "the rows of a sparse partition are numbered by their keys"},
+	{"core/delta", "core/keys", "the deltas of a sparse partition are numbered by their keys"},
+	{"core/rule", "table", "a rule is checked against the table that it updates, and its state is slots of that table's rows"},
+	{"core/store", "table", "a store is the rows that a schema describes"},
+	{"core/store", "core/rule", "merging a delta runs the table's rule on the row"},
+	{"core/delta", "table", "a delta has the width and type of its table's rows"},
+	{"core/route", "table", "a route cuts tables into partitions"},
 
-	{"guard", "table", "what a message says is held against the tables"},
-	{"guard", "rule", "a partition's state has as many slots as its rule"},
+	{"core/guard", "table", "what a message says is held against the tables"},
+	{"core/guard", "core/rule", "a partition's state has as many slots as its rule"},
 
 	{"core", "table", "a job has tables"},
-	{"core", "route", "a job begins with a route"},
-	{"core", "gate", "a job says which items a split has in a clock"},
-	{"core", "lease", "a job has the times that its actors wait for"},
-	{"core", "wire", "actors are known by their addresses"},
-	{"guard", "core", "a guard is made of the job that it guards"},
-	{"guard", "route", "a guard goes by the newest route that has passed it"},
+	{"core", "core/route", "a job begins with a route"},
+	{"core", "core/gate", "a job says which items a split has in a clock"},
+	{"core", "core/liveness", "a job has the times that its actors wait for"},
+	{"core", "link/wire", "actors are known by their addresses"},
+	{"core/guard", "core", "a guard is made of the job that it guards"},
+	{"core/guard", "core/route", "a guard goes by the newest route that has passed it"},
 
 	{"core/collect", "table", "what has come is held against the tables"},
-	{"core/collect", "rule", "a partition's state has as many slots as its rule"},
-	{"core/collect", "route", "a lane sends the partitions that it owns"},
-	{"core/collect", "store", "what is collected is the images of partitions"},
-	{"session", "lease", "how long a broken connection is tried again is in the table of times"},
-	{"core/members", "lease", "who is silent for a lease is lost"},
-	{"core/join", "lease", "how long others are waited for is in the table of times"},
+	{"core/collect", "core/rule", "a partition's state has as many slots as its rule"},
+	{"core/collect", "core/route", "a lane sends the partitions that it owns"},
+	{"core/collect", "core/store", "what is collected is the images of partitions"},
+	{"link/session", "core/liveness", "how long a broken connection is tried again is in the table of times"},
+	{"core/members", "core/liveness", "who is silent for a lease is lost"},
+	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
 	// Ports.
-	{"transport", "wire", "a stream is cut into frames by their headers"},
+	{"link/transport", "link/wire", "a stream is cut into frames by their headers"},
 
 	// Training.
-	{"demo", "data", "a demonstration is a data set made from a seed"},
+	{"data/demo", "data", "a demonstration is a data set made from a seed"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.
-	{"delta", "wire", "a summed delta leaves as the chunk of a push"},
-	{"gate", "wire", "the gate parks messages and lets them go"},
-	{"route", "wire", "a route ends in the address of a lane"},
-	{"guard", "wire", "the guard judges messages"},
-	{"core/collect", "wire", "state travels as slabs"},
-	{"core/members", "wire", "nodes tell each other that they live"},
-	{"session", "wire", "a session numbers envelopes and puts them in order"},
+	{"core/delta", "link/wire", "a summed delta leaves as the chunk of a push"},
+	{"core/gate", "link/wire", "the gate parks messages and lets them go"},
+	{"core/route", "link/wire", "a route ends in the address of a lane"},
+	{"core/guard", "link/wire", "the guard judges messages"},
+	{"core/collect", "link/wire", "state travels as slabs"},
+	{"core/members", "link/wire", "nodes tell each other that they live"},
+	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},
 }
 
 // TestRoomsExist wants a folder with Go for every room: what is not built yet has none.

@@ -181,7 +181,7 @@ func TestDocsRefuse(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"docs/a.md", "# A\n\n[x](gone.md)\n", "docs/a.md: the link to gone.md leads nowhere: there is no docs/gone.md"},
 		{"docs/a.md", "# A\n", "no heading of docs/a.md has that anchor"},
-		{"docs/a.md", "## Two words here\n`server/gone.go`\n", "docs/a.md: names server/gone.go"},
+		{"docs/a.md", "## Two words here\n`core/server/gone.go`\n", "docs/a.md: names core/server/gone.go"},
 		{"docs/a.md", "## Two words here\n./dev dance\n", "docs/a.md: names ./dev dance"},
 		{"docs/new.md", "# New\n", "docs/new.md: is not in the index docs/README.md"},
 		{"docs/decisions/0001-x.md", "# X\n", "docs/decisions/0001-x.md: is not in the index"},
@@ -310,18 +310,18 @@ func concurrency(f *source) (found bool) {
 // TestConcurrencyIsRefused plants what the page does not list, and lists what is not there.
 func TestConcurrencyIsRefused(t *testing.T) {
 	t.Parallel()
-	const page = "| name | in |\n|---|---|\n| one | `server/a.go` |\n"
+	const page = "| name | in |\n|---|---|\n| one | `core/server/a.go` |\n"
 	for _, c := range []struct{ text, page, want string }{
 		{"func f() { go f() }\n", page, ""},
 		{"import \"sync\"\n\nvar mu sync.Mutex\n", page, ""},
-		{"func f() { go f() }\n", "", "server/a.go starts a goroutine or declares a lock"},
-		{"import \"sync\"\n\ntype lane struct{ mu sync.Mutex }\n", "", "server/a.go starts a goroutine or declares a lock"},
-		{"import \"sync\"\n\nfunc f(wg *sync.WaitGroup) { wg.Go(func() {}) }\n", "", "server/a.go starts a goroutine or declares a lock"},
-		{"func f() {}\n", page, "lists server/a.go, which starts no goroutine"},
+		{"func f() { go f() }\n", "", "core/server/a.go starts a goroutine or declares a lock"},
+		{"import \"sync\"\n\ntype lane struct{ mu sync.Mutex }\n", "", "core/server/a.go starts a goroutine or declares a lock"},
+		{"import \"sync\"\n\nfunc f(wg *sync.WaitGroup) { wg.Go(func() {}) }\n", "", "core/server/a.go starts a goroutine or declares a lock"},
+		{"func f() {}\n", page, "lists core/server/a.go, which starts no goroutine"},
 	} {
 		files := sound()
-		files["server/a.go"], files[goroutinePage] = "package server\n\n"+c.text, c.page
-		files["server/server.go"] = "// Package server is lanes.\npackage server\n"
+		files["core/server/a.go"], files[goroutinePage] = "package server\n\n"+c.text, c.page
+		files["core/server/server.go"] = "// Package server is lanes.\npackage server\n"
 		got := concurrencyBreaches(t, mapFS(files))
 		if c.want == "" && len(got) > 0 || c.want != "" && !mentions(got, c.want) {
 			t.Errorf("%s: want %q, got %q", c.text, c.want, got)

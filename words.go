@@ -3,6 +3,9 @@
 //
 // It holds words and nothing else. It imports no other package of the project, starts nothing and
 // decides nothing; a function that needs more than the words themselves belongs to another room.
+//
+// The drawers of the tree: who writes an application imports app, train, table, data, model, node and cli; the protocol is in core, what lies between nodes
+// in link, its tests under one seed in sim, kernels in vec, and what is seen of a running job in api.
 package bellows
 
 import "fmt"

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"bellows/api"
-	"bellows/tally"
+	"bellows/core/tally"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"bellows/tally"
+	"bellows/core/tally"
 )
 
 // Status is a job at one moment.

@@ -1,15 +1,13 @@
-// Package core is what the actors of a job have in common: Job, what they all agree on before the first message. Its folders are the
-// rules that a node's shell drives beside the actors: who is alive, the state that is collected, whose turn a slot is.
 package core
 
 import (
 	"bellows"
-	"bellows/gate"
-	"bellows/lease"
-	"bellows/route"
+	"bellows/core/gate"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/vec"
-	"bellows/wire"
 )
 
 // Job is what every actor of a job is made of, and every guard before them: each process makes it of the same settings, and a
@@ -30,7 +28,7 @@ type Job struct {
 	Wire   []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
 	// Times are how long who waits for what. Without a lease nobody can be silent: everybody is in one process, and no node is waited
 	// for to be ready, or found silent.
-	Times lease.Times
+	Times liveness.Times
 }
 
 // Incarnation is which process of a client takes part when the job begins, counted from 1.

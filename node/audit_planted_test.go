@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/planted"
 	"bellows/node"
-	"bellows/planted"
 	"bellows/table"
 	"bellows/train"
 )

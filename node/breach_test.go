@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // addConn writes more bytes behind the first frames that are written.

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"bellows"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // bus carries messages between the actors of one process, and hands those for other nodes to the mesh. An

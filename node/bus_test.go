@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // TestWhoSendsIsNotKept has a lane that always has mail: who sends to it goes on after some steps, and the bus's own goroutine has the rest.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"bellows"
-	"bellows/route"
+	"bellows/core/route"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // Member is a node of a job and what it hosts.

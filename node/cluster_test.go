@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/transport/mem"
 )
 
 // shapes are clusters: node 0 leads, and works too where it has slots.
@@ -81,7 +81,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			links[n] = &node.Links{Transport: tr, Listener: l, Addresses: addresses}
 		}
 		seats[n] = func() ([]transport.Conn, error) {
-			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, lease.Times{}, func(string) {})
+			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, liveness.Times{}, func(string) {})
 			for i, c := range conns {
 				if c != nil && g.wrap != nil {
 					conns[i] = g.wrap(self, c.Peer().Node, c)
@@ -311,7 +311,7 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 		silent := bellows.NodeID(len(members) - 1)
 		deaf := make(chan struct{})
 		var once sync.Once
-		_, _, err := gang{members: members, lead: node.Options{Times: lease.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
+		_, _, err := gang{members: members, lead: node.Options{Times: liveness.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
 			return job(1<<20, func(t *train.Task) error {
 				if t.Clock() == 3 {
 					once.Do(func() { close(deaf) })
@@ -336,7 +336,7 @@ func TestWithoutNodeZeroTheOthersEndByName(t *testing.T) {
 	t.Parallel()
 	mute := make(chan struct{})
 	var once sync.Once
-	_, errs, err := gang{members: shapes["server apart"], lead: node.Options{Times: lease.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
+	_, errs, err := gang{members: shapes["server apart"], lead: node.Options{Times: liveness.Times{Lease: 700}}, job: func(bellows.NodeID) train.Job {
 		return job(1<<20, func(t *train.Task) error {
 			if t.Clock() == 3 {
 				once.Do(func() { close(mute) })
@@ -377,7 +377,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, lease.Times{}, func(string) {})
+	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, liveness.Times{}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
 		t.Errorf("error %v", err)
 	}

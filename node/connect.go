@@ -9,8 +9,8 @@ import (
 
 	"bellows"
 	"bellows/core/join"
-	"bellows/lease"
-	"bellows/transport"
+	"bellows/core/liveness"
+	"bellows/link/transport"
 )
 
 // Connect joins a node to all others of its cluster, as package join decides: it dials those of lower number, which may still be
@@ -19,7 +19,7 @@ import (
 // refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections come by
 // number and, of each number, by node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c Cluster, addresses []string,
-	times lease.Times, notice func(string)) ([]transport.Conn, error) {
+	times liveness.Times, notice func(string)) ([]transport.Conn, error) {
 	who := c.joining()
 	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
 		who: who, conns: make([]transport.Conn, who.Nodes*who.Connections), answered: make(chan call, 1), called: make(chan call, 1)}
@@ -185,7 +185,7 @@ type wait struct {
 	notice func(string)
 }
 
-func newWait(self bellows.NodeID, times lease.Times, withinMillis int64, notice func(string)) *wait {
+func newWait(self bellows.NodeID, times liveness.Times, withinMillis int64, notice func(string)) *wait {
 	return &wait{join.NewWait(self, times, withinMillis, 0), time.Now(), time.Duration(withinMillis) * time.Millisecond, notice}
 }
 

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/door"
+	"bellows/link/transport/mem"
+	"bellows/link/transport/sock"
 	"bellows/node"
-	"bellows/transport"
-	"bellows/transport/door"
-	"bellows/transport/mem"
-	"bellows/transport/sock"
 )
 
 // three is a cluster of three nodes as one of them sees it.
@@ -58,7 +58,7 @@ func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
 			defer l.Close()
 			var notices []string
 			began := time.Now()
-			_, err := node.Connect(t.Context(), tr, l, three(1), places, lease.Times{Join: 11_000}, func(s string) { notices = append(notices, s) })
+			_, err := node.Connect(t.Context(), tr, l, three(1), places, liveness.Times{Join: 11_000}, func(s string) { notices = append(notices, s) })
 			if took := time.Since(began); took != 11*time.Second {
 				t.Errorf("gave up after %v", took)
 			}
@@ -95,7 +95,7 @@ func TestTheWaitForOthersIsNamedAndEnds(t *testing.T) {
 		}()
 		var notices []string
 		began := time.Now()
-		_, err := node.Connect(t.Context(), tr, l, three(0), places, lease.Times{}, func(s string) { notices = append(notices, s) })
+		_, err := node.Connect(t.Context(), tr, l, three(0), places, liveness.Times{}, func(s string) { notices = append(notices, s) })
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("gave up after %v", took)
 		}
@@ -135,7 +135,7 @@ func TestWhoIsTurnedAwayDoesNotDelayNames(t *testing.T) {
 			}
 		}()
 		var notices []string
-		_, err := node.Connect(ctx, tr, l, three(0), places, lease.Times{Join: 9000}, func(s string) { notices = append(notices, s) })
+		_, err := node.Connect(ctx, tr, l, three(0), places, liveness.Times{Join: 9000}, func(s string) { notices = append(notices, s) })
 		if err == nil || !strings.Contains(err.Error(), "of different jobs") {
 			t.Errorf("the end of the wait is %v", err)
 		}
@@ -169,7 +169,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 			tr, l := guest(t, network, 1, 1)
 			defer l.Close()
 			began := time.Now()
-			_, err = node.Connect(t.Context(), tr, l, three(1), places, lease.Times{}, func(s string) { t.Error(s) })
+			_, err = node.Connect(t.Context(), tr, l, three(1), places, liveness.Times{}, func(s string) { t.Error(s) })
 			if bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || time.Since(began) != 0 {
 				t.Errorf("after %v: %v", time.Since(began), err)
 			}
@@ -180,7 +180,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"nonsense", "tcp:127.0.0.1"} {
-		_, err = node.Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, lease.Times{}, func(s string) { t.Error(s) })
+		_, err = node.Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, liveness.Times{}, func(s string) { t.Error(s) })
 		if err == nil || !strings.Contains(err.Error(), address[4:]) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -198,7 +198,7 @@ func TestSilentStrangersKeepNobodyApart(t *testing.T) {
 			tr, l := guest(t, network, bellows.NodeID(n), 1)
 			defer l.Close()
 			ends[n] = func() ([]transport.Conn, error) {
-				return node.Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, lease.Times{}, func(s string) { t.Error(s) })
+				return node.Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, liveness.Times{}, func(s string) { t.Error(s) })
 			}
 		}
 		stranger := func() { // one whom the network has no room for has come in vain

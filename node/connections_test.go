@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/transport/mem"
 )
 
 // busy is a job with everything that travels: a BSP table, counts under SSP, and leases, over many partitions.
@@ -170,7 +170,7 @@ func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
 		dialled <- nil
 	}()
 	c := node.Cluster{Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}, Connections: 2}
-	_, err = node.Connect(ctx, ends[0], l, c, []string{"here", "there"}, lease.Times{}, func(string) {})
+	_, err = node.Connect(ctx, ends[0], l, c, []string{"here", "there"}, liveness.Times{}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "node 1") {
 		t.Errorf("error %v", err)
 	}

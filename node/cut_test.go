@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/transport"
 	"bellows/node"
 	"bellows/train"
-	"bellows/transport"
 )
 
 // flakyConn is a connection that breaks after so many writes.

@@ -3,8 +3,8 @@ package node
 import (
 	"testing"
 
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // TestAPeerIsShippedOnceHoweverMuchIsPosted posts three messages for one of two connections and one for the other: each is once among those to

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // Actor is a state machine at an address: Step takes messages in the order in which they arrived and appends the

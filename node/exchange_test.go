@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/link/transport/sock"
+	"bellows/link/wire"
 	"bellows/node"
-	"bellows/transport"
-	"bellows/transport/mem"
-	"bellows/transport/sock"
-	"bellows/wire"
 )
 
 // TestAnExchangeKeepsOrderAndLosesNothing sends messages of all sizes to a node that answers each, from several goroutines

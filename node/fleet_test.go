@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/transport"
+	"bellows/core/liveness"
+	"bellows/link/transport"
 )
 
 // sink is a child's standard input that takes all.
@@ -78,7 +78,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 		f := &fleet{children: []*child{quick, mute}, addresses: make([]string, 3)}
 		var notices []string
 		began := time.Now()
-		err := f.introduce(t.Context(), newWait(0, lease.Times{}, 20_000, func(s string) { notices = append(notices, s) }))
+		err := f.introduce(t.Context(), newWait(0, liveness.Times{}, 20_000, func(s string) { notices = append(notices, s) }))
 		if time.Since(began) != 20*time.Second || err == nil || !strings.Contains(err.Error(), "node 2: it has not said where it listens: waited for 20.0 s") ||
 			!strings.Contains(err.Error(), "is thinking") {
 			t.Errorf("after %v: %v", time.Since(began), err)
@@ -88,7 +88,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := f.introduce(ctx, newWait(0, lease.Times{}, 20_000, func(string) {})); !errors.Is(err, context.Canceled) {
+		if err := f.introduce(ctx, newWait(0, liveness.Times{}, 20_000, func(string) {})); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 	})
@@ -98,7 +98,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 func TestTheWaitForAddressesIsNamedAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &chair{seat: seat{Cluster: Cluster{Self: 2}, Times: lease.Times{Join: 7000}}}
+		c := &chair{seat: seat{Cluster: Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}
 		var notices []string
 		began := time.Now()
 		_, err := c.join(t.Context(), func(s string) { notices = append(notices, s) })

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/link/wire"
 	"bellows/node"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/transport/mem"
-	"bellows/wire"
 )
 
 // TestAPushIsItsClients sends a push to a node whose connection has ended: its client keeps it, to send it again, so that no other message may
@@ -111,7 +111,7 @@ func TestASecondCallIsTurnedAway(t *testing.T) {
 			}
 		}()
 		c := node.Cluster{Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}}
-		conns, err := node.Connect(ctx, ends[0], l, c, []string{"here", "", ""}, lease.Times{}, func(string) {})
+		conns, err := node.Connect(ctx, ends[0], l, c, []string{"here", "", ""}, liveness.Times{}, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // TestAnExchangeTakesWhatIsForItsActors judges headers at node 1, which has a client and two lanes: one passes if it says whence it came, and

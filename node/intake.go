@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/session"
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/link/session"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // The receiving half of the mesh.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 
 	"bellows"
+	"bellows/link/transport"
 	"bellows/train"
-	"bellows/transport"
 )
 
 // Launch is how a job runs in processes of this machine: this one leads, and others are started for it.

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/coord"
+	"bellows/core/coord"
 	"bellows/core/shell"
-	"bellows/tally"
+	"bellows/core/tally"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // Train runs a job in this process and returns when it has finished, failed, or was interrupted. An error beside a result that has tables

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/session"
-	"bellows/transport"
+	"bellows/link/session"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/vec"
-	"bellows/wire"
 )
 
 // mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane

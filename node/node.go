@@ -18,20 +18,20 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/audit"
-	"bellows/client"
-	"bellows/coord"
 	"bellows/core"
+	"bellows/core/audit"
+	"bellows/core/client"
+	"bellows/core/coord"
+	"bellows/core/guard"
+	"bellows/core/liveness"
+	"bellows/core/server"
 	"bellows/core/shell"
-	"bellows/guard"
-	"bellows/lease"
-	"bellows/server"
-	"bellows/store"
+	"bellows/core/store"
+	"bellows/core/tally"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/tally"
 	"bellows/train"
 	"bellows/vec"
-	"bellows/wire"
 )
 
 // Options are the choices of a run. None but Wire changes its result. What is called tells of the run in the order of what happens,
@@ -49,7 +49,7 @@ type Options struct {
 	// of one process, nor of another number of them, but still repeats. All nodes of a job should have the same.
 	Wire vec.Format
 	// Times are how long a node waits for what, all nodes of a job the same; zeros: the defaults.
-	Times lease.Times
+	Times liveness.Times
 
 	// Links is how connections that break are made again; nil: what breaks is lost.
 	Links *Links

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/tally"
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/core/tally"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // slowConn is a connection on which nothing comes but its first word, and whose second write takes so long that more is posted meanwhile.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // endConn is a connection that ends when the peer ends it, or this side closes it.

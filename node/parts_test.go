@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/tally"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/link/transport/sock"
+	"bellows/link/wire"
 	"bellows/node"
 	"bellows/table"
-	"bellows/tally"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/transport/mem"
-	"bellows/transport/sock"
-	"bellows/wire"
 )
 
 // bulky is a job of which everything that travels between clients and lanes is long: rows that are read and changed, under BSP

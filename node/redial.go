@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/session"
-	"bellows/transport"
+	"bellows/core/liveness"
+	"bellows/link/session"
+	"bellows/link/transport"
 )
 
 // Links is how the connections of a node are made again when they break: as Connect made them, this node dials those of lower
@@ -27,7 +27,7 @@ type Links struct {
 type redialer struct {
 	Links
 	cluster Cluster
-	times   lease.Times
+	times   liveness.Times
 	mesh    *mesh
 }
 

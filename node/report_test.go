@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // TestALaterReportStands has reports of a node overtake each other, as they do by way of its runner and of its lanes.

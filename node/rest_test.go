@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 
 	"bellows"
-	"bellows/transport"
-	"bellows/wire"
+	"bellows/link/transport"
+	"bellows/link/wire"
 )
 
 // scriptConn is a connection over which comes what is put into frames, until that is closed or this side closes it. What is written is kept.

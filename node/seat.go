@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/transport"
-	"bellows/transport/sock"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/sock"
 	"bellows/vec"
 )
 
@@ -27,7 +27,7 @@ type seat struct {
 	Token     string // of the job, in hexadecimal
 	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
-	Times     lease.Times
+	Times     liveness.Times
 }
 
 // address is where a process listens.

@@ -9,9 +9,9 @@ import (
 	"bellows"
 	"bellows/core/members"
 	"bellows/core/shell"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // Serve runs this node's part of a job, as a member of a cluster that Connect has joined, until node 0

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
 )
 
 // These tests run whole jobs in virtual time: links of little bandwidth and tasks that hang cost nothing. One node is a gang of one, whose
@@ -107,7 +107,7 @@ func TestALargeModelIsCollected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := gang{members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}, wrap: slowFrom(1, 64<<10), // 16 s for the model
-			lead: node.Options{Times: lease.Times{Lease: 2000}}, // and 2 s for each partition
+			lead: node.Options{Times: liveness.Times{Lease: 2000}}, // and 2 s for each partition
 			job:  func(bellows.NodeID) train.Job { return wide(1<<18, 8, pushOne) }}.done(t)
 		if r.Tables[0][0] != 12 || len(r.Tables[0]) != 1<<18 || r.Total < 16*time.Second {
 			t.Errorf("%d values, the first %v, after %v", len(r.Tables[0]), r.Tables[0][0], r.Total)
@@ -122,7 +122,7 @@ func TestASlowLinkIsNotASilentNode(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			deltas := make([]float32, 1<<18) // 16 s
 			r := gang{members: []node.Member{{Slots: int(from), Lanes: 1 - int(from)}, {Node: 1, Slots: 1 - int(from), Lanes: int(from)}},
-				wrap: slowFrom(1, 64<<10), lead: node.Options{Times: lease.Times{Lease: 2000}},
+				wrap: slowFrom(1, 64<<10), lead: node.Options{Times: liveness.Times{Lease: 2000}},
 				job: func(bellows.NodeID) train.Job {
 					return wide(1<<18, 1, func(t *train.Task) error {
 						if t.Split() == 0 {
@@ -202,7 +202,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			defer close(release)
 			var said notices
 			began := time.Now()
-			_, others, err := gang{members: members, lead: node.Options{Notice: said.take, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+			_, others, err := gang{members: members, lead: node.Options{Notice: said.take, Times: liveness.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
 				return job(3, func(t *train.Task) error {
 					switch {
 					case t.Split() == 0 && t.Clock() == 1:
@@ -238,7 +238,7 @@ func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		began := time.Now()
-		r, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: func(string) {}, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+		r, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: func(string) {}, Times: liveness.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
 			return onClose(job(3, drift), func(s bellows.SplitID) {
 				if s == 0 {
 					<-release
@@ -314,7 +314,7 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		var said notices
-		_, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: said.take, Times: lease.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
+		_, others, err := gang{members: shapes["leader works"], lead: node.Options{Notice: said.take, Times: liveness.Times{Tasks: 5000}}, job: func(bellows.NodeID) train.Job {
 			return onClose(job(3, drift), func(s bellows.SplitID) {
 				if s == 3 {
 					<-release
@@ -341,7 +341,7 @@ func TestATaskThatHangsIsNamed(t *testing.T) {
 			release := make(chan struct{})
 			defer close(release)
 			var said notices
-			_, _, err := gang{members: shapes["four of each kind"], lead: node.Options{Notice: said.take, Times: lease.Times{Task: 60_000, Tasks: 120_000}}, job: func(bellows.NodeID) train.Job {
+			_, _, err := gang{members: shapes["four of each kind"], lead: node.Options{Notice: said.take, Times: liveness.Times{Task: 60_000, Tasks: 120_000}}, job: func(bellows.NodeID) train.Job {
 				return job(3, func(t *train.Task) error {
 					if t.Split() == 2 && t.Clock() == 1 {
 						select {

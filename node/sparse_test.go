@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/keys"
+	"bellows/core/keys"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // intake is a mesh of which only the receiving half is there: frames of node 1 for a lane that forgets them.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // stuckConn takes nothing, and nothing comes over it.

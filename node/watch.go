@@ -8,8 +8,8 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/tally"
-	"bellows/wire"
+	"bellows/core/tally"
+	"bellows/link/wire"
 )
 
 // Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.

@@ -12,11 +12,11 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/core/tally"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/node"
-	"bellows/tally"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // far is a connection whose frames take their time, in one direction.

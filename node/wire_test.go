@@ -13,11 +13,11 @@ import (
 	"bellows/app"
 	"bellows/app/mf"
 	"bellows/app/mlr"
-	"bellows/demo"
+	"bellows/data/demo"
+	"bellows/link/transport"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
 	"bellows/vec"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellows/planted"
+	"bellows/core/planted"
 )
 
 // TestTheAuditAlone plants losses inside lanes and clients, and lets nobody speak but the audit: what it says at the end of a real

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"bellows"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // checkSlabs sees at a task's end that nobody else has changed what it leased.

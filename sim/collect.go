@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/sim/internal/closing"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/occasion"
-	"bellows/store"
-	"bellows/wire"
 )
 
 // image is what a life of the job has left, by table and partition.

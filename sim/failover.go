@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/coord"
+	"bellows/core/coord"
 	"bellows/core/shell"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
-	"bellows/wire"
 )
 
 // failover is what the world knows of the controllers of a life: one may be thrown away at any step, or in the midst of what it says, and another

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/store"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // checkCounts holds an actor's last word against what the world has seen of it (audit).

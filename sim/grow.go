@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // expect tells nodes that they are to get a client.

@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/client"
-	"bellows/server"
+	"bellows/core/client"
+	"bellows/core/server"
+	"bellows/link/wire"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // An invader sends so many messages; clocks go on after every few.

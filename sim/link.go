@@ -3,11 +3,11 @@ package sim
 import (
 	"fmt"
 
-	"bellows/session"
+	"bellows/link/session"
+	"bellows/link/wire"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // link is one node's end of one connection after another with another node, which have the same number, and the way there. A connection keeps

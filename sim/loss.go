@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"bellows/link/wire"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // loss is the message that a schedule has lost, if it has.

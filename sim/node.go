@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/core/guard"
+	"bellows/core/liveness"
 	"bellows/core/members"
 	"bellows/core/shell"
-	"bellows/guard"
-	leases "bellows/lease"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/closing"
 	"bellows/sim/internal/occasion"
@@ -49,7 +49,7 @@ type node struct {
 }
 
 // times are those of production, but for a shorter lease and task.
-var times = leases.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis, Tasks: schedule.TasksMillis}.Or()
+var times = liveness.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis, Tasks: schedule.TasksMillis}.Or()
 
 // done reports whether nothing happens at a node any more.
 func (n *node) done() bool { return n.crashed || n.left }

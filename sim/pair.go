@@ -3,10 +3,10 @@ package sim
 import (
 	"iter"
 
-	"bellows/session"
+	"bellows/link/session"
+	"bellows/link/wire"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // pair is one node's end of all its connections with another. Which of them a message takes, and what their ends mean, is decided by the code that

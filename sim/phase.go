@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // enter and leave count what keeps a node in a phase.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellows/planted"
+	"bellows/core/planted"
 )
 
 var mutantSeedsFlag = flag.Int("sim.mutants", 10000, "how many seeds may be played to detect a planted bug")
@@ -88,7 +88,7 @@ var plantedSite = regexp.MustCompile(`planted\.On\(([^)]*)\)`)
 func plantedBugs(t *testing.T) (names []string) {
 	tree := os.DirFS("..")
 	err := fs.WalkDir(tree, ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "planted/") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "core/planted/") {
 			return err
 		}
 		text, err := fs.ReadFile(tree, path)

@@ -7,11 +7,11 @@ import (
 	"runtime/debug"
 
 	"bellows"
+	"bellows/core/store"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
-	"bellows/store"
 	"bellows/table"
 )
 

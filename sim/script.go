@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/client"
+	"bellows/core/client"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // pushes are the steps that change the tables that loose jobs have to do with, in the order of their groups.

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // peer is another node that a node works with: mostly one that has a lane for it.

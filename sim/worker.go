@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/client"
+	"bellows/core/client"
 	"bellows/core/slots"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
-	"bellows/wire"
 )
 
 // worker is the shell of a client: it delivers what arrives, and runs tasks as scripts.

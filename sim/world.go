@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/coord"
 	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/guard"
+	"bellows/core/route"
+	"bellows/core/server"
 	"bellows/core/shell"
-	"bellows/guard"
-	"bellows/route"
-	"bellows/server"
+	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/driver"
@@ -22,7 +23,6 @@ import (
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
-	"bellows/wire"
 )
 
 // Times, in milliseconds.

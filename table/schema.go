@@ -14,7 +14,7 @@ import (
 	"sort"
 
 	"bellows"
-	"bellows/keys"
+	"bellows/core/keys"
 )
 
 // DType is the type of a table's values. Every value takes four bytes.

@@ -2,8 +2,8 @@ package train
 
 import (
 	"bellows"
-	"bellows/coord"
-	"bellows/store"
+	"bellows/core/coord"
+	"bellows/core/store"
 	"bellows/table"
 )
 

@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"bellows/client"
-	"bellows/tally"
-	"bellows/wire"
+	"bellows/core/client"
+	"bellows/core/tally"
+	"bellows/link/wire"
 )
 
 // phases measures what becomes of the time of a runner's compute slots.

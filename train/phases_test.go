@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bellows/tally"
+	"bellows/core/tally"
 )
 
 // BenchmarkPhases is what measuring costs a task that waits for nothing.

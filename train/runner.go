@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/client"
+	"bellows/core/client"
 	"bellows/core/slots"
+	"bellows/core/tally"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/tally"
-	"bellows/wire"
 )
 
 // Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/client"
-	"bellows/coord"
 	"bellows/core"
-	"bellows/route"
-	"bellows/server"
+	"bellows/core/client"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/core/server"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/wire"
 )
 
 var (

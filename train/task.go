@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"bellows"
-	"bellows/client"
-	"bellows/wire"
+	"bellows/core/client"
+	"bellows/link/wire"
 )
 
 // Mode is how Lease holds a partition.

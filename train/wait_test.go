@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/tally"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/tally"
-	"bellows/wire"
 )
 
 // TestATaskThatWaitsGivesItsSlotAway has one slot: a second task runs from its beginning to its end while the first waits.

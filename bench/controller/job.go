@@ -7,14 +7,14 @@ import (
 
 	"bellows"
 	"bellows/bench/internal/pair"
-	"bellows/coord"
 	"bellows/core"
-	"bellows/lease"
-	"bellows/route"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/transport"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/transport"
-	"bellows/wire"
 )
 
 // The table that every flush changes: as large as it must be for the most partitions that a table gets by itself.
@@ -60,7 +60,7 @@ func newJob(nodes, step int) *job {
 		ref := bellows.PartitionRef{Partition: bellows.PartitionID(p)}
 		j.pairs = append(j.pairs, wire.Pair{Ref: ref, Generation: owners.Owner(ref).Generation})
 	}
-	j.controller = coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Route: owners, Items: items, Times: lease.Times{Lease: 10_000}},
+	j.controller = coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Route: owners, Items: items, Times: liveness.Times{Lease: 10_000}},
 		coord.Options{Driver: &train.Rounds{Splits: nodes, Each: func(int, [][]float64, *train.Dispatcher) bool { return true }}})
 	return j
 }

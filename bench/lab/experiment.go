@@ -10,10 +10,10 @@ import (
 	"bellows"
 	"bellows/bench/internal/pair"
 	"bellows/bench/lab/internal/jobs"
+	"bellows/core/tally"
 	"bellows/node"
 	"bellows/sim/lab"
 	"bellows/table"
-	"bellows/tally"
 )
 
 // megabit is bytes a second.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"bellows/core/tally"
 	"bellows/sim/lab"
-	"bellows/tally"
 )
 
 // grow trains on 64 and on 1,024 nodes, a split each, on links of 10 Gbit/s.

@@ -8,7 +8,7 @@ import (
 
 	"bellows/bench/internal/sets"
 	"bellows/data"
-	"bellows/demo"
+	"bellows/data/demo"
 )
 
 // corpus is documents, dealt to training and test as a run without a test file would deal them.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"bellows/data"
-	"bellows/demo"
+	"bellows/data/demo"
 )
 
 func made(t *testing.T) *corpus {

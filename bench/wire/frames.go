@@ -10,13 +10,13 @@ import (
 	"bellows"
 	"bellows/bench/internal/pair"
 	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/server"
+	"bellows/link/transport"
+	"bellows/link/transport/sock"
+	"bellows/link/wire"
 	"bellows/node"
-	"bellows/route"
-	"bellows/server"
 	"bellows/table"
-	"bellows/transport"
-	"bellows/transport/sock"
-	"bellows/wire"
 )
 
 // Ours is two nodes as a job has them: node 0 holds tables in a lane of package server, node 1 is a client and, since

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // TestDutiesEndAfterTheirRequests plays the driver against a lane without processes between them, and counts what the lane

@@ -10,11 +10,11 @@ import (
 
 	"bellows"
 	"bellows/core/collect"
-	"bellows/keys"
-	"bellows/route"
-	"bellows/store"
+	"bellows/core/keys"
+	"bellows/core/route"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/wire"
 )
 
 var (

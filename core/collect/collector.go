@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/route"
-	"bellows/rule"
-	"bellows/store"
+	"bellows/core/route"
+	"bellows/core/rule"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // Collector is node 0's end: the state of all partitions, as far as it has come.

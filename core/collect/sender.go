@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"bellows"
-	"bellows/store"
-	"bellows/wire"
+	"bellows/core/store"
+	"bellows/link/wire"
 )
 
 // Source is where a lane's state is: the lane.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
 )
 
 // Cluster is who joins whom.
@@ -60,7 +60,7 @@ type Joining struct {
 }
 
 // New is a node before it joins, within times.Join.
-func New(c Cluster, addresses []string, times lease.Times, nowMillis int64) *Joining {
+func New(c Cluster, addresses []string, times liveness.Times, nowMillis int64) *Joining {
 	return &Joining{Cluster: c, addresses: addresses, wait: NewWait(c.Self, times, times.Or().Join, nowMillis), there: make([]bool, c.Nodes*c.Connections)}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"bellows"
 	"bellows/core/join"
-	"bellows/lease"
+	"bellows/core/liveness"
 )
 
 // town is nodes on their way into a cluster, by one clock, and all that happens to them in an order that a seed decides.
@@ -22,7 +22,7 @@ type town struct {
 	now    int64
 	events []event
 	asked  int64 // of events, so that those of one time keep their order
-	times  lease.Times
+	times  liveness.Times
 	nodes  []*guest // by number; behind them a second claimant of a number, if there is one
 	rude   bool     // strangers and claimants come
 }
@@ -236,7 +236,7 @@ func (w *town) stranger() {
 // newTown has two to five nodes, some late, some that never come.
 func newTown(t *testing.T, seed uint64) *town {
 	w := &town{t: t, rng: rand.New(rand.NewPCG(seed, 0x6a6f696e)), seed: seed}
-	w.times = lease.Times{Join: 5000 + w.rng.Int64N(10_000)}.Or()
+	w.times = liveness.Times{Join: 5000 + w.rng.Int64N(10_000)}.Or()
 	c := join.Cluster{Nodes: 2 + w.rng.IntN(4), Connections: 1 + w.rng.IntN(3)}
 	for n := range c.Nodes {
 		c.Self = bellows.NodeID(n)
@@ -344,7 +344,7 @@ func count(b bool) int {
 
 // joining is node 1 of three, with its first effects.
 func joining(connections int) (*join.Joining, *join.Effects) {
-	j := join.New(join.Cluster{Self: 1, Nodes: 3, Connections: connections}, []string{"here", "", ""}, lease.Times{Join: 9000}, 0)
+	j := join.New(join.Cluster{Self: 1, Nodes: 3, Connections: connections}, []string{"here", "", ""}, liveness.Times{Join: 9000}, 0)
 	fx := new(join.Effects)
 	j.Begin(fx)
 	return j, fx

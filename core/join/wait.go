@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
 )
 
 // Wait is a node's wait for others before a job begins: it is named while it lasts, and has an end. Times are milliseconds of any clock that only goes
@@ -18,7 +18,7 @@ type Wait struct {
 }
 
 // NewWait begins a wait of so long.
-func NewWait(self bellows.NodeID, times lease.Times, withinMillis, nowMillis int64) Wait {
+func NewWait(self bellows.NodeID, times liveness.Times, withinMillis, nowMillis int64) Wait {
 	every := times.Or().Notice
 	return Wait{self, withinMillis, every, nowMillis, nowMillis + every}
 }

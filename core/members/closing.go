@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/planted"
+	"bellows/core/liveness"
+	"bellows/core/planted"
 )
 
 // Closing is a node's wait for its own tasks when the job is over: their results do not count any more, but they may still work
 // in place on what they leased. Time in which its caller slept is no part of the wait (TestWhoSleptGivesNoTaskUp).
 type Closing struct {
-	times        lease.Times
+	times        liveness.Times
 	over         bool
 	ended        bool
 	nowMillis    int64 // at the last tick
@@ -21,7 +21,7 @@ type Closing struct {
 }
 
 // NewClosing is the wait of a node whose job goes on.
-func NewClosing(times lease.Times) Closing { return Closing{times: times.Or()} }
+func NewClosing(times liveness.Times) Closing { return Closing{times: times.Or()} }
 
 // Over says that the job is over, once.
 func (c *Closing) Over(nowMillis int64) {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/planted"
-	"bellows/wire"
+	"bellows/core/liveness"
+	"bellows/core/planted"
+	"bellows/link/wire"
 )
 
 // Effects are what a Follower wants done.
@@ -28,8 +28,8 @@ type Leave struct{ Reason string }
 type Follower struct {
 	self    wire.Address // the node's client, or who would be
 	leader  wire.Address
-	times   lease.Times
-	watch   *lease.Table
+	times   liveness.Times
+	watch   *liveness.Table
 	heard   uint64 // bytes from node 0 at the last tick
 	now     int64
 	closing Closing
@@ -39,9 +39,9 @@ type Follower struct {
 }
 
 // NewFollower makes the membership of a node.
-func NewFollower(self bellows.NodeID, leader wire.Address, times lease.Times) *Follower {
+func NewFollower(self bellows.NodeID, leader wire.Address, times liveness.Times) *Follower {
 	f := &Follower{self: wire.ClientAt(self), leader: leader, times: times.Or()}
-	f.watch = lease.NewTable(f.times.Leader)
+	f.watch = liveness.NewTable(f.times.Leader)
 	f.watch.Add(leader.Node, 0)
 	f.closing.times = f.times
 	return f

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/liveness"
 	"bellows/core/members"
-	"bellows/lease"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // desk is a follower, of node 2, and what it wants done.
@@ -18,7 +18,7 @@ type desk struct {
 }
 
 func newFollower() *desk {
-	return &desk{Follower: members.NewFollower(2, leader, lease.Times{Lease: 10_000})}
+	return &desk{Follower: members.NewFollower(2, leader, liveness.Times{Lease: 10_000})}
 }
 
 // said is what it has wanted since the last call, a line each.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/lease"
-	"bellows/planted"
-	"bellows/wire"
+	"bellows/core/liveness"
+	"bellows/core/planted"
+	"bellows/link/wire"
 )
 
 // Roll is the other nodes of a job as node 0 knows them.
@@ -19,8 +19,8 @@ import (
 type Roll struct {
 	self     bellows.NodeID
 	leased   bool // silence has consequences: there are other processes
-	times    lease.Times
-	leases   *lease.Table
+	times    liveness.Times
+	leases   *liveness.Table
 	nodes    []bellows.NodeID
 	contact  []wire.Address // of each, an actor to speak to
 	awaited  []bellows.NodeID
@@ -49,9 +49,9 @@ type Loss struct {
 }
 
 // NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease are those of one process.
-func NewRoll(self bellows.NodeID, actors []wire.Address, times lease.Times) *Roll {
+func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *Roll {
 	r := &Roll{self: self, leased: times.Lease > 0, times: times.Or()}
-	r.leases = lease.NewTable(r.times.Lease)
+	r.leases = liveness.NewTable(r.times.Lease)
 	for _, a := range actors {
 		if r.leased && a.Node != self && !slices.Contains(r.nodes, a.Node) {
 			r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/liveness"
 	"bellows/core/members"
-	"bellows/lease"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 func lane(n bellows.NodeID) wire.Address   { return wire.Address{Node: n, Role: wire.Lane} }
@@ -19,7 +19,7 @@ var leader = wire.Address{Role: wire.Controller}
 
 // newRoll is node 0's roll of nodes 1 to 3, with a lease of 10 s.
 func newRoll() *members.Roll {
-	return members.NewRoll(0, []wire.Address{client(0), lane(0), lane(3), client(1), client(2), lane(2)}, lease.Times{Lease: 10_000})
+	return members.NewRoll(0, []wire.Address{client(0), lane(0), lane(3), client(1), client(2), lane(2)}, liveness.Times{Lease: 10_000})
 }
 
 // readyRoll is it when all have said that they are ready.
@@ -124,7 +124,7 @@ func TestAllAreAwaitedUntilTheyAreReady(t *testing.T) {
 
 // TestInOneProcessNobodyIsAwaited has no lease.
 func TestInOneProcessNobodyIsAwaited(t *testing.T) {
-	r := members.NewRoll(0, []wire.Address{lane(0), client(1)}, lease.Times{})
+	r := members.NewRoll(0, []wire.Address{lane(0), client(1)}, liveness.Times{})
 	if !r.AllReady() {
 		t.Error("somebody is awaited")
 	}

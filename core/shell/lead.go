@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/coord"
 	"bellows/core"
 	"bellows/core/collect"
+	"bellows/core/coord"
 	"bellows/core/members"
-	"bellows/planted"
-	"bellows/wire"
+	"bellows/core/planted"
+	"bellows/link/wire"
 )
 
 // Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state that it collects, and the node's wait for its

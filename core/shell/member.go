@@ -4,8 +4,8 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/members"
-	"bellows/server"
-	"bellows/wire"
+	"bellows/core/server"
+	"bellows/link/wire"
 )
 
 // Member is the shell of a node that does not lead. It keeps the node's part in the membership (members.Follower), and tells its lanes

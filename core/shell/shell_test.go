@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/coord"
 	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
 	"bellows/core/members"
+	"bellows/core/route"
+	"bellows/core/server"
 	"bellows/core/shell"
-	"bellows/lease"
-	"bellows/route"
-	"bellows/server"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // job has lanes at nodes 0 and 2, two each, and a client at node 1.
@@ -24,7 +24,7 @@ func job() core.Job {
 	tables := []table.Schema{{Name: "t", Rows: 4, Width: 1}}
 	lanes := route.Lanes([]int{2, 0, 2})
 	return core.Job{Controller: wire.ControllerAt(), Nodes: 3, Lanes: lanes, Clients: []wire.Address{wire.ClientAt(1)}, Tables: tables,
-		Route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), Times: lease.Times{Lease: 10_000}.Or(),
+		Route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), Times: liveness.Times{Lease: 10_000}.Or(),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
 }
 

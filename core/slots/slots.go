@@ -15,7 +15,7 @@ package slots
 
 import (
 	"bellows"
-	"bellows/planted"
+	"bellows/core/planted"
 )
 
 // Do is what is to be done with a task.

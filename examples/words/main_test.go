@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/lease"
+	"bellows/core/liveness"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
 	"bellows/node"
-	"bellows/transport"
-	"bellows/transport/mem"
 )
 
 func Example() {
@@ -41,7 +41,7 @@ func TestThreeNodesGiveTheBitsOfOne(t *testing.T) {
 			return c, nil
 		}
 		defer l.Close()
-		conns, err := node.Connect(context.Background(), tr, l, c, addresses, lease.Times{}, func(string) {})
+		conns, err := node.Connect(context.Background(), tr, l, c, addresses, liveness.Times{}, func(string) {})
 		if err != nil {
 			t.Error(err)
 		}

@@ -49,13 +49,13 @@ func TestFloors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reached := map[string]*room{"client": {statements: 1000, reached: 949, missed: []string{"client/a.go:7"}}, "core/gate": {statements: 10, reached: 8}}
+	reached := map[string]*room{"client": {statements: 1000, reached: 949, missed: []string{"core/client/a.go:7"}}, "core/gate": {statements: 10, reached: 8}}
 	var out strings.Builder
 	got := table(&out, all, reached, true)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "client: the schedules reach 94.9 % of its statements, less than its floor of 95 %") {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(out.String(), "client/a.go:7\n") || strings.Contains(out.String(), "vec") {
+	if !strings.Contains(out.String(), "core/client/a.go:7\n") || strings.Contains(out.String(), "vec") {
 		t.Error(out.String())
 	}
 	if got := table(&out, all, map[string]*room{"client": reached["client"]}, false); !slices.Contains(got, "core/gate has a floor, and the schedules do not play it.") {

@@ -14,12 +14,12 @@ import (
 	"bellows/app/lda"
 	"bellows/app/mf"
 	"bellows/app/mlr"
+	"bellows/core/tally"
 	"bellows/data"
-	"bellows/demo"
+	"bellows/data/demo"
 	"bellows/node"
 	"bellows/sim/lab"
 	"bellows/table"
-	"bellows/tally"
 	"bellows/train"
 )
 

@@ -1,10 +1,10 @@
 package lab
 
 import (
-	"bellows/coord"
+	"bellows/core/coord"
 	"bellows/core/shell"
-	"bellows/tally"
-	"bellows/wire"
+	"bellows/core/tally"
+	"bellows/link/wire"
 )
 
 // lead drives the shell of node 0.

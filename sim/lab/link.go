@@ -1,7 +1,7 @@
 package lab
 
 import (
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // mail is a message for an actor of a node: as it is within a node, as a frame between nodes.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // TestALongMessageTravelsAsOne packs a message in parts: it has the length of all its frames, and is unpacked as it was.

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/client"
+	"bellows/core/client"
 	"bellows/core/members"
+	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/core/slots"
-	"bellows/server"
-	"bellows/tally"
+	"bellows/core/tally"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // node is a process: its actors, the mail that it has not handled, and its tasks.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/tally"
+	"bellows/core/tally"
 	"bellows/train"
 	"bellows/vec"
 )

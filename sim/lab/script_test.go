@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/tally"
 	"bellows/sim/lab"
 	"bellows/table"
-	"bellows/tally"
 	"bellows/train"
 )
 

@@ -9,13 +9,13 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/server"
 	"bellows/core/shell"
-	"bellows/route"
-	"bellows/server"
+	"bellows/link/wire"
 	"bellows/sim/internal/agenda"
 	"bellows/sim/internal/parcel"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // world is a job on a site, and all that happens there. Its time is in nanoseconds.

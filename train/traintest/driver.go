@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/coord"
 	"bellows/core"
-	"bellows/route"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // Job is a job whose driver is tested. Its tables, splits and items are used; its driver and executors are not.

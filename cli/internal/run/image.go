@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"bellows"
-	"bellows/store"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/wire"
 )
 
 // imageMagic begins a resume image; its last byte is the version of the format.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/coord"
-	"bellows/store"
+	"bellows/core/coord"
+	"bellows/core/store"
+	"bellows/link/wire"
 	"bellows/train"
-	"bellows/wire"
 )
 
 func sample() *train.Image {

@@ -31,7 +31,7 @@ import (
 	"strings"
 	"time"
 
-	"bellows/audit"
+	"bellows/core/audit"
 )
 
 // Config is a run's resolved configuration. Two runs are the same when these are equal: the number

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/audit"
 	"bellows/cli/internal/run"
+	"bellows/core/audit"
 	"bellows/node"
 	"bellows/train"
 )

@@ -11,7 +11,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
-	"bellows/demo"
+	"bellows/data/demo"
 	"bellows/node"
 	"bellows/train"
 	"bellows/vec"

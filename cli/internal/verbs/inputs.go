@@ -10,7 +10,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/data"
-	"bellows/demo"
+	"bellows/data/demo"
 	"bellows/model"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/audit"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/core/audit"
 	"bellows/model"
 	"bellows/node"
 )

@@ -18,8 +18,8 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
+	"bellows/core/tally"
 	"bellows/node"
-	"bellows/tally"
 )
 
 // training is a run from the order to its last line: made of what was read, told to a journal, kept in a folder.

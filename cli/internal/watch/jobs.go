@@ -20,7 +20,7 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/transport/sock"
+	"bellows/link/transport/sock"
 )
 
 // jobsFolder is where the sockets of running jobs are: below the state folder that was given, or the user's.

@@ -13,7 +13,7 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/transport/sock"
+	"bellows/link/transport/sock"
 )
 
 // Post is a board that other processes can read.

@@ -12,7 +12,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/figures"
-	"bellows/tally"
+	"bellows/core/tally"
 )
 
 // view is a job as text: its figures up to now, or with before those of the time since.

@@ -21,8 +21,8 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/screen"
-	"bellows/tally"
-	"bellows/transport/sock"
+	"bellows/core/tally"
+	"bellows/link/transport/sock"
 )
 
 var update = flag.Bool("update", false, "write the golden screens")

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // Lossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.

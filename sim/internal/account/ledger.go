@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/route"
-	"bellows/wire"
+	"bellows/core/route"
+	"bellows/link/wire"
 )
 
 // Ledger is the account of row deltas and leases that the world keeps from the messages it sees.

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/coord"
+	"bellows/core/coord"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 	"bellows/table"

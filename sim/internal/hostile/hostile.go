@@ -13,10 +13,10 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/session"
+	"bellows/core/store"
+	"bellows/link/session"
+	"bellows/link/wire"
 	"bellows/sim/internal/parcel"
-	"bellows/store"
-	"bellows/wire"
 )
 
 // How many messages of a kind are remembered, and how many of the last.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/store"
+	"bellows/core/store"
 	"bellows/table"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/random"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // The tables of every job, in the order in which their steps were thought of.

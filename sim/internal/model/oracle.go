@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // Kind is something that a schedule may or may not bring about.

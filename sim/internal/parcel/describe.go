@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // Describe is a message in one line: the long ones in short, the others with all that they say.

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/vec"
-	"bellows/wire"
 )
 
 // senders are memory for frames.

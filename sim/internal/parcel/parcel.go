@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // batches are memory for payloads.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/parcel"
-	"bellows/wire"
 )
 
 var (

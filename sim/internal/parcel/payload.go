@@ -3,7 +3,7 @@ package parcel
 import (
 	"slices"
 
-	"bellows/wire"
+	"bellows/link/wire"
 )
 
 // Payload is the bytes that a message's frame has behind its header; false: the message cannot be written.

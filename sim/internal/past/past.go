@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/route"
+	"bellows/core/route"
+	"bellows/link/wire"
 	"bellows/sim/internal/parcel"
-	"bellows/wire"
 )
 
 // Stranger is a node that is not, or no longer, of the job.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/route"
-	"bellows/wire"
+	"bellows/core/route"
+	"bellows/link/wire"
 )
 
 // Entry is a change of who takes part, or who runs what, while the job runs.

@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 
 	"bellows"
-	"bellows/client"
-	"bellows/coord"
-	"bellows/server"
+	"bellows/core/client"
+	"bellows/core/coord"
+	"bellows/core/server"
+	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/vec"
-	"bellows/wire"
 )
 
 // Play is what else a job does than what every one does, and within which limits. It comes from a stream of chance of its own, so that

@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 
 	"bellows"
-	"bellows/route"
+	"bellows/core/route"
+	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // Schedule is what a seed decides before the first event. What it decides later comes from the same rng.

@@ -2,9 +2,9 @@ package witness
 
 import (
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // Sum holds a row of sums, which is BSP, against the model, bit by bit. What is exact clock by clock cannot go back.

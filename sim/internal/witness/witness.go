@@ -13,10 +13,10 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 	"bellows/table"
-	"bellows/wire"
 )
 
 // Witness is what the splits of a job have seen in one life.

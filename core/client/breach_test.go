@@ -1,0 +1,105 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/client"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// TestAnswersToNoQuestionAreNamed sends a client what a lane that keeps to the protocol never sends.
+func TestAnswersToNoQuestionAreNamed(t *testing.T) {
+	flush := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
+	answer := func(request uint64, rows []uint32, n int) *wire.Rows {
+		return &wire.Rows{Incarnation: 1, Request: request, Parts: []wire.RowsPart{{Pair: wire.Pair{Generation: 1}, Rows: rows, Values: make([]float32, n)}}}
+	}
+	answerOf := func(tab bellows.TableID, rows []uint32) *wire.Rows {
+		m := answer(1, rows, len(rows))
+		m.Parts[0].Ref.Table = tab
+		return m
+	}
+	pushed := func(d *desk) { // flush 1 is on its way to lane 0
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.tasks[0].AddRow(0, 0, []float32{1})
+		d.finish(0)
+	}
+	asked := func(d *desk) { // request 1: all of t0/p0
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.read(0, 0, 0, 4)
+	}
+	both := func(d *desk) { // flush 1 is on its way to both lanes
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.tasks[0].AddRow(0, 0, []float32{1})
+		d.tasks[0].AddRow(0, 4, []float32{1})
+		d.finish(0)
+	}
+	some := func(d *desk) { // request 1: row 5 of t2/p0
+		d.dispatch(0, 0, 0)
+		d.said()
+		d.read(0, 2, 5, 6)
+	}
+	leased := func(d *desk) { // request 1: an exclusive lease on t0/p0
+		d.dispatch(0, 0, 0)
+		d.said()
+		if _, err := d.Lease(d.tasks[0], bellows.PartitionRef{}, wire.Exclusive, &d.fx); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, c := range []struct {
+		before func(d *desk)
+		from   wire.Address
+		says   []wire.Message
+		want   string
+	}{
+		{pushed, lanes[1], []wire.Message{&wire.Held{Flush: flush}}, "is held, of which it was sent nothing"},
+		{pushed, lanes[1], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
+		{pushed, lanes[0], []wire.Message{&wire.Room{Flush: flush}}, "found room, for which it did not wait"},
+		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},
+		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}}}, "found no room, which it did not ask for"},
+		{both, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
+			"is committed, of which it held nothing more"},
+		{some, lanes[0], []wire.Message{answerOf(2, []uint32{6})}, "other rows of t2/p0 than were asked for"},
+		{some, lanes[0], []wire.Message{answerOf(2, nil)}, "other rows of t2/p0 than were asked for"},
+		{some, lanes[0], []wire.Message{answerOf(2, []uint32{5, 6})}, "other rows of t2/p0 than were asked for"},
+		{asked, lanes[0], []wire.Message{answer(1, []uint32{0, 1}, 2)}, "other rows of t0/p0 than were asked for"},
+		{asked, lanes[0], []wire.Message{answer(1, []uint32{}, 0)}, "other rows of t0/p0 than were asked for"},
+		{asked, lanes[0], []wire.Message{&wire.Granted{Request: 1, Pair: wire.Pair{Generation: 1}, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+		{leased, lanes[0], []wire.Message{answer(1, nil, 4)}, "other rows of t0/p0 than were asked for"},
+		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 1, Pair: wire.Pair{Generation: 1}, Mode: wire.Shared, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+		{leased, lanes[0], []wire.Message{&wire.Granted{Request: 2, Pair: wire.Pair{Generation: 1}, Mode: wire.Exclusive, Values: make([]float32, 4)}}, "a lease on t0/p0 that was not asked for"},
+	} {
+		d := newDesk(t, table.Schema{Name: "long", Rows: 64, Width: 1, Partitions: 1})
+		c.before(d)
+		d.said()
+		for _, m := range c.says {
+			d.deliver(c.from, m)
+		}
+		d.deliver(lanes[0], &wire.Held{Flush: flush}) // nothing counts any more
+		d.dispatch(1, 0, 1)
+		wantBreach(t, &d.fx, c.want)
+		d.deliver(controller, &wire.End{Reason: c.want})
+		if d.Ended() == nil {
+			t.Errorf("%s: the end was not heard", c.want)
+		}
+	}
+}
+
+// wantBreach wants the last word to be the only breach, and nothing begun or answered after it.
+func wantBreach(t *testing.T, fx *client.Effects, want string) {
+	t.Helper()
+	n := len(fx.Envelopes)
+	if n == 0 || len(fx.Run) > 0 {
+		t.Fatalf("%d messages, %d tasks begun; want %q", n, len(fx.Run), want)
+	}
+	m, ok := fx.Envelopes[n-1].Message.(*wire.Severed)
+	if !ok || !m.Breach || m.Node != 0 || !strings.Contains(m.Reason, want) || fx.Envelopes[n-1].To != controller {
+		t.Errorf("says %+v, want %q", fx.Envelopes[n-1].Message, want)
+	}
+	fx.Reset()
+}

@@ -1,0 +1,514 @@
+// Package client is a node's view of the tables: it runs what the controller dispatches, answers
+// reads from its cache or fetches them, and sends what finished tasks changed.
+//
+// A Client is a state machine. Its shell delivers messages with Deliver, starts the tasks that
+// Effects.Run names, wakes those in Effects.Wake, calls Finish for every task it ran, and Tick a few
+// times a second; a task calls Read and Lease before it looks at rows, and its own methods (View,
+// Gather, AddRange, AddRow) without the shell's lock, since they touch only what the task has pinned.
+// Rows of sparse tables go the same way by Group and ReadKeys, then ViewKey, GatherKeys and AddKey; their
+// partitions are not leased.
+//
+// Deltas of finished tasks gather per clock; a flush leaves when no unit of its clock is left on the
+// node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
+// told, and only the lanes' Committed makes them count. The client never acts on a commit that no
+// lane has told it. What comes from other nodes has passed package guard; an answer to what the client did not
+// ask ends the job by a wire.Severed that names the sender.
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/audit"
+	"bellows/core/delta"
+	"bellows/core/planted"
+	"bellows/core/rule"
+	"bellows/link/wire"
+	"bellows/table"
+	"bellows/vec"
+)
+
+// Options are what is a client's own beside its job.
+type Options struct {
+	Limits Limits
+	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
+	// It changes nothing that is seen. 0: everybody knows it.
+	KeySeed uint64
+}
+
+// config is what a client is made of.
+type config struct {
+	core.Job
+	Options
+	Self        wire.Address
+	Incarnation uint32 // which process of the node it is in
+}
+
+// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and changes
+// no result: tests make them small, to reach them.
+type Limits struct {
+	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits then. By default 64, since a pin has a
+	// bit for each.
+	Retained int
+	// Subscribed is how many keys of a partition a client subscribes to; what it reads beyond, it asks for each time. By default as many as
+	// lanes let it.
+	Subscribed int
+	// Unread is how often a subscription's rows may come after the last read before it is given up, by default 4; and the debt of
+	// a subscription to keys, in units of these.
+	Unread int
+	// BarredValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes hold it until
+	// then.
+	BarredValues int
+}
+
+// The defaults of Limits; that of Subscribed is the table's.
+const (
+	retainedMax = 64
+	unreadMost  = 4
+	barredMost  = 64 << 10
+)
+
+// orDefault is the limits as they apply.
+func (l Limits) orDefault() Limits {
+	if l.Retained <= 0 || l.Retained > retainedMax {
+		l.Retained = retainedMax
+	}
+	if l.Subscribed <= 0 {
+		l.Subscribed = math.MaxInt
+	}
+	l.Unread = cmp.Or(l.Unread, unreadMost)
+	l.BarredValues = cmp.Or(l.BarredValues, barredMost)
+	return l
+}
+
+// Effects are what a step wants done.
+type Effects struct {
+	wire.Outbox
+	Run     []*Task  // start these
+	Wake    []*Task  // what these waited for may be there: let them try again
+	Notices []string // sentences about long waits
+	Ended   *wire.End
+}
+
+// Reset empties the effects and keeps their memory.
+func (fx *Effects) Reset() {
+	clear(fx.Envelopes)
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Run: fx.Run[:0], Wake: fx.Wake[:0],
+		Notices: fx.Notices[:0]}
+}
+
+// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that gather here, the flushes that have left, and the tasks that
+// the controller has dispatched. In the commit protocol, which is two-phase commit, it asks lanes to prepare (Push) and says when all have voted (Done).
+//
+// A task is queued, executing or waiting, then finished. Its deltas are gathered with those of its clock (gather), then they are a flush, each part of which goes
+// from sent to visible (partState). A cached block is pinned by the tasks that read it, and gives its memory back behind the last.
+//
+// Invariants, and what holds them:
+//   - No split sees a partition's version go back, by reads, subscriptions or leases: TestALeaseDoesNotGoBack, TestAKeyDoesNotGoBack, P3 of the simulation.
+//   - Under additive rules a split sees its own updates at once, and each once: TestOwnDeltasAreLaidOverUntilTheirCommit, P2 of the simulation.
+//   - Memory of a flush is used again only behind its last Committed, and what has been sent is not changed: the simulation sums every message on its way.
+//   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce.
+//   - Whatever is waited for is asked after, named, and given up: TestAQuestionThatIsLostEndsTheJob, TestALaneThatSaysNothingEndsTheJob, P8 of the simulation.
+//   - Behind End, or a breach, nothing of the job is said any more: TestAnswersToNoQuestionAreNamed.
+//
+// It has no lock: one goroutine at a time calls it (train.Runner sees to that), except that tasks read pinned blocks and write their own deltas without one. That is why
+// blocks never change, and why own deltas are kept apart from them. Turned down: adding own deltas into cached blocks, which readers would have to lock
+// (docs/decisions/0007); an answer for each part of a push with a number of the client's, which a partition's next owner would not know (0030).
+type Client struct {
+	cfg     config   // its route is the job's first: tasks divide tables by it, without a lock
+	now     core.Job // its route is that of now
+	parts   []part   // by route.Number
+	splits  []*split
+	lanes   []wire.Address         // every lane that owns a partition
+	relays  []int                  // per lane: flushes that it will record and has not
+	relayed []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
+	fetches []*fetch
+	gathers []*gather
+	flushes []*flush
+	pulls   []*wire.Pull // scratch: per lane, of the read being made
+	sixteen []uint16     // scratch: of narrowed
+	rounded []float32    // scratch: of narrowed
+	spare   spares
+	partAt  []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
+	named   []int // scratch: places in flush.parts
+
+	request         uint64
+	seq             uint64
+	executing       int  // tasks running and not waiting
+	waiting         int  // tasks running and waiting
+	unheld          int  // of flushes: some lane does not hold its part
+	full            int  // parts of flushes that lanes had no room for
+	failed          bool // a task ended in an error: no other begins, since it would miss that one's updates
+	broken          bool // somebody sent what cannot be: only the end counts any more
+	nowMillis       int64
+	enquiries       []enquiry    // per lane
+	enquiring       int          // questions under way in all
+	computing       bellows.Unit // of which the controller was told last
+	computingMillis int64        // when
+	routeless       int64        // how long something has waited for a route
+	counts          wire.Counts
+	ended           *wire.End
+	barriers        bool // some table is BSP
+
+	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
+
+	term    bellows.Term // of the controller; what one of a lower term says is dropped
+	dropped int          // how many such messages
+}
+
+// part is what the client knows of one partition.
+type part struct {
+	ref      bellows.PartitionRef
+	pair     wire.Pair
+	schema   *table.Schema
+	first    bellows.RowID
+	rows     int
+	lane     int // index in Client.lanes
+	barrier  bool
+	additive bool
+	keySeed  uint64
+	format   vec.Format // in which its deltas travel
+	sample   audit.Sample
+	block    *block
+	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
+	// read some.
+	subscribed bool
+	unread     int
+	interest   interest  // of a sparse table
+	buffers    sync.Pool // empty *delta.Buffer
+}
+
+// split is one executor's place in the client.
+type split struct {
+	task      *Task
+	clock     bellows.Clock   // of the last task that was dispatched
+	units     []bellows.Range // of that clock that were
+	running   bool
+	queue     []queued
+	retained  []*bundle // own deltas that readers may not see in the tables yet
+	minCommit bellows.CommitNumber
+}
+
+type queued struct {
+	unit   bellows.Unit
+	commit bellows.CommitNumber
+	args   []float64
+}
+
+// New makes the client of a node, whose address in the job is self.
+func New(job core.Job, self wire.Address, opt Options) *Client {
+	cfg := config{job, opt, self, job.Incarnation(self)}
+	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
+	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
+	c := &Client{cfg: cfg, now: job, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
+	for i := range cfg.Tables {
+		s := &cfg.Tables[i]
+		r, _ := rule.For(s)
+		cut := cfg.Route.Cut(bellows.TableID(i))
+		for n := range cut.Len() {
+			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
+			first, end := cut.Rows(ref.Partition)
+			p := &c.parts[cfg.Route.Number(ref)]
+			p.ref, p.schema, p.first, p.rows = ref, s, first, int(end-first)
+			c.aim(p)
+			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
+			p.sample = audit.SampleOf(ref, p.rows*s.Width)
+			if s.Sparse {
+				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
+			}
+		}
+	}
+	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
+	c.setBarriers()
+	c.partAt = make([]int, len(c.parts))
+	for s := range c.splits {
+		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
+			c.splits[s] = &split{}
+			c.splits[s].task = newTask(c)
+		}
+	}
+	return c
+}
+
+// setBarriers marks the partitions of tables whose clocks become visible as a whole.
+func (c *Client) setBarriers() {
+	c.barriers = false
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.barrier = p.schema.Consistency == table.BSP
+		c.barriers = c.barriers || p.barrier
+	}
+}
+
+// Deliver takes one message that has arrived.
+func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if !e.In(c.cfg.Era) {
+		return
+	}
+	if e.From == c.cfg.Controller {
+		before := c.term
+		if c.outranked(e.Term()) {
+			return
+		}
+		if before > 0 && c.term > before {
+			c.complainAgain(fx)
+		}
+	}
+	end, isEnd := e.Message.(*wire.End)
+	if c.ended != nil && isEnd && end.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
+		c.ended = end
+		c.lastWord(fx)
+	}
+	if c.ended != nil || c.broken && !isEnd {
+		return
+	}
+	if c.enquiring > 0 {
+		c.hears(e.From)
+	}
+	switch m := e.Message.(type) {
+	case *wire.Dispatch:
+		for i := range m.Tasks {
+			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
+				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.now.Route.Version())
+				return
+			}
+			c.enqueue(m.Tasks[i], m.Commit)
+		}
+		c.startQueued(fx)
+		wire.Free(m)
+	case *wire.Rows:
+		c.takeRows(m, e.From, fx)
+	case *wire.Granted:
+		c.takeGranted(m, e.From, fx)
+	case *wire.Held:
+		c.takeHeld(m, e.From, fx)
+		wire.Free(m)
+	case *wire.Full:
+		c.takeFull(m, e.From, fx)
+	case *wire.Room:
+		c.takeRoom(m, e.From, fx)
+	case *wire.Committed:
+		for i := range m.List {
+			c.takeCommitted(&m.List[i], e.From, fx)
+		}
+		c.acquireDelayed(fx)
+		c.startQueued(fx)
+		wire.Free(m)
+	case *wire.Standing:
+		c.takeStanding(m, e.From, fx)
+	case *wire.Staleness:
+		c.setStaleness(m.Table, m.Clocks)
+	case *wire.Route:
+		c.takeRoute(m, fx)
+	case *wire.Stale:
+		c.takeStale(m, e.From, fx)
+	case *wire.Refused:
+		c.complain(&wire.Failed{Kind: m.Kind, Reason: fmt.Sprintf("%v refused %v: %s", e.From, m.Flush, m.Reason)}, fx)
+	case *wire.End:
+		c.end(m, fx)
+	}
+}
+
+// outranked reports whether a word of a controller is one of an earlier term, which is dropped: another has taken its place (bellows.Term). Kinds
+// without a term are of any.
+func (c *Client) outranked(term bellows.Term) bool {
+	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
+		c.dropped++
+		return true
+	}
+	c.term = max(c.term, term)
+	return false
+}
+
+// Refused is how many words of earlier controllers the client has dropped.
+func (c *Client) Refused() int { return c.dropped }
+
+// breach ends the client's work: what it was sent cannot be. No other task begins.
+func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
+	if c.broken {
+		return
+	}
+	c.broken, c.failed = true, true
+	c.complain(&wire.Severed{Node: from.Node, Breach: true,
+		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
+}
+
+// complain tells the controller why the client does not go on, and each that follows it (complainAgain): the one before has perhaps told nobody.
+func (c *Client) complain(m wire.Message, fx *Effects) {
+	if c.complaint == nil {
+		c.complaint = m
+	}
+	fx.Send(c.cfg.Self, c.cfg.Controller, m)
+}
+
+// complainAgain tells a controller that follows another why the client does not go on.
+func (c *Client) complainAgain(fx *Effects) {
+	if planted.On("complaint-not-repeated") {
+		return
+	}
+	switch said := c.complaint.(type) {
+	case *wire.Failed:
+		again := *said
+		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+	case *wire.Severed:
+		again := *said
+		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+	}
+}
+
+// lastWord tells the controller that nothing more comes.
+func (c *Client) lastWord(fx *Effects) {
+	counts := c.counts
+	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: counts})
+}
+
+func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
+	s := c.splits[t.Unit.Split]
+	if !s.fresh(&t.Unit) && !planted.On("unit-run-twice") {
+		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
+	}
+	n := len(s.queue)
+	if n < cap(s.queue) {
+		s.queue = s.queue[:n+1]
+	} else {
+		s.queue = append(s.queue, queued{})
+	}
+	q := &s.queue[n]
+	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
+	c.gatherOf(t.Unit.Clock).open++
+}
+
+// fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
+func (s *split) fresh(u *bellows.Unit) bool {
+	switch {
+	case u.Clock < s.clock:
+		return false
+	case u.Clock > s.clock:
+		s.clock, s.units = u.Clock, s.units[:0]
+	case slices.Contains(s.units, u.Items):
+		return false
+	}
+	s.units = append(s.units, u.Items)
+	return true
+}
+
+// startQueued starts the next task of every split that is free, unless a lane has no room: then
+// nothing new is begun.
+func (c *Client) startQueued(fx *Effects) {
+	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
+		return
+	}
+	for _, s := range c.splits {
+		if s == nil || s.running || len(s.queue) == 0 {
+			continue
+		}
+		s.settleOwn(c)
+		if len(s.retained) < c.cfg.Limits.Retained {
+			c.start(s, fx)
+		}
+	}
+}
+
+// settleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
+func (s *split) settleOwn(c *Client) {
+	keep := s.retained[:0]
+	for _, b := range s.retained {
+		if b.commit == 0 {
+			keep = append(keep, b)
+			continue
+		}
+		if !planted.On("own-commit-forgotten") {
+			s.minCommit = max(s.minCommit, b.commit)
+		}
+		b.drop(c)
+	}
+	s.retained = keep
+}
+
+func (c *Client) start(s *split, fx *Effects) {
+	q := s.queue[0]
+	copy(s.queue, s.queue[1:])
+	s.queue[len(s.queue)-1] = queued{args: q.args}
+	s.queue = s.queue[:len(s.queue)-1]
+	t := s.task
+	t.own = s.retained
+	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
+	t.commit = max(q.commit, s.minCommit)
+	s.running = true
+	c.executing++
+	fx.Run = append(fx.Run, t)
+}
+
+// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
+// and the controller told.
+func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if c.ended != nil {
+		return
+	}
+	s := c.splits[t.Unit.Split]
+	s.running = false
+	c.executing--
+	c.unpin(t, fx)
+	g := c.gatherOf(t.Unit.Clock)
+	g.open--
+	if err != nil {
+		t.discard()
+		c.failed = true
+		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
+		return
+	}
+	if len(t.leases) > 0 {
+		one := c.newGather(t.Unit.Clock)
+		c.collect(one, t, result)
+		c.flush(one, fx)
+	} else {
+		c.collect(g, t, result)
+	}
+	c.startQueued(fx)
+	c.flushReady(fx)
+}
+
+func (c *Client) end(m *wire.End, fx *Effects) {
+	c.ended = m
+	fx.Ended = m
+	for _, s := range c.splits {
+		if s != nil && s.running && s.task.waits > 0 {
+			fx.Wake = append(fx.Wake, s.task)
+		}
+	}
+	for _, l := range c.now.Route.Lanes() {
+		if planted.On("end-not-passed-on") {
+			break
+		}
+		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
+	}
+	c.lastWord(fx)
+}
+
+// Ended is the controller's last word, or nil.
+func (c *Client) Ended() *wire.End { return c.ended }
+
+// Unit is what the task of a split that is active here runs, or ran last.
+func (c *Client) Unit(s bellows.SplitID) bellows.Unit { return c.splits[s].task.Unit }
+
+// Counts are the client's counts so far.
+func (c *Client) Counts() wire.Counts { return c.counts }
+
+// buffer is an empty buffer for deltas of the partition; safe for concurrent use.
+func (p *part) buffer() *delta.Buffer {
+	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
+		return b
+	}
+	if p.schema.Sparse {
+		return delta.NewKeyed(p.schema, p.keySeed)
+	}
+	return delta.NewBuffer(p.schema, p.rows)
+}

@@ -1,0 +1,252 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/pending"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time after which it is named, the client asks the
+// lane what it has of it, and again while it lasts (wire.Inquiry). Answers come in order, so there are three cases:
+//
+//   - The lane has it, and says what it is behind. That has an end: a task that computes, which may take Times.Task; or a record, which the controller
+//     makes as soon as it can, and it gives a job up in which none has been made for so long.
+//   - The lane has nothing of it, and the client still waits: the question or its answer is lost. The job ends at once
+//     (TestAQuestionThatIsLostEndsTheJob).
+//   - The lane says nothing at all for Times.Answer. The job ends then (TestALaneThatSaysNothingEndsTheJob).
+//
+// So no wait needs a deadline that guesses how long others compute (TestAWaitForASlowTaskGoesOn). Turned down: a deadline for each question, which
+// would have to be longer than all tasks that may come before it; and asking the question itself again, which a lane would answer twice.
+
+// enquiry is what a client has asked a lane of its waits.
+type enquiry struct {
+	open         int   // questions under way
+	askedMillis  int64 // when the last left
+	silentMillis int64 // how long the lane has said nothing since then, without what the node slept
+}
+
+// wait is how a wait at a lane stands.
+type wait struct {
+	patience
+	known  bool // the lane has said that it has it
+	behind pending.Behind
+	who    uint32
+}
+
+// old reports whether the lane is to be asked about a wait.
+func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.cfg.Times.Notice/2 }
+
+// enquire asks lanes about waits that last, and gives the job up when one has said nothing for too long. It is told how long the node was
+// awake since the last call.
+func (c *Client) enquire(awakeMillis int64, fx *Effects) {
+	for _, f := range c.fetches {
+		f.wait.begin(c.nowMillis)
+	}
+	for _, f := range c.flushes {
+		for i := range f.pushes {
+			f.pushes[i].wait.begin(c.nowMillis)
+		}
+	}
+	for lane := range c.enquiries {
+		e := &c.enquiries[lane]
+		if e.open == 0 {
+			if e.askedMillis == 0 || c.nowMillis-e.askedMillis > c.cfg.Times.Notice/2 {
+				c.inquire(lane, fx)
+			}
+			continue
+		}
+		if e.silentMillis += awakeMillis; e.silentMillis > c.cfg.Times.Answer && !planted.On("silence-accepted") {
+			c.giveUp(fx, "%v has said nothing for %.1f s, though it was asked what it has of that for which tasks wait", c.lanes[lane], float64(e.silentMillis)/1000)
+			return
+		}
+	}
+}
+
+// inquire asks a lane about all old waits there.
+func (c *Client) inquire(lane int, fx *Effects) {
+	var list []pending.Wait
+	add := func(w pending.Wait) {
+		if list = append(list, w); len(list) == pending.Most {
+			c.sendInquiry(lane, list, fx)
+			list = nil
+		}
+	}
+	for _, f := range c.fetches {
+		if p := &c.parts[f.number]; f.lane == lane && len(f.waiters) > 0 && f.wait.old(c) && !f.stale {
+			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
+			if f.request == 0 {
+				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
+			}
+			add(w)
+		}
+	}
+	for _, f := range c.flushes {
+		for i := range f.pushes {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !c.outgrown(f, p) {
+				var pair wire.Pair
+				if p.first != none { // else it is of nothing
+					pair = f.parts[p.first].pair
+				}
+				p.asked = p.resent
+				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
+			}
+		}
+	}
+	if len(list) > 0 {
+		c.sendInquiry(lane, list, fx)
+	}
+}
+
+// sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has it.
+func (c *Client) sureToCome(p *part, f *fetch) uint64 {
+	switch {
+	case p.barrier:
+		return uint64(f.need.Clock + 1)
+	case c.relays[p.lane] > 0:
+		return 0
+	}
+	return uint64(c.relayed[p.lane])
+}
+
+func (c *Client) sendInquiry(lane int, list []pending.Wait, fx *Effects) {
+	e := &c.enquiries[lane]
+	e.open++
+	c.enquiring++
+	e.askedMillis, e.silentMillis = c.nowMillis, 0
+	fx.Send(c.cfg.Self, c.lanes[lane], &wire.Inquiry{Incarnation: c.cfg.Incarnation, List: list})
+}
+
+// hears notes that a lane has said something.
+func (c *Client) hears(a wire.Address) {
+	if lane := slices.Index(c.lanes, a); lane >= 0 {
+		c.enquiries[lane].silentMillis = 0
+	}
+}
+
+// takeStanding learns what a lane has of the waits that it was asked about. What has been answered meanwhile is not waited for any more.
+func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) {
+	lane := slices.Index(c.lanes, from)
+	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
+		return
+	}
+	if lane < 0 || c.enquiries[lane].open == 0 {
+		c.breach(from, fx, "what it has of waits, which it was not asked")
+		return
+	}
+	c.enquiries[lane].open--
+	c.enquiring--
+	for i := range m.List {
+		if w := &m.List[i]; w.Of == pending.Flush {
+			c.flushStands(lane, w, fx)
+		} else {
+			c.fetchStands(lane, w, fx)
+		}
+	}
+}
+
+// fetchStands takes a lane's word about rows or a lease.
+func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
+	for _, f := range c.fetches {
+		p := &c.parts[f.number]
+		about := f.request == w.Number
+		if w.Of == pending.Relay {
+			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && (w.Number == 0 || w.Number == c.sureToCome(p, f))
+		}
+		if f.lane != lane || !about || len(f.waiters) == 0 || f.stale {
+			continue
+		}
+		if f.wait.takes(w); w.Behind == pending.Nothing {
+			c.lost(fmt.Sprintf("%v waits for %s", f.waiters[0].Unit, f.waiters[0].waiting()), fx)
+			return
+		}
+	}
+}
+
+// flushStands takes a lane's word about its part of a flush, or about one of its pushes of it.
+func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
+	f := c.find(bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: w.Number})
+	if f == nil {
+		return
+	}
+	for i := range f.pushes {
+		p := &f.pushes[i]
+		state, brings := p.brings(f, wire.Pair{Ref: w.Ref, Generation: w.Generation})
+		if p.lane != lane || p.asked < 0 || !brings || !p.below(f, partVisible) || c.outgrown(f, p) {
+			continue // it was not asked about this one, which was perhaps sent again since
+		}
+		if p.wait.takes(w); p.contradicts(f, state, w) {
+			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
+			return
+		}
+	}
+}
+
+// brings reports whether a push brings a pair, and how far that part is. The push of a flush of nothing brings none, and is asked about by none.
+func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
+	for k := p.first; k != none; k = f.parts[k].next {
+		if f.parts[k].pair == pair {
+			return f.parts[k].state, true
+		}
+	}
+	return partHeld, p.first == none && pair.Generation == 0
+}
+
+// contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it
+// answered to come to this has not come. The state is that of the part by which the lane was asked.
+func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
+	switch w.Behind {
+	case pending.Nothing: // Committed is lost, or the push
+		return true
+	case pending.Room: // Full is lost; or Room, or what was sent again before the question
+		return (state == partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
+	case pending.Record: // Held, which comes where other lanes have parts of it, too
+		return f.gather.done != nil && state < partHeld
+	}
+	return p.shows && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
+}
+
+// takes takes a lane's word.
+func (w *wait) takes(m *pending.Wait) {
+	w.known, w.behind, w.who = m.Behind != pending.Nothing, m.Behind, m.Who
+}
+
+// lost ends the job for a question or an answer that is lost.
+func (c *Client) lost(what string, fx *Effects) {
+	if !planted.On("loss-overlooked") {
+		c.giveUp(fx, "%s, and that lane has nothing of it any more: a message is lost", what)
+	}
+}
+
+// giveUp ends the job, and the client's work, for a wait that cannot end otherwise.
+func (c *Client) giveUp(fx *Effects, format string, args ...any) {
+	if c.broken {
+		return
+	}
+	c.broken, c.failed = true, true
+	c.complain(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
+}
+
+// until says behind what a wait at a lane stands, and when it is given up.
+func (c *Client) until(lane int, w *wait) string {
+	if !w.known {
+		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
+	}
+	task := seconds(c.cfg.Times.Task)
+	switch split := bellows.SplitID(w.who); {
+	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
+		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
+	case w.behind == pending.Lease:
+		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
+	case w.behind == pending.Silence:
+		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.cfg.Times.Leader))
+	case w.behind == pending.Room:
+		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
+	}
+	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
+}
+
+func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }

@@ -1,0 +1,239 @@
+package client_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/pending"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// waits is a desk of which something waits: a read of rows, a lease, rows that come unasked, or a flush for one lane or for two.
+var waits = map[string]func(*desk){
+	"split 0 clock 3 items [0,1) waits for table w, t0/p0 at lane 0 of node 0": func(d *desk) {
+		d.dispatch(3, 2, 0)
+		d.said()
+		d.read(0, 0, 0, 4)
+	},
+	"split 0 clock 3 items [0,1) waits for table f, t1/p1 at lane 1 of node 0": func(d *desk) {
+		d.dispatch(3, 2, 0)
+		d.said()
+		if has, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: 1, Partition: 1}, wire.Shared, &d.fx); has || err != nil {
+			d.t.Fatal(has, err)
+		}
+	},
+	"flush 1 of node 1 waits for lane 0 of node 0 to hold its part": func(d *desk) { flushOf(d, 1) },
+	"flush 1 of node 1 waits for lane ": func(d *desk) {
+		flushOf(d, 1, 5)
+	},
+	"split 0 clock 2 items [0,1) waits for table w, t0/p0 at lane 0 of node 0": func(d *desk) { // rows that come unasked
+		for clock := range bellows.Clock(2) {
+			d.dispatch(clock, 0, 0)
+			d.said()
+			d.read(0, 0, 0, 4)
+			d.said()
+			d.answer(1, 0, clock-1)
+			d.finish(0)
+			d.said()
+			d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(clock + 1)}, Commit: bellows.CommitNumber(clock + 1)}}})
+		}
+		d.dispatch(2, 0, 0)
+		d.said()
+		d.read(0, 0, 0, 4)
+	},
+}
+
+// flushOf has a task of split 0 end that has changed some rows of table f.
+func flushOf(d *desk, rows ...bellows.RowID) {
+	d.dispatch(0, 0, 0)
+	d.said()
+	for _, r := range rows {
+		d.tasks[0].AddRow(1, r, []float32{1})
+	}
+	d.finish(0)
+	d.said()
+	for _, r := range rows {
+		d.deliver(lanes[r/4], &wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+	}
+}
+
+// hour has a client wait for an hour, and answers what it asks. It returns what it said, and what it told the controller.
+func (d *desk) hour(answer func(*wire.Inquiry) *wire.Standing) (notices, failed []string, endedMillis int64) {
+	for now := int64(500); now <= 3_600_000; now += 500 {
+		d.Tick(now, &d.fx)
+		notices = append(notices, d.fx.Notices...)
+		said := d.fx.Envelopes
+		d.fx.Envelopes = nil
+		d.said()
+		for _, e := range said {
+			switch m := e.Message.(type) {
+			case *wire.Inquiry:
+				if a := answer(m); a != nil {
+					d.deliver(e.To, a)
+				}
+			case *wire.Failed:
+				failed, endedMillis = append(failed, m.Reason), now
+			}
+		}
+	}
+	return notices, failed, endedMillis
+}
+
+// TestAWaitForASlowTaskGoesOn waits an hour for what the lane has: it is named, with behind whom it is and until when, and does not end.
+func TestAWaitForASlowTaskGoesOn(t *testing.T) {
+	for what, begin := range waits {
+		d := newDesk(t)
+		begin(d)
+		d.said()
+		asked := 0
+		notices, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+			asked++
+			list := slices.Clone(m.List)
+			for i := range list {
+				if list[i].Behind, list[i].Who = pending.Clock, 1; list[i].Of == pending.Flush {
+					list[i].Behind, list[i].Who = pending.Room, 0
+				}
+			}
+			return &wire.Standing{Incarnation: 1, List: list}
+		})
+		if len(failed) > 0 || asked < 1000 || asked > 7200 {
+			t.Errorf("%s: asked %d times, failed %q", what, asked, failed)
+		}
+		if len(notices) == 0 || len(notices) > 2 || !strings.HasPrefix(notices[0], what) ||
+			!strings.HasSuffix(notices[0], ", behind split 1 on node 1, and gives up when a task has taken 3600.0 s") &&
+				!strings.HasSuffix(notices[0], ", behind others for whom there is room, and gives up after 3600.0 s without a commit") {
+			t.Errorf("%s: notices %q", what, notices)
+		}
+	}
+}
+
+// TestAQuestionThatIsLostEndsTheJob has the lane answer that it has nothing of that for which the client waits.
+func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
+	for what, begin := range waits {
+		d := newDesk(t)
+		begin(d)
+		d.said()
+		_, failed, at := d.hour(func(m *wire.Inquiry) *wire.Standing {
+			list := slices.Clone(m.List)
+			for i := range list {
+				list[i].Behind = pending.Nothing
+			}
+			return &wire.Standing{Incarnation: 1, List: list}
+		})
+		if len(failed) != 1 || at > 3000 || !strings.HasPrefix(failed[0], what) || !strings.HasSuffix(failed[0], ", and that lane has nothing of it any more: a message is lost") {
+			t.Errorf("%s: failed %q at %d", what, failed, at)
+		}
+	}
+}
+
+// TestAPushThatIsLostWhenSentAgainEndsTheJob has a flush find no room, and then room, and what is sent again not come: the lane has said that there
+// is room, and has nothing, whether it is asked before the client has heard that or behind it.
+func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
+	for _, crossing := range []bool{false, true} {
+		d := newDesk(t)
+		flushOf(d, 1)
+		room := func() {
+			d.deliver(lanes[0], &wire.Room{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+			d.said()
+		}
+		if !crossing {
+			room()
+		}
+		asked := 0
+		_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+			if asked++; crossing && asked == 1 {
+				room() // which has left before the lane's word
+			}
+			list := slices.Clone(m.List)
+			for i := range list {
+				list[i].Behind, list[i].Who = pending.Room, 1
+			}
+			return &wire.Standing{Incarnation: 1, List: list}
+		})
+		want := 1
+		if crossing {
+			want = 2
+		}
+		if len(failed) != 1 || asked != want {
+			t.Errorf("crossing %v: asked %d times, failed %q", crossing, asked, failed)
+		}
+	}
+}
+
+// TestALaneThatSaysNothingEndsTheJob has the lane answer nothing, or only other things, which keep the wait alive.
+func TestALaneThatSaysNothingEndsTheJob(t *testing.T) {
+	for what, begin := range waits {
+		d := newDesk(t)
+		begin(d)
+		d.said()
+		notices, failed, at := d.hour(func(*wire.Inquiry) *wire.Standing { return nil })
+		if len(failed) != 1 || !strings.Contains(failed[0], " of node 0 has said nothing for 600.5 s, ") || at < 601_000 || at > 603_000 {
+			t.Errorf("%s: failed %q at %d", what, failed, at)
+		}
+		if len(notices) == 0 || !strings.HasPrefix(notices[0], what) || !strings.HasSuffix(notices[0], ", and gives up after 600.0 s without a word of that lane") {
+			t.Errorf("%s: notices %q", what, notices)
+		}
+	}
+}
+
+// TestALaneThatSpeaksIsNotSilent has the lane's word stand behind much else that it sends, and the node sleep.
+func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
+	d := newDesk(t, table.Schema{Name: "g", Rows: 4, Width: 1, Consistency: table.Async})
+	d.dispatch(3, 2, 0)
+	d.said()
+	d.read(0, 0, 0, 4)
+	d.said()
+	now := int64(0)
+	pass := func(millis, step int64) {
+		for end := now + millis; now < end; {
+			now += step
+			d.Tick(now, &d.fx)
+		}
+	}
+	pass(500_000, 500)
+	d.deliver(lanes[0], &wire.Rows{Incarnation: 1})
+	pass(500_000, 500)
+	pass(100_000_000, 50_000_000) // the node sleeps
+	for _, e := range d.fx.Envelopes {
+		if m, failed := e.Message.(*wire.Failed); failed {
+			t.Error(m.Reason)
+		}
+	}
+	d.deliver(lanes[1], &wire.Standing{Incarnation: 1})
+	d.expect("lane 0 of node 0: *wire.Inquiry", "the controller: *wire.Severed") // which nobody asked for
+}
+
+// TestWhatIsLeftOfAStalePushWaitsForItsClock has a lane refuse one of two parts of a push, the one that shows at once, and hold it when it comes again: what is left waits for its clock, with
+// nothing to be heard of it before.
+func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(1, 3, []float32{4})
+	d.finish(0)
+	d.said()
+	r.tell(r.addLane)
+	id := d.sent[0].Flush
+	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
+	d.deliver(lanes[0], &wire.Stale{Route: 1, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 1, Pairs: []wire.Pair{pairAt(1, 0, 1)}}))
+	d.said()
+	asked := 0
+	_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+		asked++
+		list := slices.Clone(m.List)
+		for i := range list {
+			list[i].Behind, list[i].Who = pending.Clock, 1
+		}
+		return &wire.Standing{Incarnation: 1, List: list}
+	})
+	if asked == 0 || len(failed) > 0 {
+		t.Errorf("asked %d times, failed %q", asked, failed)
+	}
+}

@@ -1,0 +1,399 @@
+package client_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/client"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// laneAdded takes part while the job runs.
+var laneAdded = wire.LaneAt(2, 0)
+
+// roads are the routes of a desk's job, one behind the other.
+type roads struct {
+	*route.Route
+	d *desk
+}
+
+func newRoads(d *desk) *roads {
+	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
+	return &roads{route.Spread(tables, 2, lanes, []bellows.NodeID{1}), d}
+}
+
+// tell has the controller tell the client of changes.
+func (r *roads) tell(changes ...func() bellows.Control) {
+	var list []bellows.Control
+	for _, c := range changes {
+		list = append(list, r.next(c()))
+	}
+	r.d.deliver(controller, &wire.Route{Version: r.Version(), Changes: list})
+}
+
+func (r *roads) next(c bellows.Control) bellows.Control {
+	n, err := r.Next(c)
+	if err != nil {
+		panic(err)
+	}
+	r.Route = n
+	return c
+}
+
+func (r *roads) addLane() bellows.Control { return r.AddLane(laneAdded) }
+
+func (r *roads) move(t bellows.TableID, p bellows.PartitionID, to wire.Address) func() bellows.Control {
+	return func() bellows.Control { return r.MovePartition(bellows.PartitionRef{Table: t, Partition: p}, to) }
+}
+
+func pairAt(t bellows.TableID, p bellows.PartitionID, g bellows.Generation) wire.Pair {
+	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: g}
+}
+
+// TestPullsAndPushesGoByTheRouteOfNow moves a partition: what is asked and pushed of it goes to its new owner, and says by which route.
+func TestPullsAndPushesGoByTheRouteOfNow(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	d.dispatch(0, 0, 0, 1)
+	d.said()
+	d.read(0, 0, 0, 8)
+	d.expect("lane 1 of node 0: pull t0/p1 [] after commit 0 clock -1", "lane 0 of node 2: pull t0/p0 [] after commit 0 clock -1")
+	if got := d.pulls[1]; got.Route != 2 || got.Parts[0].Generation != 2 {
+		t.Errorf("it asks by route %d, at generation %d", got.Route, got.Parts[0].Generation)
+	}
+	d.tasks[1].AddRow(0, 1, []float32{1})
+	if _, err := d.Lease(d.tasks[1], bellows.PartitionRef{Table: 1}, wire.Shared, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := d.fx.Envelopes[0].Message.(*wire.Acquire); !ok || a.Route != 2 {
+		t.Errorf("it asks for a lease with %+v", d.fx.Envelopes[0].Message)
+	}
+	d.said()
+	d.deliver(lanes[0], &wire.Granted{Request: 3, Pair: pairAt(1, 0, 1), Mode: wire.Shared, Values: make([]float32, 4)})
+	d.said()
+	r.tell(r.move(1, 0, laneAdded))
+	d.finish(1)
+	d.expect("lane 0 of node 0: *wire.Release", // to who has given it
+		"lane 0 of node 2: push flush 1 of node 1 t0/p0 [1][1] of splits 1<<0, done: 1 results, 1 pairs")
+	if d.sent[0].Route != 3 {
+		t.Errorf("it pushes by route %d", d.sent[0].Route)
+	}
+	d.deliver(controller, &wire.End{})
+	var told []wire.Address
+	for _, e := range d.fx.Envelopes {
+		if _, end := e.Message.(*wire.End); end {
+			told = append(told, e.To)
+		}
+	}
+	if want := append(slices.Clone(lanes), laneAdded); !slices.Equal(told, want) {
+		t.Errorf("the end is passed on to %v", told)
+	}
+}
+
+// TestWhatIsStaleWaitsForTheRoute refuses a read, a lease and a push by a route that the client does not know yet, or knows already. Each is made again once, by the
+// route for which it waited, at the owner of then; the flush under its name, with all that its push had.
+func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
+	for _, first := range []bool{false, true} { // the route comes before the refusals
+		d := newDesk(t)
+		r := newRoads(d)
+		d.dispatch(0, 0, 0, 1)
+		d.said()
+		d.tasks[0].AddRow(0, 1, []float32{1})
+		d.tasks[1].AddRow(0, 2, []float32{2})
+		d.tasks[1].AddRow(1, 3, []float32{4})
+		d.finish(0)
+		d.finish(1)
+		d.dispatch(1, 0, 0, 1)
+		d.said()
+		d.read(1, 1, 0, 4)
+		if _, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: 1}, wire.Shared, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+		d.said()
+		tell := func() {
+			r.tell(r.addLane)
+			d.expect("") // not the one that is waited for
+			r.tell(r.move(0, 0, laneAdded), r.move(1, 0, laneAdded))
+		}
+		if first {
+			tell()
+			d.expect("")
+		}
+		id := d.sent[0].Flush
+		d.deliver(lanes[0], &wire.Stale{Route: 3, Request: 1})
+		d.deliver(lanes[0], &wire.Stale{Route: 3, Request: 2})
+		d.deliver(lanes[0], &wire.Stale{Route: 3, Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1), pairAt(1, 0, 1)}})
+		if !first {
+			d.expect("")
+			tell()
+		}
+		want := []string{"lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1", "lane 0 of node 2: *wire.Acquire",
+			"lane 0 of node 2: push flush 1 of node 1 t0/p0 [1 2][1 2] of splits 0<<1 t1/p0 [3][4] of splits 0<<0"}
+		got := strings.Split(d.said(), "\n")
+		if !slices.Equal(got, want) {
+			t.Errorf("said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		again := d.sent[1]
+		if again.Route != 3 || !again.Again || again.Done != nil || !slices.Equal(again.Pairs, []wire.Pair{pairAt(0, 0, 2), pairAt(1, 0, 2)}) {
+			t.Errorf("sent again is %+v", again)
+		}
+		d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}}) // what an owner of the past says changes nothing
+		d.expect("")
+		d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: again.Pairs})
+		d.expect("the controller: done flush 1 of node 1: 2 results, 2 pairs")
+		d.deliver(laneAdded, committed(wire.Commitment{Flush: id, Commit: 4, Pairs: again.Pairs}))
+		if w := d.Waits(); w.Pushes+w.Commits != 0 {
+			t.Errorf("%+v is waited for", w)
+		}
+	}
+}
+
+// TestAStaleDoneIsDoneAgain refuses the done of a flush of two lanes, of which one part has moved: that is sent to its new owner, which may hold it already, and the same
+// flush is done again, with the same results.
+func TestAStaleDoneIsDoneAgain(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(0, 5, []float32{2})
+	d.Finish(d.tasks[0], []float64{7, 8}, nil, &d.fx)
+	d.said()
+	id := d.sent[0].Flush
+	done := func() *wire.Done {
+		for _, e := range d.fx.Envelopes {
+			if m, ok := e.Message.(*wire.Done); ok {
+				return m
+			}
+		}
+		t.Fatal("it is not done")
+		return nil
+	}
+	d.deliver(lanes[0], &wire.Held{Flush: id})
+	d.deliver(lanes[1], &wire.Held{Flush: id})
+	wire.Free(done()) // which is the controller's
+	d.said()
+	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 1)}})
+	d.expect("")
+	if w := d.Waits(); w.Pushes != 1 {
+		t.Errorf("%+v: a flush that is not held is counted as held", w)
+	}
+	r.tell(r.addLane, r.move(0, 1, laneAdded))
+	d.expect("lane 0 of node 2: push flush 1 of node 1 t0/p1 [1][2] of splits 0<<0")
+	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 2)}})
+	again := done()
+	if len(again.Results) != 1 || !slices.Equal(again.Results[0].Values, []float64{7, 8}) || again.Flush != id || !slices.Equal(again.Pairs, []wire.Pair{pairAt(0, 0, 1), pairAt(0, 1, 2)}) {
+		t.Errorf("it is done again as %+v", again)
+	}
+	d.said()
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 4}))
+	d.deliver(laneAdded, committed(wire.Commitment{Flush: id, Commit: 4, Pairs: []wire.Pair{pairAt(0, 1, 2)}}))
+	if w := d.Waits(); w.Pushes+w.Commits != 0 {
+		t.Errorf("%+v is waited for", w)
+	}
+	d.expect("")
+}
+
+// TestAStaleDoneOfOneLane is that of a flush whose only lane has passed its done on: the client does not know that it was held. It
+// goes to two lanes then.
+func TestAStaleDoneOfOneLane(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(1, 1, []float32{2})
+	d.finish(0)
+	d.said()
+	id := d.sent[0].Flush
+	r.tell(r.addLane, r.move(1, 0, laneAdded))
+	d.expect("") // all may be well
+	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+	d.expect("lane 0 of node 2: push flush 1 of node 1 t1/p0 [1][2] of splits 0<<0")
+	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 2)}})
+	d.expect("") // the rest is held, though nobody has said so to this client
+	d.deliver(lanes[0], &wire.Held{Flush: id})
+	d.expect("the controller: done flush 1 of node 1: 1 results, 2 pairs")
+}
+
+// TestARouteThatDoesNotComeIsNamed lets a flush and a read wait for a route: they are named, with until when, and the job ends then. Time that the
+// node slept is no part of it.
+func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.finish(0)
+	d.said()
+	d.Tick(500, &d.fx)
+	d.deliver(lanes[0], &wire.Stale{Route: 7, Flush: d.sent[0].Flush, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
+	var notices []string
+	for now := int64(1000); now < 30_000; now += 500 {
+		if now == 10_000 {
+			now += 5000 // it sleeps for five seconds and a half, of which one counts
+		}
+		d.Tick(now, &d.fx)
+		for _, n := range d.fx.Notices {
+			if strings.Contains(n, "route") {
+				notices = append(notices, n)
+			}
+		}
+		d.expect("")
+	}
+	if want := "flush 1 of node 1 waits for route 7 since 2.5 s, and gives up after 30.0 s: node 1 goes by route 0"; len(notices) != 1 || notices[0] != want {
+		t.Errorf("notices %q, want %q", notices, want)
+	}
+	for now := int64(30_000); now < 40_000; now += 500 {
+		d.Tick(now, &d.fx)
+	}
+	if got := d.said(); !strings.Contains(got, "the controller: failed: flush 1 of node 1 waits for route 7, which has not come in 30.5 s") || strings.Count(got, "failed") != 1 {
+		t.Errorf("said %q", got)
+	}
+}
+
+// TestAMoveEndsASubscription lets a task wait for rows that the owner of the past would have sent: it asks the one of now, for all that is cached.
+func TestAMoveEndsASubscription(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	for clock := range bellows.Clock(3) {
+		d.dispatch(clock, 0, 0)
+		d.said()
+		if d.read(0, 0, 0, 4) {
+			t.Fatal("rows of a clock that is not there")
+		}
+		d.said()
+		if clock < 2 {
+			d.answer(1, 0, clock-1)
+			d.said()
+			d.finish(0)
+			d.said()
+		}
+	}
+	if n := len(d.pulls); n != 2 || !d.pulls[1].Parts[0].Subscribe {
+		t.Fatalf("%d questions: the third read does not wait for what comes unasked", n)
+	}
+	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	d.expect("lane 0 of node 2: pull t0/p0 [] after commit 0 clock 1")
+	if q := d.pulls[2]; !q.Parts[0].Subscribe || q.Parts[0].Generation != 2 {
+		t.Errorf("it asks %+v", q)
+	}
+	late := wire.New[wire.Rows]() // of the owner of the past
+	late.Incarnation = 1
+	p := late.Extend()
+	p.Pair, p.Complete, p.Values = pairAt(0, 0, 1), 1, append(p.Values, 5, 5, 5, 5)
+	d.deliver(lanes[0], late)
+	d.expect("")
+	m := wire.New[wire.Rows]()
+	m.Incarnation, m.Request = 1, d.pulls[2].Request
+	p = m.Extend()
+	p.Pair, p.Complete, p.Values = pairAt(0, 0, 2), 1, append(p.Values, 6, 6, 6, 6)
+	d.deliver(laneAdded, m)
+	d.expect("wake split 0 clock 2 items [0,1)")
+	if !d.read(0, 0, 0, 4) || d.tasks[0].View(0, 0, 1)[0] != 6 {
+		t.Error("it reads something else")
+	}
+}
+
+// TestAClientBeginsWithoutSplits makes a client that its job's route does not have: it is told of all of the route and of the staleness of now, is given a split, runs
+// a task of it, and gives it away again.
+func TestAClientBeginsWithoutSplits(t *testing.T) {
+	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.SSP(1)}}
+	d := &desk{t: t, tasks: map[bellows.SplitID]*client.Task{}}
+	r := &roads{route.Spread(tables, 2, lanes, []bellows.NodeID{3}), d}
+	d.Client = client.New(core.Job{Controller: controller, Tables: tables, Route: r.Route}, self, client.Options{})
+	r.next(r.addLane())
+	r.next(r.move(1, 0, laneAdded)())
+	r.next(r.AddClient(1))
+	d.deliver(controller, &wire.Route{Version: 3, Changes: r.Whole(), Begin: &wire.Begin{Commit: 9, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, 5}}})
+	r.tell(func() bellows.Control { return r.MoveSplit(1, 1) })
+	d.dispatch(7, 9, 1)
+	d.expect("run split 1 clock 7 items [0,1)")
+	d.read(1, 1, 0, 4)
+	d.expect("lane 0 of node 2: pull t1/p0 [] after commit 9 clock 1")
+	d.answer(1, 9, 6)
+	d.tasks[1].AddRow(1, 0, []float32{1})
+	d.said()
+	d.finish(1)
+	d.said()
+	r.tell(func() bellows.Control { return r.MoveSplit(1, 3) })
+	d.expect("")
+	d.deliver(laneAdded, committed(wire.Commitment{Flush: d.sent[0].Flush, Commit: 10}))
+	if w := d.Waits(); w.Pushes+w.Commits != 0 {
+		t.Errorf("%+v is waited for", w)
+	}
+	d.dispatch(8, 10, 1)
+	if got := d.said(); got != "the controller: *wire.Severed" {
+		t.Errorf("a task of a split that is another's: %q", got)
+	}
+}
+
+// TestARouteIsToldAgain has another controller say the whole route once more: a subscription stays, and who has missed a change knows it then.
+func TestARouteIsToldAgain(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	again := func() {
+		d.deliver(controller, &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+	}
+	d.dispatch(0, 3, 0)
+	d.said()
+	d.read(0, 1, 0, 4)
+	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 3 clock -1")
+	again()
+	d.expect("")
+	r.next(r.addLane())
+	r.next(r.move(1, 0, laneAdded)())
+	again()
+	d.deliver(lanes[0], &wire.Stale{Route: 2, Request: 1})
+	d.expect("lane 0 of node 2: pull t1/p0 [] after commit 3 clock -1")
+}
+
+// TestARouteOfNoRecordEndsTheJob has another controller say a route that is behind that which the client knows.
+func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	recorded := r.Route
+	r.tell(r.addLane)
+	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+	if m, ok := d.fx.Envelopes[0].Message.(*wire.Severed); !ok || !strings.Contains(m.Reason, "route 0 as that of now, behind route 1, which nobody has recorded") {
+		t.Errorf("said %q", d.said())
+	}
+}
+
+// TestRoutesThatCannotBe are breaches.
+func TestRoutesThatCannotBe(t *testing.T) {
+	for name, say := range map[string]func(d *desk, r *roads){
+		"a version is missing": func(d *desk, r *roads) {
+			r.next(r.addLane())
+			r.tell(func() bellows.Control { return r.AddClient(9) })
+		},
+		"a whole that lacks something": func(d *desk, r *roads) {
+			d.deliver(controller, &wire.Route{Version: 1, Changes: r.Whole()[1:], Begin: &wire.Begin{Staleness: make([]int32, 2)}})
+		},
+		"a split goes of which a task is out": func(d *desk, r *roads) {
+			d.dispatch(0, 0, 0)
+			d.said()
+			r.tell(func() bellows.Control { return r.AddClient(9) }, func() bellows.Control { return r.MoveSplit(0, 9) })
+		},
+		"a lane refuses what it was not sent": func(d *desk, r *roads) {
+			d.dispatch(0, 0, 0)
+			d.said()
+			d.tasks[0].AddRow(0, 1, []float32{1})
+			d.finish(0)
+			d.said()
+			d.deliver(lanes[1], &wire.Stale{Route: 7, Flush: d.sent[0].Flush, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
+		},
+	} {
+		d := newDesk(t)
+		say(d, newRoads(d))
+		if got := d.said(); got != "the controller: *wire.Severed" {
+			t.Errorf("%s: %s", name, fmt.Sprintf("%q", got))
+		}
+	}
+}

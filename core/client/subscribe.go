@@ -1,0 +1,192 @@
+package client
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows"
+	"bellows/core/gate"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// A partition that is read again and again is subscribed to: a question about rows that the cache holds in
+// an older version asks the lane to send them from then on when they have changed. While a partition is
+// subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of
+// all. A read that needs what is sure to come waits for it and asks nothing.
+//
+// Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
+// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see interest.
+
+// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that
+// the cache does not hold yet. With a barrier, they come with each clock; without, with each commit of this
+// node's own, and a flush whose parts are all held is sure to be recorded.
+func (c *Client) relayComes(p *part) bool {
+	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
+}
+
+// await makes the task wait for rows that come unasked, in a version that meets a need.
+func (a *asking) await(n int, need wire.Need) {
+	if a.ahead {
+		return
+	}
+	for _, f := range a.c.fetches {
+		if f.number == n && f.request == 0 && f.answers(need) {
+			a.wait(f)
+			return
+		}
+	}
+	f := a.c.newFetch(n)
+	f.need = need
+	a.wait(f)
+}
+
+// takeUnasked takes rows that came for a subscription. They are memory of the message's.
+func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
+	n := c.cfg.Route.Number(r.Ref)
+	p := &c.parts[n]
+	if !p.subscribed || p.block == nil || p.outdated(r.Generation) {
+		return // given up meanwhile, or moved
+	}
+	if r.Rows == nil && r.Keys == nil {
+		b := c.spare.blocks.take()
+		b.commit, b.complete, b.rows, b.values, b.readers, b.source = r.Commit, r.Complete, nil, r.Values, 1, a
+		a.blocks++
+		c.unpinBlock(p.block)
+		p.block = b
+	} else {
+		if p.block.readers > 1 {
+			c.renew(p)
+		}
+		p.block.lift(r, p.schema.Width)
+	}
+	c.wakeAwaiting(n, fx)
+	p.unread++
+	p.interest.came(len(r.Keys))
+	if (p.unread > c.cfg.Limits.Unread || p.interest.idle(c.cfg.Limits.Unread*len(p.block.keys))) && (!c.waits(n) || planted.On("gave-up-asking")) {
+		c.unsubscribe(p, fx)
+	}
+}
+
+// waits reports whether a question about a partition is under way, or a task waits for what comes unasked.
+func (c *Client) waits(n int) bool {
+	return slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.number == n })
+}
+
+// renew puts a copy in the place of a block that tasks look at.
+func (c *Client) renew(p *part) {
+	old, b := p.block, c.spare.blocks.take()
+	b.commit, b.complete, b.readers = old.commit, old.complete, 1
+	b.keys, b.own = append(b.keys, old.keys...), append(b.own, old.values...) // which may be memory of a message's
+	b.rows, b.values = slices.Clone(old.rows), b.own
+	c.unpinBlock(old)
+	p.block = b
+}
+
+// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
+func (b *block) lift(r *wire.RowsPart, width int) {
+	b.commit, b.complete = r.Commit, r.Complete
+	switch {
+	case r.Keys != nil:
+		replace(b.keys, r.Keys, b.values, r.Values, width)
+	case b.rows != nil:
+		replace(b.rows, r.Rows, b.values, r.Values, width)
+	default:
+		for i, row := range r.Rows {
+			copy(b.values[int(row)*width:(int(row)+1)*width], r.Values[i*width:])
+		}
+	}
+}
+
+// replace writes fresh rows over those of an ascending list, which may lack some.
+func replace[T cmp.Ordered](all, some []T, values, fresh []float32, width int) {
+	at := 0
+	for i, x := range some {
+		if at = seek(all, at, x); at < len(all) && all[at] == x {
+			copy(values[at*width:(at+1)*width], fresh[i*width:])
+		}
+	}
+}
+
+// wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
+// bring.
+func (c *Client) wakeAwaiting(n int, fx *Effects) {
+	p := &c.parts[n]
+	for i := 0; i < len(c.fetches); i++ {
+		f := c.fetches[i]
+		if f.number != n {
+			continue
+		}
+		switch {
+		case f.request > 0: // it has asked
+		case gate.Admits(f.need, p.block.commit, p.block.complete):
+			for _, t := range f.waiters {
+				c.pin(t, n, p.block)
+			}
+			c.unblock(f, fx)
+			p.unread = 0
+			i-- // another has taken its place
+		case !c.relayComes(p):
+			c.askAll(p, f, fx)
+		}
+	}
+}
+
+// askAll asks for all that the cache holds of a partition, for those who waited for it to come.
+func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
+	c.request++
+	f.request, f.subscribe, f.lane = c.request, true, p.lane
+	m := wire.New[wire.Pull]()
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
+	if p.schema.Sparse {
+		f.keys = append(f.keys, p.block.keys...)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})
+	} else {
+		f.rows = slices.Clone(p.block.rows)
+		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})
+	}
+	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+}
+
+// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
+// them is not yet a second one.
+func (c *Client) unsubscribe(p *part, fx *Effects) {
+	p.subscribed = false
+	p.interest = interest{most: p.interest.most}
+	c.unpinBlock(p.block)
+	p.block = nil
+	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Pair: p.pair, Incarnation: c.cfg.Incarnation})
+}
+
+// expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
+// the node has subscribed to.
+func (c *Client) expectRelay(p *lanePush) {
+	if p.shows && !p.sure {
+		p.sure = true
+		c.relays[p.lane]++
+	}
+}
+
+// recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
+func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
+	if p.sure {
+		p.sure = false
+		c.relays[p.lane]--
+		c.relayed[p.lane] = max(c.relayed[p.lane], n)
+	}
+}
+
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
+// may have to wait for the very tasks that wait for what its record would bring.
+func (c *Client) noRoom(p *lanePush, fx *Effects) {
+	if !p.sure {
+		return
+	}
+	p.sure = false
+	c.relays[p.lane]--
+	for n := range c.parts {
+		if c.parts[n].lane == p.lane && c.parts[n].subscribed {
+			c.wakeAwaiting(n, fx)
+		}
+	}
+}

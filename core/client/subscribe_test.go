@@ -1,0 +1,98 @@
+package client_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// unasked delivers rows of w's first partition that nobody asked for.
+func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32) {
+	m := wire.New[wire.Rows]()
+	m.Incarnation = 1
+	p := m.Extend()
+	p.Pair, p.Commit, p.Complete = wire.Pair{Generation: 1}, bellows.CommitNumber(complete), complete
+	p.Values = append(p.Values, values...)
+	if rows != nil {
+		p.Own(append(p.Scratch(), rows...))
+	}
+	d.deliver(lanes[0], m)
+}
+
+// TestRowsThatAreReadAgainComeByThemselves follows a subscription from the second read of the same rows until nobody has read
+// them for long.
+func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
+	d := newDesk(t)
+	asks := func(clock bellows.Clock) *wire.Pull {
+		t.Helper()
+		before := len(d.pulls)
+		d.dispatch(clock, 0, 0)
+		d.said()
+		read := d.read(0, 0, 0, 4)
+		d.said()
+		if asked := len(d.pulls) > before; read && asked || len(d.pulls) > before+1 {
+			t.Fatalf("clock %d: read %v, %d pulls", clock, read, len(d.pulls)-before)
+		}
+		if len(d.pulls) == before {
+			return nil
+		}
+		return d.pulls[before]
+	}
+	if p := asks(0); p == nil || p.Parts[0].Subscribe {
+		t.Fatalf("the first read asks %+v", p)
+	}
+	d.answer(1, 0, bellows.NoClock)
+	d.finish(0)
+	if p := asks(1); p == nil || !p.Parts[0].Subscribe {
+		t.Fatalf("the second read asks %+v", p)
+	}
+	d.answer(2, 1, 0)
+	d.finish(0)
+	if p := asks(2); p != nil {
+		t.Fatalf("the third read asks %+v", p)
+	}
+	d.unasked([]uint32{1}, 1, 7)
+	if got := d.tasks[0].View(0, 0, 4); got[0] != 2 || got[1] != 7 || got[3] != 2 {
+		t.Errorf("after row 1 came unasked: %v", got)
+	}
+	d.finish(0)
+	d.said()
+	for n := range bellows.Clock(4) { // one has come since the last read
+		d.unasked([]uint32{}, n+2)
+		if said, last := d.said(), n == 3; (said == "lane 0 of node 0: *wire.Unsubscribe") != last {
+			t.Errorf("after %d messages since the last read it says %q", n+2, said)
+		}
+	}
+	if p := asks(3); p == nil || p.Parts[0].Subscribe {
+		t.Errorf("the read after the end of a subscription asks %+v", p)
+	}
+}
+
+// TestWhoWaitsForAFlushWithoutRoomAsks has a task wait for what the record of its node's flush will bring. When the flush finds no room, the record may
+// wait for that very task: it asks.
+func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
+	d := newDesk(t)
+	for c := range bellows.Clock(2) {
+		d.dispatch(c, bellows.CommitNumber(c), 0)
+		d.said()
+		if d.read(0, 1, 0, 4) {
+			t.Fatalf("clock %d is served from the cache", c)
+		}
+		d.said()
+		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
+		if c == 1 {
+			d.tasks[0].AddRow(1, 0, []float32{1})
+		}
+		d.finish(0)
+		d.said()
+	}
+	d.dispatch(2, 2, 0)
+	d.said()
+	if d.read(0, 1, 0, 4) {
+		t.Fatal("a block of commit 1 is served after commit 2 was known")
+	}
+	d.expect("")
+	d.deliver(lanes[0], &wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}})
+	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 2 clock -1")
+}

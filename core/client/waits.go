@@ -1,0 +1,131 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/pending"
+	"bellows/core/planted"
+	"bellows/core/tally"
+	"bellows/link/wire"
+)
+
+// Waits is what the node waits for, for whoever measures it: tasks that wait for a read or a lease, flushes
+// that some lane does not hold yet, and flushes that are held and not yet visible everywhere. Of a flush for
+// one lane, which passes its done on, the client learns that it is held when it is recorded.
+func (c *Client) Waits() tally.Waits {
+	return tally.Waits{Tasks: c.waiting, Pushes: c.unheld, Commits: len(c.flushes) - c.unheld}
+}
+
+// settle notes that a flush is known to be held.
+func (c *Client) settle(f *flush) {
+	if f.unheld {
+		f.unheld = false
+		c.unheld--
+	}
+}
+
+// Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise. It returns how much of the
+// time since the last tick counts for a wait: the node may have slept.
+func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
+	fx.Era = c.cfg.Era
+	awake := c.cfg.Times.Awake(nowMillis - c.nowMillis)
+	c.nowMillis = nowMillis
+	if c.ended == nil && !c.broken {
+		c.enquire(awake, fx)
+		c.nameReads(fx)
+		c.nameFlushes(fx)
+		c.awaitRoute(awake, fx)
+	}
+	return awake
+}
+
+// Computes tells the client which task of the node has computed for longest, and for how long: what others wait for in the end. The controller is told
+// where that is long, and a task that has not ended after Times.Task, nor asked for anything, ends the job
+// (TestATaskThatComputesForTooLongEndsTheJob).
+func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
+	u := c.splits[s].task.Unit
+	switch {
+	case c.ended != nil || c.broken || !c.splits[s].running:
+	case millis > c.cfg.Times.Task:
+		c.broken, c.failed = true, true
+		c.complain(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
+	case millis > c.cfg.Times.Notice/2 && (u != c.computing || c.nowMillis-c.computingMillis > c.cfg.Times.Notice/2):
+		c.computing, c.computingMillis = u, c.nowMillis
+		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Computing{Unit: u, Millis: millis})
+	}
+}
+
+// nameReads names the first task that has waited for an answer for long, and counts the others.
+func (c *Client) nameReads(fx *Effects) {
+	late := 0
+	var first *Task
+	for _, s := range c.splits {
+		if s == nil || !s.running || s.task.waits == 0 {
+			continue
+		}
+		if t := s.task; t.patience.exhausted(c.nowMillis, c.cfg.Times.Notice) {
+			if late++; first == nil {
+				first = t
+			}
+		}
+	}
+	if first == nil {
+		return
+	}
+	sentence := fmt.Sprintf("%v waits for %s since %.1f s%s", first.Unit, first.waiting(), first.patience.seconds(c.nowMillis), c.taskUntil(first))
+	if late > 1 {
+		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
+	}
+	fx.Notices = append(fx.Notices, sentence)
+}
+
+// taskUntil says until when a task waits: by what it waits for last.
+func (c *Client) taskUntil(t *Task) string {
+	for _, f := range c.fetches {
+		if f.number == t.waitsFor && slices.Contains(f.waiters, t) {
+			return c.until(f.lane, &f.wait)
+		}
+	}
+	return c.until(c.parts[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
+}
+
+// nameFlushes names the lanes that have not said for long that they hold their part of a flush.
+func (c *Client) nameFlushes(fx *Effects) {
+	for _, f := range c.flushes {
+		for i := range f.pushes {
+			p := &f.pushes[i]
+			held := p.wait.known && p.wait.behind != pending.Room || !p.below(f, partHeld)
+			if held || c.outgrown(f, p) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
+				continue
+			}
+			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",
+				f.id, c.lanes[p.lane], p.wait.seconds(c.nowMillis), c.until(p.lane, &p.wait)))
+		}
+	}
+}
+
+// patience is how long something has waited, by the ticks. The zero patience has not begun.
+type patience struct {
+	sinceMillis int64
+	noticed     bool
+}
+
+func (p *patience) begin(nowMillis int64) {
+	if p.sinceMillis == 0 {
+		p.sinceMillis = nowMillis
+	}
+}
+
+// exhausted reports, once, that the wait has lasted too long to go unnamed.
+func (p *patience) exhausted(nowMillis, noticeMillis int64) bool {
+	p.begin(nowMillis)
+	if p.noticed || nowMillis-p.sinceMillis <= noticeMillis {
+		return false
+	}
+	p.noticed = true
+	return true
+}
+
+func (p *patience) seconds(nowMillis int64) float64 { return float64(nowMillis-p.sinceMillis) / 1000 }

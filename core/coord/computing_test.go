@@ -1,0 +1,43 @@
+package coord_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// TestTheTaskThatComputesIsNamed has two splits of one node at the same clock, of which one has finished: its flush waits for the other, which
+// goes on computing. The node says so, and then no more.
+func TestTheTaskThatComputesIsNamed(t *testing.T) {
+	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients[:1], Times: liveness.Times{Lease: 10_000},
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 100}})}
+	d.ready(clients[0])
+	d.ready(wire.ClientAt(0))
+	d.Start(&d.fx)
+	now := int64(0)
+	hang := func(split bellows.SplitID, clock bellows.Clock, millis int64, named string) {
+		t.Helper()
+		for end := now + millis; now < end; now += 500 {
+			d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: split, Clock: clock}, Millis: now}}}, &d.fx)
+			d.ticks(now+500, now+500, clients[:1]...)
+		}
+		expect(t, d.fx.Notices, named)
+		d.fx.Notices = nil
+	}
+	hang(1, 0, 2500, "the job has waited 2.5 s for split 1 clock 0 on node 1 and 1 more, and gives up after 3600.0 s")
+	d.done(1, 0) // of split 0, which had been told to be waiting
+	hang(0, 0, 11_000, "the job has waited 10.5 s for split 1 clock 0 on node 1, and gives up after 3600.0 s")
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: 1, Clock: 7}, Millis: now}}}, &d.fx) // which is none
+	d.ticks(now+500, now+3_600_000, clients[:1]...)
+	if o := d.fx.Envelopes; len(o) == 0 {
+		t.Error("it goes on for ever")
+	}
+}

@@ -1,0 +1,46 @@
+package coord_test
+
+import (
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core/coord"
+)
+
+// eager dispatches three clocks of a split at once, and notes the order in which they come back.
+type eager struct{ came []bellows.Clock }
+
+func (d *eager) DispatchInitialTasks(to *coord.Dispatcher) {
+	for range 3 {
+		to.DispatchTask(0)
+	}
+}
+
+func (d *eager) HandleTaskCompletion(c coord.Completion, _ *coord.Dispatcher) {
+	d.came = append(d.came, c.Clock)
+}
+
+func (d *eager) Save() []float64         { return nil }
+func (d *eager) Restore([]float64) error { return nil }
+
+// TestADoneThatIsEarlyWaits tells the controller of a split's clocks in the wrong order.
+func TestADoneThatIsEarlyWaits(t *testing.T) {
+	driver := &eager{}
+	d := newDesk(driver, 0)
+	d.Start(&d.fx)
+	d.said()
+	for _, clock := range []int{2, 1} {
+		d.done(1, clock)
+		if said := d.said(); len(said) > 0 || len(driver.came) > 0 {
+			t.Fatalf("clock %d before clock 0: %v, %v", clock, said, driver.came)
+		}
+	}
+	d.done(1, 0)
+	if want := []bellows.Clock{0, 1, 2}; !slices.Equal(driver.came, want) {
+		t.Errorf("the driver is told of clocks %v", driver.came)
+	}
+	if _, _, commit := d.Progress(); commit != 3 {
+		t.Errorf("%d commits", commit)
+	}
+}

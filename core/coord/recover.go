@@ -1,0 +1,427 @@
+package coord
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// recovery is a controller that follows another and does not know yet how far that had come.
+//
+// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term and said what it holds; and is over when the
+// records have come and were replayed. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may
+// still take a record of the controller before, which nobody else knows. Whatever reaches a controller meanwhile waits, or is said again.
+//
+// Of all tails the longest is the truth, since whoever acted on a record has heard of it from a lane. Records that no lane has count nothing: their
+// flushes are still held.
+type recovery struct {
+	from   Saved
+	asked  bool
+	held   []*wire.Holding // by lane; nil: it has not promised
+	first  int             // lanes with which the job began
+	best   int             // the lane that is asked for its tail
+	need   bellows.CommitNumber
+	upTo   bellows.CommitNumber // what that lane has
+	tail   []wire.Record        // from need on, in messages
+	kept   []*wire.Records
+	dones  []sent           // that came meanwhile
+	driver error            // what the driver did not do again
+	end    *wire.End        // what a lane was told of the job's end; nil: none was
+	gone   []bellows.NodeID // who was declared gone
+}
+
+// donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
+const donesMost = 1 << 16
+
+// Recover makes the controller that follows one that is gone, of whom are left the records that the lanes keep and, perhaps, a state that was
+// saved: from is the last one that is covered (Covers), or the state that the job began with. The driver is one that has done nothing yet.
+//
+// It goes by the newest route that was recorded. Lanes say who takes part since the job's beginning, and those are asked, too. Whoever was recorded to take part and has not
+// begun does so now, and every client is told the route and the staleness as a whole, which it may know. What clients have heard of a route lanes have heard before (conclude). A client that
+// knows a newer one than that all the same ends the job by name.
+//
+// Its shell gives it the next term, starts and drives it as any controller, and has every node say once more that it is ready: whoever is does so to
+// each controller. Then the controller asks the lanes what they hold, replays the records through the driver, tells the lanes that are behind what the others have, dispatches once more what
+// was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
+// client takes no notice of a unit that it knows. A flush of which a part is missing is its client's matter, as always.
+//
+// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was ending ends again, by its records or as a lane was told (decided).
+func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
+	c := New(job, opt)
+	if err := c.restore(from); err != nil {
+		return nil, err
+	}
+	c.covered, c.forgotten = from.Commit, from.Commit
+	c.roll.Expect()
+	c.timeless = true
+	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
+	return c, nil
+}
+
+// none is no lane.
+const none = -1
+
+// ask asks every lane what it holds.
+func (c *Controller) ask(fx *Effects) {
+	if c.recovery.asked {
+		return
+	}
+	c.recovery.asked = true
+	c.waits.end(c.nowMillis)
+	for _, l := range c.cfg.Lanes {
+		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+	}
+}
+
+// takeHolding takes what a lane holds, and its promise.
+func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects) {
+	i, r := slices.Index(c.cfg.Lanes, from), c.recovery
+	switch {
+	case i < 0 || m.Term != c.cfg.Term || c.ending != nil:
+		return
+	case r == nil:
+		c.takeCover(from, m)
+		return
+	}
+	c.waits.end(c.nowMillis)
+	r.held[i] = m
+	c.askAdded(m, fx)
+	r.hears(m)
+	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
+		return
+	}
+	c.chooseTail(fx)
+}
+
+// askAdded asks the lanes that have begun since, as a lane says. It has said so before the record that adds another is needed by anybody.
+func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
+	for _, add := range m.Added {
+		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
+			continue
+		}
+		a := wire.ClientAt(add.Node)
+		if add.Kind == bellows.AddLane {
+			a = wire.LaneAt(add.Node, int(add.Lane))
+		}
+		if c.takeIn(a); len(c.cfg.Lanes) > len(c.recovery.held) {
+			c.recovery.held = append(c.recovery.held, nil)
+			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
+		}
+	}
+}
+
+// hears takes note of what the one before has decided and was no record. Nothing is behind the end, and lanes alone judge by fences: so both are kept by the lanes that were told,
+// and a lane is told before any client.
+func (r *recovery) hears(m *wire.Holding) {
+	if r.end == nil {
+		r.end = m.End
+	}
+	for _, f := range m.Gone {
+		r.gone = append(r.gone, f.Node)
+	}
+}
+
+// decided does again what the one before had decided: who was declared gone is, and a job that had failed does. One that had finished, or was interrupted, comes to the same end by its
+// records.
+func (c *Controller) decided(r *recovery, fx *Effects) {
+	for _, n := range r.gone {
+		if r.end == nil && !planted.On("fence-forgotten") {
+			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), fx)
+		}
+	}
+	if r.end != nil && c.ending == nil && c.tasks > 0 {
+		c.end(&Outcome{Kind: r.end.Kind, Reason: r.end.Reason}, fx)
+	}
+}
+
+// fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
+func (r *recovery) fresh(lane int) bool {
+	return lane >= r.first && r.held[lane] != nil && r.held[lane].Last == 0
+}
+
+// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
+func (c *Controller) chooseTail(fx *Effects) {
+	r := c.recovery
+	r.need = r.from.Commit + 1
+	for i, h := range r.held {
+		if h == nil || r.fresh(i) {
+			continue
+		}
+		r.need = min(r.need, h.Last+1)
+		if r.best == none || cmp.Or(cmp.Compare(r.held[r.best].Last, h.Last), cmp.Compare(h.Tail, r.held[r.best].Tail)) < 0 {
+			r.best = i
+		}
+	}
+	best, lane := r.held[r.best], c.cfg.Lanes[r.best]
+	r.upTo = best.Last
+	switch {
+	case best.Last < r.from.Commit:
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: its controller was saved after record %d, and no lane has more than %d", r.from.Commit, best.Last)}, fx)
+	case best.Last < r.need:
+		c.recovered(fx)
+	case best.Tail > r.need:
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: records from %d on are needed, and %v has kept those from %d on", r.need, lane, best.Tail)}, fx)
+	default:
+		fx.Send(c.cfg.Controller, lane, &wire.Query{Term: c.cfg.Term, From: r.need})
+	}
+}
+
+// takeTail takes records that a lane has kept. It gives them in their order.
+func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
+	r := c.recovery
+	if c.ending != nil || r == nil || r.best == none || from != c.cfg.Lanes[r.best] {
+		wire.Free(m)
+		return
+	}
+	c.waits.end(c.nowMillis)
+	r.kept = append(r.kept, m)
+	next := r.need + bellows.CommitNumber(len(r.tail))
+	for i := range m.List {
+		switch n := m.List[i].Number; {
+		case n < next:
+		case n > next:
+			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, next-1), fx)
+			return
+		default:
+			r.tail = append(r.tail, m.List[i])
+			next++
+		}
+	}
+	if next > r.upTo {
+		c.recovered(fx)
+	}
+}
+
+// last is the newest record that the one before has numbered, as far as anybody knows.
+func (r *recovery) last() (n bellows.CommitNumber) {
+	for _, h := range r.held {
+		if h != nil {
+			n = max(n, h.Last)
+		}
+	}
+	return n
+}
+
+// at is a record of the tail; nil: it has none of that number.
+func (r *recovery) at(n bellows.CommitNumber) *wire.Record {
+	if n < r.need || n >= r.need+bellows.CommitNumber(len(r.tail)) {
+		return nil
+	}
+	return &r.tail[n-r.need]
+}
+
+// recovered goes on where the one before has ended: it replays, and then makes up for what was under way.
+func (c *Controller) recovered(fx *Effects) {
+	r := c.recovery
+	c.replay(fx)
+	if r.driver != nil && c.ending == nil {
+		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
+	}
+	if c.ending != nil {
+		return
+	}
+	c.recovery, c.begun = nil, true
+	fx.Route = c.cfg.Route
+	c.catchUp(r, fx)
+	c.sendRecords(fx)
+	c.announced = len(c.staleness)
+	for _, a := range c.cfg.Clients {
+		if !planted.On("client-not-told-again") {
+			c.welcome(a, fx)
+		}
+	}
+	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
+		for _, t := range c.outstanding() {
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
+		}
+		c.waits.end(c.nowMillis)
+	}
+	for _, d := range append(r.whole(), r.dones...) {
+		c.takeDone(d.from, d.done, fx)
+	}
+	for _, m := range r.kept {
+		wire.Free(m)
+	}
+	if c.ending == nil && c.tasks > 0 { // else it has ended before somebody wanted out
+		c.drain()
+	}
+}
+
+// replay lets the driver do again what it has done, with nothing emitted. The records are what it was told, and what it asked for.
+func (c *Controller) replay(fx *Effects) {
+	r := c.recovery
+	last := max(c.number, r.need-1+bellows.CommitNumber(len(r.tail)))
+	if r.from.Commit == 0 {
+		if one := r.at(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
+			c.number, c.draining = 1, true // before anything was dispatched
+		}
+		c.first(fx)
+	}
+	for c.number < last && r.driver == nil && c.ending == nil {
+		one := r.at(c.number + 1)
+		switch one.Control.Kind {
+		case bellows.NoControl:
+			c.again(one, fx)
+		case bellows.Drain:
+			c.number++
+			c.draining = true
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+			c.reroute(&one.Control)
+		default:
+			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
+		}
+	}
+}
+
+// again takes the record of a flush that counts.
+func (c *Controller) again(one *wire.Record, fx *Effects) {
+	c.number++
+	c.counted.Add(one.Flush)
+	for i := range one.Results {
+		if err := c.count(one.Results[i].Unit); err != nil {
+			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
+			return
+		}
+	}
+	c.tell(one.Flush.Client, one.Results, fx)
+}
+
+// reroute takes the record of a change of the route.
+func (c *Controller) reroute(change *bellows.Control) {
+	c.number++
+	if planted.On("replay-forgets-route") {
+		return
+	}
+	next, err := c.cfg.Route.Next(*change)
+	if err != nil {
+		c.recovery.driver = fmt.Errorf("record %d: %w", c.number, err)
+		return
+	}
+	c.cfg.Route = next
+}
+
+// settled takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
+func (c *Controller) settled(s bellows.SplitID) {
+	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
+		c.reroute(&one.Control)
+	}
+}
+
+// repeats reports whether a control record is one that the driver has asked for before.
+func (c *Controller) repeats(r bellows.Control) bool {
+	if c.recovery == nil {
+		return false
+	}
+	one := c.recovery.at(c.number)
+	if one == nil {
+		return false
+	}
+	if one.Control != r {
+		c.recovery.driver = errors.Join(c.recovery.driver, fmt.Errorf("record %d is %+v, and now it asks for %+v", one.Number, one.Control, r))
+	}
+	return true
+}
+
+// catchUp tells lanes that are behind what the others have.
+func (c *Controller) catchUp(r *recovery, fx *Effects) {
+	for i, l := range c.cfg.Lanes {
+		switch {
+		case r.held[i] == nil || planted.On("lane-left-behind"):
+			continue
+		case r.fresh(i):
+			c.welcome(l, fx)
+			continue
+		}
+		var m *wire.Records
+		for n := r.held[i].Last + 1; r.at(n) != nil; n++ {
+			one := r.at(n)
+			done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results}
+			if m != nil && (len(m.List) >= c.cfg.Limits.Records || !m.Room(&done)) {
+				fx.Send(c.cfg.Controller, l, m)
+				m = nil
+			}
+			if m == nil {
+				m = wire.New[wire.Records]()
+				m.Term = c.cfg.Term
+			}
+			if one.Control.Kind != bellows.NoControl {
+				m.AppendControl(n, one.Control)
+			} else {
+				m.Append(n, &done)
+			}
+		}
+		if m != nil {
+			fx.Send(c.cfg.Controller, l, m)
+		}
+	}
+}
+
+// whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that they are done: every part of them is held. They
+// come in the order of clocks.
+func (r *recovery) whole() (list []sent) {
+	type parts struct {
+		wire.HeldFlush
+		held int
+	}
+	var all []parts
+	at := map[bellows.FlushID]int{}
+	for _, h := range r.held {
+		if h == nil || planted.On("held-not-asked") {
+			continue
+		}
+		for _, f := range h.Flushes {
+			i, known := at[f.Flush]
+			if !known {
+				i = len(all)
+				at[f.Flush] = i
+				all = append(all, parts{HeldFlush: f})
+			}
+			all[i].held += len(f.Held)
+			if len(f.Done) > 0 {
+				all[i].Done = f.Done
+			}
+		}
+	}
+	for _, p := range all {
+		if len(p.Done) == 0 || p.held < len(p.Pairs) && !planted.On("part-taken-for-whole") {
+			continue
+		}
+		d := wire.New[wire.Done]()
+		d.Flush, d.Clock, d.Pairs = p.Flush, p.Clock, append(d.Pairs, p.Pairs...)
+		for _, one := range p.Done {
+			d.Append(one.Unit, one.Values)
+		}
+		list = append(list, sent{wire.Address{Node: p.Flush.Client, Role: wire.Client}, d})
+	}
+	slices.SortFunc(list, func(a, b sent) int {
+		f, g := a.done.Flush, b.done.Flush
+		return cmp.Or(cmp.Compare(a.done.Clock, b.done.Clock), cmp.Compare(f.Client, g.Client), cmp.Compare(f.Incarnation, g.Incarnation), cmp.Compare(f.Seq, g.Seq))
+	})
+	return list
+}
+
+// awaitLanes names the lanes that keep the controller from going on where the one before has ended, and gives up in the end.
+func (c *Controller) awaitLanes(fx *Effects) {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	late := waited > c.cfg.Times.Task
+	if !name && !late {
+		return
+	}
+	var open []wire.Address
+	for i, h := range c.recovery.held {
+		if h == nil || c.recovery.best == i {
+			open = append(open, c.cfg.Lanes[i])
+		}
+	}
+	if late {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: %v has not said what it holds for %.1f s", open[0], float64(waited)/1000)}, fx)
+		return
+	}
+	c.nameOpen("the controller has waited %.1f s for what %s holds, and gives up after %.1f s", waited, open, c.cfg.Times.Task, fx)
+}

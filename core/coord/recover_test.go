@@ -1,0 +1,492 @@
+package coord_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// follow is a desk of a job with two lanes, and what lanes have of it. Split 0 is on node 1 and split 1 on node 2.
+type follow struct {
+	*desk
+	t    *testing.T
+	job  core.Job
+	tail []*wire.Records
+}
+
+var twoLanes = []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}}
+
+// newFollow runs a job with a first controller; what it says to lanes is kept.
+func newFollow(t *testing.T, driver coord.Driver) *follow {
+	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
+	f := &follow{t: t, job: core.Job{Controller: self, Lanes: twoLanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
+		Route: route.Spread(tables, 2, twoLanes, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}}
+	f.desk = &desk{Controller: coord.New(f.job, coord.Options{Driver: driver})}
+	f.ready(clients...)
+	f.Start(&f.fx)
+	f.hear()
+	return f
+}
+
+// hear keeps what the first lane is sent, and forgets the rest.
+func (f *follow) hear() {
+	for _, e := range f.fx.Envelopes {
+		if m, ok := e.Message.(*wire.Records); ok && e.To == twoLanes[0] {
+			f.tail = append(f.tail, m)
+		}
+	}
+	f.fx = coord.Effects{}
+}
+
+// commit has the first controller number flushes of both splits in a clock.
+func (f *follow) commit(clocks ...int) {
+	for _, clock := range clocks {
+		f.done(1, clock)
+		f.done(2, clock)
+		f.hear()
+	}
+}
+
+// next is the controller that follows, which has asked the lanes.
+func (f *follow) next(driver coord.Driver, from coord.Saved) {
+	f.t.Helper()
+	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2}, from)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.desk = &desk{Controller: c}
+	f.Start(&f.fx)
+	expect(f.t, f.said()) // not all are ready
+	f.ready(clients...)
+	expect(f.t, f.said(), "lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query")
+}
+
+// holds is a lane's answer.
+func (f *follow) holds(lane int, last, tail bellows.CommitNumber, held ...wire.HeldFlush) {
+	f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Holding{Term: 2, Last: last, Tail: tail, Flushes: held}}}, &f.fx)
+}
+
+// gives has a lane send its tail from a number on.
+func (f *follow) gives(lane int, from bellows.CommitNumber) {
+	f.t.Helper()
+	f.expectQuery(lane, from)
+	for _, m := range f.tail {
+		f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+	}
+}
+
+// expectQuery wants the controller to have asked a lane, and no other, for its records.
+func (f *follow) expectQuery(lane int, from bellows.CommitNumber) {
+	f.t.Helper()
+	if len(f.fx.Envelopes) != 1 || f.fx.Envelopes[0].To != twoLanes[lane] || *f.fx.Envelopes[0].Message.(*wire.Query) != (wire.Query{Term: 2, From: from}) {
+		f.t.Fatalf("asked %+v; want the records of lane %d from %d on", f.fx.Envelopes, lane, from)
+	}
+	f.fx.Reset()
+}
+
+// heldOf is a flush of a client that both lanes hold a part of; what it has finished came with the part of the first.
+func heldOf(client, clock, lane int) wire.HeldFlush {
+	all := []wire.Pair{{Generation: 1}, {Ref: bellows.PartitionRef{Partition: 1}, Generation: 1}}
+	h := wire.HeldFlush{Flush: bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(clock + 1)}, Clock: bellows.Clock(clock), Held: all[lane : lane+1], Pairs: all}
+	if lane == 0 {
+		h.Done = []wire.Result{{Unit: bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}, Values: []float64{float64(client)}}}
+	}
+	return h
+}
+
+// TestNothingIsNumberedBeforeEveryPromise has a controller follow another. What comes before every lane has promised, and before the longest tail has
+// come, waits. Then the driver is told what it was told, in silence; the lane that is behind gets what it lacks; what was out is dispatched again; and what
+// had come counts.
+func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
+	before, after := &rounds{want: 3}, &rounds{want: 3}
+	f := newFollow(t, before)
+	f.commit(0)
+	f.done(1, 1)
+	f.hear()
+	f.next(after, coord.Saved{})
+	f.done(2, 1)
+	f.holds(0, 2, 1)
+	f.done(2, 1)
+	expect(t, f.said())
+	f.holds(1, 3, 1)
+	f.done(2, 1)
+	f.gives(1, 1)
+	expect(t, f.said(),
+		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
+		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "lane 1 of node 0: record 4 [split 1 clock 1 items [0,1)]",
+		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2",
+		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
+	if want := append(before.seen, "commit 4: split 1 clock 1 items [0,1) [2]"); !slices.Equal(after.seen, want) {
+		t.Errorf("the driver was told %q; want %q", after.seen, want)
+	}
+	if _, _, commit := f.Progress(); commit != 4 || f.Recovering() || !f.Begun() {
+		t.Errorf("it is at commit %d, recovering: %v", commit, f.Recovering())
+	}
+}
+
+// TestWhatIsHeldWholeCounts lets lanes hold a flush that is whole, one of which a part is missing, one that is recorded, and one of which nobody has what it has
+// finished: the first counts without its client's word, which comes later and changes nothing.
+func TestWhatIsHeldWholeCounts(t *testing.T) {
+	f := newFollow(t, &rounds{want: 3})
+	f.commit(0)
+	f.next(&rounds{want: 3}, coord.Saved{})
+	unknown := heldOf(1, 2, 1)
+	f.holds(0, 2, 1, heldOf(2, 1, 0), heldOf(1, 1, 0), heldOf(1, 0, 0))
+	f.holds(1, 2, 1, heldOf(1, 0, 1), heldOf(1, 1, 1), unknown)
+	f.gives(0, 1)
+	expect(t, f.said(),
+		"node 1: *wire.Route", "node 2: *wire.Route",
+		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]", "lane 1 of node 0: record 3 [split 0 clock 1 items [0,1)]",
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
+	f.done(1, 1)
+	expect(t, f.said())
+	f.done(2, 1)
+	if got := f.said(); len(got) != 4 || !strings.Contains(got[0], "record 4 [split 1 clock 1 items [0,1)]") {
+		t.Errorf("said %q", got)
+	}
+}
+
+// TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes: only the lanes are told of the end. The record
+// of what is kept is the one that there was; where it is lost, it is made again.
+func TestEpochsAppearOnce(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		f := newFollow(t, &rounds{want: 1})
+		f.done(1, 0)
+		f.done(2, 0)
+		if len(f.fx.Epochs) != 1 {
+			t.Fatalf("epochs %v", f.fx.Epochs)
+		}
+		f.hear()
+		last := bellows.CommitNumber(3)
+		if lost {
+			last--
+			f.tail[len(f.tail)-1].List = f.tail[len(f.tail)-1].List[:1]
+		}
+		f.next(&rounds{want: 1}, coord.Saved{})
+		f.holds(0, last, 1)
+		f.holds(1, last, 1)
+		f.gives(0, 1)
+		got := f.said()
+		if len(f.fx.Epochs) > 0 {
+			t.Errorf("epochs %v appear again", f.fx.Epochs)
+		}
+		var want []string
+		if lost {
+			want = []string{"lane 0 of node 0: record 3 keep", "lane 1 of node 0: record 3 keep"}
+		}
+		want = append(want, "node 1: *wire.Route", "node 2: *wire.Route")
+		for _, a := range append(slices.Clone(twoLanes), clients...) {
+			want = append(want, fmt.Sprintf(`%v: end after commit 3: "" gone []`, a))
+		}
+		expect(t, got, want...)
+	}
+}
+
+// TestAnInterruptIsRemembered drains a job and loses its controller: the next one drains it, too, and begins no clock that had not begun.
+func TestAnInterruptIsRemembered(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		f := newFollow(t, &rounds{want: 3})
+		f.commit(0)
+		f.Interrupt(&f.fx)
+		f.Tick(1, nil, &f.fx)
+		f.hear()
+		f.next(&rounds{want: 3}, coord.Saved{})
+		if again { // the user has said so once more
+			f.Interrupt(&f.fx)
+		}
+		f.holds(0, 3, 1)
+		f.holds(1, 3, 1)
+		f.gives(0, 1)
+		expect(t, f.said(), "node 1: *wire.Route", "node 2: *wire.Route",
+			"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
+		f.done(1, 1)
+		f.said()
+		f.done(2, 1)
+		if got := f.said(); len(got) != 6 || !strings.Contains(got[5], `end after commit 5: "interrupted"`) {
+			t.Errorf("said %q", got)
+		}
+	}
+}
+
+// TestAControllerFollowsFromASavedOne saves a controller in the midst of a round, and has lanes let go of the records before: the next goes on from there, and
+// asks for those behind alone.
+func TestAControllerFollowsFromASavedOne(t *testing.T) {
+	before := &rounds{want: 3}
+	f := newFollow(t, before)
+	if _, ok := f.Save(); ok {
+		t.Error("a controller that has numbered nothing is saved")
+	}
+	f.commit(0)
+	f.done(1, 1)
+	saved, ok := f.Save()
+	if !ok || saved.Commit != 3 || len(saved.Out) != 1 {
+		t.Fatalf("saved %+v", saved)
+	}
+	f.Covers(saved.Commit, &f.fx)
+	if got := f.said(); !slices.Equal(got[len(got)-2:], []string{"lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query"}) {
+		t.Errorf("said %q", got)
+	}
+	for i, last := range []bellows.CommitNumber{3, 2, 3} { // of the second it is an old answer
+		if got := f.Covered(); got != 0 {
+			t.Errorf("record %d is covered after %d answers", got, i)
+		}
+		f.Step([]wire.Envelope{{From: twoLanes[min(i, 1)], To: self, Message: &wire.Holding{Term: 1, Last: last, Tail: 1}}}, &f.fx)
+	}
+	if f.Covered() != 3 {
+		t.Errorf("record %d is covered", f.Covered())
+	}
+	f.LetGo(f.Covered())
+	f.hear()
+	f.tail = nil
+	f.done(2, 1)
+	f.hear()
+	if keep := f.tail[0].Keep; keep != 4 {
+		t.Errorf("lanes are told to keep records from %d on", keep)
+	}
+	after := &rounds{want: 3}
+	f.next(after, saved)
+	f.holds(0, 3, 4)
+	f.holds(1, 4, 4)
+	f.gives(1, 4)
+	expect(t, f.said(), "lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]", "node 1: *wire.Route", "node 2: *wire.Route",
+		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 4", "node 2: run split 1 clock 2 items [0,1) [2.5] after commit 4")
+	if !slices.Equal(after.seen, before.seen[3:]) {
+		t.Errorf("the driver was told %q; want %q", after.seen, before.seen[3:])
+	}
+	f.done(1, 1) // of before the state was saved
+	expect(t, f.said())
+}
+
+// TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and lanes that do not answer.
+func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		driver coord.Driver
+		from   bellows.CommitNumber
+		holds  func(f *follow)
+		want   string
+	}{
+		"freed":     {&rounds{want: 3}, 0, func(f *follow) { f.holds(0, 2, 2); f.holds(1, 2, 2) }, "records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on"},
+		"uncovered": {&rounds{want: 3}, 2, func(f *follow) { f.holds(0, 1, 1); f.holds(1, 1, 1) }, "its controller was saved after record 2, and no lane has more than 1"},
+		"other driver": {&rounds{want: 1}, 0, func(f *follow) {
+			f.commit(0)
+			f.holds(0, 4, 1)
+			f.holds(1, 4, 1)
+			f.gives(0, 1)
+		}, "the driver does not do again what it did"},
+		"silent": {&rounds{want: 3}, 0, func(f *follow) {
+			f.holds(0, 2, 1)
+			for now := int64(1); now < 4_000_000; now += 500 {
+				f.Tick(now, []uint64{0, uint64(now), uint64(now)}, &f.fx)
+			}
+			if !slices.ContainsFunc(f.fx.Notices, func(s string) bool {
+				return strings.Contains(s, "for what lane 1 of node 0 holds, and gives up after 3600.0 s")
+			}) {
+				f.t.Errorf("nobody is named: %q", f.fx.Notices)
+			}
+		}, "lane 1 of node 0 has not said what it holds for 3600"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFollow(t, &rounds{want: 3})
+			f.commit(0, 1)
+			from := coord.Saved{}
+			if c.from > 0 {
+				from, _ = f.Save()
+				from.Commit = c.from
+			}
+			f.next(c.driver, from)
+			c.holds(f)
+			if got := f.said(); len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), c.want) {
+				t.Errorf("said %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// grown is a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client between its clocks: records 3, 4 and 7. The
+// state was saved behind record 4.
+func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
+	before = &rounds{want: 4}
+	f = newFollow(t, before)
+	f.commit(0)
+	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.AddClient(3, &f.fx), f.MoveSplit(1, 3, &f.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.hear()
+	saved, _ = f.Save()
+	f.commit(1)
+	if saved.Commit != 4 || saved.Route != 2 || f.tail[len(f.tail)-1].List[1].Control.Kind != bellows.MoveSplit {
+		t.Fatalf("saved after record %d by route %d", saved.Commit, saved.Route)
+	}
+	return f, saved, before
+}
+
+// knows is a lane's answer when the job has grown.
+func (f *follow) knows(a wire.Address, last, tail bellows.CommitNumber, added ...bellows.Control) {
+	f.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added}}}, &f.fx)
+}
+
+// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split has moved, from the beginning and from a saved state; the lane and the
+// client have begun, or have not. Lanes say who has been added, who is then asked, too; and everybody is told the route as a whole.
+func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		for _, fromSaved := range []bool{false, true} {
+			f, saved, before := grown(t)
+			after := &rounds{want: 4}
+			if !fromSaved {
+				saved = coord.Saved{}
+			}
+			c, err := coord.Recover(f.job, coord.Options{Driver: after, Term: 2}, saved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.desk = &desk{Controller: c}
+			f.Start(&f.fx)
+			f.ready(clients...)
+			asked := []string{"lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query", "lane 0 of node 3: *wire.Query"}
+			var added []bellows.Control
+			if expect(t, f.said(), asked[:2+count(fromSaved)]...); !fromSaved {
+				added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+			}
+			if err := f.AddClient(4, &f.fx); err == nil || !strings.Contains(err.Error(), "ask again") {
+				t.Errorf("it changes a route that it does not know: %v", err)
+			}
+			f.knows(twoLanes[0], 7, 1, added...)
+			if f.knows(twoLanes[1], 7, 1, added...); !fromSaved {
+				expect(t, f.said(), asked[2])
+			}
+			f.knows(freshLane, bellows.CommitNumber(7*count(begun)), bellows.CommitNumber(1+3*count(begun)))
+			f.fx.Envelopes[0].Message.(*wire.Query).From = 0 // of which another test is
+			if expect(t, f.said(), asked[0]); f.fx.Route != nil {
+				t.Error("the guard of node 0 is told of a route before there is one")
+			}
+			for _, m := range f.tail {
+				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+			}
+			if f.fx.Route == nil || f.fx.Route.Version() != 3 || f.fx.Route.Node(1) != 3 {
+				t.Errorf("it goes by route %+v", f.fx.Route)
+			}
+			const whole = " as a whole of 10, after record 7, clocks [1 1], staleness [0], flushes [{1 1 2 []} {2 1 2 []}]"
+			want := []string{"lane 0 of node 3: route 3" + whole, "node 1: route 3" + whole, "node 2: route 3" + whole, "node 3: route 3" + whole,
+				"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 6", "node 3: run split 1 clock 2 items [0,1) [2.5] after commit 7"}
+			expect(t, f.routes(), want[count(begun):]...)
+			if want := before.seen[len(before.seen)-len(after.seen):]; !slices.Equal(after.seen, want) {
+				t.Errorf("the driver was told %q; want %q", after.seen, want)
+			}
+			if err := f.MoveSplit(0, 3, &f.fx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: the lane that was added waits for no client, since clients know it only by a route
+// that they were perhaps not told.
+func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
+	f, _, _ := grown(t)
+	f.next(&rounds{want: 4}, coord.Saved{})
+	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+	f.knows(twoLanes[0], 7, 2, added...)
+	f.knows(twoLanes[1], 7, 2, added...)
+	f.said()
+	f.knows(freshLane, 7, 4)
+	const end = `: end after commit 7: "the job cannot be recovered: records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on" gone `
+	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[1 2 3]", "node 1"+end+"[]", "node 2"+end+"[]", "node 3"+end+"[]")
+}
+
+// TestARouteThatDoesNotFollowIsNamed replays changes of the route of which one is missing.
+func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
+	f, saved, _ := grown(t)
+	f.tail[3].List[0].Control.Route++
+	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.desk = &desk{Controller: c}
+	f.Start(&f.fx)
+	f.ready(clients...)
+	f.knows(twoLanes[0], 7, 1)
+	f.knows(twoLanes[1], 7, 1)
+	f.said()
+	for _, m := range f.tail {
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+	}
+	if got := strings.Join(f.said(), "\n"); !strings.Contains(got, "the driver does not do again what it did") {
+		t.Errorf("said %s", got)
+	}
+	saved.Whole = saved.Whole[1:]
+	if _, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, saved); err == nil {
+		t.Error("a controller follows from a route that is not whole")
+	}
+}
+
+// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller before: that fails again, for the same reason, and though
+// a flush is held whole nothing else is numbered. A job that a lane was told nothing of goes on.
+func TestAnEndIsRemembered(t *testing.T) {
+	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
+	for name, c := range map[string]struct {
+		says wire.Holding
+		want string // the reason; empty: it goes on
+		kind bellows.Kind
+	}{
+		"failed":        {wire.Holding{End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"gone":          {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}}, "node 2 is gone: the controller before has declared it so", bellows.Lost},
+		"gone and over": {wire.Holding{Gone: []wire.Fence{{Node: 2, Incarnation: 1}}, End: &wire.End{Commit: 2, Reason: reason, Kind: bellows.BadData}}, reason, bellows.BadData},
+		"nothing":       {wire.Holding{}, "", 0},
+	} {
+		f := newFollow(t, &rounds{want: 3})
+		f.commit(0)
+		f.next(&rounds{want: 3}, coord.Saved{})
+		c.says.Term, c.says.Last, c.says.Tail, c.says.Flushes = 2, 2, 1, []wire.HeldFlush{heldOf(1, 1, 0)}
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &c.says}}, &f.fx)
+		f.holds(1, 2, 1, heldOf(1, 1, 1))
+		f.gives(0, 1)
+		said := strings.Join(f.said(), "\n")
+		if c.want == "" {
+			if !strings.Contains(said, "record 3") || strings.Contains(said, "end after") {
+				t.Errorf("%s: said %s", name, said)
+			}
+			continue
+		}
+		if n := strings.Count(said, fmt.Sprintf("end after commit 2: %q", c.want)); n != 4 || strings.Contains(said, "run split") || strings.Contains(said, "record 3") {
+			t.Errorf("%s: %d are told of the end: %s", name, n, said)
+		}
+		for _, a := range append(slices.Clone(twoLanes), clients...) {
+			f.closed(a, 0, 0)
+		}
+		if o := f.fx.Outcome; o == nil || o.Kind != c.kind || o.Commits != 2 {
+			t.Errorf("%s: outcome %+v", name, o)
+		}
+	}
+}
+
+// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is collected once more.
+func TestStateForTheControllerBeforeIsNotTaken(t *testing.T) {
+	d := newCollecting(t, liveness.Times{})
+	d.collecting(t)
+	for _, m := range []wire.Message{&wire.Slab{Ref: partition[0], Values: make([]float32, 2), Term: 1}, &wire.Collected{Term: 1, Reason: "of old"}} {
+		d.step(wire.Envelope{From: owner, To: self, Message: m})
+	}
+	d.step(slab(0, 2), slab(1, 2), collected(""))
+	if d.uncollected() != "" {
+		t.Error(d.uncollected())
+	}
+}

@@ -1,0 +1,207 @@
+package coord_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+var (
+	freshLane   = wire.Address{Node: 3, Role: wire.Lane}
+	freshClient = wire.Address{Node: 3}
+)
+
+// routes is said, with what is said of the route.
+func (d *desk) routes() []string {
+	var lines []string
+	kept := d.fx.Envelopes
+	for i := range kept {
+		switch m := kept[i].Message.(type) {
+		case *wire.Route:
+			line := fmt.Sprintf("%v: route %d", kept[i].To, m.Version)
+			for _, c := range m.Changes {
+				if m.Begin == nil {
+					line += fmt.Sprintf(", %+v", c)
+				}
+			}
+			if m.Begin != nil {
+				line += fmt.Sprintf(" as a whole of %d, after record %d, clocks %v, staleness %v, flushes %v", len(m.Changes), m.Begin.Commit, m.Begin.Complete, m.Begin.Staleness, m.Begin.Recorded)
+			}
+			lines = append(lines, line)
+			continue
+		case *wire.Stale:
+			lines = append(lines, fmt.Sprintf("%v: %v is stale by route %d: %v", kept[i].To, m.Flush, m.Route, m.Pairs))
+			continue
+		}
+		d.fx.Envelopes = kept[i : i+1]
+		lines = append(lines, d.said()...)
+	}
+	d.fx.Envelopes = kept[:0]
+	return lines
+}
+
+// TestALaneBeginsBehindItsRecord adds a lane when a flush has been recorded and another has not left: the lanes that there were get all records, and the new
+// one what it needs in their place.
+func TestALaneBeginsBehindItsRecord(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 0)
+	d.Start(&d.fx)
+	d.done(2, 0)
+	d.routes()
+	if err := d.AddLane(freshLane, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	if d.fx.Route == nil || d.fx.Route.Version() != 1 {
+		t.Error("the guard of node 0 is not told of the route")
+	}
+	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0}"
+	expect(t, d.routes(),
+		"lane 0 of node 0: record 2 route 1",
+		"lane 0 of node 3: route 1 as a whole of 7, after record 2, clocks [-1 0], staleness [0], flushes [{2 1 1 []}]",
+		"node 1: route 1, "+add,
+		"node 2: route 1, "+add)
+	d.done(1, 0)
+	expect(t, d.routes(),
+		"lane 0 of node 0: record 3 [split 0 clock 0 items [0,1)]",
+		"lane 0 of node 3: record 3 [split 0 clock 0 items [0,1)]",
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 3",
+		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 3")
+	d.done(1, 1)
+	d.done(2, 1)
+	d.routes()
+	for _, a := range []wire.Address{lanes[0], clients[0], clients[1]} {
+		d.closed(a, 0, 0)
+	}
+	if d.fx.Outcome != nil {
+		t.Fatal("the job is over before the new lane has said its last word")
+	}
+	if d.closed(freshLane, 0, 0); d.fx.Outcome == nil {
+		t.Error("the job is not over when all have")
+	}
+	if err := d.AddLane(wire.Address{Node: 4, Role: wire.Lane}, &d.fx); err == nil {
+		t.Error("a lane takes part in a job that is over")
+	}
+}
+
+// TestASplitMovesBetweenTwoOfItsClocks gives a split of which a task is out to a node that begins while the job runs.
+func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 0)
+	d.Start(&d.fx)
+	if err := d.MoveSplit(1, 3, &d.fx); err == nil || !strings.Contains(err.Error(), "node 3 runs no tasks") {
+		t.Errorf("a split goes to who takes no part: %v", err)
+	}
+	if err := d.AddClient(3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.routes()
+	if err := d.MoveSplit(1, 3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.done(1, 0)
+	expect(t, d.routes(), "lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]") // the split goes only when it rests
+	d.done(2, 0)
+	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:1}"
+	expect(t, d.routes(),
+		"lane 0 of node 0: record 3 [split 1 clock 0 items [0,1)]",
+		"lane 0 of node 0: record 4 route 2",
+		"node 1: route 2, "+move,
+		"node 2: route 2, "+move,
+		"node 3: route 2, "+move,
+		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 3",
+		"node 3: run split 1 clock 1 items [0,1) [2.5] after commit 4")
+	m := wire.New[wire.Done]()
+	m.Flush = bellows.FlushID{Client: 3, Incarnation: 1, Seq: 1}
+	m.Append(bellows.Unit{Split: 1, Clock: 1, Items: bellows.Range{Begin: 0, End: 1}}, []float64{7})
+	d.Step([]wire.Envelope{{From: freshClient, To: self, Message: m}}, &d.fx)
+	if err := d.MoveSplit(1, 2, &d.fx); err != nil { // at once: it rests
+		t.Fatal(err)
+	}
+	d.done(1, 1)
+	expect(t, d.routes()[3:], // the lane has two records, and three clients the route
+		"node 2: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
+		"node 3: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
+		"lane 0 of node 0: record 7 [split 0 clock 1 items [0,1)]",
+		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 7",
+		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")
+}
+
+// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes hear of it before any client.
+func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
+	d := newDesk(&loosens{}, 0)
+	d.Start(&d.fx)
+	d.routes()
+	if err := d.AddClient(3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.routes(); len(got) != 4 || !strings.HasPrefix(got[0], "lane 0 of node 0: record 2 route 1") || !strings.Contains(got[3], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
+		t.Errorf("said %q", got)
+	}
+	if err := d.AddClient(3, &d.fx); err == nil {
+		t.Error("a client begins twice")
+	}
+}
+
+// loosens changes the staleness before it dispatches anything.
+type loosens struct{ rounds }
+
+func (d *loosens) DispatchInitialTasks(to *coord.Dispatcher) {
+	to.SetStaleness(0, table.SSP(4))
+	d.rounds.DispatchInitialTasks(to)
+}
+
+// TestADoneAtAnOldGenerationIsStale moves a partition while a flush that names it is on its way: its client is told, and the same flush counts when it
+// names the owner of now. A generation that there is not yet ends the job.
+func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
+	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
+	two := []wire.Address{lanes[0], freshLane}
+	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
+	d.Start(&d.fx)
+	moved := bellows.PartitionRef{}
+	if err := d.MovePartition(moved, freshLane, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.routes()
+	flush := func(generation bellows.Generation) {
+		m := wire.New[wire.Done]()
+		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1 + uint64(generation)/3} // the first is sent again
+		m.Pairs = append(m.Pairs, wire.Pair{Ref: moved, Generation: generation}, wire.Pair{Ref: bellows.PartitionRef{Partition: 1}, Generation: 1})
+		m.Append(bellows.Unit{Split: 0, Clock: 0, Items: bellows.Range{Begin: 0, End: 1}}, []float64{1})
+		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: m}}, &d.fx)
+	}
+	flush(1)
+	expect(t, d.routes(), "node 1: flush 1 of node 1 is stale by route 1: [{t0/p0 1}]")
+	flush(2)
+	expect(t, d.routes(),
+		"lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]",
+		"lane 0 of node 3: record 2 [split 0 clock 0 items [0,1)]")
+	flush(3)
+	if got := d.routes(); len(got) == 0 || !strings.Contains(got[0], "partition t0/p0 is at generation 2, not 3") {
+		t.Errorf("said %q", got)
+	}
+}
+
+// TestWhoTakesPartIsWatched lets a node that was added fall silent.
+func TestWhoTakesPartIsWatched(t *testing.T) {
+	d := newDesk(&rounds{want: 2}, 3000)
+	d.ready(clients...)
+	d.ready(lanes...)
+	d.Start(&d.fx)
+	if err := d.AddLane(freshLane, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.ticks(500, 8000, clients...)
+	if want := []string{"node 3 has been silent for 3.5 s and is declared gone; nothing of its unfinished clock counts"}; !reflect.DeepEqual(d.fx.Losses, want) {
+		t.Errorf("lost: %q, want %q", d.fx.Losses, want)
+	}
+	if err := d.AddClient(3, &d.fx); err == nil {
+		t.Error("a node that is lost takes part")
+	}
+}

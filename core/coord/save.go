@@ -1,0 +1,110 @@
+package coord
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/gate"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// Saved is a controller as it is after one of its records. With the records behind that one, which the lanes keep, another controller goes on
+// from it (Recover). What is written down of it is safe only when every lane has its record: see Covers.
+type Saved struct {
+	State
+	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
+	Route     bellows.RouteVersion
+	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
+	Out       []Out             // tasks that were dispatched and have no number
+	Counted   gate.Counted
+	Horizon   bellows.Clock
+	Draining  bool
+	Finishing bool
+}
+
+// Save is the controller as it is, between any two steps; false where there is nothing behind its beginning yet, or the job is ending.
+func (c *Controller) Save() (Saved, bool) {
+	if c.number == 0 || !c.begun || c.ending != nil {
+		return Saved{}, false
+	}
+	s := Saved{Commit: c.number, Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
+	s.State = c.state()
+	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
+		s.Whole = c.cfg.Route.Whole()
+	}
+	return s, true
+}
+
+// state is what the job's next life begins with.
+func (c *Controller) state() State {
+	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Queue: slices.Clone(c.queue), Staleness: slices.Clone(c.staleness)}
+	for i := range c.next {
+		s.Complete = append(s.Complete, c.progress.Split(bellows.SplitID(i)))
+	}
+	return s
+}
+
+// restore is Save's way back, for a controller that is new.
+func (c *Controller) restore(s Saved) error {
+	if s.Commit == 0 && s.Complete == nil { // from its very beginning
+		return nil
+	}
+	if err := c.Resume(s.State); err != nil {
+		return err
+	}
+	if s.Commit == 0 {
+		return nil
+	}
+	if len(s.Whole) > 0 && !planted.On("saved-route-forgotten") {
+		saved, err := c.cfg.Route.Rebuilt(s.Route, s.Whole)
+		if err != nil {
+			return err
+		}
+		c.cfg.Route = saved
+		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
+			c.takeIn(a)
+		}
+	}
+	c.number, c.horizon, c.draining, c.finishing, c.counted = s.Commit, s.Horizon, s.Draining, s.Finishing, s.Counted.Clone()
+	for i := range s.Out {
+		t := &s.Out[i]
+		c.take(t.Unit)
+		c.out[t.Unit.Split].add(t.Unit, t.Commit, t.Args)
+	}
+	return nil
+}
+
+// Covers asks the lanes whether they all have the records up to one after which the controller was saved. Covered says when they do: from then on
+// the caller may go by that state, and forgets the one before. Then it says so by LetGo.
+func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if c.ending != nil || c.recovery != nil || commit > c.number {
+		return
+	}
+	c.sendRecords(fx)
+	c.covering, c.uncovered = commit, append(c.uncovered[:0], c.cfg.Lanes...)
+	for _, l := range c.cfg.Lanes {
+		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+	}
+}
+
+// Covered is the last record that was asked about and that every lane has.
+func (c *Controller) Covered() bellows.CommitNumber { return c.covered }
+
+// LetGo lets the lanes forget the records up to one, which another controller will not need: the caller goes by a state that covers them, and every lane
+// remembers by itself which flushes have a number, whoever may send them again. Lanes hear of it with the records that follow (wire.Records.Keep).
+func (c *Controller) LetGo(commit bellows.CommitNumber) {
+	c.forgotten = max(c.forgotten, min(commit, c.covered))
+}
+
+// takeCover takes a lane's word how far it has come.
+func (c *Controller) takeCover(from wire.Address, m *wire.Holding) {
+	if m.Last < c.covering {
+		return
+	}
+	c.uncovered = slices.DeleteFunc(c.uncovered, func(a wire.Address) bool { return a == from })
+	if len(c.uncovered) == 0 {
+		c.covered = max(c.covered, c.covering)
+	}
+}

@@ -1,0 +1,232 @@
+// Package delta accumulates updates before they leave a node: the rows that one split changed in
+// one partition, and the fixed order in which splits are summed.
+//
+// A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
+// Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits
+// whichever nodes they ran on. A row that a split did not touch is absent, not zero.
+//
+// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers them,
+// sums by number like any rows. A buffer is used in one of the two ways.
+package delta
+
+import (
+	"bellows"
+	"bellows/core/keys"
+	"bellows/table"
+	"bellows/vec"
+)
+
+// Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
+// first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
+type Buffer struct {
+	rows, width int
+	counts      bool    // values are 32-bit counts
+	whole       bool    // every row is present, in order; ids and slot are unused
+	slot        []int32 // per row: 1 + its place in ids, 0 where absent; no longer than rows have come
+	ids         []uint32
+	keys        *keys.Index // of a keyed buffer, in place of slot and ids
+	values      []float32
+	joined      int // rows of deltas that were added to rows present
+}
+
+// NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond, which
+// a partition got since, may be added too.
+func NewBuffer(s *table.Schema, rows int) *Buffer {
+	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32}
+}
+
+// NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and found
+// with FindKey. The seed is that of its keys.Index.
+func NewKeyed(s *table.Schema, seed uint64) *Buffer {
+	b := &Buffer{width: s.Width, counts: s.DType == table.Int32, keys: &keys.Index{}}
+	b.keys.Seed(seed)
+	return b
+}
+
+// Len is the number of rows present.
+func (b *Buffer) Len() int {
+	switch {
+	case b.whole:
+		return b.rows
+	case b.keys != nil:
+		return b.keys.Len()
+	}
+	return len(b.ids)
+}
+
+// Joined is how many rows of deltas have been added to rows that were present, here and in the buffers that were
+// merged: with Len, all that came.
+func (b *Buffer) Joined() int { return b.joined }
+
+// Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is keyed;
+// else nil. They stay the buffer's.
+func (b *Buffer) Keys() []bellows.Key {
+	if b.keys == nil {
+		return nil
+	}
+	return b.keys.Keys()
+}
+
+// Chunk is the content: the rows present (nil: all, in order) and their deltas, row after row.
+// Both stay the buffer's. A keyed buffer has no list of rows but Keys.
+func (b *Buffer) Chunk() (rows []uint32, values []float32) {
+	if b.whole {
+		return nil, b.values
+	}
+	return b.ids, b.values
+}
+
+// Reset makes the buffer empty and keeps its memory.
+func (b *Buffer) Reset() {
+	if b.keys != nil {
+		b.keys.Reset()
+	}
+	if b.slot != nil {
+		for _, r := range b.ids {
+			b.slot[r] = 0
+		}
+	}
+	b.ids, b.values, b.whole, b.joined = b.ids[:0], b.values[:0], false, 0
+}
+
+// Find is the delta of a row, or nil where it is absent.
+func (b *Buffer) Find(row int) []float32 {
+	if b.whole {
+		return b.values[row*b.width : (row+1)*b.width]
+	}
+	if len(b.ids) == 0 || row >= len(b.slot) || b.slot[row] == 0 {
+		return nil
+	}
+	at := int(b.slot[row]-1) * b.width
+	return b.values[at : at+b.width]
+}
+
+// AddRow adds a delta to one row. The first delta of a row is taken as it is.
+func (b *Buffer) AddRow(row int, d []float32) {
+	if to := b.Find(row); to != nil {
+		b.join(1, d, to)
+		return
+	}
+	if row >= len(b.slot) {
+		b.widen(row)
+	}
+	b.ids = append(b.ids, uint32(row))
+	b.slot[row] = int32(len(b.ids))
+	b.values = append(b.values, d...)
+}
+
+// widen makes room for a row: for all that the partition had, or for more.
+func (b *Buffer) widen(row int) {
+	n := b.rows
+	if row >= n {
+		n = row + 1 + row/2
+	}
+	b.slot = append(b.slot, make([]int32, n-len(b.slot))...)
+}
+
+// AddKey adds a delta to the row of a key. The first delta of a row is taken as it is.
+func (b *Buffer) AddKey(key bellows.Key, d []float32) {
+	n, added := b.keys.Add(key)
+	if added {
+		b.values = append(b.values, d...)
+		return
+	}
+	b.join(1, d, b.values[n*b.width:(n+1)*b.width])
+}
+
+// FindKey is the delta of the row of a key, or nil where it is absent.
+func (b *Buffer) FindKey(key bellows.Key) []float32 {
+	n := b.keys.Find(key)
+	if n < 0 {
+		return nil
+	}
+	return b.values[n*b.width : (n+1)*b.width]
+}
+
+// AddRange adds deltas to consecutive rows from first.
+func (b *Buffer) AddRange(first int, d []float32) {
+	switch {
+	case b.whole:
+		b.join(len(d)/b.width, d, b.values[first*b.width:first*b.width+len(d)])
+	case len(d) == b.rows*b.width:
+		b.addWhole(d)
+	default:
+		for w := b.width; len(d) > 0; d = d[w:] {
+			b.AddRow(first, d[:w])
+			first++
+		}
+	}
+}
+
+// addWhole adds a delta for every row, after which every row is present. Addition commutes bit for
+// bit, so that the order of the two operands is free.
+func (b *Buffer) addWhole(d []float32) {
+	if len(b.ids) == 0 {
+		b.values, b.whole = append(b.values[:0], d...), true
+		return
+	}
+	ids, old := b.ids, b.values
+	b.values = append(make([]float32, 0, len(d)), d...)
+	for i, r := range ids {
+		b.slot[r] = 0
+		b.join(1, old[i*b.width:(i+1)*b.width], b.values[int(r)*b.width:(int(r)+1)*b.width])
+	}
+	b.ids, b.whole = ids[:0], true
+}
+
+// Merge adds another buffer of the same partition, keyed like this one or not.
+func (b *Buffer) Merge(o *Buffer) {
+	b.joined += o.joined
+	if b.keys == nil {
+		b.MergeChunk(o.Chunk())
+		return
+	}
+	for i, k := range o.keys.Keys() {
+		b.AddKey(k, o.values[i*b.width:(i+1)*b.width])
+	}
+}
+
+// MergeChunk adds the content of another buffer of the same partition.
+func (b *Buffer) MergeChunk(rows []uint32, values []float32) {
+	if rows == nil {
+		b.AddRange(0, values)
+		return
+	}
+	for i, r := range rows {
+		b.AddRow(int(r), values[i*b.width:(i+1)*b.width])
+	}
+}
+
+// Overlay adds to dst, which holds the rows [first, end) of the partition, what the buffer has of them.
+func (b *Buffer) Overlay(first, end int, dst []float32) {
+	if b.whole {
+		b.add(b.values[first*b.width:end*b.width], dst)
+		return
+	}
+	for r := first; r < end; r++ {
+		if d := b.Find(r); d != nil {
+			b.add(d, dst[(r-first)*b.width:(r-first+1)*b.width])
+		}
+	}
+}
+
+// OverlayKey adds to dst, the row of a key, what the buffer has of it.
+func (b *Buffer) OverlayKey(key bellows.Key, dst []float32) {
+	if d := b.FindKey(key); d != nil {
+		b.add(d, dst)
+	}
+}
+
+// join adds deltas of some rows to those that are there.
+func (b *Buffer) join(rows int, d, to []float32) {
+	b.add(d, to)
+	b.joined += rows
+}
+
+func (b *Buffer) add(x, y []float32) {
+	if b.counts {
+		vec.AddInt32(table.Counts(x), table.Counts(y))
+		return
+	}
+	vec.Add(x, y)
+}

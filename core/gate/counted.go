@@ -1,0 +1,69 @@
+package gate
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+)
+
+// Counted is which flushes have a number, so that one that comes again is known: at lanes, whose clients send parts again, and
+// at the controller, which hears that one is done from its client and from lanes. It forgets nothing: of an incarnation of a client it keeps one
+// number, as long as its flushes are numbered without gaps. The zero value has none.
+type Counted struct {
+	byClient [][]life // by node: a list of its incarnations, as a rule of one
+}
+
+// life is the flushes of one incarnation: all up to upTo, and those above. Whoever counts them learns of every one, so that gaps close.
+type life struct {
+	incarnation uint32
+	upTo        uint64
+	above       []uint64
+}
+
+// Add takes note of a flush.
+func (f *Counted) Add(id bellows.FlushID) { f.of(id).add(id.Seq) }
+
+// Has reports whether a flush was added.
+func (f *Counted) Has(id bellows.FlushID) bool {
+	l := f.of(id)
+	return id.Seq <= l.upTo || slices.Contains(l.above, id.Seq)
+}
+
+// Clone is a copy that does not change with the original.
+func (f *Counted) Clone() Counted {
+	c := Counted{byClient: make([][]life, len(f.byClient))}
+	for n, list := range f.byClient {
+		c.byClient[n] = slices.Clone(list)
+		for i := range c.byClient[n] {
+			c.byClient[n][i].above = slices.Clone(list[i].above)
+		}
+	}
+	return c
+}
+
+func (f *Counted) of(id bellows.FlushID) *life {
+	for len(f.byClient) <= int(id.Client) {
+		f.byClient = append(f.byClient, nil)
+	}
+	list := &f.byClient[id.Client]
+	for i := range *list {
+		if l := &(*list)[i]; l.incarnation == id.Incarnation || planted.On("incarnation-ignored") {
+			return l
+		}
+	}
+	*list = append(*list, life{incarnation: id.Incarnation})
+	return &(*list)[len(*list)-1]
+}
+
+func (l *life) add(seq uint64) {
+	if seq != l.upTo+1 {
+		l.above = append(l.above, seq)
+		return
+	}
+	l.upTo++
+	for i := slices.Index(l.above, l.upTo+1); i >= 0; i = slices.Index(l.above, l.upTo+1) {
+		l.above = slices.Delete(l.above, i, i+1)
+		l.upTo++
+	}
+}

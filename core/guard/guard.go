@@ -1,0 +1,226 @@
+// Package guard judges what comes from other nodes against the shape of the job: the last step before anything acts on
+// a frame. Behind it tables, partitions, rows, splits and addresses are ones that the job has, and lengths fit them.
+//
+// The caller makes one Guard for a job's node; asks Header before a frame is decoded, and Message before what it says
+// is delivered. An error names the sender, the kind, the field, its value and its limit: the caller ends the connection,
+// since a peer that sends such things does not run this job.
+//
+// The package knows no state. Whether a message comes when it may is for its receiver: a lane, a client or the controller
+// answers what cannot be with wire.Severed. Who owns a partition at which generation is for the lane too. Messages within
+// one process are not asked about.
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/rule"
+	"bellows/link/wire"
+)
+
+// Guard knows what a job's nodes may say. It may be used by many goroutines at once.
+//
+// It goes by the newest route that has passed it: it learns a change, or a route as a whole, when it judges the message that brings it, before the actor
+// for whom that is. So it is never behind the actors of its node, but for those that have not been told yet that they take part (Host); nodes that
+// send to it may be ahead of it, which what they send says. What it judges by the route is
+// true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way but what counts already, such as the
+// word of its client behind that of a lane: so a node may speak of splits that it ran before (TestWhoRanASplitMaySpeakOfIt).
+// Turned down: to be told by the shell, which learns of a route when an actor does; frames behind it in the same stream have been judged by then.
+type Guard struct {
+	self  bellows.NodeID
+	cfg   core.Job
+	slots []int // by table: slots of its rule
+	now   atomic.Pointer[known]
+}
+
+// known is a route and what follows from it. It is never changed, only replaced.
+type known struct {
+	route *route.Route
+	lanes []int          // by node: how many it hosts
+	works []bool         // by node: it runs tasks
+	here  []wire.Address // actors of this node, whether or not the route has them
+	ran   []ran          // splits that have moved
+}
+
+// ran is a split and a node that ran it by an earlier route.
+type ran struct {
+	split bellows.SplitID
+	node  bellows.NodeID
+}
+
+// with is what is known with another route, or other actors here.
+func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
+	to := &known{route: r, lanes: make([]int, nodes), works: make([]bool, nodes), here: here, ran: k.ran}
+	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
+		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
+			to.ran = append(slices.Clip(to.ran), one)
+		}
+	}
+	for _, a := range r.Lanes() {
+		to.lanes[a.Node]++
+	}
+	for _, a := range r.Clients() {
+		to.works[a.Node] = true
+	}
+	for n, works := range k.works { // a job's clients may be more than its route has
+		to.works[n] = to.works[n] || works
+	}
+	return to
+}
+
+// New makes the guard of a node.
+func New(cfg core.Job, self bellows.NodeID) *Guard {
+	g := &Guard{self: self, cfg: cfg}
+	first := &known{works: make([]bool, cfg.Nodes)}
+	for _, a := range cfg.Clients {
+		first.works[a.Node] = true
+	}
+	g.now.Store(first.with(cfg.Nodes, cfg.Route, nil))
+	for i := range cfg.Tables {
+		slots := 0
+		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
+			slots = len(r.Slots())
+		}
+		g.slots = append(g.slots, slots)
+	}
+	return g
+}
+
+// Host lets frames to an actor of this node pass that the route may not have yet: its first word is from the controller, and says so.
+func (g *Guard) Host(a wire.Address) {
+	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
+}
+
+// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the guard
+// learns from these. It may be older than that of before, where another controller follows one that has told nobody of its last route.
+func (g *Guard) Learn(r *route.Route) {
+	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, r, k.here) })
+}
+
+// hear takes note of a route that a message has as a whole, if it is newer.
+func (g *Guard) hear(r *route.Route) {
+	g.replace(func(k *known) *known {
+		if r.Version() <= k.route.Version() {
+			return nil
+		}
+		return k.with(g.cfg.Nodes, r, k.here)
+	})
+}
+
+// replace puts something else in the place of what is known, unless that is nil.
+func (g *Guard) replace(by func(*known) *known) {
+	for {
+		k := g.now.Load()
+		if to := by(k); to == nil || g.now.CompareAndSwap(k, to) {
+			return
+		}
+	}
+}
+
+// Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not here, or whose
+// sender's role may not say that to its receiver's.
+func (g *Guard) Header(peer bellows.NodeID, h wire.Header) error {
+	switch {
+	case h.From.Node != peer || !g.exists(h.From, g.now.Load()):
+		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
+	case h.To.Node != g.self || !g.hosts(h.To, g.now.Load()):
+		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.self))
+	case !h.Allowed():
+		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
+	}
+	return nil
+}
+
+func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want string) error {
+	return bellows.Errorf(bellows.Lost, "take", fmt.Sprintf("%v, which came from node %d", h, peer), "%s is %v, not %s", field, value, want)
+}
+
+// exists reports whether the job has an actor of that address. Every node speaks as a client, of itself if not of tasks.
+func (g *Guard) exists(a wire.Address, k *known) bool {
+	switch a.Role {
+	case wire.Client:
+		return int(a.Node) < g.cfg.Nodes && a.Index == 0
+	case wire.Lane:
+		return int(a.Node) < g.cfg.Nodes && int(a.Index) < k.lanes[a.Node]
+	}
+	return a == wire.ControllerAt()
+}
+
+// hosts reports whether an actor is one of this node.
+func (g *Guard) hosts(a wire.Address, k *known) bool {
+	return g.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
+}
+
+// breach is a field that is not as it must be.
+type breach struct {
+	field string
+	at    int // which of several parts; -1: there is one
+	value string
+	want  string
+}
+
+func (b *breach) Error() string {
+	of := ""
+	if b.at >= 0 {
+		of = fmt.Sprintf(" of part %d", b.at)
+	}
+	return fmt.Sprintf("%s%s is %s, not %s", b.field, of, b.value, b.want)
+}
+
+// within refuses a field's value outside of least to most.
+func within(field string, at int, value, least, most int64) *breach {
+	if value < least || value > most {
+		return outside(field, at, value, least, most)
+	}
+	return nil
+}
+
+func outside(field string, at int, value, least, most int64) *breach {
+	return &breach{field, at, fmt.Sprint(value), fmt.Sprintf("from %d to %d", least, most)}
+}
+
+// exactly refuses a field that has not the one value that it can have.
+func exactly(field string, at int, value, want int64) *breach {
+	if value != want {
+		return &breach{field, at, fmt.Sprint(value), fmt.Sprint(want)}
+	}
+	return nil
+}
+
+// Message refuses a message that names what the job does not have, or is not shaped as the job is. It is what was
+// decoded of the frame whose header Header has passed.
+func (g *Guard) Message(h wire.Header, e wire.Envelope) error {
+	if b := g.message(e); b != nil {
+		return &bellows.Error{Kind: bellows.Lost, Op: "take", Subject: h.String(), Err: b}
+	}
+	return nil
+}
+
+func (g *Guard) message(e wire.Envelope) *breach {
+	c := &checks[e.Kind()]
+	switch {
+	case c.judge == nil:
+		return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
+	case e.From.Role == wire.Client && !c.idle && !g.now.Load().works[e.From.Node] && !g.ahead(e.Message):
+		return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
+	}
+	return c.judge(g, e)
+}
+
+// ahead reports whether a client goes by a newer route than this guard, which may have that client.
+func (g *Guard) ahead(m wire.Message) bool {
+	v := g.now.Load().route.Version()
+	switch m := m.(type) {
+	case *wire.Pull:
+		return m.Route > v
+	case *wire.Acquire:
+		return m.Route > v
+	case *wire.Push:
+		return m.Route > v
+	}
+	return false
+}

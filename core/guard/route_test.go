@@ -1,0 +1,224 @@
+package guard_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/guard"
+	"bellows/core/route"
+	"bellows/link/wire"
+)
+
+// newLane is a lane of node 0 that takes part later.
+var newLane = wire.Address{Role: wire.Lane, Index: 1}
+
+// first is the route that newGuard goes by.
+func first() *route.Route {
+	return route.Spread(tables, 4, []wire.Address{lane0, lane1, lane2}, []bellows.NodeID{1})
+}
+
+// after is a route behind some changes, each made by the route before it.
+func after(r *route.Route, changes ...func(*route.Route) bellows.Control) (*route.Route, []bellows.Control) {
+	var list []bellows.Control
+	for _, change := range changes {
+		c := change(r)
+		next, err := r.Next(c)
+		if err != nil {
+			panic(err)
+		}
+		r, list = next, append(list, c)
+	}
+	return r, list
+}
+
+func addLane(r *route.Route) bellows.Control   { return r.AddLane(newLane) }
+func addClient(r *route.Route) bellows.Control { return r.AddClient(0) }
+func giveSplit(r *route.Route) bellows.Control { return r.MoveSplit(3, 0) }
+func givePart(r *route.Route) bellows.Control  { return r.MovePartition(ref(0, 0), lane1) }
+
+// asked is one message after the other at a guard.
+func asked(g *guard.Guard, list ...attempt) (refused string) {
+	for _, c := range list {
+		if err := g.Message(wire.Header{From: c.from, To: c.to, Kind: wire.Envelope{Message: c.message}.Kind()}, wire.Envelope{From: c.from, To: c.to, Message: c.message}); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+func controls(changes []bellows.Control) *wire.Records {
+	m := &wire.Records{}
+	for i, c := range changes {
+		m.AppendControl(bellows.CommitNumber(i+1), c)
+	}
+	return m
+}
+
+// TestAGuardGoesByTheRouteThatPassedIt lets each message pass that the changed route allows and the first did not, once the change has passed, by whichever
+// way; and refuses what only the first allowed.
+func TestAGuardGoesByTheRouteThatPassedIt(t *testing.T) {
+	t.Parallel()
+	next, changes := after(first(), addLane, addClient, giveSplit, givePart)
+	begin := &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3)}
+	moved := func(p *wire.RowsPart) { p.Generation = 2 }
+	for name, tell := range map[string]func(g *guard.Guard) string{
+		"by records": func(g *guard.Guard) string { return asked(g, attempt{controller, lane1, controls(changes), ""}) },
+		"by changes": func(g *guard.Guard) string {
+			return asked(g, attempt{controller, worker, &wire.Route{Version: 4, Changes: changes}, ""})
+		},
+		"as a whole": func(g *guard.Guard) string {
+			return asked(g, attempt{controller, lane1, &wire.Route{Version: 4, Changes: next.Whole(), Begin: begin}, ""})
+		},
+		"by all of them": func(g *guard.Guard) string {
+			return asked(g, attempt{controller, lane1, controls(changes[:2]), ""}, attempt{controller, worker, &wire.Route{Version: 3, Changes: changes[:3]}, ""},
+				attempt{controller, lane1, controls(changes[2:]), ""}, attempt{controller, worker, &wire.Route{Version: 4, Changes: changes[3:]}, ""})
+		},
+		"by its shell": func(g *guard.Guard) string { g.Learn(next); return "" },
+	} {
+		g := newGuard(1)
+		if asked(g, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}) == "" || g.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}) == nil ||
+			asked(g, attempt{controller, worker, dispatch(unit(3, 7, 5, 15)), ""}) != "" {
+			t.Fatal("the first route is not what the test thinks it is")
+		}
+		if refused := tell(g); refused != "" {
+			t.Errorf("%s: refused: %s", name, refused)
+		}
+		if err := g.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if refused := asked(g, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}, attempt{lane1, worker, rows(moved), ""}); refused != "" {
+			t.Errorf("%s: %s", name, refused)
+		}
+		for what, a := range map[string]attempt{
+			"a dispatch of a split that another runs":          {controller, worker, dispatch(unit(3, 7, 5, 15)), ""},
+			"rows of another lane than the generation's owner": {lane0, worker, rows(moved), ""},
+		} {
+			if asked(g, a) == "" {
+				t.Errorf("%s: %s passes", name, what)
+			}
+		}
+	}
+}
+
+// TestWhoIsAheadOfTheGuardIsLeftToTheLane: a client may have heard of a route first.
+func TestWhoIsAheadOfTheGuardIsLeftToTheLane(t *testing.T) {
+	t.Parallel()
+	done := &wire.Done{Flush: other, Results: []wire.Result{{Unit: unit(3, 0, 5, 15)}}}
+	for _, c := range []struct {
+		message wire.Message
+		want    string
+	}{
+		{&wire.Pull{Incarnation: 1, Route: 1}, ""},
+		{&wire.Pull{Incarnation: 1}, "the sender is node 0, not a node that runs tasks"},
+		{&wire.Acquire{Pair: pair(0, 0), Route: 2}, ""},
+		{&wire.Acquire{Pair: pair(0, 0)}, "the sender is node 0"},
+		{&wire.Push{Flush: other, Route: 1, Done: done}, ""},
+		{&wire.Push{Flush: other, Done: done}, "the sender is node 0"},
+		{&wire.End{}, ""},
+		{&wire.Release{Pair: pair(0, 0)}, "the sender is node 0"},
+	} {
+		if got := asked(newGuard(1), attempt{wire.Address{}, lane1, c.message, ""}); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%T %+v: %q, want %q", c.message, c.message, got, c.want)
+		}
+	}
+}
+
+// TestWhoBeginsIsReached: frames reach an actor of this node before the route has it, if the shell hosts it.
+func TestWhoBeginsIsReached(t *testing.T) {
+	t.Parallel()
+	g := newGuard(0)
+	for _, a := range []wire.Address{newLane, {}} {
+		h := wire.Header{Kind: 87, From: controller, To: a}
+		h.From.Node = 0
+		if g.Header(0, h) == nil {
+			t.Errorf("%v is reached, and is not there", a)
+		}
+		g.Host(a)
+		if err := g.Header(0, h); err != nil {
+			t.Error(err)
+		}
+	}
+	next, _ := after(first(), addLane)
+	g.Learn(next)
+	if err := g.Header(0, wire.Header{Kind: 87, From: controller, To: wire.Address{}}); err != nil {
+		t.Errorf("with another route: %v", err)
+	}
+}
+
+func TestARouteThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	next, changes := after(first(), addLane, addClient)
+	begin := wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3)}
+	for want, m := range map[string]wire.Message{
+		"the change of the route is route 2 does not follow": &wire.Route{Version: 2, Changes: changes[1:]},
+		"the change of the route of part 0 is route 2":       controls(changes[1:]),
+		"the node of the route of part 0 is 5":               controls([]bellows.Control{{Kind: bellows.AddClient, Route: 1, Node: 5}}),
+		"the table of part 0 is 9":                           controls([]bellows.Control{{Kind: bellows.MovePartition, Route: 1, Table: 9, Generation: 2}}),
+		"there is no partition t0/p9":                        controls([]bellows.Control{{Kind: bellows.MovePartition, Route: 1, Partition: 9, Generation: 2}}),
+		"does not say of all partitions":                     &wire.Route{Version: 2, Changes: next.Whole()[:6], Begin: &begin},
+		"the number of splits is 3, not 4":                   &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 3), Staleness: make([]int32, 3)}},
+		"the number of tables is 2, not 3":                   &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 2)}},
+		"the staleness of part 1 is -1":                      &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: []int32{0, -1, 0}}},
+		"the client of part 0 is 7":                          &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3), Recorded: []wire.Recorded{{Client: 7}}}},
+	} {
+		if got := asked(newGuard(1), attempt{controller, lane1, m, ""}); !strings.Contains(got, strings.Replace(want, "route is route", "route of part 0 is route", 1)) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestReadersAskWhileTheRouteChanges is for the race detector.
+func TestReadersAskWhileTheRouteChanges(t *testing.T) {
+	t.Parallel()
+	g := guard.New(core.Job{Nodes: 2, Tables: tables, Route: first(), Clients: []wire.Address{worker}}, 1)
+	_, changes := after(first(), addLane, addClient, giveSplit, givePart)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for i := range changes {
+				if refused := asked(g, attempt{controller, lane1, controls(changes[i : i+1]), ""}, attempt{worker, lane1, &wire.Pull{Incarnation: 1, Route: 9}, ""}); refused != "" {
+					t.Error(refused)
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// TestWhoRanASplitMaySpeakOfIt lets the word that a flush is done come when it counts already, by another way, and its split has moved: and no other's word.
+func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
+	t.Parallel()
+	g := newGuard(0)
+	of := func(n bellows.NodeID) attempt {
+		m := &wire.Done{Flush: bellows.FlushID{Client: n, Incarnation: 1, Seq: 1}, Clock: 7, Results: []wire.Result{{Unit: unit(3, 7, 5, 15)}}}
+		return attempt{wire.ClientAt(n), controller, m, ""}
+	}
+	const another = "the split's node of part 0 is"
+	if refused := asked(g, of(1)); refused != "" {
+		t.Errorf("before the split moves, of its node: %s", refused)
+	}
+	next, _ := after(first(), addClient, giveSplit)
+	if g.Learn(next); asked(g, of(1), of(0)) != "" {
+		t.Errorf("when it has moved: %s", asked(g, of(1), of(0)))
+	}
+	g = newGuard(0)
+	next, _ = after(first(), addClient)
+	if g.Learn(next); !strings.Contains(asked(g, of(0)), another) {
+		t.Error("one who never ran it speaks of it")
+	}
+}
+
+// TestAGuardGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
+func TestAGuardGoesBackToARouteThatWasRecorded(t *testing.T) {
+	t.Parallel()
+	g := newGuard(0)
+	never, _ := after(first(), addLane)
+	g.Learn(never)
+	g.Learn(first())
+	if g.Header(0, wire.Header{Kind: 87, From: controller, To: newLane}) == nil {
+		t.Error("it goes by a route that there is not")
+	}
+}

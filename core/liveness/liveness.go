@@ -1,0 +1,121 @@
+// Package liveness judges who is alive, given heartbeats and ticks.
+//
+// Add every node that must beat, report each beat with its time, call Tick a few times a second, and ask
+// Expired. Times are milliseconds of a clock that the caller reads; the package reads none. A caller that
+// slept blames nobody: what came meanwhile is still in its queues. A caller that is always slow finds the dead all the
+// same: a silent node is found within the lease + 2 s + twice the longest time between two ticks, whatever their rhythm.
+// A lease only decides whom to suspect; what a suspect may still do is decided by generations.
+package liveness
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+)
+
+// Table is the set of leases that one node grants.
+type Table struct {
+	ttlMillis  int64
+	tickMillis int64            // of the last Tick
+	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
+	places     []int            // by node: 1 + its place in nodes; 0: it has no lease
+	last       []int64
+	excused    []int64 // by how much last was moved on since the last beat, because the caller slept
+	named      []bool  // the silence since last has been
+}
+
+// NewTable makes an empty table of leases that last ttlMillis after each beat.
+func NewTable(ttlMillis int64) *Table { return &Table{ttlMillis: ttlMillis} }
+
+// sleepMillis is how far apart two ticks are when the caller has slept between them. It is several times the
+// interval of ticks, and short beside a lease.
+const sleepMillis = 1000
+
+// excusedMillis is how much of one silence may be excused before a further gap excuses no more: who slept takes the beats
+// that have come before it ticks again, so that a second gap without one is the node's. It is not the first gap that
+// counts alone, since a caller that was a little late may sleep next.
+const excusedMillis = 2000
+
+// Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
+// by that, since beats that came meanwhile may not have been reported yet. A silence that has been excused for
+// excusedMillis already is not excused again until a beat ends it.
+func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
+	gap := nowMillis - t.tickMillis
+	t.tickMillis = nowMillis
+	if gap <= sleepMillis || planted.On("sleeper-blames") {
+		return 0
+	}
+	for i := range t.last {
+		if t.excused[i] < excusedMillis {
+			by := min(gap, nowMillis-t.last[i])
+			t.last[i], t.excused[i] = t.last[i]+by, t.excused[i]+by
+		}
+	}
+	return gap
+}
+
+// Add grants a node its first lease, or another after Remove. A node that has one keeps it.
+func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
+	if t.place(n) >= 0 {
+		return
+	}
+	t.nodes, t.last = append(t.nodes, n), append(t.last, nowMillis)
+	t.excused, t.named = append(t.excused, 0), append(t.named, false)
+	for len(t.places) <= int(n) {
+		t.places = append(t.places, 0)
+	}
+	t.places[n] = len(t.nodes)
+}
+
+// Remove forgets a node: nothing is expected of it any more.
+func (t *Table) Remove(n bellows.NodeID) {
+	i := t.place(n)
+	if i < 0 {
+		return
+	}
+	t.nodes, t.last = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1)
+	t.excused, t.named = slices.Delete(t.excused, i, i+1), slices.Delete(t.named, i, i+1)
+	t.places[n] = 0
+	for ; i < len(t.nodes); i++ {
+		t.places[t.nodes[i]] = i + 1
+	}
+}
+
+// place is where a node is in the list; negative: it has no lease.
+func (t *Table) place(n bellows.NodeID) int {
+	if int(n) >= len(t.places) {
+		return -1
+	}
+	return t.places[n] - 1
+}
+
+// Beat renews a node's lease.
+func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
+	if i := t.place(n); i >= 0 {
+		t.last[i], t.excused[i], t.named[i] = max(t.last[i], nowMillis), 0, false
+	}
+}
+
+// Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
+// once; ask again until it finds none.
+func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for i, at := range t.last {
+		if nowMillis-at > patienceMillis && !t.named[i] {
+			t.named[i] = true
+			return t.nodes[i], nowMillis - at, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
+// silent.
+func (t *Table) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for i, at := range t.last {
+		if nowMillis-at > t.ttlMillis {
+			return t.nodes[i], nowMillis - at, true
+		}
+	}
+	return 0, 0, false
+}

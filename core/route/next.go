@@ -1,0 +1,131 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// AddLane is the change by which a lane takes part that holds nothing yet.
+func (r *Route) AddLane(a wire.Address) bellows.Control {
+	return bellows.Control{Kind: bellows.AddLane, Route: r.version + 1, Node: a.Node, Lane: a.Index}
+}
+
+// AddClient is the change by which a node runs tasks, though no split yet.
+func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
+	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
+}
+
+// MovePartition is the change by which another lane holds a partition, at the generation behind that of this route.
+func (r *Route) MovePartition(p bellows.PartitionRef, to wire.Address) bellows.Control {
+	return r.move(p, Owner{to, r.Owner(p).Generation + 1})
+}
+
+func (r *Route) move(p bellows.PartitionRef, to Owner) bellows.Control {
+	return bellows.Control{Kind: bellows.MovePartition, Route: r.version + 1, Table: p.Table, Partition: p.Partition, Node: to.Lane.Node, Lane: to.Lane.Index, Generation: to.Generation}
+}
+
+// MoveSplit is the change by which another node runs a split.
+func (r *Route) MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control {
+	return bellows.Control{Kind: bellows.MoveSplit, Route: r.version + 1, Split: s, Node: to}
+}
+
+// Next is the route that follows by one change. It refuses one that does not fit: this route stays as it is in any case.
+func (r *Route) Next(c bellows.Control) (*Route, error) {
+	if c.Route != r.version+1 {
+		return nil, fmt.Errorf("route %d does not follow route %d", c.Route, r.version)
+	}
+	n := *r
+	n.version++
+	switch c.Kind {
+	case bellows.MovePartition:
+		n.owners = slices.Clone(r.owners)
+	case bellows.MoveSplit:
+		n.nodes = slices.Clone(r.nodes)
+	}
+	if err := n.change(c); err != nil {
+		return nil, fmt.Errorf("route %d: %w", n.version, err)
+	}
+	if c.Kind == bellows.MoveSplit {
+		n.group()
+	}
+	return &n, nil
+}
+
+// change makes one change in a route that nobody else has yet.
+func (r *Route) change(c bellows.Control) error {
+	ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
+	switch c.Kind {
+	case bellows.AddLane:
+		if slices.Contains(r.lanes, laneOf(c)) {
+			return fmt.Errorf("%v takes part already", laneOf(c))
+		}
+		r.lanes = append(slices.Clip(r.lanes), laneOf(c))
+	case bellows.AddClient:
+		if slices.Contains(r.clients, wire.ClientAt(c.Node)) {
+			return fmt.Errorf("%v takes part already", wire.ClientAt(c.Node))
+		}
+		r.clients = append(slices.Clip(r.clients), wire.ClientAt(c.Node))
+	case bellows.MovePartition:
+		switch {
+		case !r.Has(ref):
+			return fmt.Errorf("there is no partition %v", ref)
+		case !slices.Contains(r.lanes, laneOf(c)):
+			return fmt.Errorf("%v takes no part", laneOf(c))
+		case c.Generation <= r.Owner(ref).Generation:
+			return fmt.Errorf("partition %v is at generation %d, behind which %d is not", ref, r.Owner(ref).Generation, c.Generation)
+		}
+		r.owners[r.Number(ref)] = Owner{laneOf(c), c.Generation}
+	case bellows.MoveSplit:
+		switch {
+		case int(c.Split) >= len(r.nodes):
+			return fmt.Errorf("there is no split %d", c.Split)
+		case !slices.Contains(r.clients, wire.ClientAt(c.Node)):
+			return fmt.Errorf("%v runs no tasks", wire.ClientAt(c.Node))
+		}
+		r.nodes[c.Split] = c.Node
+	default:
+		return fmt.Errorf("control %d changes no route", c.Kind)
+	}
+	return nil
+}
+
+// Whole is the route as changes of none, for Rebuilt: it is as long as the job is wide, however often it has changed.
+func (r *Route) Whole() (list []bellows.Control) {
+	for _, a := range r.lanes {
+		list = append(list, r.AddLane(a))
+	}
+	for _, a := range r.clients {
+		list = append(list, r.AddClient(a.Node))
+	}
+	for p := range r.All() {
+		list = append(list, r.move(p, r.Owner(p)))
+	}
+	for s, n := range r.nodes {
+		list = append(list, r.MoveSplit(bellows.SplitID(s), n))
+	}
+	return list
+}
+
+// Rebuilt is the route of which there is the whole, of the job that this one is of.
+func (r *Route) Rebuilt(version bellows.RouteVersion, whole []bellows.Control) (*Route, error) {
+	n := &Route{version: version, cuts: r.cuts, first: r.first, owners: make([]Owner, len(r.owners)), nodes: make([]bellows.NodeID, len(r.nodes))}
+	run := make([]bool, len(r.nodes))
+	for _, c := range whole {
+		if c.Kind == bellows.MoveSplit && int(c.Split) < len(run) {
+			run[c.Split] = true
+		}
+		if err := n.change(c); err != nil {
+			return nil, fmt.Errorf("route %d as a whole: %w", version, err)
+		}
+	}
+	if slices.ContainsFunc(n.owners, func(o Owner) bool { return o.Generation == 0 }) || slices.Contains(run, false) {
+		return nil, fmt.Errorf("route %d as a whole does not say of all partitions and splits whose they are", version)
+	}
+	n.group()
+	return n, nil
+}
+
+func laneOf(c bellows.Control) wire.Address { return wire.LaneAt(c.Node, int(c.Lane)) }

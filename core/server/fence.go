@@ -1,0 +1,156 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// Tick is the shell's word to a lane: the time, and how many bytes have come from the controller's node so far.
+type Tick struct {
+	wire.Local
+	NowMillis int64
+	Heard     uint64
+}
+
+// silence is how a lane knows whether the controller can still reach it. One that has not heard it for a lease may have been replaced:
+// it serves no reads and grants no leases until it hears it again (TestALaneThatHearsNobodyServesNoReads). Between two
+// ticks a lane knows no time: one that its process has stopped may serve until the first tick after.
+type silence struct {
+	sinceMillis int64  // when the controller was last heard, or the tick before that
+	atMillis    int64  // of the last tick
+	heard       uint64 // bytes at the last tick
+	spoken      bool   // the controller has said something to this lane since then
+	begun       bool   // there was a tick
+	named       bool
+	cut         bool // longer than a lease
+}
+
+// Tick tells the lane the time.
+func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
+	s := &l.silence
+	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
+		return
+	}
+	switch {
+	case !s.begun:
+		*s = silence{sinceMillis: nowMillis, heard: heard, begun: true}
+	case s.spoken || heard != s.heard: // at any time since the tick before, which is long ago where the node was stopped
+		*s = silence{sinceMillis: s.atMillis, heard: heard, begun: true}
+	}
+	s.atMillis = nowMillis
+	silent := nowMillis - s.sinceMillis
+	s.cut = silent > l.cfg.Times.Lease && !planted.On("unheard-lane-serves")
+	if silent > l.cfg.Times.Notice && !s.named {
+		s.named = true
+		out.Send(l.cfg.Self, l.cfg.Controller, &wire.Notice{Sentence: fmt.Sprintf("%v has not heard the controller for %.1f s, and after %.1f s serves no reads until it does",
+			l.cfg.Self, float64(silent)/1000, float64(l.cfg.Times.Lease)/1000)})
+	}
+}
+
+// hears notes a word of the controller.
+func (s *silence) hears() { s.spoken, s.cut = true, false }
+
+// fenced is a process of a node that was declared gone, and all before it.
+type fenced struct {
+	node        bellows.NodeID
+	incarnation uint32
+}
+
+// out reports whether an incarnation of a node is behind a fence.
+func (l *Lane) out(n bellows.NodeID, incarnation uint32) bool {
+	return slices.ContainsFunc(l.fenced, func(f fenced) bool {
+		return f.node == n && incarnation <= f.incarnation
+	})
+}
+
+// takeFence parts the lane from a client that was declared gone: nothing that this process of it says is taken any more, what it left unrecorded never
+// counts, and nobody waits for it. One that is started again is heard. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
+// place its values are torn.
+func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
+	if l.out(m.Node, m.Incarnation) || planted.On("fenced-push-taken") {
+		return
+	}
+	l.fenced = append(l.fenced, fenced{m.Node, m.Incarnation})
+	gone := func(who subscriber) bool {
+		return who.address.Role == wire.Client && who.address.Node == m.Node && who.incarnation <= m.Incarnation
+	}
+	sender := func(a wire.Address, id bellows.FlushID) subscriber { return subscriber{a, id.Incarnation} }
+	rest := l.held[:0]
+	for _, f := range l.held {
+		if !gone(sender(f.from, f.push.Flush)) {
+			rest = append(rest, f)
+			continue
+		}
+		l.drop(pushRows(f.push, l), l.bits(f.push))
+		l.forgo(f.push.Flush, l.least(f.push))
+		l.heldBytes -= f.bytes
+	}
+	l.held = rest
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		if !gone(sender(w.from, w.flush)) {
+			return false
+		}
+		l.drop(w.rows, w.bits)
+		l.forgo(w.flush, w.first)
+		return true
+	})
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(subscriber{r.from, r.pull.Incarnation}) })
+	leaser := func(a wire.Address) bool { return gone(subscriber{a, l.lifeOf(a)}) }
+	for _, p := range l.owned {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
+		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
+		for i := slices.IndexFunc(p.shared, leaser); i >= 0; i = slices.IndexFunc(p.shared, leaser) {
+			p.release(p.shared[i], l, out)
+		}
+	}
+	l.admitWaiting(out)
+}
+
+// forgone is a push of a fenced client that never counts: parts of one flush come in several, each known by its least partition.
+type forgone struct {
+	flush bellows.FlushID
+	first int // by route.Number
+}
+
+// forgo notes that a push never counts, so that it is accounted for once, and reports whether that is new.
+func (l *Lane) forgo(id bellows.FlushID, first int) bool {
+	one := forgone{id, first}
+	if l.counted.Has(id) || slices.Contains(l.forgone, one) || len(l.forgone) >= l.cfg.Limits.Parked {
+		return false
+	}
+	l.forgone = append(l.forgone, one)
+	return true
+}
+
+// lifeOf is the newest incarnation of a client that the lane knows; 0: it is no client.
+func (l *Lane) lifeOf(a wire.Address) uint32 {
+	if i := slices.Index(l.cfg.Clients, a); i >= 0 {
+		return l.lives[i]
+	}
+	return 0
+}
+
+// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped. A message that does not say
+// which incarnation it is of is of the newest that the lane knows.
+func (l *Lane) keepsOut(e *wire.Envelope) bool {
+	if e.From.Role != wire.Client {
+		return false
+	}
+	of := l.lifeOf(e.From)
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		if l.out(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
+			l.drop(pushRows(m, l), l.bits(m))
+		}
+		of = m.Flush.Incarnation
+	case *wire.Pull:
+		of = m.Incarnation
+	case *wire.Unsubscribe:
+		of = m.Incarnation
+	}
+	return l.out(e.From.Node, of)
+}

@@ -1,0 +1,115 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/server"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// expect wants what the lane says, from a place in its transcript on.
+func (s *script) expect(at int, want string) {
+	s.t.Helper()
+	if got := s.saidSince(at); !strings.Contains(got, want) || want == "" && strings.Contains(got, "    to ") {
+		s.t.Errorf("says\n%swant %q", got, want)
+	}
+}
+
+// TestAnExclusiveRequestIsNotPassed has shared requests come behind one for an exclusive lease that waits for a shared one.
+func TestAnExclusiveRequestIsNotPassed(t *testing.T) {
+	s := newScript(t, 0)
+	s.acquire(1, ref(1, 0), wire.Shared)
+	s.acquire(2, ref(1, 0), wire.Exclusive)
+	at := s.text.Len()
+	s.acquire(1, ref(1, 0), wire.Shared)
+	s.expect(at, "")
+	at = s.text.Len()
+	s.release(1, ref(1, 0))
+	s.expect(at, "to node 2: granted t1/p0")
+	if strings.Contains(s.saidSince(at), "to node 1") {
+		t.Errorf("a shared lease beside an exclusive one:\n%s", s.text.String())
+	}
+}
+
+// TestASubscriptionUnderALeaseIsOwedTheClock subscribes to a BSP partition while a lease keeps out a clock that is complete: the rows come when the lease
+// ends.
+func TestASubscriptionUnderALeaseIsOwedTheClock(t *testing.T) {
+	s := newScript(t, 0)
+	s.acquire(1, ref(0, 0), wire.Shared)
+	s.clock(0, 3)
+	at := s.text.Len()
+	s.subscribe(2, ref(0, 0))
+	s.expect(at, "to node 2: rows for request 1 t0/p0 all [0 0] after commit 1, clock -1")
+	at = s.text.Len()
+	s.release(1, ref(0, 0))
+	s.expect(at, "to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
+}
+
+// TestClocksThatALeaseKeepsOutCountAtTheEnd ends a job while a lease keeps out the clocks that are complete, after more than one: the state has them when it
+// is asked for, and not what is of the next. The lane's last word comes before, when nothing is written yet, and says so.
+func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
+	for clocks := range bellows.Clock(3) {
+		s := newScript(t, 0)
+		s.acquire(1, ref(0, 0), wire.Shared)
+		for c := range clocks {
+			s.clock(c, 3)
+		}
+		s.push(1, int(clocks)+1, clocks, ref(0, 0), 100)
+		s.record(2*int(clocks)+1, 1, int(clocks)+1, clocks)
+		s.end(clients[0])
+		s.end(clients[1])
+		at := s.text.Len()
+		s.end(controller)
+		s.expect(at, []string{"closed: applied 0 dropped 1", "closed: applied 0 dropped 3", "closed: applied 0 dropped 5"}[clocks])
+		if im, err := s.lane.Partition(ref(0, 0).Ref); err != nil || im.Values[0] != 6*float32(clocks) {
+			t.Errorf("after %d clocks the state is %v, %v", clocks, im.Values, err)
+		}
+	}
+}
+
+// TestLeasesOfWhoDoesNotReadWait has a client ask for a partition again and again and read nothing: it is granted as much as its credit is, and one
+// more, and the rest when it has read.
+func TestLeasesOfWhoDoesNotReadWait(t *testing.T) {
+	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
+		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
+		server.Options{Limits: server.Limits{Unread: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out wire.Outbox
+	var marks []*wire.Mark
+	granted := 0
+	take := func(m wire.Message) {
+		l.Step([]wire.Envelope{{From: clients[0], To: laneAt, Message: m}}, &out)
+		for _, e := range out.Envelopes {
+			switch m := e.Message.(type) {
+			case *wire.Granted:
+				granted++
+			case *wire.Mark:
+				marks = append(marks, m)
+			}
+		}
+		out.Envelopes = out.Envelopes[:0]
+	}
+	for range 9 {
+		take(&wire.Acquire{Pair: ref(0, 0), Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}})
+	}
+	if granted != 5 { // of four values each
+		t.Errorf("%d of 9 are granted to who reads nothing, want 5", granted)
+	}
+	for len(marks) > 0 {
+		m := marks[0]
+		marks = marks[1:]
+		take(m)
+	}
+	if granted != 9 {
+		t.Errorf("%d of 9 are granted to who has read all", granted)
+	}
+}

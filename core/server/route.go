@@ -1,0 +1,284 @@
+package server
+
+import (
+	"errors"
+	"slices"
+
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/planted"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// A lane goes by the route as its records make it. A client may be ahead of it, or behind:
+//
+// What a client asks or pushes by a newer route waits until the lane has taken the records that make that route, and so does all that this client says behind it
+// (TestWhatIsAheadOfTheRouteWaits). What names a partition at an older generation than that of now is refused by wire.Stale: nothing of
+// it is taken, and the client makes it again (TestWhoIsBehindTheRouteIsTold). A pair that no route of the job has had is a breach of the protocol.
+//
+// A lane that the job's route does not have begins when the controller says so, behind the record that adds it (TestALaneBeginsAtARecord). A partition that
+// another lane gets is not served from that record on; what was recorded of it before is still applied here. One that this lane gets is
+// served when its state has come (Load): how it comes is not for this package.
+
+// errStale is of a pair that had another owner than now.
+var errStale = errors.New("it was another's")
+
+// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no
+// room, what is said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
+type ahead struct {
+	envelope wire.Envelope
+	bytes    int
+	refused  *wire.Stale // nil: the message is here
+	rows     int64       // of a refused push, for the audit of a job that ends before it comes again
+	bits     []audit.Ledger
+}
+
+// isAhead reports whether a message of a client must wait.
+func (l *Lane) isAhead(e *wire.Envelope) bool {
+	if e.From.Role != wire.Client || l.closing {
+		return false
+	}
+	if !l.begun || len(l.ahead) > 0 && slices.ContainsFunc(l.ahead, func(a ahead) bool { return a.envelope.From == e.From }) {
+		return true
+	}
+	return l.mustWait(e)
+}
+
+// mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
+func (l *Lane) mustWait(e *wire.Envelope) bool {
+	v := l.cfg.Route.Version()
+	if planted.On("route-version-ignored") {
+		return false
+	}
+	switch m := e.Message.(type) {
+	case *wire.Pull:
+		return m.Route > v || l.awaited > 0 && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.awaits(p.Pair) })
+	case *wire.Acquire:
+		return m.Route > v || l.awaited > 0 && l.awaits(m.Pair)
+	case *wire.Push:
+		return m.Route > v && !l.past(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
+	}
+	return false
+}
+
+// past reports whether an incarnation of a client is known not to be the newest.
+func (l *Lane) past(client wire.Address, incarnation uint32) bool {
+	i := slices.Index(l.cfg.Clients, client)
+	return i >= 0 && incarnation < l.lives[i]
+}
+
+func (l *Lane) awaits(p wire.Pair) bool {
+	t := l.byNumber[l.cfg.Route.Number(p.Ref)]
+	return t != nil && t.awaited && t.generation == p.Generation
+}
+
+// keepAhead keeps a message, if there is room.
+func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
+	one, all, full := ahead{envelope: e}, 0, len(l.ahead) >= l.cfg.Limits.Parked
+	for _, a := range l.ahead {
+		all += a.bytes
+	}
+	switch m := e.Message.(type) {
+	case *wire.Push:
+		one.bytes = pushBytes(m)
+		for i := range m.Leases {
+			one.bytes += 4 * len(m.Leases[i].Values)
+		}
+		nothing := len(m.Chunks)+len(m.Leases) == 0 && !planted.On("nothing-refused") // it has no pairs to be refused by, and takes no memory to speak of
+		above := all > 0 && all+one.bytes > l.cfg.Limits.Ahead && !nothing
+		if !above && !full {
+			break
+		}
+		refused := &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)}
+		if full {
+			out.Send(l.cfg.Self, e.From, refused)
+			return
+		}
+		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused, rows: pushRows(m, l), bits: l.bits(m)}
+	case *wire.Pull:
+		if full {
+			l.refuse(e.From, m.Request, errStale, out)
+			return
+		}
+	case *wire.Acquire:
+		if full {
+			l.refuse(e.From, m.Request, errStale, out)
+			return
+		}
+	}
+	l.ahead = append(l.ahead, one)
+}
+
+// takeAhead takes what need not wait any more, in the order in which it came.
+func (l *Lane) takeAhead(out *wire.Outbox) {
+	if len(l.ahead) == 0 || !l.begun || l.broken {
+		return
+	}
+	list := l.ahead
+	l.ahead = nil
+	for _, a := range list {
+		switch {
+		case a.refused == nil:
+			l.take(a.envelope, out)
+			l.tell(out)
+		case len(l.ahead) > 0 && a.refused.Route == l.cfg.Route.Version():
+			l.ahead = append(l.ahead, a) // it is no further
+		default:
+			a.refused.Route = l.cfg.Route.Version()
+			out.Send(l.cfg.Self, a.envelope.From, a.refused)
+		}
+	}
+}
+
+// abandon gives up what is ahead, since the job is over: the records that it waits for do not come.
+func (l *Lane) abandon() {
+	list := l.ahead
+	l.ahead = nil
+	for _, a := range list {
+		if a.refused != nil {
+			l.drop(a.rows, a.bits)
+		}
+		switch m := a.envelope.Message.(type) {
+		case *wire.Push:
+			l.drop(pushRows(m, l), l.bits(m))
+		case *wire.End:
+			l.noteEnd(a.envelope.From)
+		}
+	}
+}
+
+// refuse answers a question that is not served: it is to be asked again by another route, or can never be.
+func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
+	if err == errStale {
+		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.cfg.Route.Version(), Request: request})
+		return
+	}
+	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
+}
+
+// pushed are the pairs of which a push has parts, each once, whether or not they are here.
+func pushed(m *wire.Push) (list []wire.Pair) {
+	add := func(p wire.Pair) {
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	for i := range m.Chunks {
+		add(m.Chunks[i].Pair)
+	}
+	for i := range m.Leases {
+		add(m.Leases[i].Pair)
+	}
+	return list
+}
+
+// begin takes part behind a record.
+func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
+	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
+	switch {
+	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self):
+		l.breach(from, out, "route %d, with which it does not begin", m.Version)
+		return
+	case !planted.On("begun-at-one"):
+		l.applied, l.barrier = m.Begin.Commit, m.Begin.Commit
+	}
+	if err := l.progress.Restore(m.Begin.Complete); err != nil {
+		l.breach(from, out, "%v", err)
+		return
+	}
+	l.begun, l.cfg.Route = true, r
+	l.counted.Load(m.Begin.Recorded)
+	for t, clocks := range m.Begin.Staleness {
+		l.cfg.Tables[t].Consistency = table.Consistency(clocks)
+	}
+	for _, a := range r.Clients() {
+		l.admit(a)
+	}
+	for ref := range r.All() {
+		if r.Owner(ref).Lane == l.cfg.Self {
+			l.gain(from, ref, out)
+		}
+	}
+}
+
+// reroute takes the next route.
+func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) {
+	next, err := l.cfg.Route.Next(*c)
+	if err != nil {
+		l.breach(from, out, "%v", err)
+		return
+	}
+	l.cfg.Route = next
+	switch c.Kind {
+	case bellows.AddClient:
+		l.admit(wire.ClientAt(c.Node))
+	case bellows.MovePartition:
+		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
+		if t := l.byNumber[next.Number(ref)]; t != nil && !t.gone {
+			l.lose(t, out)
+		}
+		if next.Owner(ref).Lane == l.cfg.Self {
+			l.gain(from, ref, out)
+		}
+	}
+}
+
+// admit takes in a client, whose pushes and subscriptions are taken from now on.
+func (l *Lane) admit(a wire.Address) {
+	if slices.Contains(l.cfg.Clients, a) || planted.On("added-client-unknown") {
+		return
+	}
+	gone := slices.Contains(l.left, a)
+	l.cfg.Clients = append(slices.Clip(l.cfg.Clients), a)
+	l.lives, l.ended = append(l.lives, 1), append(l.ended, gone)
+	if !gone {
+		l.open++
+	}
+}
+
+// gain makes a partition that this lane owns from now on, and waits for its state.
+func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
+	if err := l.own(ref); err != nil {
+		l.breach(from, out, "%v", err)
+		return
+	}
+	l.byNumber[l.cfg.Route.Number(ref)].awaited = true
+	l.awaited++
+}
+
+// lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so is what is held of it and not recorded. It is not leased.
+func (l *Lane) lose(p *part, out *wire.Outbox) {
+	p.gone, p.subs = true, nil
+	if p.awaited {
+		p.awaited = false
+		l.awaited--
+	}
+	for _, r := range p.queue {
+		l.refuse(r.from, r.acquire.Request, errStale, out)
+		wire.Free(r.acquire)
+	}
+	p.queue = nil
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
+		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.ref }) {
+			return false
+		}
+		l.refuse(r.from, r.pull.Request, errStale, out)
+		wire.Free(r.pull)
+		return true
+	})
+	for _, f := range l.held {
+		l.forget(f, p.ref)
+	}
+	l.held = slices.DeleteFunc(l.held, func(f *flush) bool { return f.open == 0 && len(f.push.Pairs) > 0 })
+}
+
+// forget takes the parts of a partition out of what is held of a flush.
+func (l *Lane) forget(f *flush, ref bellows.PartitionRef) {
+	m, bytes := f.push, pushBytes(f.push)
+	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == ref })
+	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return e.Ref == ref })
+	l.heldBytes -= bytes - pushBytes(m)
+	f.bytes -= bytes - pushBytes(m)
+	f.open = len(m.Chunks) + len(m.Leases)
+}

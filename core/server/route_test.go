@@ -1,0 +1,239 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/server"
+	"bellows/core/store"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// addedLane and addedClient take part while the job runs.
+var (
+	addedLane   = wire.Address{Node: 3, Role: wire.Lane}
+	addedClient = wire.ClientAt(4)
+)
+
+// roads are the routes of a job, one behind the other.
+type roads struct{ *route.Route }
+
+// next follows by one change.
+func (r *roads) next(c bellows.Control) bellows.Control {
+	n, err := r.Route.Next(c)
+	if err != nil {
+		panic(err)
+	}
+	r.Route = n
+	return c
+}
+
+// firstRoads is the route with which newScript's job begins.
+func firstRoads(tables []table.Schema) *roads {
+	return &roads{route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2})}
+}
+
+var routeTables = []table.Schema{
+	{Name: "barrier", Rows: 4, Width: 1, Partitions: 2},
+	{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
+}
+
+// change is a control record.
+func (s *script) change(n int, c bellows.Control) {
+	r := wire.New[wire.Records]()
+	r.AppendControl(bellows.CommitNumber(n), c)
+	s.send(controller, fmt.Sprintf("record %d makes route %d", n, c.Route), r)
+}
+
+// pushBy is a push of one partition by a route.
+func pushBy(v bellows.RouteVersion, from wire.Address, seq int, to wire.Pair, of wire.Subtree, x float32) *wire.Push {
+	m := wire.New[wire.Push]()
+	m.Flush, m.Route = bellows.FlushID{Client: from.Node, Incarnation: 1, Seq: uint64(seq)}, v
+	m.Pairs = append(m.Pairs, to)
+	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: of, Rows: []uint32{0}, Values: []float32{x}})
+	return m
+}
+
+func pullBy(v bellows.RouteVersion, request uint64, of wire.Pair) *wire.Pull {
+	m := wire.New[wire.Pull]()
+	m.Incarnation, m.Request, m.Route, m.Need = 1, request, v, wire.Need{Clock: bellows.NoClock}
+	m.Parts = append(m.Parts, wire.PullPart{Pair: of, Subscribe: true})
+	return m
+}
+
+// TestWhatIsAheadOfTheRouteWaits lets a client that was added, and to which a split was given, be heard before the records that say so: what it says waits, in its
+// order, what others say does not; then its push is held, its subscription is one, and its word at the end is waited for.
+func TestWhatIsAheadOfTheRouteWaits(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	s.note("the pull and the push of node 4 wait, and so does what needs no route")
+	s.send(addedClient, "pull t1/p0 by route 1", pullBy(1, 1, ref(1, 0)))
+	s.send(addedClient, "push t0/p0 for split 1 by route 2", pushBy(2, addedClient, 1, ref(0, 0), wire.Subtree{Index: 1}, 10))
+	s.send(addedClient, "pull t1/p1 by route 0", pullBy(0, 2, ref(1, 1)))
+	s.pull(1, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	s.change(1, r.next(r.AddClient(4)))
+	s.change(2, r.next(r.MoveSplit(1, 4)))
+	s.note("split 1 is not node 2's any more")
+	s.send(clients[1], "push t0/p0 for split 1", pushBy(2, clients[1], 1, ref(0, 0), wire.Subtree{Index: 1}, 10))
+	s.check()
+}
+
+// TestAnAddedClientIsSubscribed sends it rows unasked, and waits for its word at the end.
+func TestAnAddedClientIsSubscribed(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	s.send(addedClient, "passes on the end, early", &wire.End{})
+	s.change(1, r.next(r.AddClient(4)))
+	s.change(2, r.next(r.AddClient(5)))
+	s.send(addedClient, "pull t1/p0", pullBy(2, 1, ref(1, 0)))
+	s.note("an update of its own comes back")
+	s.send(addedClient, "push t1/p0", pushBy(2, addedClient, 1, ref(1, 0), wire.Subtree{}, 7))
+	records := wire.New[wire.Records]()
+	records.Append(3, &wire.Done{Flush: bellows.FlushID{Client: 4, Incarnation: 1, Seq: 1}, Results: []wire.Result{{Unit: bellows.Unit{Items: bellows.Range{End: 1}}}}})
+	s.send(controller, "commit 3 is flush 1 of node 4", records)
+	s.end(controller)
+	s.end(clients[0])
+	s.end(clients[1])
+	s.note("node 4 has passed it on before it was known; node 5 has not")
+	s.end(wire.ClientAt(5))
+	s.check()
+}
+
+// beginner is a lane that its job's first route does not have.
+func beginner(t *testing.T) (*script, *roads) {
+	s := newScript(t, 0)
+	r := firstRoads(routeTables)
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lane = l
+	return s, r
+}
+
+func (r *roads) begin(commit bellows.CommitNumber, complete ...bellows.Clock) *wire.Route {
+	return &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Commit: commit, Complete: complete, Staleness: []int32{0, int32(table.Async)},
+		Recorded: []wire.Recorded{{Client: 1, Incarnation: 1, UpTo: 3}, {Client: 2, Incarnation: 1, UpTo: 2, Above: []uint64{4}}}}}
+}
+
+// TestALaneBeginsAtARecord takes the record behind the one that added it, and no other; knows the clocks and flushes from before, and serves who spoke
+// to it too early.
+func TestALaneBeginsAtARecord(t *testing.T) {
+	s, r := beginner(t)
+	r.next(r.AddLane(addedLane))
+	s.send(clients[0], "pull t1/p0 by route 2, of who is ahead", pullBy(2, 9, wire.Pair{Ref: ref(1, 0).Ref, Generation: 2}))
+	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
+	if s.lane.Applied() != 17 || s.lane.Progress().Complete() != 1 || s.lane.Progress().Split(0) != 2 {
+		t.Errorf("it begins at record %d and clock %d", s.lane.Applied(), s.lane.Progress().Complete())
+	}
+	s.note("node 1 gives it a partition, which waits for its state")
+	s.change(18, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	if err := s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
+		t.Fatal(err)
+	}
+	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(1, 1)})
+	s.note("a flush that has a number is known, though its record came before the lane")
+	moved := wire.Pair{Ref: ref(1, 0).Ref, Generation: 2}
+	s.send(clients[1], "push flush 4, again", again(pushBy(2, clients[1], 4, moved, wire.Subtree{}, 1)))
+	s.send(clients[1], "push flush 3, again", again(pushBy(2, clients[1], 3, moved, wire.Subtree{}, 1)))
+	s.record(19, 2, 3, 2)
+	s.note("it begins once")
+	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
+	s.check()
+}
+
+func again(m *wire.Push) *wire.Push {
+	m.Again = true
+	return m
+}
+
+// TestALaneDoesNotBeginWithWhatCannotBe refuses routes without it, of another job, or with no beginning.
+func TestALaneDoesNotBeginWithWhatCannotBe(t *testing.T) {
+	for what, change := range map[string]func(m *wire.Route){
+		"no beginning":    func(m *wire.Route) { m.Begin = nil },
+		"a part of it":    func(m *wire.Route) { m.Changes = m.Changes[:3] },
+		"too many splits": func(m *wire.Route) { m.Begin.Complete = append(m.Begin.Complete, 0) },
+		"without it":      func(m *wire.Route) { *m = *firstRoads(routeTables).begin(17, 2, 1) },
+	} {
+		s, r := beginner(t)
+		r.next(r.AddLane(addedLane))
+		m := r.begin(17, 2, 1)
+		change(m)
+		if got := s.said(controller, m); !strings.Contains(got, "breach by node 0") {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+}
+
+// TestWhoIsBehindTheRouteIsTold gives a partition away of which something is held, asked and waited for: who has asked is told at once, who asks later when he
+// does; what another partition has of the same flush stays; what was recorded of it before is applied all the same.
+func TestWhoIsBehindTheRouteIsTold(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.push(1, 1, 0, ref(0, 0), 3)
+	s.record(2, 1, 1, 0)
+	s.note("held, and asked for")
+	both := pushBy(1, clients[0], 2, ref(0, 0), wire.Subtree{}, 1)
+	both.Pairs = append(both.Pairs, ref(1, 1))
+	both.Chunks = append(both.Chunks, wire.Chunk{Pair: ref(1, 1), Rows: []uint32{0}, Values: []float32{8}})
+	both.Clock = 1
+	s.send(clients[0], "push flush 2: t0/p0 and t1/p1", both)
+	s.pull(1, ref(0, 0), wire.Need{Clock: 7})
+	s.pull(2, ref(1, 1), wire.Need{Clock: 7})
+	s.note("it goes")
+	s.change(3, r.next(r.MovePartition(ref(0, 0).Ref, addedLane)))
+	s.push(1, 3, 2, ref(0, 0), 4)
+	s.pull(2, ref(0, 0), wire.Need{Clock: bellows.NoClock})
+	s.acquire(2, ref(0, 0), wire.Shared)
+	s.note("what was recorded before is applied with its clock, and its client learns that it counts")
+	s.record(4, 2, 1, 0)
+	s.note("the rest of flush 2 counts with its record")
+	s.record(5, 1, 2, 1)
+	if _, err := s.lane.Partition(ref(0, 0).Ref); err == nil {
+		t.Error("its state is still asked for here")
+	}
+	s.end(controller, 1, 2)
+	s.check()
+}
+
+// lastAddsLane is the change that the route before this one was changed by.
+func (r *roads) lastAddsLane() bellows.Control {
+	return bellows.Control{Kind: bellows.AddLane, Route: r.Version(), Node: addedLane.Node, Lane: addedLane.Index}
+}
+
+// TestALaneFarBehindKeepsOnlySoMuch refuses what is ahead of it beyond some bytes, once it has caught up, and holds all of it when it comes again.
+func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	for seq := 1; seq <= 3; seq++ {
+		m := pushBy(1, clients[0], seq, ref(1, 0), wire.Subtree{}, 1)
+		for range 3 {
+			m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(1, 0), Rows: make([]uint32, 1<<20), Values: make([]float32, 1<<20)})
+		}
+		s.send(clients[0], fmt.Sprintf("24 MiB of flush %d by route 1", seq), m)
+	}
+	s.change(1, r.next(r.AddLane(addedLane)))
+	s.check()
+}
+
+// TestAFlushOfNothingIsNotRefused has no room for what is ahead of the route: a flush of nothing waits all the same, since no pair would name it.
+func TestAFlushOfNothingIsNotRefused(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	m := pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
+	for range 5 {
+		m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(1, 0), Rows: make([]uint32, 1<<20), Values: make([]float32, 1<<20)})
+	}
+	s.send(clients[0], "40 MiB by route 1", m)
+	m = wire.New[wire.Push]()
+	m.Flush, m.Route, m.Done = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, 1, wire.New[wire.Done]()
+	m.Done.Flush = m.Flush
+	s.send(clients[0], "nothing by route 1", m)
+	s.change(1, r.next(r.AddLane(addedLane)))
+	if said := s.text.String(); strings.Contains(said, "stale") || !strings.Contains(said, "done flush 2 of node 1") {
+		t.Error(said)
+	}
+}

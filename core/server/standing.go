@@ -1,0 +1,144 @@
+package server
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/gate"
+	"bellows/core/pending"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// takeInquiry says what the lane has of that for which a client has waited for long. It comes behind all that the lane has answered, so that the
+// client knows what is lost.
+func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {
+	who := subscriber{from, m.Incarnation}
+	if l.outlived(who) || planted.On("inquiry-ignored") {
+		return
+	}
+	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
+	for i := range a.List {
+		w := &a.List[i]
+		switch w.Of {
+		case pending.Answer:
+			w.Behind, w.Who = l.answerBehind(who, w.Number)
+		case pending.Relay:
+			w.Behind, w.Who = l.relayBehind(who, w)
+		case pending.Flush:
+			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number}, wire.Pair{Ref: w.Ref, Generation: w.Generation})
+		}
+	}
+	out.Send(l.cfg.Self, from, a)
+}
+
+// answerBehind is what keeps a question of a client waiting.
+func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uint32) {
+	for _, r := range l.pulls {
+		if r.from != who.address || r.pull.Request != request || r.pull.Incarnation != who.incarnation {
+			continue
+		}
+		for i := range r.pull.Parts {
+			p := l.byNumber[l.cfg.Route.Number(r.pull.Parts[i].Ref)]
+			if v := p.visible(l); p.exclusive || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
+				return l.partBehind(p, r.pull.Need)
+			}
+		}
+		return l.readyBehind()
+	}
+	for _, p := range l.owned {
+		for _, r := range p.queue {
+			if r.from != who.address || r.acquire.Request != request {
+				continue
+			}
+			if v := p.visible(l); p.holders > 0 || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
+				return l.partBehind(p, r.acquire.Need)
+			}
+			return l.readyBehind()
+		}
+	}
+	return pending.Nothing, 0
+}
+
+// readyBehind is what keeps an answer back that could be given.
+func (l *Lane) readyBehind() (pending.Behind, uint32) {
+	if l.silence.cut {
+		return pending.Silence, 0
+	}
+	return pending.Room, 0
+}
+
+// partBehind is what keeps a partition from meeting a need.
+func (l *Lane) partBehind(p *part, need wire.Need) (pending.Behind, uint32) {
+	v := p.visible(l)
+	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
+	case p.exclusive:
+		return pending.Lease, uint32(p.holder.Node)
+	case len(p.shared) > 0 && (admitted || len(p.deferred) > 0):
+		return pending.Lease, uint32(p.shared[0].Node)
+	case need.Clock > v.Clock:
+		return pending.Clock, l.slowest()
+	}
+	return pending.Record, 0
+}
+
+// slowest is the split that has completed the fewest clocks.
+func (l *Lane) slowest() uint32 {
+	slow := bellows.SplitID(0)
+	for s := range bellows.SplitID(l.cfg.Route.Splits()) {
+		if l.progress.Split(s) < l.progress.Split(slow) {
+			slow = s
+		}
+	}
+	return uint32(slow)
+}
+
+// relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
+func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
+	p, err := l.part(wire.Pair{Ref: w.Ref, Generation: w.Generation})
+	switch {
+	case err == errStale: // the client asks another when it hears of the route
+		return pending.Record, 0
+	case err != nil:
+		return pending.Nothing, 0
+	}
+	at, v := p.subscriber(who), p.visible(l)
+	sent := uint64(l.applied)
+	if p.barrier {
+		sent = uint64(v.Clock + 1)
+	}
+	switch {
+	case at < 0 || w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
+		return pending.Nothing, 0
+	case p.exclusive || len(p.deferred) > 0:
+		return l.partBehind(p, v)
+	case p.barrier:
+		return pending.Clock, l.slowest()
+	}
+	return pending.Record, 0
+}
+
+// flushBehind is what keeps the part of a flush that came with a pair from being visible here; where that is visible, what keeps the rest of it. A flush that came in several pushes
+// may have room for one and not for the other. Of one of nothing there is no pair.
+func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, uint32) {
+	brings := func(pairs []wire.Pair) bool { return of.Generation == 0 || slices.Contains(pairs, of) }
+	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && brings(w.pairs) }); i >= 0 {
+		if l.waiting[i].asked {
+			return pending.Room, 1
+		}
+		return pending.Room, 0
+	}
+	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id && brings(l.pairsOf(f.push)) }) {
+		return pending.Record, 0
+	}
+	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }
+	for _, p := range l.owned {
+		switch {
+		case slices.ContainsFunc(p.deferred, has):
+			return l.partBehind(p, p.visible(l))
+		case slices.ContainsFunc(p.later, has):
+			return pending.Clock, l.slowest()
+		}
+	}
+	return pending.Nothing, 0
+}

@@ -1,0 +1,259 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// subscription is a client that is sent rows of a partition, unasked, when they have changed.
+//
+// When: for a table with a barrier, each time that a clock has become visible; for another, each time that a
+// flush of the client's own has been recorded that has deltas for such tables here, since the client's next
+// task must see it. A client may rely on that and wait instead of asking. What leases keep out of the partition is
+// waited for.
+type subscription struct {
+	to   subscriber
+	rows []uint32  // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
+	keys *interest // of a sparse table, in place of rows
+	seen uint64    // part.writes when the client was last sent what had changed
+	owed bool
+}
+
+// subscriber is one life of a client.
+type subscriber struct {
+	address     wire.Address
+	incarnation uint32
+}
+
+// unasked is the message to a subscriber that relay is filling.
+type unasked struct {
+	to    subscriber
+	rows  *wire.Rows // nil: there is none yet
+	words int        // in it
+}
+
+// wrote notes that rows (nil: all) have changed.
+func (p *part) wrote(rows []uint32) {
+	if len(p.subs) == 0 {
+		return
+	}
+	p.writes++
+	if p.schema.Sparse {
+		for i := range p.subs {
+			for _, r := range rows {
+				p.subs[i].keys.mark(p.store.Key(r))
+			}
+		}
+		return
+	}
+	if rows == nil {
+		p.all = p.writes
+		return
+	}
+	if p.changed == nil {
+		p.changed = make([]uint64, p.store.Rows())
+	}
+	for _, r := range rows {
+		p.changed[r] = p.writes
+	}
+}
+
+// subscribe adds rows to what a client is sent of a partition.
+func (l *Lane) subscribe(p *part, who subscriber, rows []uint32) {
+	if !slices.Contains(l.cfg.Clients, who.address) {
+		return // nobody who pushes here
+	}
+	i := p.subscriber(who)
+	switch {
+	case i < 0:
+		p.subs = append(p.subs, subscription{to: who, rows: slices.Clone(rows), seen: p.writes, owed: len(p.deferred) > 0})
+	case rows == nil:
+		p.subs[i].rows = nil
+	case p.subs[i].rows != nil:
+		p.subs[i].rows = union(p.subs[i].rows, rows)
+	}
+}
+
+// subscriber is the place of a client among the subscribers, or -1.
+func (p *part) subscriber(who subscriber) int {
+	return slices.IndexFunc(p.subs, func(s subscription) bool { return s.to == who })
+}
+
+// subscribeKeys is subscribe for keys. It refuses more than a client may be subscribed to.
+func (l *Lane) subscribeKeys(p *part, who subscriber, list []bellows.Key) error {
+	if !slices.Contains(l.cfg.Clients, who.address) {
+		return nil
+	}
+	i := p.subscriber(who)
+	if i < 0 {
+		i = len(p.subs)
+		p.subs = append(p.subs, subscription{to: who, keys: newInterest(p.keySeed), seen: p.writes})
+	} else if planted.On("union-forgotten") {
+		return nil
+	}
+	w := p.subs[i].keys
+	switch more := w.lacks(list); {
+	case more == 0:
+	case w.index.Len()+more > p.interestMost:
+		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.index.Len()+more, p.ref, p.interestMost)
+	default:
+		w.add(list)
+	}
+	return nil
+}
+
+// union is what two ascending lists have, once each.
+func union[T cmp.Ordered](a, b []T) []T {
+	u := slices.Concat(a, b)
+	slices.Sort(u)
+	return slices.Compact(u)
+}
+
+// takeUnsubscribe ends a subscription. One with an owner of the past has ended.
+func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
+	p, err := l.part(of)
+	if err != nil {
+		return
+	}
+	p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to == who })
+}
+
+// owe notes who is to be sent what has changed: all subscribers of the partitions that a test names, or one.
+func (l *Lane) owe(who *subscriber, which func(*part) bool) {
+	for _, p := range l.owned {
+		if len(p.subs) == 0 || !which(p) {
+			continue
+		}
+		for i := range p.subs {
+			if s := &p.subs[i]; who == nil || s.to == *who {
+				s.owed, l.owing = true, true
+			}
+		}
+	}
+}
+
+func hasBarrier(p *part) bool { return p.barrier }
+func noBarrier(p *part) bool  { return !p.barrier }
+
+// relay sends subscribers what they are owed, one message a client.
+func (l *Lane) relay(out *wire.Outbox) {
+	// Who was declared gone after its last word a lane has not heard: from then on nobody reads any more.
+	if !l.owing || l.closed && !planted.On("relayed-after-end") {
+		return
+	}
+	l.owing = false
+	for _, p := range l.owned {
+		for i := range p.subs {
+			s := &p.subs[i]
+			switch {
+			case !s.owed:
+			case p.exclusive || len(p.deferred) > 0 || l.choked(s.to.address.Node):
+				l.owing = true
+			default:
+				l.relayPart(p, s, out)
+			}
+		}
+	}
+	for i := range l.unasked {
+		l.unasked[i].send(l, out)
+	}
+	l.unasked = l.unasked[:0]
+}
+
+// relayPart adds what has changed of a partition to its subscriber's message.
+func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
+	u := l.unaskedTo(s.to)
+	if u.words > 0 && u.words+p.words(s) > l.cfg.Limits.RelayWords {
+		u.send(l, out)
+	}
+	if u.rows == nil {
+		u.rows = wire.New[wire.Rows]()
+		u.rows.Incarnation = s.to.incarnation
+	}
+	v := p.visible(l)
+	to := u.rows.Extend()
+	to.Pair, to.Commit, to.Complete = p.pair(), v.Commit, v.Clock
+	p.fill(to, s)
+	s.owed, s.seen = false, p.writes
+	u.words += len(to.Rows) + 2*len(to.Keys) + len(to.Values)
+}
+
+// unaskedTo is the message to a subscriber that is being filled.
+func (l *Lane) unaskedTo(who subscriber) *unasked {
+	for i := range l.unasked {
+		if l.unasked[i].to == who {
+			return &l.unasked[i]
+		}
+	}
+	l.unasked = append(l.unasked, unasked{to: who})
+	return &l.unasked[len(l.unasked)-1]
+}
+
+// words is how many words a subscription takes in a message if all of it has changed.
+func (p *part) words(s *subscription) int {
+	switch {
+	case s.keys != nil:
+		return s.keys.index.Len() * (2 + p.schema.Width)
+	case s.rows != nil:
+		return len(s.rows) * (1 + p.schema.Width)
+	}
+	return p.store.Rows() * (1 + p.schema.Width)
+}
+
+// fill writes to a part what has changed of a subscription.
+func (p *part) fill(to *wire.RowsPart, s *subscription) {
+	switch {
+	case s.keys != nil:
+		to.OwnKeys(s.keys.take(to.ScratchKeys()))
+		if planted.On("relay-without-rows") {
+			to.OwnKeys(to.ScratchKeys())
+		}
+		to.Values = p.store.ReadKeys(to.Keys, to.Values)
+		return
+	case p.all > s.seen:
+		to.Rows = s.rows
+	default:
+		to.Own(p.changedSince(s, to.Scratch()))
+	}
+	if !planted.On("relay-without-rows") || to.Rows == nil {
+		to.Values = p.store.Read(to.Rows, to.Values)
+	} else {
+		to.Own(to.Scratch())
+	}
+}
+
+// changedSince appends the subscribed rows that have changed since the client was sent any.
+func (p *part) changedSince(s *subscription, list []uint32) []uint32 {
+	if p.changed == nil {
+		return list
+	}
+	if s.rows == nil {
+		for r, w := range p.changed {
+			if w > s.seen {
+				list = append(list, uint32(r))
+			}
+		}
+		return list
+	}
+	for _, r := range s.rows {
+		if p.changed[r] > s.seen {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// send sends what has been filled.
+func (u *unasked) send(l *Lane, out *wire.Outbox) {
+	if u.rows != nil {
+		n := words(u.rows)
+		out.Send(l.cfg.Self, u.to.address, u.rows)
+		l.charge(u.to.address, n, out)
+		u.rows, u.words = nil, 0
+	}
+}

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"bellows"
+	"bellows/core/keys"
+	"bellows/core/planted"
+	"bellows/table"
+)
+
+// sparse is the state of a partition whose rows have keys. A key gets a number when an update of it comes
+// to be held (Reserve), and its row then, from the initialiser; it counts from the first update that is
+// applied. Until then a reader sees in it what it would see without, so that an update which never commits
+// shows nowhere.
+//
+// Rows lie by their numbers in slabs of equal size, made as they are needed and never moved.
+type sparse struct {
+	schema *table.Schema
+	cut    table.Cut
+	of     bellows.PartitionID
+	index  keys.Index
+	seed   uint64 // of the index
+	shift  uint   // a slab has 1<<shift rows
+	slabs  []slab
+	live   []uint64 // a bit for each number: the row counts
+	order  []uint32 // numbers of rows that count, by their keys, as the last image had them
+	fresh  []uint32 // those that have come to count since
+	radix  int      // so many of them are sorted digit by digit, fewer by comparing
+}
+
+// slab is consecutive rows: their values, and per slot of the rule theirs.
+type slab struct {
+	values []float32
+	slots  [][]float32
+}
+
+// slabValues is about how many values a slab has: 16 KiB of them.
+const slabValues = 4 << 10
+
+func newSparse(s *table.Schema, cut table.Cut, p bellows.PartitionID, seed uint64) *sparse {
+	rows := max(1, slabValues/s.Width)
+	t := &sparse{schema: s, cut: cut, of: p, seed: seed, radix: radixMin, shift: uint(bits.Len(uint(rows))) - 1}
+	t.index.Seed(seed)
+	return t
+}
+
+// SeedKeys gives the partition, before it has any keys, a seed that those who choose keys do not know, so that they cannot choose
+// slow ones (keys.Index). A dense partition needs none.
+func (t *Partition) SeedKeys(seed uint64) {
+	if p := t.sparse; p != nil {
+		t.sparse = newSparse(p.schema, p.cut, p.of, seed)
+	}
+}
+
+// SortDigits has as many new rows as that sorted digit by digit, in place of radixMin: tests make it small, to reach it. It changes no result.
+func (t *Partition) SortDigits(least int) {
+	if t.sparse != nil {
+		t.sparse.radix = least
+	}
+}
+
+// Reserve appends the numbers of the rows of keys, as Apply takes them, and gives a row to those that have
+// none. Beyond the partition's bound it fails with an error of kind Refused that names the table; what it
+// has reserved until then stays, within the bound.
+func (t *Partition) Reserve(list []bellows.Key, to []uint32) ([]uint32, error) {
+	p := t.sparse
+	most := p.cut.Most()
+	for _, k := range list {
+		if p.index.Len() >= most && p.index.Find(k) < 0 {
+			return to, &bellows.Error{Kind: bellows.Refused, Op: "add rows to table", Subject: p.schema.Name,
+				Err:  fmt.Errorf("one of its partitions has %d rows, the most for a table declared with %d", most, p.schema.Rows),
+				Hint: "declare it with more rows, or use fewer keys"}
+		}
+		n, added := p.index.Add(k)
+		if added {
+			t.make(n, k)
+		}
+		to = append(to, uint32(n))
+	}
+	return to, nil
+}
+
+// make starts the row of a new key.
+func (t *Partition) make(n int, k bellows.Key) {
+	p := t.sparse
+	if n>>p.shift == len(p.slabs) {
+		s := slab{values: make([]float32, t.width<<p.shift)}
+		for _, width := range t.widths {
+			s.slots = append(s.slots, make([]float32, width<<p.shift))
+		}
+		p.slabs = append(p.slabs, s)
+	}
+	if n>>6 == len(p.live) {
+		p.live = append(p.live, 0)
+	}
+	p.schema.Init.FillKey(k, p.row(uint32(n), t.width))
+}
+
+// row is the values of a row.
+func (p *sparse) row(n uint32, width int) []float32 {
+	at := int(n&(1<<p.shift-1)) * width
+	return p.slabs[n>>p.shift].values[at : at+width : at+width]
+}
+
+// ReadKeys appends the rows of keys, row after row. Those that no update has touched are the
+// initialiser's and are not made.
+func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
+	p := t.sparse
+	for _, k := range list {
+		if n := p.index.Find(k); n >= 0 {
+			to = append(to, p.row(uint32(n), t.width)...)
+			continue
+		}
+		at := len(to)
+		to = slices.Grow(to, t.width)[:at+t.width]
+		if planted.On("untouched-zero") {
+			clear(to[at:])
+			continue
+		}
+		p.schema.Init.FillKey(k, to[at:])
+	}
+	return to
+}
+
+// Key is the key of a row by its number, as Reserve gives it.
+func (t *Partition) Key(n uint32) bellows.Key { return t.sparse.index.Keys()[n] }
+
+// apply runs the rule on numbered rows, neighbours of one slab in one call.
+func (t *Partition) apply(rows []uint32, deltas []float32) {
+	p, w := t.sparse, t.width
+	for i := 0; i < len(rows); {
+		first, end := rows[i], i+1
+		for end < len(rows) && rows[end] == rows[end-1]+1 && rows[end]>>p.shift == first>>p.shift {
+			end++
+		}
+		n, at := end-i, int(first&(1<<p.shift-1))
+		s := &p.slabs[first>>p.shift]
+		for j, width := range t.widths {
+			t.row[j] = s.slots[j][at*width : (at+n)*width]
+		}
+		t.rule.Apply(s.values[at*w:(at+n)*w], t.row, deltas[i*w:end*w])
+		i = end
+	}
+	for _, r := range rows {
+		if bit := uint64(1) << (r & 63); p.live[r>>6]&bit == 0 {
+			p.live[r>>6] |= bit
+			p.fresh = append(p.fresh, r)
+		}
+	}
+}
+
+// sorted is the numbers of the rows that count, by their keys.
+func (p *sparse) sorted() []uint32 {
+	list := p.index.Keys()
+	byKey := func(a, b uint32) int {
+		if list[a] < list[b] {
+			return -1
+		}
+		return 1 // keys differ
+	}
+	p.sortFresh(byKey)
+	old := len(p.order)
+	p.order = append(p.order, p.fresh...)
+	// Merged from the end, where there is room: what is written lies behind what is still to be read.
+	for i, j, to := old-1, len(p.fresh)-1, len(p.order)-1; j >= 0; to-- {
+		if i >= 0 && byKey(p.order[i], p.fresh[j]) > 0 {
+			p.order[to] = p.order[i]
+			i--
+		} else {
+			p.order[to] = p.fresh[j]
+			j--
+		}
+	}
+	p.fresh = p.fresh[:0]
+	return p.order
+}
+
+// radixMin is from how many rows on sorting by digits is faster than by comparisons, each of which looks at two keys anywhere.
+const radixMin = 256
+
+// sortFresh sorts the numbers in fresh by their keys: many of them by the bytes of the keys, the lowest first, which is stable. Bytes that all
+// keys share are passed over. An image of a million new keys takes a third of the time so (BenchmarkSparseImage), for 32 bytes a key meanwhile: its node
+// answers nobody while it is made.
+func (p *sparse) sortFresh(byKey func(a, b uint32) int) {
+	n := len(p.fresh)
+	if n < p.radix {
+		slices.SortFunc(p.fresh, byKey)
+		return
+	}
+	type row struct {
+		key    bellows.Key
+		number uint32
+	}
+	from, to := make([]row, n), make([]row, n)
+	var counts [8][256]uint32
+	for i, r := range p.fresh {
+		k := p.index.Keys()[r]
+		from[i] = row{k, r}
+		for d := range counts {
+			counts[d][byte(k>>(8*d))]++
+		}
+	}
+	for d := range counts {
+		ends := &counts[d]
+		if ends[byte(from[0].key>>(8*d))] == uint32(n) {
+			continue
+		}
+		at := uint32(0)
+		for b, c := range ends { // from here on: where the next key with the byte goes
+			ends[b] = at
+			at += c
+		}
+		for _, x := range from {
+			b := byte(x.key >> (8 * d))
+			to[ends[b]] = x
+			ends[b]++
+		}
+		from, to = to, from
+	}
+	for i, x := range from {
+		p.fresh[i] = x.number
+	}
+}
+
+// save copies the rows that count, ascending by key, into an image.
+func (t *Partition) save(to *Image) {
+	p := t.sparse
+	numbers := p.sorted()
+	if planted.On("reserved-saved") {
+		numbers = numbers[:0:0]
+		for n := range p.index.Len() {
+			numbers = append(numbers, uint32(n))
+		}
+	}
+	to.Keys, to.Values = slices.Grow(to.Keys[:0], len(numbers)), slices.Grow(to.Values[:0], len(numbers)*t.width)
+	if to.Keys == nil {
+		to.Keys = []bellows.Key{} // of a sparse table, though empty
+	}
+	if to.Slots == nil {
+		to.Slots = make([][]float32, len(t.widths))
+	}
+	for _, n := range numbers {
+		to.Keys = append(to.Keys, p.index.Keys()[n])
+		to.Values = append(to.Values, p.row(n, t.width)...)
+	}
+	for j, width := range t.widths {
+		to.Slots[j] = slices.Grow(to.Slots[j][:0], len(numbers)*width)
+		for _, n := range numbers {
+			at := int(n&(1<<p.shift-1)) * width
+			to.Slots[j] = append(to.Slots[j], p.slabs[n>>p.shift].slots[j][at:at+width]...)
+		}
+	}
+}
+
+// load replaces the state by an image.
+func (t *Partition) load(from *Image) error {
+	n := len(from.Keys)
+	if len(from.Values) != n*t.width || len(from.Slots) != len(t.widths) {
+		return misfit("image holds %d values and %d slots for %d keys", len(from.Values), len(from.Slots), n)
+	}
+	for i, s := range from.Slots {
+		if len(s) != n*t.widths[i] {
+			return misfit("slot %d holds %d values for %d keys", i, len(s), n)
+		}
+	}
+	for i := 1; i < n; i++ {
+		if from.Keys[i] <= from.Keys[i-1] {
+			return misfit("its keys do not ascend at key %d", i)
+		}
+	}
+	for _, k := range from.Keys {
+		if p := t.sparse.cut.FindKey(k); p != t.sparse.of {
+			return misfit("key %d belongs to partition %d, not %d", k, p, t.sparse.of)
+		}
+	}
+	radix := t.sparse.radix
+	t.sparse = newSparse(t.sparse.schema, t.sparse.cut, t.sparse.of, t.sparse.seed)
+	t.sparse.radix = radix
+	rows, err := t.Reserve(from.Keys, make([]uint32, 0, n))
+	if err != nil {
+		return err
+	}
+	p := t.sparse
+	for i, r := range rows { // numbered as they are sorted
+		copy(p.row(r, t.width), from.Values[i*t.width:])
+		for j, width := range t.widths {
+			copy(p.slabs[r>>p.shift].slots[j][int(r&(1<<p.shift-1))*width:][:width], from.Slots[j][i*width:])
+		}
+		p.live[r>>6] |= 1 << (r & 63)
+	}
+	p.order = rows
+	return nil
+}
+
+func misfit(format string, args ...any) error {
+	return bellows.Errorf(bellows.BadData, "restore partition", "", format, args...)
+}

@@ -1,0 +1,192 @@
+// Package store holds the rows of one partition: one contiguous slab of values, and one per slot of
+// the table's rule, as wide as the rule says; or, where rows have keys, such slabs of equal size and an
+// index from keys to rows.
+//
+// The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
+// keep an image of it. Of a sparse table it reserves the rows of a chunk's keys first, which is where
+// memory is taken and refused, and applies by the numbers that it gets. The package does no locking and
+// takes no decision: who may read or write, and when, is the lane's business.
+package store
+
+import (
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/planted"
+	"bellows/core/rule"
+	"bellows/table"
+)
+
+// Partition is the state of one partition.
+type Partition struct {
+	id     bellows.PartitionID
+	first  bellows.RowID
+	rows   int
+	width  int
+	rule   rule.Rule
+	values []float32   // rows x width
+	slots  [][]float32 // per slot: rows x its width
+	widths []int       // of the slots
+	row    [][]float32 // scratch: one row of each slot
+	sparse *sparse     // where rows have keys, in place of first, rows, values and slots
+
+	written Written
+}
+
+// Written is what a store has counted, for the audit, where it changed its rows.
+type Written struct {
+	Rows int64     // that Apply gave to the rule, or Adopt took
+	Bits audit.Sum // of the deltas that ApplySummed gave to the rule
+}
+
+// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser: none
+// where rows have keys.
+func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
+	r, err := rule.For(s)
+	if err != nil {
+		return nil, err
+	}
+	first, end := cut.Rows(p)
+	n := int(end - first)
+	t := &Partition{id: p, first: first, rows: n, width: s.Width, rule: r, values: make([]float32, n*s.Width)}
+	for i := range n {
+		s.Init.Fill(first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
+	}
+	t.widths = r.Slots()
+	t.row = make([][]float32, len(t.widths))
+	if s.Sparse {
+		t.sparse = newSparse(s, cut, p, 0)
+		return t, nil
+	}
+	for _, width := range t.widths {
+		t.slots = append(t.slots, make([]float32, n*width))
+	}
+	return t, nil
+}
+
+// Rows is the number of rows; where they have keys, of those that an applied update has touched.
+func (t *Partition) Rows() int {
+	if t.sparse != nil {
+		return len(t.sparse.order) + len(t.sparse.fresh)
+	}
+	return t.rows
+}
+
+// Additive reports whether the rule adds what it is given.
+func (t *Partition) Additive() bool { return t.rule.Additive() }
+
+// Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update in
+// place.
+func (t *Partition) Values() []float32 { return t.values }
+
+// Read appends the named rows (nil: all) of a dense table, row after row.
+func (t *Partition) Read(rows []uint32, to []float32) []float32 {
+	if rows == nil {
+		return append(to, t.values...)
+	}
+	w := t.width
+	for _, r := range rows {
+		to = append(to, t.values[int(r)*w:(int(r)+1)*w]...)
+	}
+	return to
+}
+
+// Apply runs the table's rule on the named rows (nil: all, of a dense table) with a delta row for each.
+// Rows that have keys are named as Reserve numbers them.
+func (t *Partition) Apply(rows []uint32, deltas []float32) {
+	switch {
+	case t.sparse != nil:
+		t.apply(rows, deltas)
+	case rows == nil:
+		t.rule.Apply(t.values, t.slots, deltas)
+	default:
+		t.applyRows(rows, deltas)
+	}
+	t.written.Rows += int64(len(deltas) / t.width)
+}
+
+// ApplySummed is Apply, and adds up the bits of what it applied.
+func (t *Partition) ApplySummed(rows []uint32, deltas []float32) {
+	t.Apply(rows, deltas)
+	t.written.Bits += t.Bits(rows, deltas)
+}
+
+func (t *Partition) applyRows(rows []uint32, deltas []float32) {
+	w := t.width
+	for i, r := range rows {
+		at := int(r) * w
+		for s, width := range t.widths {
+			t.row[s] = t.slots[s][int(r)*width : (int(r)+1)*width]
+		}
+		t.rule.Apply(t.values[at:at+w], t.row, deltas[i*w:(i+1)*w])
+	}
+}
+
+// Adopt makes values those of all rows of a dense table. They may be the slab itself, written in place.
+func (t *Partition) Adopt(values []float32) {
+	if len(values) > 0 && &values[0] != &t.values[0] {
+		copy(t.values, values)
+	}
+	t.written.Rows += int64(t.rows)
+}
+
+// Bits is the audit's sum over rows, named as Apply has them. Rows that have keys count by these.
+func (t *Partition) Bits(rows []uint32, values []float32) audit.Sum {
+	if t.sparse == nil {
+		return audit.Rows(t.id, t.width, rows, values)
+	}
+	var sum audit.Sum
+	for i, r := range rows {
+		sum += audit.Key(t.id, t.Key(r), values[i*t.width:(i+1)*t.width])
+	}
+	return sum
+}
+
+// Written is what the store has counted since it was made.
+func (t *Partition) Written() Written { return t.written }
+
+// Image is a copy of a partition's state.
+type Image struct {
+	Keys   []bellows.Key // of a sparse table: those of the rows, ascending; else nil
+	Values []float32     // row after row
+	Slots  [][]float32
+}
+
+// Save copies the state into an image, reusing its memory where it fits.
+func (t *Partition) Save(to *Image) {
+	if t.sparse != nil {
+		t.save(to)
+		return
+	}
+	to.Values = append(to.Values[:0], t.values...)
+	if to.Slots == nil {
+		to.Slots = make([][]float32, len(t.slots))
+	}
+	for i := range t.slots {
+		to.Slots[i] = append(to.Slots[i][:0], t.slots[i]...)
+		if planted.On("slots-not-saved") {
+			clear(to.Slots[i])
+		}
+	}
+}
+
+// Load replaces the state by an image of the same shape. An error has kind BadData, or Refused for more
+// rows than the table may have.
+func (t *Partition) Load(from *Image) error {
+	if t.sparse != nil {
+		return t.load(from)
+	}
+	if len(from.Values) != len(t.values) || len(from.Slots) != len(t.slots) {
+		return bellows.Errorf(bellows.BadData, "restore partition", "", "image holds %d values and %d slots; the partition has %d and %d",
+			len(from.Values), len(from.Slots), len(t.values), len(t.slots))
+	}
+	for i, s := range from.Slots {
+		if len(s) != len(t.slots[i]) {
+			return bellows.Errorf(bellows.BadData, "restore partition", "", "slot %d holds %d values, not %d", i, len(s), len(t.slots[i]))
+		}
+	}
+	copy(t.values, from.Values)
+	for i, s := range from.Slots {
+		copy(t.slots[i], s)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package tally_test
+
+import (
+	"testing"
+
+	"bellows/core/tally"
+)
+
+func TestAStopwatchAddsUpWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	var s tally.Stopwatch
+	for i, c := range []struct {
+		now  int
+		on   bool
+		want int // at now
+	}{{1, false, 0}, {3, true, 0}, {5, true, 2}, {9, false, 6}, {20, false, 6}, {30, true, 6}} {
+		if s.Set(at(c.now), c.on); s.Total(at(c.now)) != at(c.want) || s.On() != c.on {
+			t.Errorf("step %d: %v, on: %v", i, s.Total(at(c.now)), s.On())
+		}
+	}
+	if s.Total(at(34)) != at(10) || s.Total(at(31)) != at(7) {
+		t.Errorf("%v while it goes on", s.Total(at(34)))
+	}
+}

@@ -1,0 +1,55 @@
+package session
+
+import "bellows/core/liveness"
+
+// Redial decides when a connection that has broken is tried again, and when it is given up: when the lease of the other node has passed, or sooner
+// when nobody listens there any more, which means that its process is dead. Times are milliseconds of any clock that only goes forward.
+type Redial struct {
+	patience    int64 // of the whole, in milliseconds
+	broken      int64 // of a machine on which nobody listens
+	beganMillis int64
+	lastMillis  int64 // of the last question
+	tries       int
+	refused     bool // nobody has listened since
+	sinceMillis int64
+}
+
+// firstMillis and mostMillis are how long is waited between two tries: twice as long each time.
+const (
+	firstMillis = 10
+	mostMillis  = 250
+)
+
+// NewRedial begins with a connection that has just broken. One to node 0 is tried for as long as that may be silent.
+func NewRedial(times liveness.Times, leader bool, nowMillis int64) Redial {
+	times = times.Or()
+	r := Redial{patience: times.Lease, broken: times.Broken, beganMillis: nowMillis, lastMillis: nowMillis}
+	if leader {
+		r.patience = times.Leader
+	}
+	return r
+}
+
+// Failed notes a try that has failed: refused says that the other node's machine has answered, and that nobody listens there.
+func (r *Redial) Failed(nowMillis int64, refused bool) {
+	if refused && !r.refused {
+		r.sinceMillis = nowMillis
+	}
+	r.refused = refused
+	r.tries++
+}
+
+// sleepMillis is how far apart two questions are when their caller has slept between them: it blames nobody for that.
+const sleepMillis = 4 * mostMillis
+
+// Next is how long to wait before the next try; not ok: there is none.
+func (r *Redial) Next(nowMillis int64) (waitMillis int64, ok bool) {
+	if gap := nowMillis - r.lastMillis; gap > sleepMillis {
+		r.beganMillis, r.sinceMillis = r.beganMillis+gap, r.sinceMillis+gap
+	}
+	r.lastMillis = nowMillis
+	if nowMillis-r.beganMillis >= r.patience || r.refused && nowMillis-r.sinceMillis >= r.broken {
+		return 0, false
+	}
+	return min(int64(firstMillis)<<min(r.tries, 10), mostMillis), true
+}

@@ -1,0 +1,258 @@
+// Package session carries messages between two nodes over connections that may break: both ends of two numbered streams, as step
+// functions. In production an End is behind each connection of a pair of nodes, and the simulation plays the same code.
+//
+// A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered on the
+// wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins every
+// connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a stream of its own,
+// which overtakes the other, also between the parts of a long message.
+//
+// The caller's duties, in order:
+//
+//  1. Post every message for the other node, under a lock of its own.
+//  2. When a connection is there, call Connected, write what Hello gives, and nothing else before the other side's Resume has gone to
+//     Resume.
+//  3. Take what may be written, in pieces as it likes, first of the urgent stream. What was taken stays the session's until it
+//     is acknowledged; the caller neither frees nor changes it, but may free what Acknowledge and Resume give back.
+//  4. Count every message that has come whole with Received, call Tick a few times a second, write an Ack when Due says so, and give
+//     every Ack that comes to Acknowledge.
+//
+// The package refuses to dial, to judge when a node is lost (package core/members does), and to repeat anything on a
+// connection that stands.
+package session
+
+import (
+	"fmt"
+
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// The streams.
+const (
+	Urgent   = iota // what the controller says and hears, but for the state of partitions
+	Ordinary        // all else
+	Streams
+)
+
+// StreamOf is the stream that an envelope travels in.
+func StreamOf(e wire.Envelope) int {
+	if e.From.Role != wire.Controller && e.To.Role != wire.Controller {
+		return Ordinary
+	}
+	switch e.Message.(type) {
+	case *wire.Slab, *wire.Collected: // of any size: a sign of life must not wait for it
+		return Ordinary
+	}
+	return Urgent
+}
+
+// Counts are messages of each stream.
+type Counts = [Streams]uint64
+
+// End is one end of a session. The zero End is ready, and has no connection.
+//
+// A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the first that this connection has not
+// been given. A connection that breaks moves next back to the head, and no more: the other end then says what it has.
+// Invariants: received never goes back; what was acknowledged is never sent again (TestExactlyOnceInOrder).
+type End struct {
+	streams  [Streams]stream
+	received Counts // messages that have come whole
+	told     Counts // of these, as the other end was last told
+	peer     uint64 // the process at the other end; 0: none has come yet
+	synced   bool   // this connection's Resume has come
+	late     int    // bytes that have come since the other end was last told
+}
+
+type stream struct {
+	list  []wire.Envelope
+	head  int    // of list: the first that is not acknowledged
+	next  int    // of list: the first that this connection has not been given
+	acked uint64 // messages before head, since the beginning
+}
+
+// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has been acknowledged, or
+// at once: back.
+func (e *End) Post(m wire.Envelope) (back bool) {
+	s := &e.streams[StreamOf(m)]
+	if _, mark := m.Message.(*wire.Mark); mark && s.head == len(s.list) {
+		return true
+	}
+	if s.head > 64 && s.head > len(s.list)/2 { // make room where memory is there already
+		n := copy(s.list, s.list[s.head:])
+		clear(s.list[n:])
+		s.list, s.next, s.head = s.list[:n], s.next-s.head, 0
+	}
+	s.list = append(s.list, m)
+	return false
+}
+
+// Take appends the messages of a stream that may be written now, at most so many.
+func (e *End) Take(stream, most int, to []wire.Envelope) []wire.Envelope {
+	s := &e.streams[stream]
+	if !e.synced {
+		return to
+	}
+	for ; s.next < len(s.list) && most > 0; s.next++ {
+		if _, mark := s.list[s.next].Message.(*wire.Mark); mark {
+			continue
+		}
+		to = append(to, s.list[s.next])
+		most--
+	}
+	return to
+}
+
+// Waiting reports whether there is something that may be written.
+func (e *End) Waiting() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; e.synced && s.next < len(s.list) {
+			return true
+		}
+	}
+	return false
+}
+
+// Synced reports whether this connection's Resume has come.
+func (e *End) Synced() bool { return e.synced }
+
+// Unsaid reports whether something was posted that no connection that stands has been given.
+func (e *End) Unsaid() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; s.next < len(s.list) || !e.synced && s.head < len(s.list) {
+			return true
+		}
+	}
+	return false
+}
+
+// Idle reports whether everything that was posted has been acknowledged, and the other end knows what has come.
+func (e *End) Idle() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; s.head < len(s.list) {
+			return false
+		}
+	}
+	return e.received == e.told
+}
+
+// Received counts messages that have come whole, and their bytes.
+func (e *End) Received(n Counts, bytes int) {
+	for i := range n {
+		e.received[i] += n[i]
+	}
+	e.late += bytes
+}
+
+// How much may come before the other end is told: it keeps what it has not been told of. Less than worthMessages and worthBytes is not worth a
+// frame, even beside others that leave anyway; at dueMessages or dueBytes one leaves alone.
+const (
+	worthMessages = 16
+	worthBytes    = 64 << 10
+	dueMessages   = 256
+	dueBytes      = 1 << 20
+)
+
+// untold is how many messages have come of which the other end was not told.
+func (e *End) untold() (n uint64) {
+	for i := range e.received {
+		n += e.received[i] - e.told[i]
+	}
+	return n
+}
+
+// Due reports whether the other end should be told what has come, even if nothing else is to be written.
+func (e *End) Due() bool {
+	late := e.untold()
+	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
+}
+
+// Tick makes Due what has come since the other end was last told: it is called a few times a second, so that nobody keeps for long what
+// has come.
+func (e *End) Tick() {
+	if e.received != e.told {
+		e.late = dueBytes
+	}
+}
+
+// Ack is the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as sent: a connection that
+// breaks before is followed by a Resume.
+func (e *End) Ack() *wire.Ack {
+	late := e.untold()
+	if !e.synced || late == 0 || late < worthMessages && e.late < worthBytes {
+		return nil
+	}
+	e.told, e.late = e.received, 0
+	a := wire.New[wire.Ack]()
+	a.Received = e.received
+	return a
+}
+
+// Acknowledge takes the other end's word, and appends what has been acknowledged: marks, for their senders, and messages
+// that the caller may free. An error is a breach.
+func (e *End) Acknowledge(m *wire.Ack, to []wire.Envelope) ([]wire.Envelope, error) {
+	for i, n := range m.Received {
+		var err error
+		if to, err = e.streams[i].acknowledge(n, to); err != nil {
+			return to, err
+		}
+	}
+	return to, nil
+}
+
+func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, error) {
+	for s.head < len(s.list) {
+		_, mark := s.list[s.head].Message.(*wire.Mark)
+		if !mark && (s.acked >= n || s.head == s.next) {
+			break
+		}
+		if !mark {
+			s.acked++
+		}
+		to = append(to, s.list[s.head])
+		s.list[s.head] = wire.Envelope{}
+		s.head++
+		s.next = max(s.next, s.head)
+	}
+	if s.head == len(s.list) { // begin anew: its memory is warm
+		s.list, s.head, s.next = s.list[:0], 0, 0
+	}
+	if s.acked < n {
+		return to, fmt.Errorf("%d messages are acknowledged, of which %d were sent", n, s.acked)
+	}
+	return to, nil
+}
+
+// Connected begins a connection: nothing may be taken before the other end's Resume.
+func (e *End) Connected() { e.synced = false }
+
+// Hello is what a connection begins with, from a process of that number, which no other process has.
+func (e *End) Hello(process uint64) *wire.Resume {
+	e.told, e.late = e.received, 0
+	return &wire.Resume{Process: process, Received: e.received}
+}
+
+// Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does. The session goes on behind what
+// the other end has. An error is a breach, or another process than before: that one has nothing of what was said.
+func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error) {
+	if e.peer == 0 {
+		e.peer = m.Process
+	}
+	if m.Process != e.peer {
+		return to, fmt.Errorf("another process answers than before")
+	}
+	var err error
+	if !planted.On("resent-from-start") {
+		to, err = e.Acknowledge(&wire.Ack{Received: m.Received}, to)
+	}
+	if err != nil {
+		return to, err
+	}
+	for i := range e.streams {
+		s := &e.streams[i]
+		if s.next = s.head; planted.On("no-resend") {
+			s.next = len(s.list)
+		}
+	}
+	e.synced = true
+	return to, nil
+}

@@ -1,0 +1,27 @@
+package mem_test
+
+import (
+	"testing"
+
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/link/transport/transporttest"
+)
+
+func TestConforms(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	transporttest.Run(t, func(t *testing.T, c transport.Config) transport.Transport {
+		t.Helper()
+		node, err := network.Join(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return node
+	}, func(*testing.T) string { return "" }, func(t *testing.T, address string) {
+		t.Helper()
+		if _, err := network.Stream(address); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"bellows/link/wire"
+)
+
+// frame is an encoded frame that carries n values.
+func frame(t testing.TB, n int) []byte {
+	t.Helper()
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(i + n)
+	}
+	var b wire.Batch
+	if err := b.Add(wire.Envelope{Message: &wire.Rows{Parts: []wire.RowsPart{{Values: values}}}}); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(b.Buffers()...)
+}
+
+// TestReaderCutsAnyStream reads small, large and border-sized frames from streams that give few and many bytes at a time.
+func TestReaderCutsAnyStream(t *testing.T) {
+	t.Parallel()
+	var frames [][]byte
+	for _, n := range []int{0, 1, 1000, direct / 4, 3, readerSize / 4, 0, readerSize, 0, 5, readerSize/4 - 30, readerSize/4 - 20, 7, 100_000} {
+		frames = append(frames, frame(t, n))
+	}
+	stream := slices.Concat(frames...)
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"all at once":          func(r io.Reader) io.Reader { return r },
+		"one byte at a time":   iotest.OneByteReader,
+		"half of what is due":  iotest.HalfReader,
+		"the end with the end": iotest.DataErrReader,
+	} {
+		r, taken := NewReader(wrap(bytes.NewReader(stream))), uint64(0)
+		for i, f := range frames {
+			h, payload, err := r.Frame()
+			if err != nil || int(h.Length) != len(payload) || !bytes.Equal(payload, f[wire.HeaderSize:]) {
+				t.Fatalf("%s: frame %d: %v with %d bytes, %v", name, i, h, len(payload), err)
+			}
+			taken += uint64(len(f))
+			if got := r.Arrived(); got < taken || got > uint64(len(stream)) {
+				t.Errorf("%s: %d bytes of %d have arrived when frames of %d have", name, got, len(stream), taken)
+			}
+		}
+		for range 2 {
+			if _, _, err := r.Frame(); err != io.EOF {
+				t.Errorf("%s: at the end: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestReaderReportsTheStream passes errors on, at any place of a frame, and keeps them.
+func TestReaderReportsTheStream(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	f := frame(t, 100_000)
+	for _, n := range []int{0, 5, wire.HeaderSize, wire.HeaderSize + 70, len(f) - 1} {
+		r := NewReader(io.MultiReader(bytes.NewReader(f[:n]), iotest.ErrReader(broken)))
+		for range 2 {
+			if _, payload, err := r.Frame(); !errors.Is(err, broken) || payload != nil {
+				t.Errorf("after %d bytes: %v", n, err)
+			}
+		}
+	}
+}
+
+// TestOversizedTakesNoMemory is not parallel, so that what it counts is its own.
+func TestOversizedTakesNoMemory(t *testing.T) {
+	bad := frame(t, 1)
+	binary.LittleEndian.PutUint32(bad[8:], 1<<31)
+	binary.LittleEndian.PutUint32(bad[28:], crc32.Checksum(bad[:28], castagnoli))
+	r := NewReader(bytes.NewReader(bad))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := r.Frame()
+	runtime.ReadMemStats(&after)
+	if err == nil || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("took %d bytes: %v", after.TotalAlloc-before.TotalAlloc, err)
+	}
+}

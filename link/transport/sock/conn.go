@@ -1,0 +1,259 @@
+package sock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"bellows/link/transport"
+	"bellows/link/wire"
+)
+
+// Buffers up to joinMax bytes are copied together, up to scratchSize, since handing one to the kernel costs about as much
+// as copying that many; larger ones are handed over where they are.
+const (
+	joinMax     = 4 << 10
+	scratchSize = 64 << 10
+	tryMost     = 8 // buffers that TryFrames hands over
+)
+
+type conn struct {
+	net    net.Conn
+	source *source
+	reader *transport.Reader
+	peer   transport.Hello
+	remote string
+
+	raw    syscall.RawConn // of net; nil: it has none
+	trying [][]byte        // what try writes, and then what is left
+	try    func(fd uintptr) bool
+
+	// The writer's.
+	stall   time.Duration
+	scratch []byte      // small buffers, joined
+	vector  net.Buffers // what leaves with the next call, parts of scratch among it
+	rest    net.Buffers // what of vector has not left
+	broken  error       // the stream ends in the middle of a frame, or is closed
+}
+
+func newConn(c net.Conn, config transport.Config, peer transport.Hello, place string) *conn {
+	n := &conn{
+		net:     c,
+		source:  &source{net: c, silence: config.ReadSilence},
+		peer:    peer,
+		remote:  transport.Name(peer, place),
+		stall:   config.WriteStall,
+		scratch: make([]byte, 0, scratchSize),
+	}
+	n.reader = transport.NewReader(n.source)
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			n.raw, n.try = raw, n.tryWrite
+		}
+	}
+	return n
+}
+
+// BeforeWait is as transport.Prompt says.
+func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
+
+// TryFrames is as transport.Prompt says.
+func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
+	if len(buffers) == 0 || c.raw == nil || c.broken != nil || len(buffers) > tryMost {
+		return buffers
+	}
+	c.trying = buffers
+	if err := c.raw.Write(c.try); err != nil && c.broken == nil {
+		c.broken = plain(err)
+	}
+	rest, c.trying = c.trying, nil
+	return rest
+}
+
+// tryWrite is one write of what is to be tried; the connection's descriptor never waits.
+func (c *conn) tryWrite(fd uintptr) (done bool) {
+	n, err := writeNow(int(fd), c.trying)
+	if err != nil {
+		if err != syscall.EAGAIN && err != syscall.EINTR {
+			c.broken = plain(err)
+		}
+		return true
+	}
+	for n > 0 {
+		take := min(n, len(c.trying[0]))
+		n -= take
+		if c.trying[0] = c.trying[0][take:]; len(c.trying[0]) == 0 {
+			c.trying = c.trying[1:]
+		}
+	}
+	return true
+}
+
+// Arrived is as transport.Meter says.
+func (c *conn) Arrived() uint64 { return c.reader.Arrived() }
+
+func (c *conn) Remote() string        { return c.remote }
+func (c *conn) Peer() transport.Hello { return c.peer }
+
+func (c *conn) Close() error {
+	if err := c.net.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return transport.ConnFault("close", c.remote, plain(err))
+	}
+	return nil
+}
+
+func (c *conn) ReadFrame() (wire.Header, []byte, error) {
+	h, payload, err := c.reader.Frame()
+	if err != nil {
+		return h, nil, transport.ConnFault("read from", c.remote, err)
+	}
+	return h, payload, nil
+}
+
+// source is the stream of a connection with a limit on silence.
+type source struct {
+	net     net.Conn
+	silence time.Duration // 0: none
+
+	// Where somebody wants to know before a read waits.
+	raw    syscall.RawConn // nil: nobody
+	before func()
+	read   func(fd uintptr) bool
+	buffer []byte // of the read under way
+	n      int
+	err    error
+}
+
+// listen tells f before a read waits, where the connection can say so.
+func (s *source) listen(raw syscall.RawConn, f func()) {
+	s.raw, s.before, s.read = raw, f, s.readNow
+}
+
+// readNow is one read that does not wait; false: nothing has come.
+func (s *source) readNow(fd uintptr) (done bool) {
+	for {
+		s.n, s.err = syscall.Read(int(fd), s.buffer)
+		switch s.err {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+			s.before()
+			return false
+		}
+		return true
+	}
+}
+
+// next is net's Read, told before it waits.
+func (s *source) next(b []byte) (int, error) {
+	if s.raw == nil {
+		return s.net.Read(b)
+	}
+	s.buffer, s.n, s.err = b, 0, nil
+	err := s.raw.Read(s.read)
+	s.buffer = nil
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case s.err != nil:
+		return 0, s.err
+	case s.n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return s.n, nil
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if s.silence > 0 {
+		s.net.SetReadDeadline(time.Now().Add(s.silence)) // fails only where Read does
+	}
+	n, err := s.next(b)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, fmt.Errorf("no byte came for %v: %w", s.silence, os.ErrDeadlineExceeded)
+	}
+	return n, plain(err)
+}
+
+func (c *conn) WriteFrames(buffers [][]byte) error {
+	if c.broken == nil {
+		c.broken = c.write(buffers)
+	}
+	if c.broken != nil {
+		return transport.ConnFault("write to", c.remote, c.broken)
+	}
+	return nil
+}
+
+// write joins small buffers and sends all of them in their order.
+func (c *conn) write(buffers [][]byte) error {
+	joined := false // whether the last of vector ends where scratch does
+	for _, b := range buffers {
+		if len(b) == 0 {
+			continue
+		}
+		small := len(b) <= joinMax
+		if small && len(c.scratch)+len(b) > scratchSize {
+			if err := c.sendVector(); err != nil {
+				return err
+			}
+			joined = false
+		}
+		if !small {
+			c.vector, joined = append(c.vector, b), false
+			continue
+		}
+		begin := len(c.scratch)
+		c.scratch = append(c.scratch, b...)
+		if last := len(c.vector) - 1; joined {
+			c.vector[last] = c.scratch[begin-len(c.vector[last]):]
+		} else {
+			c.vector, joined = append(c.vector, c.scratch[begin:]), true
+		}
+	}
+	return c.sendVector()
+}
+
+// sendVector sends the vector, and gives up when nothing of it left for a whole stall.
+func (c *conn) sendVector() error {
+	c.rest = c.vector
+	defer func() {
+		clear(c.vector)
+		c.vector, c.scratch = c.vector[:0], c.scratch[:0]
+	}()
+	for len(c.rest) > 0 {
+		c.net.SetWriteDeadline(time.Now().Add(c.stall)) // fails only where WriteTo does
+		n, err := c.rest.WriteTo(c.net)
+		switch {
+		case err == nil:
+			c.net.SetWriteDeadline(time.Time{}) // TryFrames has none
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return plain(err)
+		case n == 0:
+			return fmt.Errorf("it took no byte for %v: %w", c.stall, os.ErrDeadlineExceeded)
+		}
+	}
+	return nil
+}
+
+// plain is the cause of an error of package net, without the addresses, which ours have already. What a dead peer or a
+// vanished host leaves behind is the end of the stream.
+func plain(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Err != nil {
+		err = op.Err
+	}
+	for _, dead := range []error{syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if errors.Is(err, dead) {
+			return fmt.Errorf("%w (%w)", io.ErrUnexpectedEOF, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package sock
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bellows"
+	"bellows/link/transport"
+)
+
+func TestUsersAreCompared(t *testing.T) {
+	t.Parallel()
+	if err := compare(unix.Ucred{Pid: 7, Uid: 1000}, 1000); err != nil {
+		t.Error(err)
+	}
+	for _, own := range []int{0, 999} {
+		if err := compare(unix.Ucred{Pid: 7, Uid: 1000}, own); err == nil || !strings.Contains(err.Error(), "process 7") {
+			t.Errorf("user 1000 passes for %d: %v", own, err)
+		}
+	}
+}
+
+// TestSameUserAsksTheKernel connects to itself: both ends are this process.
+func TestSameUserAsksTheKernel(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sameUser(c); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+	if err := sameUser(c); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a connection that cannot be asked passes: %v", err)
+	}
+}
+
+// as is the transport of a node that checks users by the given function.
+func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets {
+	t.Helper()
+	c, err := transport.Config{Self: transport.Hello{Node: node, Token: transport.Token{1}}}.Filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sockets{c, check}
+}
+
+// meet connects two transports.
+func meet(t *testing.T, dialler, listener *sockets, address string) (dialled, accepted transport.Conn, dialErr, acceptErr error) {
+	t.Helper()
+	l, err := listener.Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		dialled, dialErr = dialler.Dial(t.Context(), l.Address())
+	}()
+	accepted, acceptErr = l.Accept(t.Context())
+	<-done
+	return dialled, accepted, dialErr, acceptErr
+}
+
+// TestOtherUsersAreRefused has either side find another user at the other end. The dialling side then says nothing at all.
+func TestOtherUsersAreRefused(t *testing.T) {
+	t.Parallel()
+	foreign := func(net.Conn) error { return compare(unix.Ucred{Pid: 7, Uid: 4711}, os.Geteuid()) }
+	for name, c := range map[string]struct {
+		dial, accept func(net.Conn) error
+		told         string // what the listening side knows
+	}{
+		"the listener's": {foreign, sameUser, "closed the connection"},
+		"the dialler's":  {sameUser, foreign, "user 4711"},
+	} {
+		address := "unix:" + filepath.Join(t.TempDir(), "s", "s")
+		_, _, dialErr, acceptErr := meet(t, as(t, 1, c.dial), as(t, 2, c.accept), address)
+		if dialErr == nil || !strings.Contains(dialErr.Error(), "user 4711") {
+			t.Errorf("%s user, dialled: %v", name, dialErr)
+		}
+		if acceptErr == nil || !strings.Contains(acceptErr.Error(), c.told) {
+			t.Errorf("%s user, accepted: %v", name, acceptErr)
+		}
+	}
+}
+
+// TestConnectionsAreWatched asks the kernel what it does about hosts that vanish, at both ends.
+func TestConnectionsAreWatched(t *testing.T) {
+	t.Parallel()
+	a, b, dialErr, acceptErr := meet(t, as(t, 1, sameUser), as(t, 2, sameUser), "tcp:127.0.0.1:0")
+	if err := errors.Join(dialErr, acceptErr); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	for _, c := range []transport.Conn{a, b} {
+		for _, option := range []struct {
+			name               string
+			level, what, wants int
+		}{
+			{"no delay", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+			{"keep-alive", unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
+			{"idle seconds", unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 10},
+			{"seconds between probes", unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 5},
+			{"probes", unix.IPPROTO_TCP, unix.TCP_KEEPCNT, 3},
+			{"milliseconds unacknowledged", unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 25_000},
+		} {
+			err := control(c.(*conn).net.(*net.TCPConn), func(fd int) error {
+				got, err := unix.GetsockoptInt(fd, option.level, option.what)
+				if got != option.wants {
+					t.Errorf("%s: %s is %d, not %d", c.Remote(), option.name, got, option.wants)
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("%s: %v", option.name, err)
+			}
+		}
+	}
+}
+
+// TestLocalKeepsOthersOut closes what another user's process opens, and takes what comes after.
+func TestLocalKeepsOthersOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s", "s")
+	l, err := ListenLocal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	foreign := true
+	guarded := local{l.(local).Listener, func(net.Conn) error {
+		if foreign {
+			foreign = false
+			return compare(unix.Ucred{Pid: 7, Uid: 4711}, os.Geteuid())
+		}
+		return nil
+	}}
+	first, err := DialLocal(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := DialLocal(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	far, err := guarded.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	if n, err := first.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("the foreign process reads %d bytes, %v", n, err)
+	}
+	if _, err := far.Write([]byte{1}); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil {
+		t.Errorf("the second one is not served: %v", err)
+	}
+}

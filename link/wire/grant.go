@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"sync"
+
+	"bellows"
+	"bellows/link/wire/internal/memory"
+	"bellows/link/wire/internal/raw"
+)
+
+const (
+	acquireSize     = 8 + pairSize + 4 + needSize
+	unsubscribeSize = pairSize + 4
+)
+
+const kindAcquire uint8 = 3
+
+func (*Acquire) kind() uint8 { return kindAcquire }
+
+func (m *Acquire) encode(b *Batch) {
+	b.u64(m.Request)
+	b.pair(m.Pair)
+	b.mode(m.Mode)
+	b.need(m.Need, m.Route)
+}
+
+func (m *Acquire) decode(payload []byte) error {
+	r := readerOf(payload)
+	*m = Acquire{Request: r.U64(), Pair: r.pair(), Mode: r.mode()}
+	m.Need, m.Route = r.need()
+	return r.End()
+}
+
+func (m *Acquire) recycle() *sync.Pool {
+	*m = Acquire{}
+	return &pools[kindAcquire]
+}
+
+const kindGranted uint8 = 4
+
+func (*Granted) kind() uint8 { return kindGranted }
+
+func (m *Granted) encode(b *Batch) {
+	b.u64(m.Request)
+	b.pair(m.Pair)
+	b.mode(m.Mode)
+	b.u64(uint64(m.Commit))
+	b.u32(uint32(m.Complete))
+	b.count(len(m.Values))
+	array(b, m.Values)
+}
+
+func (m *Granted) decode(payload []byte) error {
+	r := readerOf(payload)
+	*m = Granted{Request: r.U64(), Pair: r.pair(), Mode: r.mode(), Commit: bellows.CommitNumber(r.U64()), Complete: bellows.Clock(r.U32()), payload: payload}
+	m.Values = raw.Words[float32](&r.Reader, r.U32())
+	return r.End()
+}
+
+func (m *Granted) recycle() *sync.Pool {
+	memory.Put(m.payload)
+	*m = Granted{}
+	return &pools[kindGranted]
+}
+
+const kindRelease uint8 = 5
+
+func (*Release) kind() uint8                   { return kindRelease }
+func (m *Release) encode(b *Batch)             { b.pair(m.Pair) }
+func (m *Release) decode(payload []byte) error { return decodePair(&m.Pair, payload) }
+
+func (m *Release) recycle() *sync.Pool {
+	*m = Release{}
+	return &pools[kindRelease]
+}
+
+const kindUnsubscribe uint8 = 13
+
+func (*Unsubscribe) kind() uint8 { return kindUnsubscribe }
+
+func (m *Unsubscribe) encode(b *Batch) {
+	b.pair(m.Pair)
+	b.u32(m.Incarnation)
+}
+
+func (m *Unsubscribe) decode(payload []byte) error {
+	r := readerOf(payload)
+	m.Pair, m.Incarnation = r.pair(), r.U32()
+	return r.End()
+}
+
+func decodePair(p *Pair, payload []byte) error {
+	r := readerOf(payload)
+	*p = r.pair()
+	return r.End()
+}

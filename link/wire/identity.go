@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"errors"
+
+	"bellows"
+	"bellows/link/wire/internal/raw"
+	"bellows/vec"
+)
+
+// Lengths in bytes of what raw payloads are made of.
+const (
+	flushSize = 16
+	needSize  = 16
+	refSize   = 8
+	pairSize  = 12
+)
+
+// reader reads a raw payload, identities included.
+type reader struct{ raw.Reader }
+
+func readerOf(payload []byte) reader { return reader{raw.Of(payload)} }
+
+// What can be wrong with what a raw payload names.
+var (
+	errMode    = errors.New("it names no lease mode")
+	errWait    = errors.New("it names no kind of wait")
+	errSubtree = errors.New("it names a subtree beyond the last split")
+	errKind    = errors.New("it names no kind of error")
+	errFormat  = errors.New("its values are in a format that is not known")
+	errDone    = errors.New("it is not done, and has results")
+)
+
+func (b *Batch) flush(f bellows.FlushID) {
+	b.u64(f.Seq)
+	b.u16(uint16(f.Client))
+	b.zeros(2)
+	b.u32(f.Incarnation)
+}
+
+func (r *reader) flush() (f bellows.FlushID) {
+	f.Seq, f.Client = r.U64(), bellows.NodeID(r.U16())
+	r.Reserved(2)
+	f.Incarnation = r.U32()
+	return f
+}
+
+// need is what a question must see, and the route by which it is asked.
+func (b *Batch) need(n Need, v bellows.RouteVersion) {
+	b.u64(uint64(n.Commit))
+	b.u32(uint32(n.Clock))
+	b.u32(uint32(v))
+}
+
+func (r *reader) need() (n Need, v bellows.RouteVersion) {
+	n.Commit, n.Clock = bellows.CommitNumber(r.U64()), bellows.Clock(r.U32())
+	return n, bellows.RouteVersion(r.U32())
+}
+
+func (b *Batch) ref(p bellows.PartitionRef) {
+	b.u16(uint16(p.Table))
+	b.zeros(2)
+	b.u32(uint32(p.Partition))
+}
+
+func (r *reader) ref() (p bellows.PartitionRef) {
+	p.Table = bellows.TableID(r.U16())
+	r.Reserved(2)
+	p.Partition = bellows.PartitionID(r.U32())
+	return p
+}
+
+// part is a partition with the format of the values that follow for it.
+func (b *Batch) part(p bellows.PartitionRef) {
+	b.u16(uint16(p.Table))
+	b.u8(uint8(b.format(p.Table)))
+	b.zeros(1)
+	b.u32(uint32(p.Partition))
+}
+
+func (r *reader) part() (p bellows.PartitionRef, f vec.Format) {
+	p.Table = bellows.TableID(r.U16())
+	if f = vec.Format(r.U8()); f >= vec.Formats {
+		r.Fail(errFormat)
+		f = vec.Float32
+	}
+	r.Reserved(1)
+	p.Partition = bellows.PartitionID(r.U32())
+	return p, f
+}
+
+func (b *Batch) pair(p Pair) {
+	b.ref(p.Ref)
+	b.u32(uint32(p.Generation))
+}
+
+func (r *reader) pair() Pair { return Pair{r.ref(), bellows.Generation(r.U32())} }
+
+func (b *Batch) mode(m Mode) {
+	b.u8(uint8(m))
+	b.zeros(3)
+}
+
+func (r *reader) mode() Mode {
+	m := Mode(r.U8())
+	if m > Exclusive {
+		r.Fail(errMode)
+	}
+	r.Reserved(3)
+	return m
+}
+
+func (b *Batch) subtree(t Subtree) {
+	b.u32(t.Index)
+	b.u8(t.Level)
+	b.zeros(3)
+}
+
+// subtree refuses what reaches beyond the last split that has a number.
+func (r *reader) subtree() Subtree {
+	t := Subtree{Index: r.U32(), Level: r.U8()}
+	r.Reserved(3)
+	if t.Level > 32 || uint64(t.Index)>>(32-t.Level) != 0 {
+		r.Fail(errSubtree)
+	}
+	return t
+}

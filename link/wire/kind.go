@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"fmt"
+
+	"bellows/core/tally"
+)
+
+// firstControl is the least number of a kind whose payload is protobuf. Those of the kinds below it are raw.
+const firstControl uint8 = 64
+
+// Limits of payloads in bytes.
+const (
+	messageMax = 1 << 30     // of the kinds that may travel in parts,
+	partMax    = 16<<20 - 64 // of each of which no frame has more: with a stamp, 16 MiB of pooled memory
+	slabMax    = 64 << 20
+	controlMax = 16 << 20
+	textMax    = 64 << 10 // messages with a reason
+	smallMax   = 1 << 10  // control messages of a few numbers, with room for fields of later versions
+)
+
+// ways is a set of pairs of roles: who may send a kind to whom.
+type ways uint16
+
+// way is the set of one pair.
+func way(from, to Role) ways { return 1 << (from*roles + to) }
+
+// The ways that messages take.
+var (
+	clientToLane       = way(Client, Lane)
+	clientToController = way(Client, Controller)
+	laneToClient       = way(Lane, Client)
+	laneToController   = way(Lane, Controller)
+	controllerToClient = way(Controller, Client)
+	controllerToLane   = way(Controller, Lane)
+)
+
+// codec is a message that travels. Its methods stand with those that they are made of, in the file of its kind.
+type codec interface {
+	Message
+	// encode adds the payload, or fails the batch. It changes nothing in the message.
+	encode(b *Batch)
+	// decode reads a payload into an empty message.
+	decode(payload []byte) error
+}
+
+// kind describes the messages of one type. What their fields are is said by the type, and how these travel by its codec; what a
+// message may say in a job is for package guard.
+type kind struct {
+	name  string
+	limit int          // the longest payload
+	ways  ways         // 0: it is of a session, below all actors
+	class tally.Class  // what its frames are for
+	keeps bool         // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
+	make  func() codec // an empty message, to be decoded into
+}
+
+// kinds describes every kind, by the number that headers have for it: the table of role and call, too. A number is never used again
+// for another message; that no two kinds have the same is for the compiler to see. docs/5-wire.md shows the table, and a
+// test compares the two.
+//
+// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package guard. Turned
+// down: codecs as functions of the table, which would be initialised in a circle with it, and a type switch, which
+// compiles when a kind is forgotten.
+var kinds = [...]kind{
+	kindPull:        {"pull", messageMax, clientToLane, tally.Pulls, true, fromPool[Pull]},
+	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, true, newView},
+	kindAcquire:     {"acquire", acquireSize, clientToLane, tally.Leases, false, fromPool[Acquire]},
+	kindGranted:     {"granted", messageMax, laneToClient, tally.Leases, true, fromPool[Granted]},
+	kindRelease:     {"release", pairSize, clientToLane, tally.Leases, false, fromPool[Release]},
+	kindPush:        {"push", messageMax, clientToLane, tally.Pushes, true, fromPool[Push]},
+	kindHeld:        {"held", answerMax, laneToClient, tally.Receipts, false, fromPool[Held]},
+	kindFull:        {"full", answerMax, laneToClient, tally.Receipts, false, made[Full]},
+	kindRoom:        {"room", answerMax, laneToClient, tally.Receipts, false, made[Room]},
+	kindCommitted:   {"committed", committedMax, laneToClient, tally.Receipts, false, fromPool[Committed]},
+	kindRefused:     {"refused", textMax, laneToClient, tally.Receipts, false, made[Refused]},
+	kindSlab:        {"slab", slabMax, laneToController, tally.Model, true, made[Slab]},
+	kindUnsubscribe: {"unsubscribe", unsubscribeSize, clientToLane, tally.Pulls, false, made[Unsubscribe]},
+	kindInquiry:     {"inquiry", standingMax, clientToLane, tally.Pulls, false, made[Inquiry]},
+	kindStanding:    {"standing", standingMax, laneToClient, tally.Receipts, false, made[Standing]},
+
+	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
+	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},
+	kindBeat:      {"beat", smallMax, clientToController | controllerToClient | controllerToLane, tally.Control, false, made[Beat]},
+	kindRecords:   {"records", controlMax, controllerToLane | laneToController, tally.Control, false, fromPool[Records]},
+	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, false, made[Staleness]},
+	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
+	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
+	kindClosed:    {"closed", controlMax, clientToController | laneToController, tally.Control, false, made[Closed]},
+	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
+	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
+	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
+	kindNotice:    {"notice", textMax, clientToController | laneToController, tally.Control, false, made[Notice]},
+	kindSevered:   {"severed", textMax, clientToController | laneToController, tally.Control, false, made[Severed]},
+	kindBye:       {"bye", smallMax, 0, tally.Control, false, made[Bye]},
+	kindAck:       {"ack", smallMax, 0, tally.Control, false, fromPool[Ack]},
+	kindResume:    {"resume", smallMax, 0, tally.Control, false, made[Resume]},
+	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, false, made[Fence]},
+	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, false, made[Route]},
+	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
+	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
+	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
+	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
+	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
+}
+
+// known reports whether there is such a kind.
+func known(k uint8) bool { return int(k) < len(kinds) && kinds[k].name != "" }
+
+// kindLimit is the longest payload of a kind; negative: there is no such kind.
+func kindLimit(k uint8) int {
+	if !known(k) {
+		return -1
+	}
+	return kinds[k].limit
+}
+
+// inParts reports whether messages of a kind may be cut into parts.
+func inParts(k uint8) bool { return kindLimit(k) == messageMax }
+
+// frameLimit is the longest payload of one frame of a kind that there is.
+func frameLimit(k uint8) int {
+	if inParts(k) {
+		return partMax
+	}
+	return kindLimit(k)
+}
+
+// Allowed reports whether the sender's role may send this kind to the receiver's.
+func (h Header) Allowed() bool {
+	return known(h.Kind) && kinds[h.Kind].ways&way(h.From.Role, h.To.Role) != 0
+}
+
+// Class is what the frame is for. One of no kind would be control.
+func (h Header) Class() tally.Class {
+	if !known(h.Kind) {
+		return tally.Control
+	}
+	return kinds[h.Kind].class
+}
+
+// Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
+func (e Envelope) Kind() uint8 {
+	if m, ok := e.Message.(codec); ok {
+		return m.kind()
+	}
+	return 0
+}
+
+func kindName(k uint8) string {
+	if !known(k) {
+		return fmt.Sprintf("message kind %d", k)
+	}
+	return kinds[k].name
+}
