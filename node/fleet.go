@@ -41,7 +41,7 @@ type child struct {
 const closeWait = 3 * time.Second
 
 // startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at address.
-func startFleet(ctx context.Context, l Launch, seat seat, address string, notice func(string)) (*fleet, error) {
+func startFleet(ctx context.Context, l Launch, seat assignment, address string, notice func(string)) (*fleet, error) {
 	f := &fleet{deaths: make(chan Death, len(seat.Members)), addresses: make([]string, len(seat.Members)), patience: closeWait}
 	f.addresses[seat.Self] = address
 	err := f.start(l.Program, l.Args, seat, l.Roam)
@@ -55,7 +55,7 @@ func startFleet(ctx context.Context, l Launch, seat seat, address string, notice
 	return f, nil
 }
 
-func (f *fleet) start(program string, args []string, seat seat, roam bool) error {
+func (f *fleet) start(program string, args []string, seat assignment, roam bool) error {
 	own, placed, computing := seat.Self, 0, len(seat.workers())
 	for _, m := range seat.Members {
 		if m.Node == own {

@@ -98,7 +98,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 func TestTheWaitForAddressesIsNamedAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &chair{seat: seat{Cluster: Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}
+		c := &endpoint{assignment: assignment{Cluster: Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}
 		var notices []string
 		began := time.Now()
 		_, err := c.join(t.Context(), func(s string) { notices = append(notices, s) })

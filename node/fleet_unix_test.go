@@ -13,7 +13,7 @@ import (
 func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan Death, 2), patience: time.Millisecond}
-	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, seat{Cluster: Cluster{Members: []Member{{}, {Node: 1}}}}, true); err != nil {
+	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, assignment{Cluster: Cluster{Members: []Member{{}, {Node: 1}}}}, true); err != nil {
 		t.Fatal(err)
 	}
 	if group, err := syscall.Getpgid(f.children[0].cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {

@@ -44,7 +44,7 @@ func (m *mesh) receive(p *peer, conn transport.Conn) error {
 		m.bus.Drain()
 		bytes, frames = 0, 0
 	}
-	prompt, isPrompt := conn.(transport.Prompt)
+	prompt, isPrompt := conn.(transport.NonBlockingConn)
 	if isPrompt {
 		prompt.BeforeWait(drain)
 	}

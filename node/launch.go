@@ -64,8 +64,8 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 }
 
 // seat is node 0's, with what the others need to know.
-func (l Launch) seat(folder string, opt Options) (seat, error) {
-	s := seat{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
+func (l Launch) seat(folder string, opt Options) (assignment, error) {
+	s := assignment{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
@@ -108,10 +108,10 @@ func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *D
 	}
 }
 
-// Sit takes this process's seat in the job of the process that started it, as standard input in says, and
+// RunChild takes this process's seat in the job of the process that started it, as standard input in says, and
 // runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
-func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
-	chair, err := takeSeat(in, out)
+func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
+	chair, err := takeAssignment(in, out)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func Sit(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx cont
 var errLetGo = errors.New("the process that leads has gone, or let this one go")
 
 // leave ends the process's work when the one that leads has gone.
-func (c *chair) leave(ctx context.Context, cancel context.CancelCauseFunc) {
+func (c *endpoint) leave(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case <-c.ended:
 		cancel(errLetGo)

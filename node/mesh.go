@@ -59,12 +59,12 @@ type peer struct {
 
 	mu      sync.Mutex
 	end     session.End
-	conn    transport.Conn   // nil: down
-	prompt  transport.Prompt // conn, where it is one
-	meter   transport.Meter  // likewise
-	hello   *wire.Resume     // what the connection begins with, until it is taken
-	dirty   bool             // in mesh.dirty
-	writing bool             // somebody has what follows
+	conn    transport.Conn            // nil: down
+	prompt  transport.NonBlockingConn // conn, where it is one
+	meter   transport.Meter           // likewise
+	hello   *wire.Resume              // what the connection begins with, until it is taken
+	dirty   bool                      // in mesh.dirty
+	writing bool                      // somebody has what follows
 	shut    bool
 	parted  bool
 	bye     bool
@@ -123,7 +123,7 @@ func newMesh(conns []transport.Conn) *mesh {
 // connect begins a connection. Nobody writes.
 func (p *peer) connect(conn transport.Conn, process uint64) {
 	p.conn, p.failed = conn, nil
-	p.prompt, _ = conn.(transport.Prompt)
+	p.prompt, _ = conn.(transport.NonBlockingConn)
 	p.meter, _ = conn.(transport.Meter)
 	p.end.Connected()
 	p.hello = p.end.Hello(process)
@@ -409,7 +409,7 @@ func (m *mesh) write(p *peer) {
 			}
 			err := p.send(conn)
 			if err == nil && finish {
-				if p.farewell(conn) {
+				if p.sayBye(conn) {
 					break
 				}
 				continue
@@ -444,8 +444,8 @@ func (p *peer) rested() bool {
 	return p.over
 }
 
-// farewell says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
-func (p *peer) farewell(conn transport.Conn) bool {
+// sayBye says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
+func (p *peer) sayBye(conn transport.Conn) bool {
 	p.mu.Lock()
 	left := !p.ready() && p.mayPart()
 	p.parted = p.parted || left

@@ -73,12 +73,12 @@ func (c partConn) ReadFrame() (wire.Header, []byte, error) {
 
 // promptConn is partConn for a connection whose readers answer at once.
 type promptConn struct {
-	transport.Prompt
+	transport.NonBlockingConn
 	parts *[tally.Classes]atomic.Int64
 }
 
 func (c promptConn) ReadFrame() (wire.Header, []byte, error) {
-	return partConn{c.Prompt, c.parts}.ReadFrame()
+	return partConn{c.NonBlockingConn, c.parts}.ReadFrame()
 }
 
 func inMemory(n int) string { return fmt.Sprint("node-", n) }
@@ -114,7 +114,7 @@ func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
 			r := gang{members: shapes[c.shape], part: c.part, job: func(bellows.NodeID) train.Job { return bulky(rounds) },
 				open: c.open, address: c.at,
 				wrap: func(_, _ bellows.NodeID, conn transport.Conn) transport.Conn {
-					if p, ok := conn.(transport.Prompt); ok {
+					if p, ok := conn.(transport.NonBlockingConn); ok {
 						return promptConn{p, &parts}
 					}
 					return partConn{conn, &parts}

@@ -17,10 +17,10 @@ import (
 	"bellows/vec"
 )
 
-// seat is what a process is told of its place in a cluster, as one line of JSON on its standard input.
+// assignment is what a process is told of its place in a cluster, as one line of JSON on its standard input.
 // It answers with one line, its address, on its standard output, and is then told all addresses. When its
 // input ends, so does it.
-type seat struct {
+type assignment struct {
 	Cluster
 	Transport string // "unix" or "tcp"
 	Folder    string // for sockets, of mode 0700
@@ -36,9 +36,9 @@ type address struct{ Address string }
 // addresses is where all processes listen, by node.
 type addresses struct{ Addresses []string }
 
-// chair is a seat that a process has taken: it listens, and can join the others.
-type chair struct {
-	seat
+// endpoint is a seat that a process has taken: it listens, and can join the others.
+type endpoint struct {
+	assignment
 	transport transport.Transport
 	listener  transport.Listener
 	addresses <-chan []string
@@ -47,7 +47,7 @@ type chair struct {
 }
 
 // listen opens the seat's listener.
-func (s seat) listen() (*chair, error) {
+func (s assignment) listen() (*endpoint, error) {
 	var token transport.Token
 	if b, err := hex.DecodeString(s.Token); err != nil || copy(token[:], b) != len(token) || len(b) != len(token) {
 		return nil, bellows.Errorf(bellows.Bug, "take seat", fmt.Sprintf("node %d", s.Self), "the job's token is not %d bytes", len(token))
@@ -60,11 +60,11 @@ func (s seat) listen() (*chair, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chair{seat: s, transport: t, listener: l}, nil
+	return &endpoint{assignment: s, transport: t, listener: l}, nil
 }
 
 // place is where the seat listens: a socket in its folder, or a free port of the loopback device.
-func (s seat) place() string {
+func (s assignment) place() string {
 	if s.Transport == "tcp" {
 		return "tcp:127.0.0.1:0"
 	}
@@ -72,13 +72,13 @@ func (s seat) place() string {
 }
 
 // address is where the process listens.
-func (c *chair) address() string { return c.listener.Address() }
+func (c *endpoint) address() string { return c.listener.Address() }
 
-// takeSeat takes the place that the process which started this one has for it, as read from in. The
+// takeAssignment takes the place that the process which started this one has for it, as read from in. The
 // answer goes to out.
-func takeSeat(in io.Reader, out io.Writer) (*chair, error) {
+func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
 	lines := bufio.NewReader(in)
-	var s seat
+	var s assignment
 	if err := hear(lines, &s); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func takeSeat(in io.Reader, out io.Writer) (*chair, error) {
 }
 
 // hear learns where the others are, and then the end.
-func (c *chair) hear(lines *bufio.Reader, told chan<- []string, ended chan<- struct{}) {
+func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string, ended chan<- struct{}) {
 	defer close(ended)
 	var a addresses
 	if err := hear(lines, &a); err != nil || len(a.Addresses) != len(c.Members) {
@@ -127,10 +127,10 @@ func hear(lines *bufio.Reader, to any) error {
 }
 
 // close gives the seat up. Connections live on.
-func (c *chair) close() error { return c.listener.Close() }
+func (c *endpoint) close() error { return c.listener.Close() }
 
 // join connects the seat to all others, once it has been told where they are.
-func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
+func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
 	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
 	bounded, cancel := w.bound(ctx)
 	defer cancel()
@@ -150,11 +150,11 @@ func (c *chair) join(ctx context.Context, notice func(string)) ([]transport.Conn
 }
 
 // links is how connections that break are made again.
-func (c *chair) links(addresses []string) *Links {
+func (c *endpoint) links(addresses []string) *Links {
 	return &Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
 }
 
 // joinAt is join where the addresses are known.
-func (c *chair) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
+func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
 	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, c.Times, notice)
 }

@@ -128,7 +128,7 @@ type Client struct {
 	relays  []int                  // per lane: flushes that it will record and has not
 	relayed []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
 	fetches []*fetch
-	gathers []*gather
+	gathers []*gathering
 	flushes []*flush
 	pulls   []*wire.Pull // scratch: per lane, of the read being made
 	sixteen []uint16     // scratch: of narrowed
@@ -409,15 +409,15 @@ func (c *Client) startQueued(fx *Effects) {
 		if s == nil || s.running || len(s.queue) == 0 {
 			continue
 		}
-		s.settleOwn(c)
+		s.dropVisibleOwn(c)
 		if len(s.retained) < c.cfg.Limits.Retained {
 			c.start(s, fx)
 		}
 	}
 }
 
-// settleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
-func (s *split) settleOwn(c *Client) {
+// dropVisibleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
+func (s *split) dropVisibleOwn(c *Client) {
 	keep := s.retained[:0]
 	for _, b := range s.retained {
 		if b.commit == 0 {

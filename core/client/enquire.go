@@ -206,7 +206,7 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 	case pending.Record: // Held, which comes where other lanes have parts of it, too
 		return f.gather.done != nil && state < partHeld
 	}
-	return p.shows && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
+	return p.visibleOnCommit && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }
 
 // takes takes a lane's word.

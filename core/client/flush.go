@@ -58,15 +58,15 @@ func (b *bundle) drop(c *Client) {
 	}
 }
 
-// gather is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
+// gathering is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
 // clock runs here, or when nothing else can run (flushReady): waiting longer could be waiting for oneself.
-type gather struct {
+type gathering struct {
 	clock   bellows.Clock
 	open    int        // tasks of the clock that are dispatched here and not finished
 	done    *wire.Done // the results so far; nil: none
 	tree    []subtree  // BSP deltas: sums of aligned groups of splits
 	members []*bundle  // deltas of the other tables, a split each
-	leases  []held
+	leases  []leaseGrant
 }
 
 type subtree struct {
@@ -90,7 +90,7 @@ type flush struct {
 	held    int // of the parts: some lane holds them, or has recorded them
 	visible int // of the parts
 	values  int
-	gather  *gather
+	gather  *gathering
 	sum     *bundle              // the bounded deltas, where they are of several splits
 	word    *wire.Done           // of its results: what is done may have to be done again
 	stale   int                  // of the parts: they wait for a route
@@ -100,17 +100,17 @@ type flush struct {
 
 // lanePush is what one lane was sent of a flush at one time.
 type lanePush struct {
-	lane   int
-	push   *wire.Push
-	first  int  // of its parts, the others are linked to it; none: they have all been sent again
-	again  bool // as the push says, which may be its lane's by now
-	waited bool // its lane had no room for some of it
-	due    bool // it has room now
-	shows  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
-	sure   bool // that it will be recorded: counted in Client.relays
-	wait   wait // for the lane to hold all of it
-	resent int  // how often, when there was room
-	asked  int  // resent, when its lane was asked about it last; of one that is sent again by another route -1 before
+	lane             int
+	push             *wire.Push
+	first            int  // of its parts, the others are linked to it; none: they have all been sent again
+	again            bool // as the push says, which may be its lane's by now
+	waited           bool // its lane had no room for some of it
+	due              bool // it has room now
+	visibleOnCommit  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
+	countedAsCertain bool // that it will be recorded: counted in Client.relays
+	wait             wait // for the lane to hold all of it
+	resent           int  // how often, when there was room
+	asked            int  // resent, when its lane was asked about it last; of one that is sent again by another route -1 before
 }
 
 // flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane
@@ -146,15 +146,15 @@ func (c *Client) newBundle() *bundle {
 	return b
 }
 
-func (c *Client) newGather(clock bellows.Clock) *gather {
+func (c *Client) newGather(clock bellows.Clock) *gathering {
 	g := c.spare.gathers.take()
-	*g = gather{clock: clock, tree: g.tree[:0], members: g.members[:0], leases: g.leases[:0]}
+	*g = gathering{clock: clock, tree: g.tree[:0], members: g.members[:0], leases: g.leases[:0]}
 	return g
 }
 
 // gatherOf is the gather of a clock. They stand in the order of clocks, in which they leave where they leave together: a lane above its cap
 // relies on that (server, hasRoom).
-func (c *Client) gatherOf(clock bellows.Clock) *gather {
+func (c *Client) gatherOf(clock bellows.Clock) *gathering {
 	at := len(c.gathers)
 	for at > 0 && c.gathers[at-1].clock >= clock {
 		if at--; c.gathers[at].clock == clock {
@@ -167,7 +167,7 @@ func (c *Client) gatherOf(clock bellows.Clock) *gather {
 }
 
 // collect moves a finished task's deltas, leases and result into a gather.
-func (c *Client) collect(g *gather, t *Task, result []float64) {
+func (c *Client) collect(g *gathering, t *Task, result []float64) {
 	if g.done == nil {
 		g.done = wire.New[wire.Done]()
 	}
@@ -191,7 +191,7 @@ func (c *Client) collect(g *gather, t *Task, result []float64) {
 
 // plant adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
 // are sums over aligned groups of splits.
-func (g *gather) plant(s subtree, c *Client) {
+func (g *gathering) plant(s subtree, c *Client) {
 	for merged := true; merged; {
 		merged = false
 		if delta.Empty(delta.Sibling(s.at), len(c.splits)) && uint64(s.at.Index) > 0 {
@@ -241,7 +241,7 @@ func (c *Client) flushReady(fx *Effects) {
 }
 
 // flush sends a gather: its parts to their lanes, to be held.
-func (c *Client) flush(g *gather, fx *Effects) {
+func (c *Client) flush(g *gathering, fx *Effects) {
 	c.seq++
 	f := c.spare.flushes.take()
 	f.word = wordOf(g.done)
@@ -250,7 +250,7 @@ func (c *Client) flush(g *gather, fx *Effects) {
 		c.account(&s.bundle.update, g.clock)
 		c.addChunks(f, &s.bundle.update, s.at)
 	}
-	if u := c.boundedSum(f, g); u != nil {
+	if u := c.streamSum(f, g); u != nil {
 		c.account(u, g.clock)
 		c.addChunks(f, u, wire.Subtree{})
 	}
@@ -262,8 +262,8 @@ func (c *Client) flush(g *gather, fx *Effects) {
 	c.sendFlush(f, fx)
 }
 
-// boundedSum is the sum of the members' deltas, in the order in which they finished.
-func (c *Client) boundedSum(f *flush, g *gather) *update {
+// streamSum is the sum of the members' deltas, in the order in which they finished.
+func (c *Client) streamSum(f *flush, g *gathering) *update {
 	switch len(g.members) {
 	case 0:
 		return nil
@@ -299,7 +299,7 @@ func (c *Client) account(u *update, clock bellows.Clock) {
 }
 
 // accountLease counts the end of an exclusive lease.
-func (c *Client) accountLease(l held, clock bellows.Clock) {
+func (c *Client) accountLease(l leaseGrant, clock bellows.Clock) {
 	p := &c.parts[l.number]
 	c.counts.Sent += int64(p.rows)
 	if p.sample.Has(clock) {
@@ -343,7 +343,7 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		rows, values := u.buffers[n].Chunk()
 		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
 		f.values += len(values)
-		p.shows = p.shows || !c.parts[n].barrier
+		p.visibleOnCommit = p.visibleOnCommit || !c.parts[n].barrier
 	}
 }
 
@@ -428,7 +428,7 @@ func (c *Client) pushNothing(f *flush) {
 func (c *Client) word(f *flush) *wire.Done {
 	d := f.gather.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
-	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.shows })
+	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
 	return d
 }
 

@@ -62,19 +62,19 @@ func (g *groups) sort() {
 }
 
 // ReadKeys is Read for the rows of the keys that the task has grouped.
-func (c *Client) ReadKeys(t *Task, fx *Effects) bool { return c.readKeys(asking{c: c, t: t}, fx) }
+func (c *Client) ReadKeys(t *Task, fx *Effects) bool { return c.readKeys(readOp{c: c, t: t}, fx) }
 
 // PrefetchKeys is Prefetch for the rows of the keys that the task has grouped.
-func (c *Client) PrefetchKeys(t *Task, fx *Effects) { c.readKeys(asking{c: c, t: t, ahead: true}, fx) }
+func (c *Client) PrefetchKeys(t *Task, fx *Effects) { c.readKeys(readOp{c: c, t: t, ahead: true}, fx) }
 
-func (c *Client) readKeys(asked asking, fx *Effects) bool {
+func (c *Client) readKeys(asked readOp, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	g := &asked.t.groups
 	asked.need = asked.t.need(&c.cfg.Tables[g.table])
 	first := c.cfg.Route.Number(bellows.PartitionRef{Table: g.table})
 	for p := range g.ends {
 		if list := g.group(p); len(list) > 0 {
-			asked.want(first+p, want{keys: list})
+			asked.want(first+p, rowSet{keys: list})
 		}
 	}
 	return asked.done(fx)

@@ -110,10 +110,10 @@ func (c *Client) freeFetch(f *fetch) {
 // not, the task waits until it is woken and asks again. Rows come from the cache if what is there is
 // new enough for the task, else from their lanes, where the gate may park the read.
 func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
-	return c.read(asking{c: c, t: t}, tab, first, end, fx)
+	return c.read(readOp{c: c, t: t}, tab, first, end, fx)
 }
 
-func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
+func (c *Client) read(asked readOp, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	cut := c.cfg.Route.Cut(tab)
 	asked.need = asked.t.need(&c.cfg.Tables[tab])
@@ -123,7 +123,7 @@ func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowI
 			continue // no rows to wait for, as behind a lease
 		}
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
-		asked.want(n, want{first: int(first - lo), end: int(min(end, hi) - lo)})
+		asked.want(n, rowSet{first: int(first - lo), end: int(min(end, hi) - lo)})
 		first = hi
 	}
 	return asked.done(fx)
@@ -132,18 +132,18 @@ func (c *Client) read(asked asking, tab bellows.TableID, first, end bellows.RowI
 // Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits for
 // nothing: a later Read finds them sooner.
 func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) {
-	c.read(asking{c: c, t: t, ahead: true}, tab, first, end, fx)
+	c.read(readOp{c: c, t: t, ahead: true}, tab, first, end, fx)
 }
 
 // ReadRows is Read for any rows, ascending.
 func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	cut := c.cfg.Route.Cut(tab)
-	asked := asking{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
+	asked := readOp{c: c, t: t, need: t.need(&c.cfg.Tables[tab])}
 	for len(rows) > 0 {
 		p := cut.Find(rows[0])
 		lo, hi := cut.Rows(p)
-		w := want{list: t.list[:0]}
+		w := rowSet{list: t.list[:0]}
 		for len(rows) > 0 && rows[0] < hi {
 			w.list = append(w.list, uint32(rows[0]-lo))
 			rows = rows[1:]
@@ -154,22 +154,22 @@ func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx
 	return asked.done(fx)
 }
 
-// want names rows of one partition: a list, or consecutive ones, or those of keys.
-type want struct {
+// rowSet names rows of one partition: a list, or consecutive ones, or those of keys.
+type rowSet struct {
 	list       []uint32
 	keys       []bellows.Key
 	first, end int
 }
 
-func (w want) len() int {
+func (w rowSet) len() int {
 	if w.list != nil {
 		return len(w.list)
 	}
 	return w.end - w.first
 }
 
-// in reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
-func (w want) in(rows []uint32, list []bellows.Key) bool {
+// coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
+func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 	if w.keys != nil {
 		return contains(list, w.keys)
 	}
@@ -210,8 +210,8 @@ func seek[T cmp.Ordered](list []T, from int, x T) int {
 	return low + i
 }
 
-// asking is one read on its way through the partitions that it touches.
-type asking struct {
+// readOp is one read on its way through the partitions that it touches.
+type readOp struct {
 	c       *Client
 	t       *Task
 	need    wire.Need
@@ -222,15 +222,15 @@ type asking struct {
 }
 
 // want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
-func (a *asking) want(n int, w want) {
+func (a *readOp) want(n int, w rowSet) {
 	c, t := a.c, a.t
-	if b := t.pins[n].block; b != nil && w.in(b.rows, b.keys) {
+	if b := t.pins[n].block; b != nil && w.coveredBy(b.rows, b.keys) {
 		return
 	}
 	p := &c.parts[n]
 	p.unread = 0
 	b := p.block
-	cached := b != nil && w.in(b.rows, b.keys)
+	cached := b != nil && w.coveredBy(b.rows, b.keys)
 	if cached && !a.ahead {
 		p.interest.read(len(w.keys))
 	}
@@ -246,17 +246,17 @@ func (a *asking) want(n int, w want) {
 		a.last = n
 	}
 	if p.subscribed && cached && c.relayComes(p) {
-		a.await(n, need)
+		a.awaitPush(n, need)
 		return
 	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && f.request > 0 && !f.lease && w.in(f.rows, f.keys) && f.answers(need) {
-			a.wait(f)
+		if f.number == n && f.request > 0 && !f.lease && w.coveredBy(f.rows, f.keys) && f.answers(need) {
+			a.join(f)
 			return
 		}
 	}
-	a.ask(n, w, cached, need)
+	a.request(n, w, cached, need)
 }
 
 // notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was before. What a lane is
@@ -274,18 +274,18 @@ func (f *fetch) answers(n wire.Need) bool {
 	return f.need.Commit >= n.Commit && f.need.Clock == n.Clock
 }
 
-// wait makes the task one of those that a question's answer wakes.
-func (a *asking) wait(f *fetch) {
+// join makes the task one of those that a question's answer wakes.
+func (a *readOp) join(f *fetch) {
 	if !a.ahead {
 		f.waiters = append(f.waiters, a.t)
 	}
 }
 
-// ask adds a question about a partition to the pull for its lane. Where much of the partition is
+// request adds a question about a partition to the pull for its lane. Where much of the partition is
 // wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
 // asked for again with all that it holds, so that what is subscribed to is what is cached. The answer is joined with what is cached if that meets
 // a need, which may be more than the lane is told.
-func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
+func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.parts[n]
 	if a.pulls == nil {
 		a.pulls = c.pulls
@@ -299,7 +299,7 @@ func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 	}
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, need
-	a.wait(f)
+	a.join(f)
 	if w.keys != nil {
 		f.keys, f.subscribe = p.question(w.keys, need, f.keys)
 		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: f.subscribe})
@@ -319,7 +319,7 @@ func (a *asking) ask(n int, w want, cached bool, need wire.Need) {
 }
 
 // done sends the questions and reports whether there was none.
-func (a *asking) done(fx *Effects) bool {
+func (a *readOp) done(fx *Effects) bool {
 	for lane, m := range a.pulls {
 		if m != nil {
 			fx.Send(a.c.cfg.Self, a.c.lanes[lane], m)

@@ -267,10 +267,10 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 		}
 		kept = k
 		number := c.cfg.Route.Number(f.parts[k].pair.Ref)
-		leased := slices.ContainsFunc(f.gather.leases, func(l held) bool { return l.number == number })
+		leased := slices.ContainsFunc(f.gather.leases, func(l leaseGrant) bool { return l.number == number })
 		shows = shows || !leased && !c.parts[number].barrier
 	}
-	p.shows = p.shows && (shows || planted.On("stale-part-shows"))
+	p.visibleOnCommit = p.visibleOnCommit && (shows || planted.On("stale-part-shows"))
 	if kept != none {
 		f.parts[kept].next = none
 	}
@@ -297,7 +297,7 @@ func (c *Client) chunksAgain(u *update, at wire.Subtree, again func(number int) 
 		if p := again(n); p != nil {
 			rows, values := u.buffers[n].Chunk()
 			p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
-			p.shows = p.shows || !c.parts[n].barrier
+			p.visibleOnCommit = p.visibleOnCommit || !c.parts[n].barrier
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
 		}
 	}
 	if f.held == len(f.parts) {
-		c.settle(f)
+		c.votesIn(f)
 	}
 	if (f.held == len(f.parts) || planted.On("done-after-first")) && f.gather.done != nil {
 		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
@@ -217,7 +217,7 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 			f.visible++
 		}
 	}
-	c.settle(f)
+	c.votesIn(f)
 	for _, b := range f.gather.members {
 		b.commit = m.Commit
 	}

@@ -19,7 +19,7 @@ func (s *spare[T]) put(x *T) { *s = append(*s, x) }
 // spares are the client's.
 type spares struct {
 	bundles spare[bundle]
-	gathers spare[gather]
+	gathers spare[gathering]
 	flushes spare[flush]
 	blocks  spare[block]
 	answers spare[answer]

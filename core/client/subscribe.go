@@ -25,20 +25,20 @@ func (c *Client) relayComes(p *part) bool {
 	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
 }
 
-// await makes the task wait for rows that come unasked, in a version that meets a need.
-func (a *asking) await(n int, need wire.Need) {
+// awaitPush makes the task wait for rows that come unasked, in a version that meets a need.
+func (a *readOp) awaitPush(n int, need wire.Need) {
 	if a.ahead {
 		return
 	}
 	for _, f := range a.c.fetches {
 		if f.number == n && f.request == 0 && f.answers(need) {
-			a.wait(f)
+			a.join(f)
 			return
 		}
 	}
 	f := a.c.newFetch(n)
 	f.need = need
-	a.wait(f)
+	a.join(f)
 }
 
 // takeUnasked takes rows that came for a subscription. They are memory of the message's.
@@ -161,16 +161,16 @@ func (c *Client) unsubscribe(p *part, fx *Effects) {
 // expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
 // the node has subscribed to.
 func (c *Client) expectRelay(p *lanePush) {
-	if p.shows && !p.sure {
-		p.sure = true
+	if p.visibleOnCommit && !p.countedAsCertain {
+		p.countedAsCertain = true
 		c.relays[p.lane]++
 	}
 }
 
 // recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
 func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
-	if p.sure {
-		p.sure = false
+	if p.countedAsCertain {
+		p.countedAsCertain = false
 		c.relays[p.lane]--
 		c.relayed[p.lane] = max(c.relayed[p.lane], n)
 	}
@@ -179,10 +179,10 @@ func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 // noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
 // may have to wait for the very tasks that wait for what its record would bring.
 func (c *Client) noRoom(p *lanePush, fx *Effects) {
-	if !p.sure {
+	if !p.countedAsCertain {
 		return
 	}
-	p.sure = false
+	p.countedAsCertain = false
 	c.relays[p.lane]--
 	for n := range c.parts {
 		if c.parts[n].lane == p.lane && c.parts[n].subscribed {

@@ -22,8 +22,8 @@ type Task struct {
 	pins    []pin                // by route.Number
 	pinned  []int                // which pins are set
 	blocks  []*block             // every block that a view may point into
-	leases  []held               // exclusive
-	shared  []held
+	leases  []leaseGrant         // exclusive
+	shared  []leaseGrant
 	barrier update    // deltas for BSP tables
 	bounded update    // deltas for the others
 	own     []*bundle // the split's retained deltas when the task began
@@ -55,8 +55,8 @@ func (p *pin) sees(n wire.Need) {
 	}
 }
 
-// held is a lease that the task has.
-type held struct {
+// leaseGrant is a lease that the task has.
+type leaseGrant struct {
 	task   *Task // of the split, whichever it runs
 	number int
 	lane   int           // that has given it: its index in Client.lanes
@@ -195,8 +195,8 @@ func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
 }
 
 // leaseOn is the task's lease on a partition, or nil.
-func (t *Task) leaseOn(n int) *held {
-	for _, list := range [][]held{t.leases, t.shared} {
+func (t *Task) leaseOn(n int) *leaseGrant {
+	for _, list := range [][]leaseGrant{t.leases, t.shared} {
 		for i := range list {
 			if list[i].number == n {
 				return &list[i]
@@ -219,7 +219,7 @@ func (t *Task) leaseOn(n int) *held {
 
 // barred says why the task, which holds leases, may not wait for a partition with a need; nil: it may.
 func (t *Task) barred(what string, n int, need wire.Need) error {
-	for _, list := range [][]held{t.leases, t.shared} {
+	for _, list := range [][]leaseGrant{t.leases, t.shared} {
 		for _, l := range list {
 			p, other := &t.client.parts[n], t.client.parts[l.number].ref
 			switch {
@@ -318,7 +318,7 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 		return
 	}
 	t := f.waiters[0]
-	h := held{t, f.number, f.lane, m}
+	h := leaseGrant{t, f.number, f.lane, m}
 	t.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
 	if m.Mode == wire.Exclusive {
 		t.leases = append(t.leases, h)

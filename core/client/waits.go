@@ -18,8 +18,8 @@ func (c *Client) Waits() tally.Waits {
 	return tally.Waits{Tasks: c.waiting, Pushes: c.unheld, Commits: len(c.flushes) - c.unheld}
 }
 
-// settle notes that a flush is known to be held.
-func (c *Client) settle(f *flush) {
+// votesIn notes that a flush is known to be held.
+func (c *Client) votesIn(f *flush) {
 	if f.unheld {
 		f.unheld = false
 		c.unheld--

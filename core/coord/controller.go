@@ -510,7 +510,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.tasks == 0 {
 		c.waits.began(c.nowMillis)
 	}
-	if c.settle(executor, d.fx); c.recovery != nil {
+	if c.finishMove(executor, d.fx); c.recovery != nil {
 		c.settled(executor)
 	}
 	c.take(u)

@@ -66,7 +66,7 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	}
 	c.moves = slices.DeleteFunc(c.moves, func(m move) bool { return m.split == s })
 	c.moves = append(c.moves, move{s, to})
-	c.settle(s, fx)
+	c.finishMove(s, fx)
 	c.conclude(fx)
 	return nil
 }
@@ -91,8 +91,8 @@ func (c *Controller) admits(a wire.Address, fx *Effects) error {
 	return nil
 }
 
-// settle makes the move of a split that rests.
-func (c *Controller) settle(s bellows.SplitID, fx *Effects) {
+// finishMove makes the move of a split that rests.
+func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
 	for i, m := range c.moves {
 		if m.split != s || c.progress.Split(s)+1 < c.next[s] && !planted.On("split-moved-busy") {
 			continue

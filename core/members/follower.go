@@ -76,7 +76,7 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 		f.watch.Beat(f.leader.Node, nowMillis)
 	}
 	if _, silent, found := f.watch.Expired(nowMillis); found {
-		f.bereaved(fmt.Sprintf("it has been silent for %.1f s", float64(silent)/1000), fx)
+		f.lostLeader(fmt.Sprintf("it has been silent for %.1f s", float64(silent)/1000), fx)
 	}
 }
 
@@ -87,7 +87,7 @@ func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx
 	case n == f.leader.Node && breach: // at the job's end too: nobody leaves in peace from what cannot be
 		f.leave(fmt.Sprintf("node %d is gone: %s", n, reason), fx)
 	case n == f.leader.Node:
-		f.bereaved(reason, fx)
+		f.lostLeader(reason, fx)
 	case breach:
 		fx.Send(f.self, f.leader, &wire.Severed{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)})
 	default:
@@ -106,8 +106,8 @@ func (f *Follower) TasksEnded(fx *Effects) {
 	}
 }
 
-// bereaved ends a node that has no node 0 any more: in peace if the job is over, else by name.
-func (f *Follower) bereaved(reason string, fx *Effects) {
+// lostLeader ends a node that has no node 0 any more: in peace if the job is over, else by name.
+func (f *Follower) lostLeader(reason string, fx *Effects) {
 	switch {
 	case !f.closing.over:
 		f.leave(fmt.Sprintf("node %d is gone: %s", f.leader.Node, reason), fx)

@@ -8,26 +8,26 @@ import (
 	"bellows/core/planted"
 )
 
-// interest is the keys of a partition that a client is subscribed to, and which of them have changed since it was last sent any. A key
+// keyInterest is the keys of a partition that a client is subscribed to, and which of them have changed since it was last sent any. A key
 // without a row changes when it gets one: by the first update of it that is applied.
 //
 // To note a change costs a look-up of its key; to name all that have changed, a bit for each key that is kept, and those. The
 // size of the partition plays no part.
-type interest struct {
+type keyInterest struct {
 	index   keys.Index // numbered as they ascend
 	changed []uint64   // a bit for each number
 	some    bool       // of them is set
 }
 
 // newInterest is an interest in no key yet; the seed is that of its index.
-func newInterest(seed uint64) *interest {
-	w := &interest{}
+func newInterest(seed uint64) *keyInterest {
+	w := &keyInterest{}
 	w.index.Seed(seed)
 	return w
 }
 
 // lacks is how many keys of a list are not in it.
-func (w *interest) lacks(list []bellows.Key) (n int) {
+func (w *keyInterest) lacks(list []bellows.Key) (n int) {
 	for _, k := range list {
 		if w.index.Find(k) < 0 {
 			n++
@@ -37,7 +37,7 @@ func (w *interest) lacks(list []bellows.Key) (n int) {
 }
 
 // add takes in the keys of an ascending list.
-func (w *interest) add(list []bellows.Key) {
+func (w *keyInterest) add(list []bellows.Key) {
 	all, due := union(w.index.Keys(), list), w.take(nil)
 	w.index.Reset()
 	for _, k := range all {
@@ -53,7 +53,7 @@ func (w *interest) add(list []bellows.Key) {
 }
 
 // mark notes that the row of a key has changed.
-func (w *interest) mark(k bellows.Key) {
+func (w *keyInterest) mark(k bellows.Key) {
 	if n := w.index.Find(k); n >= 0 {
 		w.changed[n>>6] |= 1 << (n & 63)
 		w.some = true
@@ -61,7 +61,7 @@ func (w *interest) mark(k bellows.Key) {
 }
 
 // take appends the keys that have changed, ascending, and forgets that they have.
-func (w *interest) take(to []bellows.Key) []bellows.Key {
+func (w *keyInterest) take(to []bellows.Key) []bellows.Key {
 	if !w.some {
 		return to
 	}

@@ -13,7 +13,7 @@ func TestInterestAgainstMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		var w interest
+		var w keyInterest
 		changed := map[bellows.Key]bool{} // of those
 		for range 60 {
 			var list []bellows.Key

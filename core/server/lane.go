@@ -851,7 +851,7 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"a task died inside its exclusive lease")
 	}
-	p.settled(l)
+	p.applyDeferred(l)
 	var im store.Image
 	p.store.Save(&im)
 	return im, nil

@@ -387,9 +387,9 @@ func (p *part) drop() (rows int64) {
 	return rows
 }
 
-// settled applies what leases kept out of a job that is over. It is done when the state is asked for and
+// applyDeferred applies what leases kept out of a job that is over. It is done when the state is asked for and
 // not at the job's end, when a task of this node may still look at the slab.
-func (p *part) settled(l *Lane) {
+func (p *part) applyDeferred(l *Lane) {
 	if planted.On("leased-out-dropped") {
 		return
 	}

@@ -18,9 +18,9 @@ import (
 // waited for.
 type subscription struct {
 	to   subscriber
-	rows []uint32  // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
-	keys *interest // of a sparse table, in place of rows
-	seen uint64    // part.writes when the client was last sent what had changed
+	rows []uint32     // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
+	keys *keyInterest // of a sparse table, in place of rows
+	seen uint64       // part.writes when the client was last sent what had changed
 	owed bool
 }
 

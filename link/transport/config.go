@@ -31,8 +31,8 @@ type Config struct {
 	ReadSilence time.Duration
 }
 
-// Filled is c with its defaults in place, or an error that says what is wrong with it.
-func (c Config) Filled() (Config, error) {
+// WithDefaults is c with its defaults in place, or an error that says what is wrong with it.
+func (c Config) WithDefaults() (Config, error) {
 	if c.Self.Lowest == 0 && c.Self.Highest == 0 {
 		c.Self.Lowest, c.Self.Highest = VersionLowest, VersionHighest
 	}

@@ -20,7 +20,7 @@ type ends struct {
 
 func config(t *testing.T, node bellows.NodeID) Config {
 	t.Helper()
-	c, err := Config{Self: Hello{Token: Token{1}, Node: node}}.Filled()
+	c, err := Config{Self: Hello{Token: Token{1}, Node: node}}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"negative":         {Self: Hello{Token: token}, GreetTimeout: -1},
 		"is negative":      {Self: Hello{Token: token}, ReadSilence: -time.Second},
 	} {
-		if _, err := c.Filled(); err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), want) {
+		if _, err := c.WithDefaults(); err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

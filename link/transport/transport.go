@@ -80,8 +80,8 @@ type Conn interface {
 	Peer() Hello
 }
 
-// Prompt is a Conn over which a goroutine that reads can answer at once, without waking another to write.
-type Prompt interface {
+// NonBlockingConn is a Conn over which a goroutine that reads can answer at once, without waking another to write.
+type NonBlockingConn interface {
 	Conn
 
 	// BeforeWait sets what ReadFrame calls each time before it waits for bytes that have not come; set it before the

@@ -30,7 +30,7 @@ func Sit(order string, job func(order string) (train.Job, error)) (sat bool, err
 	if order == "" {
 		return false, nil
 	}
-	return true, node.Sit(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+	return true, node.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
 		j, err := job(order)
 		return j, nil, err
 	})

@@ -130,7 +130,7 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 func (c *Tool) sit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	var in inputs
 	defer in.close()
-	return node.Sit(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+	return node.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
 		o, err := newOrder(a, files, opt)
 		if err == nil {
 			err = in.read(ctx, o, c.In)

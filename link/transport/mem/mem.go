@@ -36,7 +36,7 @@ func New() *Network { return &Network{listeners: map[string]*listener{}} }
 
 // Join is the transport of one node on the network. It fails if the configuration is wrong.
 func (n *Network) Join(c transport.Config) (transport.Transport, error) {
-	c, err := c.Filled()
+	c, err := c.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

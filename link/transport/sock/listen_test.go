@@ -213,7 +213,7 @@ func TestHandshakeOutlivesTheWait(t *testing.T) {
 	defer c.Close()
 	greeted := make(chan error)
 	go func() {
-		config, err := node(1).Filled()
+		config, err := node(1).WithDefaults()
 		if err == nil {
 			_, err = config.Greet(&second{ReadWriter: c, before: cancel})
 		}

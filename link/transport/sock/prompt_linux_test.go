@@ -12,9 +12,9 @@ import (
 )
 
 // prompts is both ends of a connection, over each network.
-func prompts(t *testing.T) map[string][2]transport.Prompt {
+func prompts(t *testing.T) map[string][2]transport.NonBlockingConn {
 	t.Helper()
-	ends := map[string][2]transport.Prompt{}
+	ends := map[string][2]transport.NonBlockingConn{}
 	for name, address := range map[string]string{"tcp": "tcp:127.0.0.1:0", "unix": "unix:" + filepath.Join(private(t), "s")} {
 		l := listen(t, node(2), address)
 		var near transport.Conn
@@ -29,7 +29,7 @@ func prompts(t *testing.T) map[string][2]transport.Prompt {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { near.Close(); far.Close() })
-		ends[name] = [2]transport.Prompt{near.(transport.Prompt), far.(transport.Prompt)}
+		ends[name] = [2]transport.NonBlockingConn{near.(transport.NonBlockingConn), far.(transport.NonBlockingConn)}
 	}
 	return ends
 }

@@ -46,7 +46,7 @@ type sockets struct {
 
 // New is the transport of one node. It fails if the configuration is wrong.
 func New(c transport.Config) (transport.Transport, error) {
-	c, err := c.Filled()
+	c, err := c.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestSameUserAsksTheKernel(t *testing.T) {
 // as is the transport of a node that checks users by the given function.
 func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets {
 	t.Helper()
-	c, err := transport.Config{Self: transport.Hello{Node: node, Token: transport.Token{1}}}.Filled()
+	c, err := transport.Config{Self: transport.Hello{Node: node, Token: transport.Token{1}}}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
