@@ -159,6 +159,9 @@ func TestAJobFromStartToOutcome(t *testing.T) {
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 	d.done(1, 1)
 	d.done(2, 1)
+	if d.Training() {
+		t.Error("no task is out, and the job still trains")
+	}
 	expect(t, d.said(),
 		"lane 0 of node 0: record 3 [split 0 clock 1 items [0,1)]",
 		"lane 0 of node 0: record 4 [split 1 clock 1 items [0,1)]",
