@@ -63,6 +63,9 @@ func TestVerbsShowAndChangeRows(t *testing.T) {
 			if got := task.PullKey(1, 30); !slices.Equal(got, []float32{4}) {
 				t.Errorf("PullKey: %v", got)
 			}
+			if got := task.PullKey(1, 90); !slices.Equal(got, []float32{9}) {
+				t.Errorf("PullKey of another: %v", got)
+			}
 			if task.PullKeys(1, []bellows.Key{90, 5, 30}, got[:3]); !slices.Equal(got[:3], []float32{9, 0, 4}) {
 				t.Errorf("PullKeys: %v", got[:3])
 			}
