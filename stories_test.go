@@ -77,7 +77,7 @@ func callsByName(tr *tree) map[string][]string {
 				}
 				return true
 			})
-			calls[name] = append(calls[name], "")
+			calls[name] = append(calls[name], "") // one that mentions nothing is there, too
 		}
 	}
 	return calls

@@ -40,13 +40,13 @@ type child struct {
 // closeWait is how long a process that is asked to end may take.
 const closeWait = 3 * time.Second
 
-// startFleet starts a process for every member of the seat's cluster but the seat's own, which listens at address.
-func startFleet(ctx context.Context, l Launch, seat assignment, address string, notice func(string)) (*fleet, error) {
-	f := &fleet{deaths: make(chan Death, len(seat.Members)), addresses: make([]string, len(seat.Members)), patience: closeWait}
-	f.addresses[seat.Self] = address
-	err := f.start(l.Program, l.Args, seat, l.Roam)
+// startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address.
+func startFleet(ctx context.Context, l Launch, own assignment, address string, notice func(string)) (*fleet, error) {
+	f := &fleet{deaths: make(chan Death, len(own.Members)), addresses: make([]string, len(own.Members)), patience: closeWait}
+	f.addresses[own.Self] = address
+	err := f.start(l.Program, l.Args, own, l.Roam)
 	if err == nil {
-		err = f.introduce(ctx, newWait(seat.Self, seat.Times, seat.Times.Or().Start, notice))
+		err = f.introduce(ctx, newWait(own.Self, own.Times, own.Times.Or().Start, notice))
 	}
 	if err != nil {
 		f.close()
@@ -55,13 +55,13 @@ func startFleet(ctx context.Context, l Launch, seat assignment, address string, 
 	return f, nil
 }
 
-func (f *fleet) start(program string, args []string, seat assignment, roam bool) error {
-	own, placed, computing := seat.Self, 0, len(seat.workers())
-	for _, m := range seat.Members {
+func (f *fleet) start(program string, args []string, each assignment, roam bool) error {
+	own, placed, computing := each.Self, 0, len(each.workers())
+	for _, m := range each.Members {
 		if m.Node == own {
 			continue
 		}
-		seat.Self = m.Node
+		each.Self = m.Node
 		place := -1
 		if m.Slots > 0 && !roam {
 			place = placed
@@ -81,7 +81,7 @@ func (f *fleet) start(program string, args []string, seat assignment, roam bool)
 		}
 		f.children = append(f.children, c)
 		f.waits.Go(func() { f.wait(c) })
-		if err := c.say(seat); err != nil {
+		if err := c.say(each); err != nil {
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
 		}
 	}

@@ -18,14 +18,14 @@ import (
 // Launch is how a job runs in processes of this machine: this one leads, and others are started for it.
 type Launch struct {
 	Program   string   // what to start
-	Args      []string // its arguments, the first its name: it must come to call Sit
+	Args      []string // its arguments, the first its name: it must come to call RunChild
 	Members   []Member // node 0 is this process
 	Transport string   // "unix" or "tcp"
 	// Connections is how many each pair of processes has, at most ConnectionsMost; 0: one.
 	Connections int
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
-	Image []byte // a saved run to go on from, for Sit to pass on; nil: none
+	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
@@ -35,36 +35,36 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)
 	}
 	defer os.RemoveAll(folder)
-	seat, err := l.seat(folder, opt)
+	own, err := l.assign(folder, opt)
 	if err != nil {
 		return nil, err
 	}
-	chair, err := seat.listen()
+	self, err := own.listen()
 	if err != nil {
 		return nil, err
 	}
-	defer chair.close()
+	defer self.close()
 	if opt.Notice == nil {
 		opt.Notice = func(string) {}
 	}
-	fleet, err := startFleet(ctx, l, seat, chair.address(), opt.Notice)
+	fleet, err := startFleet(ctx, l, own, self.address(), opt.Notice)
 	if err != nil {
 		return nil, err
 	}
 	defer fleet.close()
 	opt.Deaths = fleet.deaths
 	conns, err := fleet.join(ctx, func(ctx context.Context) ([]transport.Conn, error) {
-		return chair.joinAt(ctx, fleet.addresses, opt.Notice)
+		return self.joinAt(ctx, fleet.addresses, opt.Notice)
 	})
 	if err != nil {
 		return nil, err
 	}
-	opt.Links, opt.alone = chair.links(fleet.addresses), true
-	return Lead(ctx, job, seat.Cluster, conns, opt)
+	opt.Links, opt.alone = self.links(fleet.addresses), true
+	return Lead(ctx, job, own.Cluster, conns, opt)
 }
 
-// seat is node 0's, with what the others need to know.
-func (l Launch) seat(folder string, opt Options) (assignment, error) {
+// assign is node 0's assignment, with what the others need to know.
+func (l Launch) assign(folder string, opt Options) (assignment, error) {
 	s := assignment{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times}
 	var token transport.Token
@@ -108,35 +108,35 @@ func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *D
 	}
 }
 
-// RunChild takes this process's seat in the job of the process that started it, as standard input in says, and
+// RunChild takes this process's assignment in the job of the process that started it from standard input in, and
 // runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
-	chair, err := takeAssignment(in, out)
+	self, err := takeAssignment(in, out)
 	if err != nil {
 		return err
 	}
-	defer chair.close()
+	defer self.close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go chair.leave(ctx, cancel)
+	go self.leave(ctx, cancel)
 	var saved []byte
-	if chair.Image != "" {
-		if saved, err = os.ReadFile(chair.Image); err != nil {
-			return bellows.Errorf(bellows.IO, "read", chair.Image, "%w", err)
+	if self.Image != "" {
+		if saved, err = os.ReadFile(self.Image); err != nil {
+			return bellows.Errorf(bellows.IO, "read", self.Image, "%w", err)
 		}
 	}
 	job, image, err := prepare(ctx, saved)
 	if err != nil {
 		return err
 	}
-	conns, err := chair.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
+	conns, err := self.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, chair.Cluster, conns, Options{Resume: image, Wire: chair.Wire, Times: chair.Times, Links: chair.links(chair.known), alone: true})
+	return Serve(ctx, job, self.Cluster, conns, Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), alone: true})
 }
 
-// errLetGo is why a process that was started for a seat ends.
+// errLetGo is why a process that was started for another ends.
 var errLetGo = errors.New("the process that leads has gone, or let this one go")
 
 // leave ends the process's work when the one that leads has gone.

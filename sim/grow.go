@@ -105,10 +105,11 @@ func (w *world) regrow() {
 	}
 }
 
-// dismiss tells clients that the controller does not know, since it follows one that had recorded nothing of them, that the job is over.
+// dismiss tells clients that were added, and that the controller does not know, since it follows one that had recorded nothing of them, that the job is over. Those with
+// which the job began it knows.
 func (w *world) dismiss() {
 	for _, k := range w.workers {
-		if !k.told {
+		if a := wire.ClientAt(k.node.id); !k.told && !slices.Contains(w.common.Clients, a) {
 			k.told = true
 			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.id), Message: &wire.End{Term: w.failover.term, Reason: "it takes no part"}, Era: w.era()})
 		}

@@ -373,7 +373,7 @@ func (p *part) torn() bool { return p.exclusive && !p.remote }
 
 // drop counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
 // that leases keep out. Leases are out at the end of jobs that failed, and of no others: nobody asks for the state of such
-// a job, which would have what leases kept out (settled).
+// a job, which would have what leases kept out (applyDeferred).
 func (p *part) drop() (rows int64) {
 	for _, list := range [][]entry{p.later, p.deferred} {
 		for _, e := range list {

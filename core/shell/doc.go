@@ -17,6 +17,6 @@
 // The package refuses to judge what a loss means to the job (package coord does), and to know where messages travel.
 package shell
 
-// TickMillis is how often a node's shell tells its actors the time: some times in each of the waits of lease.Times, and seldom enough
+// TickMillis is how often a node's shell tells its actors the time: some times in each of the waits of liveness.Times, and seldom enough
 // that an idle node costs nothing.
 const TickMillis = 250

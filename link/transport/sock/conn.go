@@ -58,10 +58,10 @@ func newConn(c net.Conn, config transport.Config, peer transport.Hello, place st
 	return n
 }
 
-// BeforeWait is as transport.Prompt says.
+// BeforeWait is as transport.NonBlockingConn says.
 func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
 
-// TryFrames is as transport.Prompt says.
+// TryFrames is as transport.NonBlockingConn says.
 func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
 	if len(buffers) == 0 || c.raw == nil || c.broken != nil || len(buffers) > tryMost {
 		return buffers

@@ -36,7 +36,7 @@ type address struct{ Address string }
 // addresses is where all processes listen, by node.
 type addresses struct{ Addresses []string }
 
-// endpoint is a seat that a process has taken: it listens, and can join the others.
+// endpoint is a process that has its assignment: it listens, and can join the others.
 type endpoint struct {
 	assignment
 	transport transport.Transport
@@ -46,11 +46,11 @@ type endpoint struct {
 	ended     <-chan struct{} // the process that leads has closed our standard input
 }
 
-// listen opens the seat's listener.
+// listen opens the process's listener.
 func (s assignment) listen() (*endpoint, error) {
 	var token transport.Token
 	if b, err := hex.DecodeString(s.Token); err != nil || copy(token[:], b) != len(token) || len(b) != len(token) {
-		return nil, bellows.Errorf(bellows.Bug, "take seat", fmt.Sprintf("node %d", s.Self), "the job's token is not %d bytes", len(token))
+		return nil, bellows.Errorf(bellows.Bug, "take assignment", fmt.Sprintf("node %d", s.Self), "the job's token is not %d bytes", len(token))
 	}
 	t, err := sock.New(transport.Config{Self: transport.Hello{Node: s.Self, Token: token}})
 	if err != nil {
@@ -63,7 +63,7 @@ func (s assignment) listen() (*endpoint, error) {
 	return &endpoint{assignment: s, transport: t, listener: l}, nil
 }
 
-// place is where the seat listens: a socket in its folder, or a free port of the loopback device.
+// place is where the process listens: a socket in its folder, or a free port of the loopback device.
 func (s assignment) place() string {
 	if s.Transport == "tcp" {
 		return "tcp:127.0.0.1:0"
@@ -121,15 +121,15 @@ func hear(lines *bufio.Reader, to any) error {
 		err = json.Unmarshal(line, to)
 	}
 	if err != nil {
-		return bellows.Errorf(bellows.Usage, "take seat", "standard input", "this process is started by another, which tells it its place: %w", err)
+		return bellows.Errorf(bellows.Usage, "take assignment", "standard input", "this process is started by another, which tells it its place: %w", err)
 	}
 	return nil
 }
 
-// close gives the seat up. Connections live on.
+// close gives the endpoint up. Connections live on.
 func (c *endpoint) close() error { return c.listener.Close() }
 
-// join connects the seat to all others, once it has been told where they are.
+// join connects the process to all others, once it has been told where they are.
 func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
 	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
 	bounded, cancel := w.bound(ctx)
