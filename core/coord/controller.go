@@ -13,7 +13,6 @@ package coord
 import (
 	"cmp"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"bellows"
@@ -24,7 +23,6 @@ import (
 	"bellows/core/planted"
 	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // Options are what is a controller's own beside its job.
@@ -71,28 +69,6 @@ func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
 	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
 		Losses: fx.Losses[:0]}
-}
-
-// Outcome is how a job ended.
-type Outcome struct {
-	Reason      string       // empty: the driver finished
-	Kind        bellows.Kind // of a failure
-	Err         error        // its cause, where that is in this process
-	Interrupted bool         // by the user, at a point from which State continues
-	Commits     bellows.CommitNumber
-	Counts      wire.Counts
-	State       State
-	// Uncollected is why Options.Collector has no state though the job has finished, or was interrupted; nil: it has.
-	Uncollected error
-}
-
-// State is what a controller must know to continue a job elsewhere, besides the tables.
-type State struct {
-	Complete []bellows.Clock // per split, the last clock it completed
-	Queue    []wire.Task     // dispatched by the driver and not begun
-	Driver   []float64
-	// Staleness is what the driver changed, in order.
-	Staleness []wire.Staleness
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the application's driver, and the one who says who takes part.
@@ -152,12 +128,6 @@ type Controller struct {
 	covered    bellows.CommitNumber
 	forgotten  bellows.CommitNumber // lanes need not keep the records up to this
 	timeless   bool                 // it follows another, and has not been told the time
-}
-
-// dispatch is tasks for one client that rely on the same commit.
-type dispatch struct {
-	client  int
-	message *wire.Dispatch
 }
 
 // New makes the controller of a job.
@@ -237,16 +207,6 @@ func (c *Controller) first(fx *Effects) {
 	}
 }
 
-// takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
-func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
-	c.roll.Ready(n)
-	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
-		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
-			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
-	}
-	c.begin(fx)
-}
-
 // Step takes messages in the order in which they arrived.
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
@@ -285,112 +245,6 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	c.conclude(fx)
 }
 
-// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job: its units were run twice. One
-// that is held at an owner of the past is to be held at the one of now (current).
-func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
-	complete := c.progress.Complete()
-	if !c.current(m, fx) {
-		return
-	}
-	for i := range m.Results {
-		err := c.count(m.Results[i].Unit)
-		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
-			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
-		}
-		if err != nil {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
-			return
-		}
-	}
-	c.waits.moved(c.nowMillis)
-	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
-	c.record(m, fx)
-	c.tell(from.Node, m.Results, fx)
-}
-
-// tell tells the driver what tasks of a client have signalled, whose flush has just got its number.
-func (c *Controller) tell(from bellows.NodeID, results []wire.Result, fx *Effects) {
-	number := c.number // there may be more by what the driver does
-	for i := range results {
-		r := &results[i]
-		c.tasks--
-		if r.Unit.Items.Len() > 0 {
-			c.training--
-		}
-		if err := c.hand(Completion{r.Unit, number, r.Values}, fx); err != nil {
-			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
-				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)
-			return
-		}
-	}
-}
-
-// record gives a flush its number.
-func (c *Controller) record(m *wire.Done, fx *Effects) {
-	if c.records != nil && !c.records.Room(m) {
-		c.sendRecords(fx)
-	}
-	c.number++
-	c.counted.Add(m.Flush)
-	c.more().Append(c.number, m)
-}
-
-// control numbers a control record, but for one that was numbered by the controller before. Lanes need it before anything that follows.
-func (c *Controller) control(r bellows.Control) {
-	c.number++
-	if c.repeats(r) {
-		return
-	}
-	c.more().AppendControl(c.number, r)
-	c.urgent = true
-}
-
-// more is the message that the next record belongs to.
-func (c *Controller) more() *wire.Records {
-	if c.records == nil {
-		c.records = wire.New[wire.Records]()
-		c.records.Term = c.cfg.Term
-		if c.forgotten > 0 {
-			c.records.Keep = c.forgotten + 1
-		}
-	}
-	return c.records
-}
-
-// staleness is the control record of a change.
-func staleness(m wire.Staleness) bellows.Control {
-	return bellows.Control{Kind: bellows.SetStaleness, Table: m.Table, Clocks: m.Clocks}
-}
-
-// count takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
-func (c *Controller) count(u bellows.Unit) error {
-	if err := c.progress.Check(u); err != nil {
-		return err
-	}
-	if !c.out[u.Split].drop(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
-		return fmt.Errorf("%v was not dispatched", u)
-	}
-	c.progress.Commit(u)
-	return nil
-}
-
-// hand gives the driver one completion. A panic is an error that ends the job, as a task's is: what others
-// signalled must not end the process.
-func (c *Controller) hand(done Completion, fx *Effects) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case error:
-			err = fmt.Errorf("%w\n%s", p, debug.Stack())
-		default:
-			err = fmt.Errorf("%v\n%s", p, debug.Stack())
-		}
-	}()
-	c.dispatcher.fx = fx
-	c.cfg.Driver.HandleTaskCompletion(done, &c.dispatcher)
-	return nil
-}
-
 func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	if c.ending != nil {
 		return
@@ -404,70 +258,6 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 		who = fmt.Sprintf("%v on %v", m.Unit, from)
 	}
 	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err}, fx)
-}
-
-// conclude sends what the step has gathered: records before the routes and the dispatches that rely on them, so that whoever follows this controller, and is told by
-// lanes what was recorded, knows of every route that a client can have heard of. Then it sees whether the job is over.
-func (c *Controller) conclude(fx *Effects) {
-	if planted.On("route-told-first") {
-		c.announceRoute(fx)
-	}
-	if c.pressing() {
-		c.sendRecords(fx)
-	}
-	c.announce(fx)
-	for _, d := range c.dispatches {
-		fx.Send(c.cfg.Controller, c.cfg.Clients[d.client], d.message)
-		c.newest[d.client] = 0
-	}
-	clear(c.dispatches)
-	c.dispatches = c.dispatches[:0]
-	if c.ending == nil && c.tasks == 0 && c.begun {
-		c.rest(fx)
-	}
-}
-
-// pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
-// lease or a clock, or are of control. Others wait for their clock, so that a clock of many nodes takes one
-// message for each lane.
-func (c *Controller) pressing() bool {
-	return c.records != nil && (c.urgent || len(c.records.List) >= c.cfg.Limits.Records || len(c.dispatches) > 0)
-}
-
-// sendRecords sends every lane the records that have not left: one message for all of them.
-func (c *Controller) sendRecords(fx *Effects) {
-	if c.records == nil {
-		return
-	}
-	c.records.Share(len(c.cfg.Lanes))
-	for _, a := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, a, c.records)
-	}
-	c.records, c.urgent = nil, false
-}
-
-// announce tells clients of changes of the route and of staleness, before the tasks that are to see them. To lanes they are records.
-func (c *Controller) announce(fx *Effects) {
-	c.announceRoute(fx)
-	for ; c.announced < len(c.staleness); c.announced++ {
-		for _, a := range c.cfg.Clients {
-			m := c.staleness[c.announced]
-			m.Term = c.cfg.Term
-			fx.Send(c.cfg.Controller, a, &m)
-		}
-	}
-}
-
-// rest decides what it means that no task is out.
-func (c *Controller) rest(fx *Effects) {
-	switch {
-	case len(c.queue) > 0:
-		c.end(&Outcome{Interrupted: true, Reason: "interrupted"}, fx)
-	case c.finishing:
-		c.end(&Outcome{}, fx)
-	default:
-		c.end(&Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"}, fx)
-	}
 }
 
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
@@ -491,87 +281,27 @@ func (c *Controller) drain() {
 // Training reports whether a task that visits items is out: what counts as training time.
 func (c *Controller) Training() bool { return c.training > 0 }
 
-// Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
-type Dispatcher struct {
-	c  *Controller
-	fx *Effects // of the step that the driver's call is part of
+// Progress is how far the job is: the last clock that every split has completed, the last that has been
+// dispatched to any, and the number of the last commit.
+func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellows.CommitNumber) {
+	furthest = bellows.NoClock
+	for _, next := range c.next {
+		furthest = max(furthest, next-1)
+	}
+	return c.progress.Complete(), furthest, c.number
 }
 
-// DispatchTask dispatches the next clock of a split to its executor. The task sees everything that is
-// committed now. Several tasks of one split run in the order of dispatch.
-func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
-	c := d.c
-	u := bellows.Unit{Split: executor, Clock: c.next[executor]}
-	u.Items = c.cfg.Items(executor, u.Clock)
-	if c.draining && u.Clock > c.horizon {
-		c.queue = append(c.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
-		return
-	}
-	if c.tasks == 0 {
-		c.waits.began(c.nowMillis)
-	}
-	if c.finishMove(executor, d.fx); c.recovery != nil {
-		c.settled(executor)
-	}
-	c.take(u)
-	c.horizon = max(c.horizon, u.Clock)
-	c.out[executor].add(u, c.number, args)
-	if c.recovery == nil {
-		c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
-	}
-}
+// Begun reports whether the first tasks have left: all nodes were ready.
+func (c *Controller) Begun() bool { return c.begun }
 
-// take counts a task that is out.
-func (c *Controller) take(u bellows.Unit) {
-	c.next[u.Split] = u.Clock + 1
-	c.tasks++
-	if u.Items.Len() > 0 {
-		c.training++
-	}
-}
+// Recovering reports whether the controller follows another, and has asked lanes how far that had come.
+func (c *Controller) Recovering() bool { return c.recovery != nil && c.recovery.asked }
 
-// dispatchTo is the message to a client for tasks that rely on a record. Those that another record caused have one
-// of their own, whatever came in the same step: another controller cannot know that.
-func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.Dispatch {
-	if planted.On("dispatch-blind") {
-		commit = 0
-	}
-	if n := c.newest[client]; n > 0 && c.dispatches[n-1].message.Commit == commit {
-		return c.dispatches[n-1].message
-	}
-	m := wire.New[wire.Dispatch]()
-	m.Term, m.Commit = c.cfg.Term, commit
-	c.dispatches = append(c.dispatches, dispatch{client, m})
-	c.newest[client] = len(c.dispatches)
-	return m
-}
+// Collecting reports whether everybody has closed and the state is on its way.
+func (c *Controller) Collecting() bool { return c.collecting && !c.over }
 
-// Report publishes an epoch's figures. What is replayed was published before.
-func (d *Dispatcher) Report(e Epoch) {
-	if d.c.recovery == nil || planted.On("replay-emits") {
-		d.fx.Epochs = append(d.fx.Epochs, e)
-	}
-}
+// Awaits reports whether a node has not said yet that it is ready.
+func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roll.Awaits(n) }
 
-// Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
-// may be called only when no task is out.
-func (d *Dispatcher) Keep() {
-	if d.c.tasks > 0 {
-		panic("coord: Keep while tasks are out")
-	}
-	d.c.control(bellows.Control{Kind: bellows.KeepTables})
-}
-
-// SetStaleness changes a table's consistency for the tasks dispatched from now on. It may be called
-// only when no task is out.
-func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
-	if d.c.tasks > 0 {
-		panic("coord: SetStaleness while tasks are out")
-	}
-	m := wire.Staleness{Table: t, Clocks: int32(s)}
-	d.c.staleness = append(d.c.staleness, m)
-	d.c.control(staleness(m))
-}
-
-// Finish says that no more tasks will come: the job ends when the last one out has been committed.
-func (d *Dispatcher) Finish() { d.c.finishing = true }
+// Gone reports whether a node is lost.
+func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.Lost(n) }

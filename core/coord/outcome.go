@@ -5,7 +5,21 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/link/wire"
 )
+
+// Outcome is how a job ended.
+type Outcome struct {
+	Reason      string       // empty: the driver finished
+	Kind        bellows.Kind // of a failure
+	Err         error        // its cause, where that is in this process
+	Interrupted bool         // by the user, at a point from which State continues
+	Commits     bellows.CommitNumber
+	Counts      wire.Counts
+	State       State
+	// Uncollected is why Options.Collector has no state though the job has finished, or was interrupted; nil: it has.
+	Uncollected error
+}
 
 // Failure is why a job has left no tables, as the error of an operation; nil: it has finished, or was interrupted, and its state has been
 // collected.

@@ -165,23 +165,3 @@ func (c *Controller) place(a wire.Address, i int) {
 	}
 	c.clientOf[a.Node] = i
 }
-
-// current reports whether a flush is held by the owners of now. If not its client is told so, and is done again when they hold it. Nobody can name an owner to
-// come: that ends the job.
-func (c *Controller) current(m *wire.Done, fx *Effects) bool {
-	var stale []wire.Pair
-	for _, p := range m.Pairs {
-		switch g := c.cfg.Route.Owner(p.Ref).Generation; {
-		case p.Generation < g && !planted.On("old-done-accepted"):
-			stale = append(stale, p)
-		case p.Generation > g && !planted.On("newer-done-accepted"):
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)}, fx)
-			return false
-		}
-	}
-	if len(stale) == 0 {
-		return true
-	}
-	fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term, Route: c.cfg.Route.Version(), Flush: m.Flush, Pairs: stale})
-	return false
-}

@@ -9,6 +9,15 @@ import (
 	"bellows/link/wire"
 )
 
+// State is what a controller must know to continue a job elsewhere, besides the tables.
+type State struct {
+	Complete []bellows.Clock // per split, the last clock it completed
+	Queue    []wire.Task     // dispatched by the driver and not begun
+	Driver   []float64
+	// Staleness is what the driver changed, in order.
+	Staleness []wire.Staleness
+}
+
 // Saved is a controller as it is after one of its records. With the records behind that one, which the lanes keep, another controller goes on
 // from it (Recover). What is written down of it is safe only when every lane has its record: see Covers.
 type Saved struct {

@@ -1,10 +1,53 @@
 package coord
 
 import (
+	"fmt"
+	"strings"
+
 	"bellows"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
+
+// Tick tells the controller the time, which it passes on as a sign of life, and by node how many bytes have come from it so far
+// (nil: nobody counts): a node silent for a lease ends the job, and who does not answer the end in time is not waited for. Tick goes on until
+// the outcome is there.
+func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
+	fx.Era = c.cfg.Era
+	c.nowMillis = nowMillis
+	c.sendRecords(fx)
+	c.waits.slept(c.roll.Tick(nowMillis, heard))
+	if c.timeless {
+		c.timeless = false
+		c.waits.end(nowMillis)
+	}
+	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
+	for c.ending == nil || !planted.On("ending-unwatched") {
+		loss, found := c.roll.Verdict()
+		if !found {
+			break
+		}
+		c.lose(loss.Node, loss.Reason, fx)
+	}
+	if c.over {
+		return
+	}
+	for s := c.roll.NameSilent(); s != ""; s = c.roll.NameSilent() {
+		fx.Notices = append(fx.Notices, s)
+	}
+	switch {
+	case c.collecting:
+		c.awaitState(fx)
+	case c.ending != nil:
+		c.awaitEnd(fx)
+	case c.Recovering():
+		c.awaitLanes(fx)
+	case !c.begun:
+		c.awaitReady(fx)
+	case c.tasks > 0:
+		c.awaitTasks(fx)
+	}
+}
 
 // waits is how long the controller has waited for what is next: a commit while tasks are out, the last words, the state. What comes ends
 // one wait and begins the next.
@@ -46,6 +89,50 @@ func (w *waits) look(nowMillis, noticeMillis int64) (waitedMillis int64, name bo
 	return waitedMillis, true
 }
 
+// awaitReady names the nodes that keep the job from starting, and gives up in the end.
+func (c *Controller) awaitReady(fx *Effects) {
+	sentence, late, isLate := c.roll.NameAwaited()
+	if sentence != "" {
+		fx.Notices = append(fx.Notices, sentence)
+	}
+	if isLate {
+		c.lose(late.Node, late.Reason, fx)
+	}
+}
+
+// awaitTasks names the task that is furthest behind when nothing has been committed for long, and ends the job in the end.
+func (c *Controller) awaitTasks(fx *Effects) {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	late := waited > c.cfg.Times.Task
+	if !name && !late {
+		return
+	}
+	behind, clock, out := bellows.SplitID(0), bellows.Clock(0), 0
+	for s := range c.next {
+		at := c.progress.Split(bellows.SplitID(s)) + 1
+		if at >= c.next[s] {
+			continue
+		}
+		if out++; out == 1 || at < clock {
+			behind, clock = bellows.SplitID(s), at
+		}
+	}
+	behind, clock = c.culprit(behind, clock)
+	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.cfg.Route.Node(behind))
+	if late {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}, fx)
+		return
+	}
+	if out > 1 {
+		who += fmt.Sprintf(" and %d more", out-1)
+	}
+	if planted.On("task-unnamed") {
+		return
+	}
+	fx.Notices = append(fx.Notices, fmt.Sprintf("the job has waited %.1f s for %s, and gives up after %.1f s", float64(waited)/1000, who,
+		float64(c.cfg.Times.Task)/1000))
+}
+
 // computed is what a node has said of a task that it computes for long.
 type computed struct {
 	clock       bellows.Clock
@@ -74,4 +161,39 @@ func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bello
 		}
 	}
 	return behind, clock
+}
+
+// awaitEnd names those who keep the job from ending, and in the end waits for them no longer.
+func (c *Controller) awaitEnd(fx *Effects) {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	if waited > c.cfg.Times.End {
+		c.open = nil
+		c.closeWhenAll(fx)
+		return
+	}
+	if name {
+		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.open, c.cfg.Times.End, fx)
+	}
+}
+
+// awaitState names the lanes that keep the state from being complete when nothing has come of it for long, and in the end gives
+// it up.
+func (c *Controller) awaitState(fx *Effects) {
+	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {
+		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000), fx)
+	} else if name {
+		c.nameOpen("collecting the model has waited %.1f s for %s, and gives up after %.1f s", waited, open, c.cfg.Times.Collect, fx)
+	}
+}
+
+func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64, fx *Effects) {
+	if planted.On("end-unnamed") {
+		return
+	}
+	var names []string
+	for _, a := range list {
+		names = append(names, a.String())
+	}
+	fx.Notices = append(fx.Notices, fmt.Sprintf(format, float64(waitedMillis)/1000, strings.Join(names, ", "), float64(lateMillis)/1000))
 }

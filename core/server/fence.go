@@ -54,6 +54,38 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 // hears notes a word of the controller.
 func (s *silence) hears() { s.spoken, s.cut = true, false }
 
+// outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part
+// is not held then never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
+func (l *Lane) outlived(who subscriber) bool {
+	i := slices.Index(l.cfg.Clients, who.address)
+	if i < 0 || who.incarnation <= l.lives[i] {
+		return i >= 0 && who.incarnation < l.lives[i]
+	}
+	l.lives[i] = who.incarnation
+	if c := l.creditOf(who.address.Node); c != nil {
+		*c = credit{life: who.incarnation}
+	}
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return r.from == who.address }) // which it has not asked
+	for _, p := range l.owned {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
+	}
+	return false
+}
+
+// past reports whether an incarnation of a client is known not to be the newest.
+func (l *Lane) past(client wire.Address, incarnation uint32) bool {
+	i := slices.Index(l.cfg.Clients, client)
+	return i >= 0 && incarnation < l.lives[i]
+}
+
+// lifeOf is the newest incarnation of a client that the lane knows; 0: it is no client.
+func (l *Lane) lifeOf(a wire.Address) uint32 {
+	if i := slices.Index(l.cfg.Clients, a); i >= 0 {
+		return l.lives[i]
+	}
+	return 0
+}
+
 // fenced is a process of a node that was declared gone, and all before it.
 type fenced struct {
 	node        bellows.NodeID
@@ -124,14 +156,6 @@ func (l *Lane) forgo(id bellows.FlushID, first int) bool {
 	}
 	l.forgone = append(l.forgone, one)
 	return true
-}
-
-// lifeOf is the newest incarnation of a client that the lane knows; 0: it is no client.
-func (l *Lane) lifeOf(a wire.Address) uint32 {
-	if i := slices.Index(l.cfg.Clients, a); i >= 0 {
-		return l.lives[i]
-	}
-	return 0
 }
 
 // keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped. A message that does not say

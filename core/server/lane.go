@@ -10,15 +10,14 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"bellows"
 	"bellows/core"
 	"bellows/core/audit"
 	"bellows/core/collect"
-	"bellows/core/delta"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/core/store"
@@ -158,44 +157,6 @@ type Lane struct {
 	tasksEnded bool     // at this node
 	collector  wire.Address
 	state      collect.Sender
-}
-
-// flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
-type flush struct {
-	push  *wire.Push
-	from  wire.Address
-	bytes int
-	above bool // it was taken above the cap, the first that came of it
-	named bool // what is said of it names its pairs
-	// several: more of it may have come before, or come later: this push has not all of what the lane will hold
-	several bool
-	number  bellows.CommitNumber // 0: not recorded
-	open    int                  // chunks and lease ends not applied yet
-	rows    []uint32             // memory for the numbers of the rows that its keys name
-}
-
-// news is flushes of one client that count now.
-type news struct {
-	to        wire.Address
-	committed *wire.Committed
-}
-
-// waiter is a push that must come again.
-type waiter struct {
-	flush bellows.FlushID
-	clock bellows.Clock
-	first int         // the least partition of it, by route.Number
-	pairs []wire.Pair // of it
-	named bool        // what is said of it names them
-	from  wire.Address
-	rows  int64
-	bits  []audit.Ledger // of the job's tables: what of them would be dropped
-	asked bool           // to come again
-}
-
-type parkedPull struct {
-	from wire.Address
-	pull *wire.Pull
 }
 
 // NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers.
@@ -345,6 +306,42 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
+// part returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
+func (l *Lane) part(p wire.Pair) (*part, error) {
+	t, g := l.byNumber[l.cfg.Route.Number(p.Ref)], l.cfg.Route.Owner(p.Ref).Generation
+	switch {
+	case (t == nil || t.gone) && p.Generation >= g:
+		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
+	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
+		return nil, errStale
+	case p.Generation > g && !planted.On("newer-generation-taken") && !planted.On("generation-unchecked"):
+		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
+	}
+	return t, nil
+}
+
+// errStale is of a pair that had another owner than now.
+var errStale = errors.New("it was another's")
+
+// refuse answers a question that is not served: it is to be asked again by another route, or can never be.
+func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
+	if err == errStale {
+		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.cfg.Route.Version(), Request: request})
+		return
+	}
+	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
+}
+
+// refusal is the answer to a request that cannot be served, ever. One that nobody classified comes from a
+// peer of another time or kind.
+func refusal(f bellows.FlushID, err error) *wire.Refused {
+	r := &wire.Refused{Flush: f, Kind: bellows.Lost, Reason: err.Error()}
+	if e := (*bellows.Error)(nil); errors.As(err, &e) {
+		r.Kind = e.Kind
+	}
+	return r
+}
+
 // breach ends the lane's work: what it was sent cannot be.
 func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args ...any) {
 	if l.broken {
@@ -361,476 +358,6 @@ func (l *Lane) complain(out *wire.Outbox) {
 	out.Send(l.cfg.Self, l.cfg.Controller, &said)
 }
 
-// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
-// visible never goes back.
-func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Outbox) {
-	l.cfg.Tables[t].Consistency = c
-	l.barrier = l.applied
-	for _, p := range l.owned {
-		if p.ref.Table == t {
-			p.applied = l.applied
-			p.barrier = c == table.BSP
-			p.applyClocks(math.MaxInt32, l, out)
-		}
-	}
-	l.owe(nil, func(p *part) bool { return p.ref.Table == t })
-}
-
-// part returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
-func (l *Lane) part(p wire.Pair) (*part, error) {
-	t, g := l.byNumber[l.cfg.Route.Number(p.Ref)], l.cfg.Route.Owner(p.Ref).Generation
-	switch {
-	case (t == nil || t.gone) && p.Generation >= g:
-		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
-	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
-		return nil, errStale
-	case p.Generation > g && !planted.On("newer-generation-taken") && !planted.On("generation-unchecked"):
-		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
-	}
-	return t, nil
-}
-
-// takePush holds the parts of a flush, or says that it cannot yet, or never.
-func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
-	if l.outlived(subscriber{from, m.Flush.Incarnation}) && !planted.On("incarnation-ignored") {
-		wire.Free(m)
-		return
-	}
-	switch err := l.checkPush(m); {
-	case err == errStale:
-		out.Send(l.cfg.Self, from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
-		return
-	case err != nil:
-		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
-		return
-	}
-	known, fresh := l.sift(m)
-	if !fresh {
-		l.answerHeld(from, m, out)
-		return
-	}
-	if err := l.fits(from, m); err != nil {
-		l.breach(from, out, "%v %v", m.Flush, err)
-		return
-	}
-	bytes := pushBytes(m)
-	room, above := len(m.Chunks)+len(m.Leases) == 0, false // a flush that changes nothing takes none
-	if !room {
-		room, above = l.hasRoom(m.Flush, m.Clock, bytes)
-	}
-	if !room {
-		l.full(from, m, known, out)
-		return
-	}
-	l.arrived(m)
-	f := l.newFlush()
-	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, several: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
-	if err := l.reserve(f); err != nil {
-		l.drop(pushRows(m, l), l.bits(m))
-		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
-		return
-	}
-	l.hold(f, out)
-	if l.passDone(m, known, out) {
-		return
-	}
-	if m.Again {
-		l.answerHeld(from, m, out)
-		return
-	}
-	h := wire.New[wire.Held]()
-	h.Flush = m.Flush
-	if f.named {
-		h.Pairs = append(h.Pairs, l.pairsOf(m)...)
-	}
-	out.Send(l.cfg.Self, from, h)
-}
-
-// hold keeps what came of a flush until its record.
-func (l *Lane) hold(f *flush, out *wire.Outbox) {
-	m := f.push
-	l.held = append(l.held, f)
-	l.heldBytes += f.bytes
-	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
-	}
-	if planted.On("applied-when-held") {
-		for i := range m.Chunks {
-			c := &m.Chunks[i]
-			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
-		}
-	}
-}
-
-// full tells a client that there is no room for a push, and notes that it must come again.
-func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) {
-	w := waiter{flush: m.Flush, clock: m.Clock, first: l.least(m), pairs: slices.Clone(l.pairsOf(m)), named: m.Again || known, from: from,
-		rows: pushRows(m, l), bits: l.bits(m)}
-	if !l.wait(w) {
-		l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
-		return
-	}
-	l.answerHeld(from, m, out)
-	out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush, Pairs: w.said()})
-	if m.Done != nil && planted.On("done-passed-unheld") {
-		out.Send(l.cfg.Self, l.cfg.Controller, m.Done.Copy())
-	}
-}
-
-// passDone tells the controller that a flush is held, when all of it is here, and reports whether it did: the word that it is done came with one of the
-// pushes of it, which may not be the last. The push keeps it until the flush has a number, for another controller that asks.
-func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
-	with, here := m, len(l.pairsOf(m))
-	if several {
-		for _, f := range l.held {
-			if f.push != m && same(f.push.Flush, m.Flush) {
-				here += len(l.pairsOf(f.push))
-				if f.push.Done != nil {
-					with = f.push
-				}
-			}
-		}
-	}
-	if with.Done == nil || here < len(m.Pairs) && !planted.On("done-passed-early") {
-		return false
-	}
-	out.Send(l.cfg.Self, l.cfg.Controller, with.Done.Copy())
-	return true
-}
-
-func (l *Lane) checkPush(m *wire.Push) error {
-	for i := range m.Chunks {
-		if _, err := l.part(m.Chunks[i].Pair); err != nil {
-			return err
-		}
-	}
-	for i := range m.Leases {
-		if _, err := l.part(m.Leases[i].Pair); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
-// ends of leases that it does not have.
-func (l *Lane) fits(from wire.Address, m *wire.Push) error {
-	for i := range m.Chunks {
-		c := &m.Chunks[i]
-		if l.byNumber[l.cfg.Route.Number(c.Ref)].barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
-			return fmt.Errorf("has a sum over subtree %d of level %d, which has splits of others", c.Subtree.Index, c.Subtree.Level)
-		}
-	}
-	for i := range m.Leases {
-		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
-		if !p.exclusive || p.holder != from || p.ending {
-			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
-		}
-	}
-	return nil
-}
-
-func pushBytes(m *wire.Push) int {
-	n := 0
-	for i := range m.Chunks {
-		n += 4*(len(m.Chunks[i].Rows)+len(m.Chunks[i].Values)) + 8*len(m.Chunks[i].Keys)
-	}
-	return n
-}
-
-// pushRows counts the row deltas of a push: the rows of its chunks, and every row of an exclusive lease.
-func pushRows(m *wire.Push, l *Lane) int64 {
-	n := 0
-	for i := range m.Chunks {
-		c := &m.Chunks[i]
-		n += len(c.Values) / l.cfg.Tables[c.Ref.Table].Width
-	}
-	for i := range m.Leases {
-		e := &m.Leases[i]
-		n += len(e.Values) / l.cfg.Tables[e.Ref.Table].Width
-	}
-	return int64(n)
-}
-
-// bits is what a push would add to the ledgers if it never counted, but for partitions that have not come here.
-func (l *Lane) bits(m *wire.Push) []audit.Ledger {
-	list := make([]audit.Ledger, len(l.cfg.Tables))
-	for i := range m.Chunks {
-		c := &m.Chunks[i]
-		if p := l.byNumber[l.cfg.Route.Number(c.Ref)]; p != nil {
-			list[c.Ref.Table].Dropped += p.bits(c, m.Clock)
-		}
-	}
-	for i := range m.Leases {
-		e := &m.Leases[i]
-		if p := l.byNumber[l.cfg.Route.Number(e.Ref)]; p != nil {
-			list[e.Ref.Table].Dropped += p.slabBits(e.Values, m.Clock)
-		}
-	}
-	return list
-}
-
-// drop counts a push that never counts.
-func (l *Lane) drop(rows int64, bits []audit.Ledger) {
-	l.counts.Dropped += rows
-	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
-}
-
-// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock
-// where the table has a barrier.
-func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
-	if r.Number != l.applied+1 {
-		l.breach(from, out, "record %d after %d", r.Number, l.applied)
-		return
-	}
-	l.applied = r.Number
-	if r.Control.Kind != bellows.NoControl {
-		l.takeControl(from, &r.Control, out)
-		return
-	}
-	l.counted.Add(r.Flush) // every lane learns of every flush, so that gaps close
-	before := l.progress.Complete()
-	for i := range r.Results {
-		u := r.Results[i].Unit
-		if err := l.progress.Check(u); err != nil {
-			l.breach(from, out, "record %d: %v", r.Number, err)
-			return
-		}
-		l.progress.Commit(u)
-	}
-	l.unhold(r.Flush)
-	for _, f := range l.numbered {
-		f.number = r.Number
-		if l.mayShow(f) {
-			l.owe(&subscriber{f.from, r.Flush.Incarnation}, noBarrier)
-		}
-		l.applyFlush(f, out)
-	}
-	if len(l.numbered) > 0 {
-		l.admitWaiting(out)
-	}
-	if c := l.progress.Complete(); c > before {
-		l.barrier = r.Number
-		for _, p := range l.owned {
-			p.reach(c, l, out)
-		}
-		if !planted.On("relay-forgotten") {
-			l.owe(nil, hasBarrier)
-		}
-	}
-	for _, f := range l.numbered {
-		if f.push != nil && l.mayShow(f) && !planted.On("number-when-visible") {
-			l.note(f, true)
-		}
-	}
-	clear(l.numbered)
-	l.numbered = l.numbered[:0]
-}
-
-// mayShow reports whether reads may see some of a recorded flush before all of it is visible.
-func (l *Lane) mayShow(f *flush) bool {
-	for i := range f.push.Chunks {
-		if !l.byNumber[l.cfg.Route.Number(f.push.Chunks[i].Ref)].barrier {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
-	if f.open == 0 {
-		l.closeFlush(f)
-		return
-	}
-	// The last application closes the flush, after which it may not be looked at.
-	m := f.push
-	leases := len(m.Leases)
-	for i, n := 0, len(m.Chunks); i < n; i++ {
-		c := &m.Chunks[i]
-		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
-		p.applied = l.applied
-		p.take(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
-	}
-	for i := range leases {
-		e := &m.Leases[i]
-		p := l.byNumber[l.cfg.Route.Number(e.Ref)]
-		p.applied = l.applied
-		p.endExclusive(f, i, l, out)
-	}
-}
-
-// finish ends one chunk or lease end of a flush: it is part of the state.
-func (l *Lane) finish(f *flush) {
-	if f.open--; f.open == 0 {
-		l.closeFlush(f)
-	}
-}
-
-// closeFlush gives the chunks' memory back to the client.
-func (l *Lane) closeFlush(f *flush) {
-	l.note(f, false)
-	wire.Free(f.push)
-	*f = flush{rows: f.rows[:0]}
-	l.spare = append(l.spare, f)
-}
-
-// note keeps for tell that a flush counts.
-func (l *Lane) note(f *flush, waiting bool) {
-	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
-	if f.named && !planted.On("pairs-unnamed") {
-		one.Pairs = l.pairsOf(f.push)
-	}
-	i := slices.IndexFunc(l.news, func(n news) bool {
-		return n.to == f.from && len(n.committed.List) < l.cfg.Limits.Commitments && n.committed.HasRoom(len(one.Pairs))
-	})
-	if i < 0 {
-		i = len(l.news)
-		l.news = append(l.news, news{f.from, wire.New[wire.Committed]()})
-	}
-	l.news[i].committed.Append(one)
-}
-
-// tell sends clients what has been noted, before rows that may show it.
-func (l *Lane) tell(out *wire.Outbox) {
-	for _, n := range l.news {
-		out.Send(l.cfg.Self, n.to, n.committed)
-	}
-	clear(l.news)
-	l.news = l.news[:0]
-}
-
-func (l *Lane) newFlush() *flush {
-	if n := len(l.spare); n > 0 {
-		f := l.spare[n-1]
-		l.spare = l.spare[:n-1]
-		return f
-	}
-	return new(flush)
-}
-
-// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near the first.
-func (l *Lane) unhold(id bellows.FlushID) {
-	for i := 0; i < len(l.held); i++ {
-		f := l.held[i]
-		if f.push.Flush != id {
-			continue
-		}
-		l.held = slices.Delete(l.held, i, i+1)
-		i--
-		l.heldBytes -= f.bytes
-		l.numbered = append(l.numbered, f)
-		if !f.several {
-			return
-		}
-	}
-}
-
-// same reports whether two names are those of one flush.
-func same(a, b bellows.FlushID) bool {
-	if planted.On("incarnation-ignored") {
-		a.Incarnation = b.Incarnation
-	}
-	return a == b
-}
-
-// outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part
-// is not held then never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
-func (l *Lane) outlived(who subscriber) bool {
-	i := slices.Index(l.cfg.Clients, who.address)
-	if i < 0 || who.incarnation <= l.lives[i] {
-		return i >= 0 && who.incarnation < l.lives[i]
-	}
-	l.lives[i] = who.incarnation
-	if c := l.creditOf(who.address.Node); c != nil {
-		*c = credit{life: who.incarnation}
-	}
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return r.from == who.address }) // which it has not asked
-	for _, p := range l.owned {
-		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
-	}
-	return false
-}
-
-// takeEnd waits for the end from the controller and from every client that can still send it.
-func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
-	l.noteEnd(from)
-	if from == l.cfg.Controller {
-		l.abandon()
-	}
-	for _, n := range m.Gone {
-		l.noteEnd(wire.ClientAt(n))
-	}
-	if from == l.cfg.Controller {
-		l.closing, l.told = true, m
-	}
-	if l.closing && !l.closed && l.open == 0 {
-		l.end(out)
-	}
-}
-
-func (l *Lane) noteEnd(from wire.Address) {
-	switch i := slices.Index(l.cfg.Clients, from); {
-	case i < 0 && from.Role == wire.Client && !slices.Contains(l.left, from):
-		l.left = append(l.left, from)
-	case i >= 0 && !l.ended[i]:
-		l.ended[i] = true
-		l.open--
-	}
-}
-
-// end closes the lane: what is held and not recorded never counts, nor what found no room, nor what
-// waits for a clock that will not complete.
-func (l *Lane) end(out *wire.Outbox) {
-	l.closed = true
-	for _, f := range l.held {
-		if planted.On("held-applied-at-end") {
-			l.applyFlush(f, out)
-			continue
-		}
-		if planted.On("held-counted-applied") {
-			l.counts.Applied += pushRows(f.push, l)
-			continue
-		}
-		l.drop(pushRows(f.push, l), l.bits(f.push))
-	}
-	l.held = nil
-	for _, w := range l.waiting {
-		if !planted.On("full-uncounted") {
-			l.drop(w.rows, w.bits)
-		}
-	}
-	l.count()
-	l.final = l.counts
-	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
-	l.lastWord(out)
-}
-
-// lastWord tells the controller that nothing more comes that counts. What those push who were declared gone, and wake, is no part of it: to each controller it is the same.
-func (l *Lane) lastWord(out *wire.Outbox) {
-	counts := l.final
-	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
-	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
-}
-
-// closeAgain says the last word to a controller that follows another, which ends the job once more.
-func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
-	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && m.Term > l.told.Term && !planted.On("last-word-not-repeated") {
-		l.told = m
-		l.lastWord(out)
-	}
-}
-
-// count adds up what the partitions and their stores have counted.
-func (l *Lane) count() {
-	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
-	for _, p := range l.owned {
-		w := p.store.Written()
-		l.counts.Applied += w.Rows + p.joined
-		l.counts.Dropped += p.drop()
-		l.counts.Ledgers[p.ref.Table].Add(&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits})
-	}
-}
-
 // Progress is how far the job has come by the records taken.
 func (l *Lane) Progress() *gate.Progress { return l.progress }
 
@@ -839,75 +366,3 @@ func (l *Lane) Refused() int { return l.dropped }
 
 // Applied is the number of the last record taken.
 func (l *Lane) Applied() bellows.CommitNumber { return l.applied }
-
-// Partition is the state of a partition that the lane owns, when the job is over and no task runs any
-// more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
-func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
-	switch {
-	case p == nil || p.gone:
-		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
-	case p.torn():
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
-			"a task died inside its exclusive lease")
-	}
-	p.applyDeferred(l)
-	var im store.Image
-	p.store.Save(&im)
-	return im, nil
-}
-
-// Kept is the image of a partition that the last Keep made, or nil.
-func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept && !p.gone {
-		return &p.image
-	}
-	return nil
-}
-
-// LoadKept gives a partition the kept image of a saved run.
-func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
-	p.image, p.kept = *im, true
-	if p.schema.Sparse && im.Keys == nil {
-		p.image.Keys = []bellows.Key{} // there were none
-	}
-}
-
-// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
-// the job runs, which is served then from the next step on.
-func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
-	if p.awaited {
-		p.awaited = false
-		l.awaited--
-	}
-	return p.store.Load(im)
-}
-
-// Resume continues after the clocks that a saved run had completed.
-func (l *Lane) Resume(complete []bellows.Clock) error {
-	if planted.On("resumed-at-zero") {
-		return nil
-	}
-	err := l.progress.Restore(complete)
-	for _, p := range l.owned {
-		p.reached = l.progress.Complete()
-	}
-	return err
-}
-
-// buffer makes an empty buffer for sums over a partition.
-func (p *part) buffer() *delta.Buffer {
-	if n := len(p.buffers); n > 0 {
-		b := p.buffers[n-1]
-		p.buffers = p.buffers[:n-1]
-		return b
-	}
-	return delta.NewBuffer(p.schema, p.store.Rows())
-}
-
-func (p *part) giveBuffer(b *delta.Buffer) {
-	b.Reset()
-	p.buffers = append(p.buffers, b)
-}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"slices"
 
 	"bellows"
@@ -20,9 +19,6 @@ import (
 // A lane that the job's route does not have begins when the controller says so, behind the record that adds it (TestALaneBeginsAtARecord). A partition that
 // another lane gets is not served from that record on; what was recorded of it before is still applied here. One that this lane gets is
 // served when its state has come (Load): how it comes is not for this package.
-
-// errStale is of a pair that had another owner than now.
-var errStale = errors.New("it was another's")
 
 // ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no
 // room, what is said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
@@ -60,12 +56,6 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 		return m.Route > v && !l.past(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
 	}
 	return false
-}
-
-// past reports whether an incarnation of a client is known not to be the newest.
-func (l *Lane) past(client wire.Address, incarnation uint32) bool {
-	i := slices.Index(l.cfg.Clients, client)
-	return i >= 0 && incarnation < l.lives[i]
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
@@ -146,15 +136,6 @@ func (l *Lane) abandon() {
 			l.noteEnd(a.envelope.From)
 		}
 	}
-}
-
-// refuse answers a question that is not served: it is to be asked again by another route, or can never be.
-func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
-	if err == errStale {
-		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.cfg.Route.Version(), Request: request})
-		return
-	}
-	out.Send(l.cfg.Self, to, refusal(bellows.FlushID{}, err))
 }
 
 // pushed are the pairs of which a push has parts, each once, whether or not they are here.

@@ -1,0 +1,151 @@
+package coord
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
+type Dispatcher struct {
+	c  *Controller
+	fx *Effects // of the step that the driver's call is part of
+}
+
+// DispatchTask dispatches the next clock of a split to its executor. The task sees everything that is
+// committed now. Several tasks of one split run in the order of dispatch.
+func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
+	c := d.c
+	u := bellows.Unit{Split: executor, Clock: c.next[executor]}
+	u.Items = c.cfg.Items(executor, u.Clock)
+	if c.draining && u.Clock > c.horizon {
+		c.queue = append(c.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
+		return
+	}
+	if c.tasks == 0 {
+		c.waits.began(c.nowMillis)
+	}
+	if c.finishMove(executor, d.fx); c.recovery != nil {
+		c.settled(executor)
+	}
+	c.take(u)
+	c.horizon = max(c.horizon, u.Clock)
+	c.out[executor].add(u, c.number, args)
+	if c.recovery == nil {
+		c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
+	}
+}
+
+// take counts a task that is out.
+func (c *Controller) take(u bellows.Unit) {
+	c.next[u.Split] = u.Clock + 1
+	c.tasks++
+	if u.Items.Len() > 0 {
+		c.training++
+	}
+}
+
+// dispatch is tasks for one client that rely on the same commit.
+type dispatch struct {
+	client  int
+	message *wire.Dispatch
+}
+
+// dispatchTo is the message to a client for tasks that rely on a record. Those that another record caused have one
+// of their own, whatever came in the same step: another controller cannot know that.
+func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.Dispatch {
+	if planted.On("dispatch-blind") {
+		commit = 0
+	}
+	if n := c.newest[client]; n > 0 && c.dispatches[n-1].message.Commit == commit {
+		return c.dispatches[n-1].message
+	}
+	m := wire.New[wire.Dispatch]()
+	m.Term, m.Commit = c.cfg.Term, commit
+	c.dispatches = append(c.dispatches, dispatch{client, m})
+	c.newest[client] = len(c.dispatches)
+	return m
+}
+
+// Report publishes an epoch's figures. What is replayed was published before.
+func (d *Dispatcher) Report(e Epoch) {
+	if d.c.recovery == nil || planted.On("replay-emits") {
+		d.fx.Epochs = append(d.fx.Epochs, e)
+	}
+}
+
+// Keep marks the tables as they are now as the ones that the job returns, whatever comes after. It
+// may be called only when no task is out.
+func (d *Dispatcher) Keep() {
+	if d.c.tasks > 0 {
+		panic("coord: Keep while tasks are out")
+	}
+	d.c.control(bellows.Control{Kind: bellows.KeepTables})
+}
+
+// SetStaleness changes a table's consistency for the tasks dispatched from now on. It may be called
+// only when no task is out.
+func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
+	if d.c.tasks > 0 {
+		panic("coord: SetStaleness while tasks are out")
+	}
+	m := wire.Staleness{Table: t, Clocks: int32(s)}
+	d.c.staleness = append(d.c.staleness, m)
+	d.c.control(staleness(m))
+}
+
+// Finish says that no more tasks will come: the job ends when the last one out has been committed.
+func (d *Dispatcher) Finish() { d.c.finishing = true }
+
+// Out is a task that was dispatched and whose flush has no number.
+type Out struct {
+	wire.Task
+	Commit bellows.CommitNumber // that it sees
+}
+
+// out is the tasks of one split that are out, in the order of their dispatch: what another controller would have to dispatch again. What is
+// behind the list is memory of arguments that were there.
+type out []Out
+
+// add takes note of a task, copying its arguments.
+func (o *out) add(u bellows.Unit, commit bellows.CommitNumber, args []float64) {
+	n := len(*o)
+	if n < cap(*o) {
+		*o = (*o)[:n+1]
+	} else {
+		*o = append(*o, Out{})
+	}
+	t := &(*o)[n]
+	t.Unit, t.Commit, t.Args = u, commit, append(t.Args[:0], args...)
+}
+
+// drop forgets a task whose flush has its number, and reports whether it was out. As a rule it is the first.
+func (o *out) drop(u bellows.Unit) bool {
+	list := *o
+	for i := range list {
+		if list[i].Unit == u {
+			args := list[i].Args
+			copy(list[i:], list[i+1:])
+			list[len(list)-1] = Out{Task: wire.Task{Args: args}}
+			*o = list[:len(list)-1]
+			return true
+		}
+	}
+	return false
+}
+
+// outstanding is every task that is out: those of a split in the order of their dispatch, and all in that of the commits that they see.
+func (c *Controller) outstanding() (list []Out) {
+	for s := range c.out {
+		for _, t := range c.out[s] {
+			t.Args = slices.Clone(t.Args)
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Out) int { return cmp.Compare(a.Commit, b.Commit) })
+	return list
+}

@@ -1,0 +1,179 @@
+package coord
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// A split that waits for nobody runs ahead of its commits, and the words that its flushes are done come by way of different
+// lanes, or from the client itself: one may come before that of the split's clock before. It waits here.
+
+// takeDone numbers a flush when its turn has come, and then those that had to wait for it.
+func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
+	if c.ending != nil && !planted.On("done-after-end") {
+		wire.Free(m)
+		return
+	}
+	if c.counted.Has(m.Flush) && !planted.On("done-counted-twice") { // its client has said so, and a lane
+		wire.Free(m)
+		return
+	}
+	if r := c.recovery; r != nil {
+		if r.dones = append(r.dones, sent{from, m}); len(r.dones) > donesMost {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded", donesMost)}, fx)
+		}
+		return
+	}
+	if s, ahead := c.ahead(m); ahead {
+		c.keepEarly(s, sent{from, m}, fx)
+		return
+	}
+	c.commit(from, m, fx)
+	for i := range m.Results {
+		s := m.Results[i].Unit.Split
+		if int(s) >= len(c.early.bySplit) {
+			continue
+		}
+		list := c.early.bySplit[s]
+		c.early.bySplit[s] = nil
+		c.early.count -= len(list)
+		for _, d := range list {
+			c.takeDone(d.from, d.done, fx)
+		}
+	}
+	wire.Free(m)
+}
+
+// ahead is the split of the first unit that was dispatched and is not its split's next; false: there is none.
+func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
+	for i := range m.Results {
+		u := &m.Results[i].Unit
+		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On("overlap-accepted") {
+			return u.Split, true
+		}
+	}
+	return 0, false
+}
+
+// early is dones that came too early.
+type early struct {
+	bySplit [][]sent // each with the first of its units' splits that is not there yet
+	count   int
+}
+
+// sent is a done and who sent it.
+type sent struct {
+	from wire.Address
+	done *wire.Done
+}
+
+// keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks are out: each has finished one.
+func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
+	if int(s) < len(c.early.bySplit) && slices.ContainsFunc(c.early.bySplit[s], func(o sent) bool { return o.done.Flush == d.done.Flush }) {
+		wire.Free(d.done)
+		return
+	}
+	if c.early.count >= c.tasks {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)}, fx)
+		return
+	}
+	if c.early.bySplit == nil {
+		c.early.bySplit = make([][]sent, len(c.next))
+	}
+	c.early.bySplit[s] = append(c.early.bySplit[s], d)
+	c.early.count++
+}
+
+// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job: its units were run twice. One
+// that is held at an owner of the past is to be held at the one of now (current).
+func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
+	complete := c.progress.Complete()
+	if !c.current(m, fx) {
+		return
+	}
+	for i := range m.Results {
+		err := c.count(m.Results[i].Unit)
+		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
+			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
+		}
+		if err != nil {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
+			return
+		}
+	}
+	c.waits.moved(c.nowMillis)
+	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
+	c.record(m, fx)
+	c.tell(from.Node, m.Results, fx)
+}
+
+// current reports whether a flush is held by the owners of now. If not its client is told so, and is done again when they hold it. Nobody can name an owner to
+// come: that ends the job.
+func (c *Controller) current(m *wire.Done, fx *Effects) bool {
+	var stale []wire.Pair
+	for _, p := range m.Pairs {
+		switch g := c.cfg.Route.Owner(p.Ref).Generation; {
+		case p.Generation < g && !planted.On("old-done-accepted"):
+			stale = append(stale, p)
+		case p.Generation > g && !planted.On("newer-done-accepted"):
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: partition %v is at generation %d, not %d", m.Flush, p.Ref, g, p.Generation)}, fx)
+			return false
+		}
+	}
+	if len(stale) == 0 {
+		return true
+	}
+	fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term, Route: c.cfg.Route.Version(), Flush: m.Flush, Pairs: stale})
+	return false
+}
+
+// count takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
+func (c *Controller) count(u bellows.Unit) error {
+	if err := c.progress.Check(u); err != nil {
+		return err
+	}
+	if !c.out[u.Split].drop(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
+		return fmt.Errorf("%v was not dispatched", u)
+	}
+	c.progress.Commit(u)
+	return nil
+}
+
+// tell tells the driver what tasks of a client have signalled, whose flush has just got its number.
+func (c *Controller) tell(from bellows.NodeID, results []wire.Result, fx *Effects) {
+	number := c.number // there may be more by what the driver does
+	for i := range results {
+		r := &results[i]
+		c.tasks--
+		if r.Unit.Items.Len() > 0 {
+			c.training--
+		}
+		if err := c.hand(Completion{r.Unit, number, r.Values}, fx); err != nil {
+			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
+				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)
+			return
+		}
+	}
+}
+
+// hand gives the driver one completion. A panic is an error that ends the job, as a task's is: what others
+// signalled must not end the process.
+func (c *Controller) hand(done Completion, fx *Effects) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("%w\n%s", p, debug.Stack())
+		default:
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	c.dispatcher.fx = fx
+	c.cfg.Driver.HandleTaskCompletion(done, &c.dispatcher)
+	return nil
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"slices"
+
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// takeEnd waits for the end from the controller and from every client that can still send it.
+func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
+	l.noteEnd(from)
+	if from == l.cfg.Controller {
+		l.abandon()
+	}
+	for _, n := range m.Gone {
+		l.noteEnd(wire.ClientAt(n))
+	}
+	if from == l.cfg.Controller {
+		l.closing, l.told = true, m
+	}
+	if l.closing && !l.closed && l.open == 0 {
+		l.end(out)
+	}
+}
+
+func (l *Lane) noteEnd(from wire.Address) {
+	switch i := slices.Index(l.cfg.Clients, from); {
+	case i < 0 && from.Role == wire.Client && !slices.Contains(l.left, from):
+		l.left = append(l.left, from)
+	case i >= 0 && !l.ended[i]:
+		l.ended[i] = true
+		l.open--
+	}
+}
+
+// end closes the lane: what is held and not recorded never counts, nor what found no room, nor what
+// waits for a clock that will not complete.
+func (l *Lane) end(out *wire.Outbox) {
+	l.closed = true
+	for _, f := range l.held {
+		if planted.On("held-applied-at-end") {
+			l.applyFlush(f, out)
+			continue
+		}
+		if planted.On("held-counted-applied") {
+			l.counts.Applied += pushRows(f.push, l)
+			continue
+		}
+		l.drop(pushRows(f.push, l), l.bits(f.push))
+	}
+	l.held = nil
+	for _, w := range l.waiting {
+		if !planted.On("full-uncounted") {
+			l.drop(w.rows, w.bits)
+		}
+	}
+	l.count()
+	l.final = l.counts
+	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
+	l.lastWord(out)
+}
+
+// lastWord tells the controller that nothing more comes that counts. What those push who were declared gone, and wake, is no part of it: to each controller it is the same.
+func (l *Lane) lastWord(out *wire.Outbox) {
+	counts := l.final
+	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
+}
+
+// closeAgain says the last word to a controller that follows another, which ends the job once more.
+func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
+	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && m.Term > l.told.Term && !planted.On("last-word-not-repeated") {
+		l.told = m
+		l.lastWord(out)
+	}
+}
+
+// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node without a client knows.
+func (l *Lane) Ending() bool { return l.closing || l.open < len(l.ended) }

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"slices"
+
+	"bellows/core/gate"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+type request struct {
+	from    wire.Address
+	acquire *wire.Acquire
+}
+
+// takeAcquire queues a request for a lease.
+func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
+	p, err := l.part(m.Pair)
+	if err != nil {
+		l.refuse(from, m.Request, err, out)
+		wire.Free(m)
+		return
+	}
+	if len(p.queue) == l.cfg.Limits.Parked {
+		l.breach(from, out, "%d requests for leases on %v wait already", l.cfg.Limits.Parked, p.ref)
+		return
+	}
+	p.queue = append(p.queue, request{from, m})
+}
+
+// grant serves the queue of leases, in order: a request that must wait makes those behind it wait,
+// except where the gate alone holds it back.
+func (p *part) grant(l *Lane, out *wire.Outbox) {
+	rest := p.queue[:0]
+	blocked := false
+	for _, r := range p.queue {
+		v := p.visible(l)
+		switch {
+		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock) || l.choked(r.from.Node):
+			rest = append(rest, r)
+		case blocked || !p.free(r.acquire.Mode):
+			blocked = true
+			rest = append(rest, r)
+		default:
+			p.hand(r, l, out)
+		}
+	}
+	p.queue = rest
+}
+
+func (p *part) free(m wire.Mode) bool {
+	if len(p.deferred) > 0 {
+		return false
+	}
+	if planted.On("lease-shared") {
+		return true
+	}
+	return p.holders == 0 || (m == wire.Shared && !p.exclusive)
+}
+
+func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
+	p.holders++
+	if p.exclusive = r.acquire.Mode == wire.Exclusive; !p.exclusive {
+		p.shared = append(p.shared, r.from)
+	}
+	p.remote = r.from.Node != l.cfg.Self.Node
+	p.holder = r.from
+	g := wire.New[wire.Granted]()
+	v := p.visible(l)
+	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.acquire.Request, p.pair(), r.acquire.Mode, v.Commit, v.Clock
+	if p.remote {
+		g.Copy(p.store.Values())
+	} else {
+		g.Values = p.store.Values()
+	}
+	n := len(g.Values)
+	out.Send(l.cfg.Self, r.from, g)
+	l.charge(r.from, n, out)
+	wire.Free(r.acquire)
+}
+
+// release ends a shared lease.
+func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
+	i := slices.Index(p.shared, from)
+	if i < 0 {
+		l.breach(from, out, "it releases a lease on %v that it does not have", p.ref)
+		return
+	}
+	p.shared = slices.Delete(p.shared, i, i+1)
+	if p.holders--; p.holders == 0 {
+		p.catchUp(l, out)
+	}
+}
+
+// endExclusive ends an exclusive lease with the commit of its flush.
+func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
+	if !p.remote || !planted.On("copy-forgotten") {
+		p.store.Adopt(f.push.Leases[lease].Values)
+	}
+	if planted.On("slab-changed") && !p.remote && p.store.Rows() > 0 {
+		p.store.Values()[0]++
+	}
+	p.taken += p.slabBits(p.store.Values(), f.push.Clock)
+	p.wrote(nil)
+	p.holders--
+	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
+	l.finish(f)
+	if p.holders == 0 {
+		p.catchUp(l, out)
+	}
+}
+
+// torn reports whether the partition's values are neither before nor after a lease: its holder works on
+// the slab itself.
+func (p *part) torn() bool { return p.exclusive && !p.remote }

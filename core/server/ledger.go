@@ -1,0 +1,91 @@
+package server
+
+import (
+	"bellows"
+	"bellows/core/audit"
+	"bellows/link/wire"
+)
+
+// pushRows counts the row deltas of a push: the rows of its chunks, and every row of an exclusive lease.
+func pushRows(m *wire.Push, l *Lane) int64 {
+	n := 0
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		n += len(c.Values) / l.cfg.Tables[c.Ref.Table].Width
+	}
+	for i := range m.Leases {
+		e := &m.Leases[i]
+		n += len(e.Values) / l.cfg.Tables[e.Ref.Table].Width
+	}
+	return int64(n)
+}
+
+// bits is what a push would add to the ledgers if it never counted, but for partitions that have not come here.
+func (l *Lane) bits(m *wire.Push) []audit.Ledger {
+	list := make([]audit.Ledger, len(l.cfg.Tables))
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		if p := l.byNumber[l.cfg.Route.Number(c.Ref)]; p != nil {
+			list[c.Ref.Table].Dropped += p.bits(c, m.Clock)
+		}
+	}
+	for i := range m.Leases {
+		e := &m.Leases[i]
+		if p := l.byNumber[l.cfg.Route.Number(e.Ref)]; p != nil {
+			list[e.Ref.Table].Dropped += p.slabBits(e.Values, m.Clock)
+		}
+	}
+	return list
+}
+
+// bits is the audit's sum over a chunk as its client made it: by keys where it has keys; 0 where the clock is not in the sample.
+func (p *part) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
+	if !p.sample.Has(clock) {
+		return 0
+	}
+	if c.Keys != nil {
+		return audit.Keys(p.ref.Partition, p.schema.Width, c.Keys, c.Values)
+	}
+	return audit.Rows(p.ref.Partition, p.schema.Width, c.Rows, c.Values)
+}
+
+// slabBits is the audit's sum over values of the whole partition; 0 where the clock is not in the sample.
+func (p *part) slabBits(values []float32, clock bellows.Clock) audit.Sum {
+	if !p.sample.Has(clock) {
+		return 0
+	}
+	return p.store.Bits(nil, values)
+}
+
+// drop counts a push that never counts.
+func (l *Lane) drop(rows int64, bits []audit.Ledger) {
+	l.counts.Dropped += rows
+	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
+}
+
+// drop counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
+// that leases keep out. Leases are out at the end of jobs that failed, and of no others: nobody asks for the state of such
+// a job, which would have what leases kept out (applyDeferred).
+func (p *part) drop() (rows int64) {
+	for _, list := range [][]entry{p.later, p.deferred} {
+		for _, e := range list {
+			if e.chunk >= 0 {
+				c := &e.flush.push.Chunks[e.chunk]
+				rows += int64(len(c.Values) / p.schema.Width)
+				p.dropped += p.bits(c, e.clock)
+			}
+		}
+	}
+	return rows
+}
+
+// count adds up what the partitions and their stores have counted.
+func (l *Lane) count() {
+	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
+	for _, p := range l.owned {
+		w := p.store.Written()
+		l.counts.Applied += w.Rows + p.joined
+		l.counts.Dropped += p.drop()
+		l.counts.Ledgers[p.ref.Table].Add(&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits})
+	}
+}

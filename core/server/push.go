@@ -1,0 +1,465 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// What the lane knows of a flush it knows by partition: it may hold one part of it, have no room for another, and get a third later, in
+// a push of its own, since partitions come from other lanes. A record is different: it is made when every part is held, so that
+// whatever comes of the flush afterwards has come before.
+
+// flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
+type flush struct {
+	push  *wire.Push
+	from  wire.Address
+	bytes int
+	above bool // it was taken above the cap, the first that came of it
+	named bool // what is said of it names its pairs
+	// several: more of it may have come before, or come later: this push has not all of what the lane will hold
+	several bool
+	number  bellows.CommitNumber // 0: not recorded
+	open    int                  // chunks and lease ends not applied yet
+	rows    []uint32             // memory for the numbers of the rows that its keys name
+}
+
+// waiter is a push that must come again.
+type waiter struct {
+	flush bellows.FlushID
+	clock bellows.Clock
+	first int         // the least partition of it, by route.Number
+	pairs []wire.Pair // of it
+	named bool        // what is said of it names them
+	from  wire.Address
+	rows  int64
+	bits  []audit.Ledger // of the job's tables: what of them would be dropped
+	asked bool           // to come again
+}
+
+// takePush holds the parts of a flush, or says that it cannot yet, or never.
+func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
+	if l.outlived(subscriber{from, m.Flush.Incarnation}) && !planted.On("incarnation-ignored") {
+		wire.Free(m)
+		return
+	}
+	switch err := l.checkPush(m); {
+	case err == errStale:
+		out.Send(l.cfg.Self, from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
+		return
+	case err != nil:
+		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
+		return
+	}
+	known, fresh := l.sift(m)
+	if !fresh {
+		l.answerHeld(from, m, out)
+		return
+	}
+	if err := l.fits(from, m); err != nil {
+		l.breach(from, out, "%v %v", m.Flush, err)
+		return
+	}
+	bytes := pushBytes(m)
+	room, above := len(m.Chunks)+len(m.Leases) == 0, false // a flush that changes nothing takes none
+	if !room {
+		room, above = l.hasRoom(m.Flush, m.Clock, bytes)
+	}
+	if !room {
+		l.full(from, m, known, out)
+		return
+	}
+	l.arrived(m)
+	f := l.newFlush()
+	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, several: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
+	if err := l.reserve(f); err != nil {
+		l.drop(pushRows(m, l), l.bits(m))
+		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
+		return
+	}
+	l.hold(f, out)
+	if l.passDone(m, known, out) {
+		return
+	}
+	if m.Again {
+		l.answerHeld(from, m, out)
+		return
+	}
+	h := wire.New[wire.Held]()
+	h.Flush = m.Flush
+	if f.named {
+		h.Pairs = append(h.Pairs, l.pairsOf(m)...)
+	}
+	out.Send(l.cfg.Self, from, h)
+}
+
+func (l *Lane) checkPush(m *wire.Push) error {
+	for i := range m.Chunks {
+		if _, err := l.part(m.Chunks[i].Pair); err != nil {
+			return err
+		}
+	}
+	for i := range m.Leases {
+		if _, err := l.part(m.Leases[i].Pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sift leaves of a push what the lane does not know. It reports whether the lane knows something of the flush, and whether anything is left: of a flush that was
+// recorded nothing is. Parts that wait for room are known, unless they are sent again: then what waits is what comes now.
+func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
+	if planted.On("push-twice") {
+		return false, true
+	}
+	if l.counted.Has(m.Flush) {
+		return true, false
+	}
+	for _, f := range l.held {
+		if same(f.push.Flush, m.Flush) {
+			known, f.several = true, true
+			if planted.On("dedupe-by-flush") {
+				return true, false
+			}
+			l.mark(f.push)
+			l.strip(m)
+		}
+	}
+	for i := l.waits(m); i < len(l.waiting) && same(l.waiting[i].flush, m.Flush); i++ {
+		w := &l.waiting[i]
+		if w.asked {
+			continue
+		}
+		if known = true; m.Again {
+			if w.shares(l.pairsOf(m)) {
+				l.waiting = slices.Delete(l.waiting, i, i+1)
+				i--
+			}
+			continue
+		}
+		l.stamps++
+		for _, p := range w.pairs {
+			l.byNumber[l.cfg.Route.Number(p.Ref)].stamp = l.stamps
+		}
+		l.strip(m)
+	}
+	return known, !known || len(m.Chunks)+len(m.Leases) > 0
+}
+
+// mark gives the partitions of a push a stamp that no other has.
+func (l *Lane) mark(m *wire.Push) {
+	l.stamps++
+	for i := range m.Chunks {
+		l.byNumber[l.cfg.Route.Number(m.Chunks[i].Ref)].stamp = l.stamps
+	}
+	for i := range m.Leases {
+		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].stamp = l.stamps
+	}
+}
+
+// strip takes out of a push the parts of partitions that have the last stamp.
+func (l *Lane) strip(m *wire.Push) {
+	stamped := func(p bellows.PartitionRef) bool { return l.byNumber[l.cfg.Route.Number(p)].stamp == l.stamps }
+	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return stamped(c.Ref) })
+	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
+}
+
+// waits is the place of the first that waits of a push's flush, or where it would be.
+func (l *Lane) waits(m *wire.Push) int {
+	i, _ := slices.BinarySearchFunc(l.waiting, waiter{flush: m.Flush, clock: m.Clock, first: -1}, rank)
+	return i
+}
+
+// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
+// ends of leases that it does not have.
+func (l *Lane) fits(from wire.Address, m *wire.Push) error {
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		if l.byNumber[l.cfg.Route.Number(c.Ref)].barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
+			return fmt.Errorf("has a sum over subtree %d of level %d, which has splits of others", c.Subtree.Index, c.Subtree.Level)
+		}
+	}
+	for i := range m.Leases {
+		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
+		if !p.exclusive || p.holder != from || p.ending {
+			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
+		}
+	}
+	return nil
+}
+
+// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"), and reports whether a flush is above it. The lowest flush by (clock,
+// node) is always taken, everywhere, so that no two flushes can wait for each other.
+//
+// What is taken above the cap has a bound, too: of a client that runs S splits, 2S + 1 flushes at a time. One that keeps to the protocol
+// never has more. Each is below all that are held, so that its clocks descend; and none passes another that waits, so that they come as they were
+// sent. Some bring work that was finished since the one before: by S splits at most, since the clocks of a split ascend. The others left because nothing
+// could run, and took along all that had gathered, in the order of clocks; so no two of them are neighbours.
+func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) (room, above bool) {
+	if l.cfg.HeldBytesMax == 0 || len(l.held) == 0 || l.heldBytes+bytes <= l.cfg.HeldBytesMax {
+		return true, false
+	}
+	if planted.On("cap-without-floor") {
+		return false, true
+	}
+	this, aboves := waiter{flush: f, clock: c}, 0
+	for _, h := range l.held {
+		if rank(waiter{flush: h.push.Flush, clock: h.push.Clock}, this) < 0 { // of another flush
+			return false, true
+		}
+		if h.above && h.push.Flush.Client == f.Client && h.push.Flush.Incarnation == f.Incarnation {
+			aboves++
+		}
+	}
+	lower, _ := slices.BinarySearchFunc(l.waiting, this, rank)
+	if slices.ContainsFunc(l.waiting[:lower], func(w waiter) bool { return w.flush.Client == f.Client && w.flush.Incarnation == f.Incarnation }) {
+		return false, true
+	}
+	return aboves < 2*l.splitsOf(f.Client)+1, true
+}
+
+// splitsOf is how many splits a client runs.
+func (l *Lane) splitsOf(client bellows.NodeID) (n int) {
+	for s := range l.cfg.Route.Splits() {
+		if l.cfg.Route.Node(bellows.SplitID(s)) == client {
+			n++
+		}
+	}
+	return n
+}
+
+func rank(a, b waiter) int {
+	switch {
+	case a.clock != b.clock:
+		return int(a.clock) - int(b.clock)
+	case a.flush.Client != b.flush.Client:
+		return int(a.flush.Client) - int(b.flush.Client)
+	case a.flush.Incarnation != b.flush.Incarnation && !planted.On("incarnation-ignored"):
+		return cmp.Compare(a.flush.Incarnation, b.flush.Incarnation)
+	case a.flush.Seq != b.flush.Seq:
+		return cmp.Compare(a.flush.Seq, b.flush.Seq)
+	}
+	return a.first - b.first
+}
+
+// full tells a client that there is no room for a push, and notes that it must come again.
+func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) {
+	w := waiter{flush: m.Flush, clock: m.Clock, first: l.least(m), pairs: slices.Clone(l.pairsOf(m)), named: m.Again || known, from: from,
+		rows: pushRows(m, l), bits: l.bits(m)}
+	if !l.wait(w) {
+		l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
+		return
+	}
+	l.answerHeld(from, m, out)
+	out.Send(l.cfg.Self, from, &wire.Full{Flush: m.Flush, Pairs: w.said()})
+	if m.Done != nil && planted.On("done-passed-unheld") {
+		out.Send(l.cfg.Self, l.cfg.Controller, m.Done.Copy())
+	}
+}
+
+// said is how the pairs of a waiter are named.
+func (w *waiter) said() []wire.Pair {
+	if !w.named {
+		return nil
+	}
+	return slices.Clone(w.pairs) // a message is its receiver's
+}
+
+// shares reports whether a waiter has one of the pairs' partitions.
+func (w *waiter) shares(pairs []wire.Pair) bool {
+	return slices.ContainsFunc(w.pairs, func(p wire.Pair) bool {
+		return slices.ContainsFunc(pairs, func(q wire.Pair) bool { return p.Ref == q.Ref })
+	})
+}
+
+// wait notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
+func (l *Lane) wait(w waiter) bool {
+	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
+	if again {
+		l.waiting[i] = w
+		return true
+	}
+	if len(l.waiting) == l.cfg.Limits.Parked {
+		return false
+	}
+	l.waiting = slices.Insert(l.waiting, i, w)
+	return true
+}
+
+// arrived forgets that what a push brings waits.
+func (l *Lane) arrived(m *wire.Push) {
+	if len(l.waiting) > 0 {
+		pairs := l.pairsOf(m)
+		l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == m.Flush && w.shares(pairs) })
+	}
+}
+
+// admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One flush at a time is enough: its own record
+// admits the next.
+func (l *Lane) admitWaiting(out *wire.Outbox) {
+	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return !w.asked })
+	if i < 0 {
+		return
+	}
+	id := l.waiting[i].flush
+	if room, _ := l.hasRoom(id, l.waiting[i].clock, 0); !room {
+		return
+	}
+	to, room := l.waiting[i].from, &wire.Room{Flush: id, Pairs: l.waiting[i].said()}
+	l.waiting[i].asked = true
+	for i++; i < len(l.waiting) && l.waiting[i].flush == id; i++ { // in one word: what waits may be one push at its client
+		if w := &l.waiting[i]; !w.asked {
+			w.asked = true
+			room.Pairs = append(room.Pairs, w.pairs...)
+		}
+	}
+	if !planted.On("room-forgotten") {
+		out.Send(l.cfg.Self, to, room)
+	}
+}
+
+func (l *Lane) newFlush() *flush {
+	if n := len(l.spare); n > 0 {
+		f := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return f
+	}
+	return new(flush)
+}
+
+// Keys end at the door: a lane turns those of a flush into numbers of rows when it holds it, so that sums
+// along the tree and rules work on rows as those of any table. That is also when memory is taken, and
+// refused: what is recorded later is irrevocable.
+
+// reserve gives a row to every key of a flush, and its chunks the rows' numbers.
+func (l *Lane) reserve(f *flush) error {
+	total := 0
+	for i := range f.push.Chunks {
+		total += len(f.push.Chunks[i].Keys)
+	}
+	if f.rows == nil || cap(f.rows) < total {
+		f.rows = make([]uint32, 0, total)
+	}
+	for i := range f.push.Chunks {
+		c := &f.push.Chunks[i]
+		if c.Keys == nil {
+			continue
+		}
+		first := len(f.rows)
+		rows, err := l.byNumber[l.cfg.Route.Number(c.Ref)].store.Reserve(c.Keys, f.rows)
+		if err != nil {
+			return err
+		}
+		f.rows, c.Rows = rows, rows[first:len(rows):len(rows)]
+	}
+	return nil
+}
+
+// hold keeps what came of a flush until its record.
+func (l *Lane) hold(f *flush, out *wire.Outbox) {
+	m := f.push
+	l.held = append(l.held, f)
+	l.heldBytes += f.bytes
+	for i := range m.Leases {
+		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
+	}
+	if planted.On("applied-when-held") {
+		for i := range m.Chunks {
+			c := &m.Chunks[i]
+			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
+		}
+	}
+}
+
+// passDone tells the controller that a flush is held, when all of it is here, and reports whether it did: the word that it is done came with one of the
+// pushes of it, which may not be the last. The push keeps it until the flush has a number, for another controller that asks.
+func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
+	with, here := m, len(l.pairsOf(m))
+	if several {
+		for _, f := range l.held {
+			if f.push != m && same(f.push.Flush, m.Flush) {
+				here += len(l.pairsOf(f.push))
+				if f.push.Done != nil {
+					with = f.push
+				}
+			}
+		}
+	}
+	if with.Done == nil || here < len(m.Pairs) && !planted.On("done-passed-early") {
+		return false
+	}
+	out.Send(l.cfg.Self, l.cfg.Controller, with.Done.Copy())
+	return true
+}
+
+// answerHeld answers a push that was sent again with all that is held of its flush. One that was not is answered where it is held: when it comes
+// once more that answer is on its way.
+func (l *Lane) answerHeld(from wire.Address, m *wire.Push, out *wire.Outbox) {
+	if !m.Again {
+		return
+	}
+	h := wire.New[wire.Held]()
+	h.Flush = m.Flush
+	for _, f := range l.held {
+		if same(f.push.Flush, m.Flush) {
+			h.Pairs = append(h.Pairs, l.pairsOf(f.push)...)
+		}
+	}
+	if len(h.Pairs) > 0 {
+		out.Send(l.cfg.Self, from, h)
+	}
+}
+
+// same reports whether two names are those of one flush.
+func same(a, b bellows.FlushID) bool {
+	if planted.On("incarnation-ignored") {
+		a.Incarnation = b.Incarnation
+	}
+	return a == b
+}
+
+// pairsOf are the pairs of which a push has parts, each once. The list is good until the next call.
+func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
+	l.stamps++
+	list := l.pairs[:0]
+	add := func(p wire.Pair) {
+		if t := l.byNumber[l.cfg.Route.Number(p.Ref)]; t.stamp != l.stamps {
+			t.stamp = l.stamps
+			list = append(list, p)
+		}
+	}
+	for i := range m.Chunks {
+		add(m.Chunks[i].Pair)
+	}
+	for i := range m.Leases {
+		add(m.Leases[i].Pair)
+	}
+	l.pairs = list
+	return list
+}
+
+// least is the first of the partitions of which a push has parts.
+func (l *Lane) least(m *wire.Push) int {
+	first := l.cfg.Route.Partitions()
+	for i := range m.Chunks {
+		first = min(first, l.cfg.Route.Number(m.Chunks[i].Ref))
+	}
+	for i := range m.Leases {
+		first = min(first, l.cfg.Route.Number(m.Leases[i].Ref))
+	}
+	return first
+}
+
+func pushBytes(m *wire.Push) int {
+	n := 0
+	for i := range m.Chunks {
+		n += 4*(len(m.Chunks[i].Rows)+len(m.Chunks[i].Values)) + 8*len(m.Chunks[i].Keys)
+	}
+	return n
+}

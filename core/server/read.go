@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bellows/core/gate"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+type parkedPull struct {
+	from wire.Address
+	pull *wire.Pull
+}
+
+// takePull parks a read; serve answers it when it may be.
+func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
+	if l.outlived(subscriber{from, m.Incarnation}) {
+		wire.Free(m)
+		return
+	}
+	for i := range m.Parts {
+		if _, err := l.part(m.Parts[i].Pair); err != nil {
+			l.refuse(from, m.Request, err, out)
+			wire.Free(m)
+			return
+		}
+	}
+	if len(l.pulls) == l.cfg.Limits.Parked {
+		l.breach(from, out, "%d reads wait already", l.cfg.Limits.Parked)
+		return
+	}
+	l.pulls = append(l.pulls, parkedPull{from, m})
+}
+
+// serve answers every parked read and grants every lease whose time has come.
+func (l *Lane) serve(out *wire.Outbox) {
+	if l.silence.cut || l.closed && !planted.On("served-after-end") { // nobody reads any more (relay)
+		return
+	}
+	for _, p := range l.owned {
+		if len(p.queue) > 0 {
+			p.grant(l, out)
+		}
+	}
+	rest := l.pulls[:0]
+	for _, r := range l.pulls {
+		if l.readable(r.pull) && !l.choked(r.from.Node) {
+			l.answer(r, out)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	clear(l.pulls[len(rest):])
+	l.pulls = rest
+}
+
+func (l *Lane) readable(m *wire.Pull) bool {
+	for i := range m.Parts {
+		p := l.byNumber[l.cfg.Route.Number(m.Parts[i].Ref)]
+		v := p.visible(l)
+		if (p.exclusive && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
+	a := wire.New[wire.Rows]()
+	a.Request, a.Incarnation = r.pull.Request, r.pull.Incarnation
+	who := subscriber{r.from, r.pull.Incarnation}
+	a.Borrow(r.pull)
+	for i := range r.pull.Parts {
+		q := &r.pull.Parts[i]
+		p := l.byNumber[l.cfg.Route.Number(q.Ref)]
+		v := p.visible(l)
+		if planted.On("commit-overstated") {
+			v.Commit++
+			v.Clock++
+		}
+		to := a.Extend()
+		to.Pair, to.Commit, to.Complete, to.Rows = p.pair(), v.Commit, v.Clock, q.Rows
+		if q.Keys != nil {
+			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
+			if q.Subscribe {
+				if err := l.subscribeKeys(p, who, q.Keys); err != nil {
+					l.breach(r.from, out, "%v", err)
+				}
+			}
+			continue
+		}
+		to.Values = p.store.Read(q.Rows, to.Values)
+		if q.Subscribe {
+			l.subscribe(p, who, q.Rows)
+			l.owing = l.owing || len(p.deferred) > 0
+		}
+	}
+	n := words(a)
+	out.Send(l.cfg.Self, r.from, a)
+	l.charge(r.from, n, out)
+	wire.Free(r.pull)
+}

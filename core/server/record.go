@@ -1,0 +1,358 @@
+package server
+
+import (
+	"math"
+	"slices"
+
+	"bellows"
+	"bellows/core/delta"
+	"bellows/core/planted"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock
+// where the table has a barrier.
+func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
+	if r.Number != l.applied+1 {
+		l.breach(from, out, "record %d after %d", r.Number, l.applied)
+		return
+	}
+	l.applied = r.Number
+	if r.Control.Kind != bellows.NoControl {
+		l.takeControl(from, &r.Control, out)
+		return
+	}
+	l.counted.Add(r.Flush) // every lane learns of every flush, so that gaps close
+	before := l.progress.Complete()
+	for i := range r.Results {
+		u := r.Results[i].Unit
+		if err := l.progress.Check(u); err != nil {
+			l.breach(from, out, "record %d: %v", r.Number, err)
+			return
+		}
+		l.progress.Commit(u)
+	}
+	l.unhold(r.Flush)
+	for _, f := range l.numbered {
+		f.number = r.Number
+		if l.mayShow(f) {
+			l.owe(&subscriber{f.from, r.Flush.Incarnation}, noBarrier)
+		}
+		l.applyFlush(f, out)
+	}
+	if len(l.numbered) > 0 {
+		l.admitWaiting(out)
+	}
+	if c := l.progress.Complete(); c > before {
+		l.barrier = r.Number
+		for _, p := range l.owned {
+			p.reach(c, l, out)
+		}
+		if !planted.On("relay-forgotten") {
+			l.owe(nil, hasBarrier)
+		}
+	}
+	for _, f := range l.numbered {
+		if f.push != nil && l.mayShow(f) && !planted.On("number-when-visible") {
+			l.note(f, true)
+		}
+	}
+	clear(l.numbered)
+	l.numbered = l.numbered[:0]
+}
+
+// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near the first.
+func (l *Lane) unhold(id bellows.FlushID) {
+	for i := 0; i < len(l.held); i++ {
+		f := l.held[i]
+		if f.push.Flush != id {
+			continue
+		}
+		l.held = slices.Delete(l.held, i, i+1)
+		i--
+		l.heldBytes -= f.bytes
+		l.numbered = append(l.numbered, f)
+		if !f.several {
+			return
+		}
+	}
+}
+
+func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
+	if f.open == 0 {
+		l.closeFlush(f)
+		return
+	}
+	// The last application closes the flush, after which it may not be looked at.
+	m := f.push
+	leases := len(m.Leases)
+	for i, n := 0, len(m.Chunks); i < n; i++ {
+		c := &m.Chunks[i]
+		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
+		p.applied = l.applied
+		p.take(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
+	}
+	for i := range leases {
+		e := &m.Leases[i]
+		p := l.byNumber[l.cfg.Route.Number(e.Ref)]
+		p.applied = l.applied
+		p.endExclusive(f, i, l, out)
+	}
+}
+
+// entry is one chunk of a recorded flush, or one of the marks.
+type entry struct {
+	flush *flush
+	chunk int
+	clock bellows.Clock
+}
+
+// The marks: entries that are no chunk.
+const (
+	clockMark = -1 // the clocks up to this are complete
+	keepMark  = -2 // an image is to be kept
+)
+
+// take accepts a chunk of a recorded flush.
+func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
+	switch {
+	case p.barrier && !planted.On("visible-when-recorded"):
+		p.later = append(p.later, e)
+	case (p.holders > 0 || len(p.deferred) > 0) && !planted.On("commit-under-lease"):
+		p.postpone(e, l)
+	default:
+		p.apply(e, l, out)
+	}
+}
+
+// postpone puts an entry behind the leases that are out. What is visible stays as it was before
+// this record.
+func (p *part) postpone(e entry, l *Lane) {
+	if len(p.deferred) == 0 {
+		p.lag = wire.Need{Commit: l.applied - 1, Clock: p.reached}
+	}
+	p.deferred = append(p.deferred, e)
+}
+
+func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
+	switch e.chunk {
+	case clockMark:
+		p.applyClocks(e.clock, l, out)
+		return
+	case keepMark:
+		p.store.Save(&p.image)
+		p.kept = true
+		return
+	}
+	p.give(&e.flush.push.Chunks[e.chunk], e.clock)
+	l.finish(e.flush)
+}
+
+// give writes one chunk of a clock as it came.
+func (p *part) give(c *wire.Chunk, clock bellows.Clock) {
+	bits := p.bits(c, clock)
+	p.taken += bits
+	p.yielded += bits
+	p.write(c.Rows, c.Values, clock)
+}
+
+// write gives deltas of a clock to the rule.
+func (p *part) write(rows []uint32, deltas []float32, clock bellows.Clock) {
+	apply := p.store.Apply
+	if p.sample.Has(clock) {
+		apply = p.store.ApplySummed
+	}
+	if p.reached&1 == 0 || !planted.On("write-dropped") {
+		apply(rows, deltas)
+	}
+	if p.reached&1 == 0 && planted.On("write-doubled") {
+		apply(rows, deltas)
+	}
+	p.wrote(rows)
+}
+
+// reach makes the clocks up to c visible.
+func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	if p.barrier && (p.holders > 0 || len(p.deferred) > 0) {
+		if !planted.On("clock-mark-lost") {
+			p.postpone(entry{chunk: clockMark, clock: c}, l)
+		}
+		p.reached = c
+		return
+	}
+	p.reached = c
+	if p.barrier {
+		p.applyClocks(c, l, out)
+	}
+}
+
+// applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
+// the tree and given to the rule once.
+func (p *part) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	for len(p.later) > 0 && !l.broken {
+		clock := p.later[0].clock
+		for _, e := range p.later[1:] {
+			clock = min(clock, e.clock)
+		}
+		if clock > c {
+			return
+		}
+		p.applyClock(clock, l, out)
+	}
+}
+
+func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
+	p.sums = p.sums[:0]
+	for _, e := range p.later {
+		if e.clock == clock {
+			p.sums = append(p.sums, e.flush.push.Chunks[e.chunk])
+		}
+	}
+	if len(p.sums) == 1 {
+		p.give(&p.sums[0], clock)
+	} else {
+		begin := p.begin
+		if !p.sample.Has(clock) {
+			begin = func(*delta.Buffer) {}
+		}
+		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, begin)
+		if twice != nil {
+			from := wire.ClientAt(l.cfg.Route.Node(twice.Split))
+			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
+			return
+		}
+		p.joined += int64(sum.Joined())
+		rows, values := sum.Chunk()
+		if p.sample.Has(clock) {
+			p.yielded += p.store.Bits(rows, values)
+		}
+		p.write(rows, values, clock)
+		p.giveBuffer(sum)
+	}
+	rest := p.later[:0]
+	for _, e := range p.later {
+		if e.clock != clock {
+			rest = append(rest, e)
+			continue
+		}
+		l.finish(e.flush)
+	}
+	p.later = rest
+}
+
+// begin takes a chunk, in a buffer of its own, into a sum.
+func (p *part) begin(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
+
+// catchUp applies what leases had kept out.
+func (p *part) catchUp(l *Lane, out *wire.Outbox) {
+	for _, e := range p.deferred {
+		p.apply(e, l, out)
+	}
+	p.deferred = p.deferred[:0]
+}
+
+// finish ends one chunk or lease end of a flush: it is part of the state.
+func (l *Lane) finish(f *flush) {
+	if f.open--; f.open == 0 {
+		l.closeFlush(f)
+	}
+}
+
+// closeFlush gives the chunks' memory back to the client.
+func (l *Lane) closeFlush(f *flush) {
+	l.note(f, false)
+	wire.Free(f.push)
+	*f = flush{rows: f.rows[:0]}
+	l.spare = append(l.spare, f)
+}
+
+// mayShow reports whether reads may see some of a recorded flush before all of it is visible.
+func (l *Lane) mayShow(f *flush) bool {
+	for i := range f.push.Chunks {
+		if !l.byNumber[l.cfg.Route.Number(f.push.Chunks[i].Ref)].barrier {
+			return true
+		}
+	}
+	return false
+}
+
+// news is flushes of one client that count now.
+type news struct {
+	to        wire.Address
+	committed *wire.Committed
+}
+
+// note keeps for tell that a flush counts.
+func (l *Lane) note(f *flush, waiting bool) {
+	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
+	if f.named && !planted.On("pairs-unnamed") {
+		one.Pairs = l.pairsOf(f.push)
+	}
+	i := slices.IndexFunc(l.news, func(n news) bool {
+		return n.to == f.from && len(n.committed.List) < l.cfg.Limits.Commitments && n.committed.HasRoom(len(one.Pairs))
+	})
+	if i < 0 {
+		i = len(l.news)
+		l.news = append(l.news, news{f.from, wire.New[wire.Committed]()})
+	}
+	l.news[i].committed.Append(one)
+}
+
+// tell sends clients what has been noted, before rows that may show it.
+func (l *Lane) tell(out *wire.Outbox) {
+	for _, n := range l.news {
+		out.Send(l.cfg.Self, n.to, n.committed)
+	}
+	clear(l.news)
+	l.news = l.news[:0]
+}
+
+// takeControl applies a control record, between those of the flushes before and after it.
+func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outbox) {
+	switch c.Kind {
+	case bellows.KeepTables:
+		if planted.On("keep-lost") {
+			return
+		}
+		for _, p := range l.owned {
+			p.applied = l.applied
+			if !p.gone {
+				p.keep()
+			}
+		}
+	case bellows.SetStaleness:
+		l.setStaleness(c.Table, table.Consistency(c.Clocks), out)
+	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+		l.reroute(from, c, out)
+	}
+}
+
+// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
+// visible never goes back.
+func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Outbox) {
+	l.cfg.Tables[t].Consistency = c
+	l.barrier = l.applied
+	for _, p := range l.owned {
+		if p.ref.Table == t {
+			p.applied = l.applied
+			p.barrier = c == table.BSP
+			p.applyClocks(math.MaxInt32, l, out)
+		}
+	}
+	l.owe(nil, func(p *part) bool { return p.ref.Table == t })
+}
+
+// keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
+// way when the controller, which knows that no task is out, asks.
+func (p *part) keep() {
+	if len(p.deferred) > 0 && !planted.On("keep-at-once") {
+		p.deferred = append(p.deferred, entry{chunk: keepMark})
+		return
+	}
+	p.store.Save(&p.image)
+	p.kept = true
+	if planted.On("kept-without-slots") {
+		p.image.Slots = nil
+	}
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/core/store"
+	"bellows/link/wire"
+)
+
+// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
+// the job runs, which is served then from the next step on.
+func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	if p.awaited {
+		p.awaited = false
+		l.awaited--
+	}
+	return p.store.Load(im)
+}
+
+// LoadKept gives a partition the kept image of a saved run.
+func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p.image, p.kept = *im, true
+	if p.schema.Sparse && im.Keys == nil {
+		p.image.Keys = []bellows.Key{} // there were none
+	}
+}
+
+// Resume continues after the clocks that a saved run had completed.
+func (l *Lane) Resume(complete []bellows.Clock) error {
+	if planted.On("resumed-at-zero") {
+		return nil
+	}
+	err := l.progress.Restore(complete)
+	for _, p := range l.owned {
+		p.reached = l.progress.Complete()
+	}
+	return err
+}
+
+// TasksEnded is the shell's word to a lane that no task of its node runs any more: from then on nobody works in place on what it
+// leased, so that the state may be looked at.
+type TasksEnded struct{ wire.Local }
+
+// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more. Who has not passed the end
+// on by then is waited for no more.
+func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
+	if l.closing && !l.closed {
+		l.end(out)
+	}
+	refs := make([]bellows.PartitionRef, 0, len(l.owned))
+	for _, p := range l.owned {
+		if !p.gone {
+			refs = append(refs, p.ref)
+		}
+	}
+	l.collector = from
+	l.state.Ask(m, refs)
+}
+
+// surrender sends what has been asked for of the state, when it may be looked at.
+func (l *Lane) surrender(out *wire.Outbox) {
+	if l.closed && l.tasksEnded && l.state.Asked() {
+		l.state.Send(l, l.cfg.Self, l.collector, out)
+	}
+}
+
+// Partition is the state of a partition that the lane owns, when the job is over and no task runs any
+// more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
+func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	switch {
+	case p == nil || p.gone:
+		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
+	case p.torn():
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
+			"a task died inside its exclusive lease")
+	}
+	p.applyDeferred(l)
+	var im store.Image
+	p.store.Save(&im)
+	return im, nil
+}
+
+// applyDeferred applies what leases kept out of a job that is over. It is done when the state is asked for and
+// not at the job's end, when a task of this node may still look at the slab.
+func (p *part) applyDeferred(l *Lane) {
+	if planted.On("leased-out-dropped") {
+		return
+	}
+	var nobody wire.Outbox
+	p.catchUp(l, &nobody)
+}
+
+// Kept is the image of a partition that the last Keep made, or nil.
+func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
+	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept && !p.gone {
+		return &p.image
+	}
+	return nil
+}
