@@ -183,23 +183,6 @@ type part struct {
 	buffers    sync.Pool // empty *delta.Buffer
 }
 
-// split is one executor's place in the client.
-type split struct {
-	task      *Task
-	clock     bellows.Clock   // of the last task that was dispatched
-	units     []bellows.Range // of that clock that were
-	running   bool
-	queue     []queued
-	retained  []*bundle // own deltas that readers may not see in the tables yet
-	minCommit bellows.CommitNumber
-}
-
-type queued struct {
-	unit   bellows.Unit
-	commit bellows.CommitNumber
-	args   []float64
-}
-
 // New makes the client of a node, whose address in the job is self.
 func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
@@ -243,6 +226,17 @@ func (c *Client) setBarriers() {
 		p.barrier = p.schema.Consistency == table.BSP
 		c.barriers = c.barriers || p.barrier
 	}
+}
+
+// buffer is an empty buffer for deltas of the partition; safe for concurrent use.
+func (p *part) buffer() *delta.Buffer {
+	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
+		return b
+	}
+	if p.schema.Sparse {
+		return delta.NewKeyed(p.schema, p.keySeed)
+	}
+	return delta.NewBuffer(p.schema, p.rows)
 }
 
 // Deliver takes one message that has arrived.
@@ -329,186 +323,5 @@ func (c *Client) outranked(term bellows.Term) bool {
 // Refused is how many words of earlier controllers the client has dropped.
 func (c *Client) Refused() int { return c.dropped }
 
-// breach ends the client's work: what it was sent cannot be. No other task begins.
-func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
-	if c.broken {
-		return
-	}
-	c.broken, c.failed = true, true
-	c.complain(&wire.Severed{Node: from.Node, Breach: true,
-		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
-}
-
-// complain tells the controller why the client does not go on, and each that follows it (complainAgain): the one before has perhaps told nobody.
-func (c *Client) complain(m wire.Message, fx *Effects) {
-	if c.complaint == nil {
-		c.complaint = m
-	}
-	fx.Send(c.cfg.Self, c.cfg.Controller, m)
-}
-
-// complainAgain tells a controller that follows another why the client does not go on.
-func (c *Client) complainAgain(fx *Effects) {
-	if planted.On("complaint-not-repeated") {
-		return
-	}
-	switch said := c.complaint.(type) {
-	case *wire.Failed:
-		again := *said
-		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
-	case *wire.Severed:
-		again := *said
-		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
-	}
-}
-
-// lastWord tells the controller that nothing more comes.
-func (c *Client) lastWord(fx *Effects) {
-	counts := c.counts
-	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: counts})
-}
-
-func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
-	s := c.splits[t.Unit.Split]
-	if !s.fresh(&t.Unit) && !planted.On("unit-run-twice") {
-		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
-	}
-	n := len(s.queue)
-	if n < cap(s.queue) {
-		s.queue = s.queue[:n+1]
-	} else {
-		s.queue = append(s.queue, queued{})
-	}
-	q := &s.queue[n]
-	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
-	c.gatherOf(t.Unit.Clock).open++
-}
-
-// fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
-func (s *split) fresh(u *bellows.Unit) bool {
-	switch {
-	case u.Clock < s.clock:
-		return false
-	case u.Clock > s.clock:
-		s.clock, s.units = u.Clock, s.units[:0]
-	case slices.Contains(s.units, u.Items):
-		return false
-	}
-	s.units = append(s.units, u.Items)
-	return true
-}
-
-// startQueued starts the next task of every split that is free, unless a lane has no room: then
-// nothing new is begun.
-func (c *Client) startQueued(fx *Effects) {
-	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
-		return
-	}
-	for _, s := range c.splits {
-		if s == nil || s.running || len(s.queue) == 0 {
-			continue
-		}
-		s.dropVisibleOwn(c)
-		if len(s.retained) < c.cfg.Limits.Retained {
-			c.start(s, fx)
-		}
-	}
-}
-
-// dropVisibleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
-func (s *split) dropVisibleOwn(c *Client) {
-	keep := s.retained[:0]
-	for _, b := range s.retained {
-		if b.commit == 0 {
-			keep = append(keep, b)
-			continue
-		}
-		if !planted.On("own-commit-forgotten") {
-			s.minCommit = max(s.minCommit, b.commit)
-		}
-		b.drop(c)
-	}
-	s.retained = keep
-}
-
-func (c *Client) start(s *split, fx *Effects) {
-	q := s.queue[0]
-	copy(s.queue, s.queue[1:])
-	s.queue[len(s.queue)-1] = queued{args: q.args}
-	s.queue = s.queue[:len(s.queue)-1]
-	t := s.task
-	t.own = s.retained
-	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
-	t.commit = max(q.commit, s.minCommit)
-	s.running = true
-	c.executing++
-	fx.Run = append(fx.Run, t)
-}
-
-// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
-// and the controller told.
-func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
-	fx.Era = c.cfg.Era
-	if c.ended != nil {
-		return
-	}
-	s := c.splits[t.Unit.Split]
-	s.running = false
-	c.executing--
-	c.unpin(t, fx)
-	g := c.gatherOf(t.Unit.Clock)
-	g.open--
-	if err != nil {
-		t.discard()
-		c.failed = true
-		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
-		return
-	}
-	if len(t.leases) > 0 {
-		one := c.newGather(t.Unit.Clock)
-		c.collect(one, t, result)
-		c.flush(one, fx)
-	} else {
-		c.collect(g, t, result)
-	}
-	c.startQueued(fx)
-	c.flushReady(fx)
-}
-
-func (c *Client) end(m *wire.End, fx *Effects) {
-	c.ended = m
-	fx.Ended = m
-	for _, s := range c.splits {
-		if s != nil && s.running && s.task.waits > 0 {
-			fx.Wake = append(fx.Wake, s.task)
-		}
-	}
-	for _, l := range c.now.Route.Lanes() {
-		if planted.On("end-not-passed-on") {
-			break
-		}
-		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
-	}
-	c.lastWord(fx)
-}
-
-// Ended is the controller's last word, or nil.
-func (c *Client) Ended() *wire.End { return c.ended }
-
-// Unit is what the task of a split that is active here runs, or ran last.
-func (c *Client) Unit(s bellows.SplitID) bellows.Unit { return c.splits[s].task.Unit }
-
 // Counts are the client's counts so far.
 func (c *Client) Counts() wire.Counts { return c.counts }
-
-// buffer is an empty buffer for deltas of the partition; safe for concurrent use.
-func (p *part) buffer() *delta.Buffer {
-	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
-		return b
-	}
-	if p.schema.Sparse {
-		return delta.NewKeyed(p.schema, p.keySeed)
-	}
-	return delta.NewBuffer(p.schema, p.rows)
-}

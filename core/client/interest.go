@@ -1,9 +1,6 @@
 package client
 
 import (
-	"cmp"
-	"slices"
-
 	"bellows"
 	"bellows/core/gate"
 	"bellows/link/wire"
@@ -57,31 +54,4 @@ func (p *part) question(wanted []bellows.Key, need wire.Need, to []bellows.Key) 
 		return merged(b.keys, wanted, to), true
 	}
 	return append(to, wanted...), true
-}
-
-// lacking is how many of some are missing in an ascending list.
-func lacking[T cmp.Ordered](all, some []T) (n int) {
-	at := 0
-	for _, x := range some {
-		if at = seek(all, at, x); at == len(all) || all[at] != x {
-			n++
-		}
-	}
-	return n
-}
-
-// merged appends what two ascending lists have, once each.
-func merged[T cmp.Ordered](a, b, to []T) []T {
-	to = slices.Grow(to, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		x := min(a[0], b[0])
-		if a[0] == x {
-			a = a[1:]
-		}
-		if b[0] == x {
-			b = b[1:]
-		}
-		to = append(to, x)
-	}
-	return append(append(to, a...), b...)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/link/wire"
 )
 
 // groups are the keys of one read, sorted by their partition and within it by themselves, each once.
@@ -134,9 +133,4 @@ func (t *Task) overlayKey(n int, key bellows.Key, dst []float32) {
 	if open := t.open(n); open != nil {
 		open.OverlayKey(key, dst)
 	}
-}
-
-// fits reports whether an answer has a row for each key that was asked.
-func (f *fetch) fits(r *wire.RowsPart, width int) bool {
-	return len(f.keys) == 0 || len(r.Values) == len(f.keys)*width
 }

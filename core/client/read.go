@@ -1,61 +1,13 @@
 package client
 
 import (
-	"cmp"
 	"slices"
 
 	"bellows"
-	"bellows/core/delta"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
-
-// block is a piece of the cache: rows of one partition at one version. It never changes once it is
-// made; a newer one takes its place.
-type block struct {
-	commit   bellows.CommitNumber
-	complete bellows.Clock
-	rows     []uint32 // ascending; nil: all
-	values   []float32
-	readers  int           // tasks that look at it, and the cache
-	source   *answer       // whose memory values are; nil: its own
-	keys     []bellows.Key // of a sparse table, in place of rows
-	own      []float32     // memory for values of a sparse table that are joined
-}
-
-// answer is a Rows message whose memory blocks use.
-type answer struct {
-	rows   *wire.Rows
-	blocks int
-}
-
-// unpin lets go of a block; the last to do so gives its memory back.
-func (c *Client) unpinBlock(b *block) {
-	if b.readers--; b.readers > 0 {
-		return
-	}
-	if a := b.source; a != nil {
-		if a.blocks--; a.blocks == 0 {
-			wire.Free(a.rows)
-			c.spare.answers.put(a)
-		}
-	}
-	*b = block{keys: b.keys[:0], own: b.own[:0]}
-	c.spare.blocks.put(b)
-}
-
-// view is the rows [first, end) in place.
-func (b *block) view(first, end, width int) []float32 {
-	at := first
-	if b.rows != nil {
-		at, _ = slices.BinarySearch(b.rows, uint32(first))
-	}
-	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
-}
-
-// read copies the rows [first, end).
-func (b *block) read(first, end, width int, dst []float32) { copy(dst, b.view(first, end, width)) }
 
 // fetch is a question under way: rows of one partition, or a lease on it, and who waits for it.
 type fetch struct {
@@ -154,62 +106,6 @@ func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx
 	return asked.done(fx)
 }
 
-// rowSet names rows of one partition: a list, or consecutive ones, or those of keys.
-type rowSet struct {
-	list       []uint32
-	keys       []bellows.Key
-	first, end int
-}
-
-func (w rowSet) len() int {
-	if w.list != nil {
-		return len(w.list)
-	}
-	return w.end - w.first
-}
-
-// coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
-func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
-	if w.keys != nil {
-		return contains(list, w.keys)
-	}
-	if rows == nil {
-		return true
-	}
-	if w.list == nil {
-		i, ok := slices.BinarySearch(rows, uint32(w.first))
-		last := i + w.end - w.first - 1
-		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
-	}
-	return contains(rows, w.list)
-}
-
-// contains reports whether an ascending list has all of another.
-func contains[T cmp.Ordered](all, some []T) bool {
-	at := 0
-	for _, x := range some {
-		if at = seek(all, at, x); at == len(all) || all[at] != x {
-			return false
-		}
-	}
-	return true
-}
-
-// seek is the place of x in an ascending list, or where it belongs. It looks from a place on which may be
-// near, in steps that double, so that seeking one after the other costs what lies between.
-func seek[T cmp.Ordered](list []T, from int, x T) int {
-	low, end := 0, min(from, len(list))
-	if end < len(list) && list[end] <= x {
-		low, end = end, end+1
-		for step := 1; end < len(list) && list[end] < x; step *= 2 {
-			low, end = end, end+step
-		}
-		end = min(end+1, len(list))
-	}
-	i, _ := slices.BinarySearch(list[low:end], x)
-	return low + i
-}
-
 // readOp is one read on its way through the partitions that it touches.
 type readOp struct {
 	c       *Client
@@ -257,12 +153,6 @@ func (a *readOp) want(n int, w rowSet) {
 		}
 	}
 	a.request(n, w, cached, need)
-}
-
-// notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was before. What a lane is
-// asked for it sends as it is, never older than what it has sent before.
-func (p *pin) notBefore(n wire.Need) wire.Need {
-	return wire.Need{Commit: max(n.Commit, p.seen.Commit), Clock: max(n.Clock, p.seen.Clock)}
 }
 
 // answers reports whether the answer to a question that another task asked will do for a need, and
@@ -333,6 +223,19 @@ func (a *readOp) done(fx *Effects) bool {
 	return false
 }
 
+// block counts a task as waiting for answers about a partition. If nothing runs any more, what has
+// gathered leaves.
+func (c *Client) block(t *Task, answers, number int, fx *Effects) {
+	if t.waits == 0 {
+		c.executing--
+		c.waiting++
+		t.patience = patience{}
+	}
+	t.waits += answers
+	t.waitsFor = number
+	c.flushReady(fx)
+}
+
 // takeRows puts answers into the cache and pins them for those who wait.
 func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
@@ -376,28 +279,9 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	}
 }
 
-// outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
-func (p *part) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
-
-// askAgain asks a question once more, as a new one, of the owner that is known now.
-func (c *Client) askAgain(f *fetch, fx *Effects) {
-	p := &c.parts[f.number]
-	c.request++
-	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
-	if f.lease {
-		a := wire.New[wire.Acquire]()
-		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
-		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
-		return
-	}
-	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
-	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
-	if p.schema.Sparse {
-		part.Rows, part.Keys = nil, f.keys
-	}
-	m.Parts = append(m.Parts, part)
-	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+// fits reports whether an answer has a row for each key that was asked.
+func (f *fetch) fits(r *wire.RowsPart, width int) bool {
+	return len(f.keys) == 0 || len(r.Values) == len(f.keys)*width
 }
 
 // sameRows reports whether an answer is about the rows that were asked for. Within a node it has the very list.
@@ -460,39 +344,6 @@ func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool 
 	return false
 }
 
-// join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
-// its block says does no harm.
-func (b *block) join(old *block, width int) {
-	n := len(old.rows) + len(b.rows)
-	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
-	b.commit, b.complete = old.commit, old.complete
-}
-
-// joinKeys is join for the rows of a list of keys, into the block's own memory.
-func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
-	n := len(old.keys) + len(list)
-	b.keys, b.own = joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
-	b.commit, b.complete, b.values = old.commit, old.complete, b.own
-}
-
-// joined merges two ascending lists and their rows behind those of to; where both have a row, the newer
-// one counts.
-func joined[T cmp.Ordered](older, newer []T, old, fresh []float32, width int, ids []T, to []float32) ([]T, []float32) {
-	for i, j := 0, 0; i < len(older) || j < len(newer); {
-		switch {
-		case i < len(older) && (j == len(newer) || older[i] < newer[j]):
-			ids, to = append(ids, older[i]), append(to, old[i*width:(i+1)*width]...)
-			i++
-		case i < len(older) && older[i] == newer[j]:
-			i++
-		default:
-			ids, to = append(ids, newer[j]), append(to, fresh[j*width:(j+1)*width]...)
-			j++
-		}
-	}
-	return ids, to
-}
-
 // pin makes a block what the task sees of a partition, and measures how stale it is.
 func (c *Client) pin(t *Task, n int, b *block) {
 	at := &t.pins[n]
@@ -514,49 +365,13 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	c.counts.Staleness[min(stale, len(c.counts.Staleness)-1)]++
 }
 
-// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to one, and every clock up
-// to another of all splits. Read must have said that some of the partition is there, or Lease that it is leased.
-func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
-	n := t.client.cfg.Route.Number(ref)
-	if l := t.leaseOn(n); l != nil {
-		return wire.Need{Commit: l.grant.Commit, Clock: l.grant.Complete}
-	}
-	b := t.pins[n].block
-	return wire.Need{Commit: b.commit, Clock: b.complete}
-}
-
-// overlaid reports whether the task has deltas of its own to lay over a partition's rows.
-func (t *Task) overlaid(n int) bool {
-	p := &t.client.parts[n]
-	if !p.additive || planted.On("own-updates-forgotten") {
-		return false
-	}
-	if t.pins[n].uncovered != 0 {
-		return true
-	}
-	open := t.open(n)
-	return open != nil && open.Len() > 0
-}
-
-// open is what the task has added to a partition so far, or nil.
-func (t *Task) open(n int) *delta.Buffer {
-	if t.client.parts[n].barrier {
-		return t.barrier.buffers[n]
-	}
-	return t.bounded.buffers[n]
-}
-
-// overlay adds to dst, the rows [first, end) of a partition, the split's deltas that they lack.
-func (t *Task) overlay(n, first, end int, dst []float32) {
-	if !t.overlaid(n) {
-		return
-	}
-	for i, own := range t.own {
-		if t.pins[n].uncovered&(1<<i) != 0 {
-			own.update.buffers[n].Overlay(first, end, dst)
+func (c *Client) unblock(f *fetch, fx *Effects) {
+	for _, t := range f.waiters {
+		if t.waits--; t.waits == 0 {
+			c.executing++
+			c.waiting--
+			fx.Wake = append(fx.Wake, t)
 		}
 	}
-	if open := t.open(n); open != nil {
-		open.Overlay(first, end, dst)
-	}
+	c.freeFetch(f)
 }

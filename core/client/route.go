@@ -196,6 +196,30 @@ func (c *Client) tryAgain(fx *Effects) {
 	}
 }
 
+// outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
+func (p *part) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
+
+// askAgain asks a question once more, as a new one, of the owner that is known now.
+func (c *Client) askAgain(f *fetch, fx *Effects) {
+	p := &c.parts[f.number]
+	c.request++
+	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
+	if f.lease {
+		a := wire.New[wire.Acquire]()
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
+		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
+		return
+	}
+	m := wire.New[wire.Pull]()
+	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
+	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
+	if p.schema.Sparse {
+		part.Rows, part.Keys = nil, f.keys
+	}
+	m.Parts = append(m.Parts, part)
+	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+}
+
 // pushAgain sends the stale parts of a flush to their owners of now. Their deltas are taken from where they gathered: of a push within one node its lane may have
 // taken out what it held.
 func (c *Client) pushAgain(f *flush, fx *Effects) {

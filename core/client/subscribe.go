@@ -1,10 +1,8 @@
 package client
 
 import (
-	"cmp"
 	"slices"
 
-	"bellows"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -73,41 +71,6 @@ func (c *Client) waits(n int) bool {
 	return slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.number == n })
 }
 
-// renew puts a copy in the place of a block that tasks look at.
-func (c *Client) renew(p *part) {
-	old, b := p.block, c.spare.blocks.take()
-	b.commit, b.complete, b.readers = old.commit, old.complete, 1
-	b.keys, b.own = append(b.keys, old.keys...), append(b.own, old.values...) // which may be memory of a message's
-	b.rows, b.values = slices.Clone(old.rows), b.own
-	c.unpinBlock(old)
-	p.block = b
-}
-
-// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
-func (b *block) lift(r *wire.RowsPart, width int) {
-	b.commit, b.complete = r.Commit, r.Complete
-	switch {
-	case r.Keys != nil:
-		replace(b.keys, r.Keys, b.values, r.Values, width)
-	case b.rows != nil:
-		replace(b.rows, r.Rows, b.values, r.Values, width)
-	default:
-		for i, row := range r.Rows {
-			copy(b.values[int(row)*width:(int(row)+1)*width], r.Values[i*width:])
-		}
-	}
-}
-
-// replace writes fresh rows over those of an ascending list, which may lack some.
-func replace[T cmp.Ordered](all, some []T, values, fresh []float32, width int) {
-	at := 0
-	for i, x := range some {
-		if at = seek(all, at, x); at < len(all) && all[at] == x {
-			copy(values[at*width:(at+1)*width], fresh[i*width:])
-		}
-	}
-}
-
 // wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
 // bring.
 func (c *Client) wakeAwaiting(n int, fx *Effects) {
@@ -156,37 +119,4 @@ func (c *Client) unsubscribe(p *part, fx *Effects) {
 	c.unpinBlock(p.block)
 	p.block = nil
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Pair: p.pair, Incarnation: c.cfg.Incarnation})
-}
-
-// expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
-// the node has subscribed to.
-func (c *Client) expectRelay(p *lanePush) {
-	if p.visibleOnCommit && !p.countedAsCertain {
-		p.countedAsCertain = true
-		c.relays[p.lane]++
-	}
-}
-
-// recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
-func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
-	if p.countedAsCertain {
-		p.countedAsCertain = false
-		c.relays[p.lane]--
-		c.relayed[p.lane] = max(c.relayed[p.lane], n)
-	}
-}
-
-// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
-// may have to wait for the very tasks that wait for what its record would bring.
-func (c *Client) noRoom(p *lanePush, fx *Effects) {
-	if !p.countedAsCertain {
-		return
-	}
-	p.countedAsCertain = false
-	c.relays[p.lane]--
-	for n := range c.parts {
-		if c.parts[n].lane == p.lane && c.parts[n].subscribed {
-			c.wakeAwaiting(n, fx)
-		}
-	}
 }

@@ -18,14 +18,6 @@ func (c *Client) Waits() tally.Waits {
 	return tally.Waits{Tasks: c.waiting, Pushes: c.unheld, Commits: len(c.flushes) - c.unheld}
 }
 
-// votesIn notes that a flush is known to be held.
-func (c *Client) votesIn(f *flush) {
-	if f.unheld {
-		f.unheld = false
-		c.unheld--
-	}
-}
-
 // Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise. It returns how much of the
 // time since the last tick counts for a wait: the node may have slept.
 func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
@@ -81,6 +73,20 @@ func (c *Client) nameReads(fx *Effects) {
 	fx.Notices = append(fx.Notices, sentence)
 }
 
+// waiting says what the task waits for.
+func (t *Task) waiting() string {
+	p := &t.client.parts[t.waitsFor]
+	n := t.need(p.schema)
+	s := fmt.Sprintf("%v at %v", p.ref, t.client.lanes[p.lane])
+	if t.delayed {
+		return fmt.Sprintf("table %s, %s, until its split's own updates of it are committed", p.schema.Name, s)
+	}
+	if n.Clock > bellows.NoClock {
+		s += fmt.Sprintf(", after clock %d of every split", n.Clock)
+	}
+	return fmt.Sprintf("table %s, %s, after commit %d", p.schema.Name, s, n.Commit)
+}
+
 // taskUntil says until when a task waits: by what it waits for last.
 func (c *Client) taskUntil(t *Task) string {
 	for _, f := range c.fetches {
@@ -105,6 +111,27 @@ func (c *Client) nameFlushes(fx *Effects) {
 		}
 	}
 }
+
+// until says behind what a wait at a lane stands, and when it is given up.
+func (c *Client) until(lane int, w *wait) string {
+	if !w.known {
+		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
+	}
+	task := seconds(c.cfg.Times.Task)
+	switch split := bellows.SplitID(w.who); {
+	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
+		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
+	case w.behind == pending.Lease:
+		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
+	case w.behind == pending.Silence:
+		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.cfg.Times.Leader))
+	case w.behind == pending.Room:
+		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
+	}
+	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
+}
+
+func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }
 
 // patience is how long something has waited, by the ticks. The zero patience has not begun.
 type patience struct {

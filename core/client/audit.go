@@ -1,0 +1,67 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/delta"
+	"bellows/vec"
+)
+
+// account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
+func (c *Client) account(u *update, clock bellows.Clock) {
+	for _, n := range u.touched {
+		b, p := u.buffers[n], &c.parts[n]
+		c.counts.Sent += int64(b.Len())
+		if !p.sample.Has(clock) {
+			continue
+		}
+		rows, values := b.Chunk()
+		to := &c.counts.Ledgers[p.ref.Table].Sent
+		switch {
+		case p.format != vec.Float32:
+			*to += c.narrowed(p, b)
+		case p.schema.Sparse:
+			*to += audit.Keys(p.ref.Partition, p.schema.Width, b.Keys(), values)
+		default:
+			*to += audit.Rows(p.ref.Partition, p.schema.Width, rows, values)
+		}
+	}
+}
+
+// accountLease counts the end of an exclusive lease.
+func (c *Client) accountLease(l leaseGrant, clock bellows.Clock) {
+	p := &c.parts[l.number]
+	c.counts.Sent += int64(p.rows)
+	if p.sample.Has(clock) {
+		c.counts.Ledgers[p.ref.Table].Sent += audit.Range(p.ref.Partition, 0, l.grant.Values)
+	}
+}
+
+// roundedMost is how many values are rounded at a time, while they are near.
+const roundedMost = 4 << 10
+
+// narrowed is the audit's sum over a buffer as its lane will see it, rounded on its way. That its values are rounded twice, here
+// and where they are sent, is the price of a count that does not come from what it is to judge.
+func (c *Client) narrowed(p *part, b *delta.Buffer) (sum audit.Sum) {
+	rows, values := b.Chunk()
+	w := p.schema.Width
+	step := max(1, roundedMost/w)
+	c.sixteen, c.rounded = slices.Grow(c.sixteen[:0], step*w), slices.Grow(c.rounded[:0], step*w)
+	for first := 0; first < b.Len(); first += step {
+		end := min(first+step, b.Len())
+		n := (end - first) * w
+		_ = p.format.Narrow(c.sixteen[:n], values[first*w:end*w]) // what does not fit ends the job where it is sent
+		p.format.Widen(c.rounded[:n], c.sixteen[:n])
+		switch {
+		case p.schema.Sparse:
+			sum += audit.Keys(p.ref.Partition, w, b.Keys()[first:end], c.rounded[:n])
+		case rows == nil:
+			sum += audit.Range(p.ref.Partition, first*w, c.rounded[:n])
+		default:
+			sum += audit.Rows(p.ref.Partition, w, rows[first:end], c.rounded[:n])
+		}
+	}
+	return sum
+}

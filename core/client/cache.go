@@ -1,0 +1,124 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// block is a piece of the cache: rows of one partition at one version. It never changes once it is
+// made; a newer one takes its place.
+type block struct {
+	commit   bellows.CommitNumber
+	complete bellows.Clock
+	rows     []uint32 // ascending; nil: all
+	values   []float32
+	readers  int           // tasks that look at it, and the cache
+	source   *answer       // whose memory values are; nil: its own
+	keys     []bellows.Key // of a sparse table, in place of rows
+	own      []float32     // memory for values of a sparse table that are joined
+}
+
+// answer is a Rows message whose memory blocks use.
+type answer struct {
+	rows   *wire.Rows
+	blocks int
+}
+
+// unpin lets go of a block; the last to do so gives its memory back.
+func (c *Client) unpinBlock(b *block) {
+	if b.readers--; b.readers > 0 {
+		return
+	}
+	if a := b.source; a != nil {
+		if a.blocks--; a.blocks == 0 {
+			wire.Free(a.rows)
+			c.spare.answers.put(a)
+		}
+	}
+	*b = block{keys: b.keys[:0], own: b.own[:0]}
+	c.spare.blocks.put(b)
+}
+
+// view is the rows [first, end) in place.
+func (b *block) view(first, end, width int) []float32 {
+	at := first
+	if b.rows != nil {
+		at, _ = slices.BinarySearch(b.rows, uint32(first))
+	}
+	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
+}
+
+// read copies the rows [first, end).
+func (b *block) read(first, end, width int, dst []float32) { copy(dst, b.view(first, end, width)) }
+
+// rowSet names rows of one partition: a list, or consecutive ones, or those of keys.
+type rowSet struct {
+	list       []uint32
+	keys       []bellows.Key
+	first, end int
+}
+
+func (w rowSet) len() int {
+	if w.list != nil {
+		return len(w.list)
+	}
+	return w.end - w.first
+}
+
+// coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
+func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
+	if w.keys != nil {
+		return contains(list, w.keys)
+	}
+	if rows == nil {
+		return true
+	}
+	if w.list == nil {
+		i, ok := slices.BinarySearch(rows, uint32(w.first))
+		last := i + w.end - w.first - 1
+		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
+	}
+	return contains(rows, w.list)
+}
+
+// join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
+// its block says does no harm.
+func (b *block) join(old *block, width int) {
+	n := len(old.rows) + len(b.rows)
+	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
+	b.commit, b.complete = old.commit, old.complete
+}
+
+// joinKeys is join for the rows of a list of keys, into the block's own memory.
+func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
+	n := len(old.keys) + len(list)
+	b.keys, b.own = joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
+	b.commit, b.complete, b.values = old.commit, old.complete, b.own
+}
+
+// renew puts a copy in the place of a block that tasks look at.
+func (c *Client) renew(p *part) {
+	old, b := p.block, c.spare.blocks.take()
+	b.commit, b.complete, b.readers = old.commit, old.complete, 1
+	b.keys, b.own = append(b.keys, old.keys...), append(b.own, old.values...) // which may be memory of a message's
+	b.rows, b.values = slices.Clone(old.rows), b.own
+	c.unpinBlock(old)
+	p.block = b
+}
+
+// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
+func (b *block) lift(r *wire.RowsPart, width int) {
+	b.commit, b.complete = r.Commit, r.Complete
+	switch {
+	case r.Keys != nil:
+		replace(b.keys, r.Keys, b.values, r.Values, width)
+	case b.rows != nil:
+		replace(b.rows, r.Rows, b.values, r.Values, width)
+	default:
+		for i, row := range r.Rows {
+			copy(b.values[int(row)*width:(int(row)+1)*width], r.Values[i*width:])
+		}
+	}
+}

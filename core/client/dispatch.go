@@ -1,0 +1,106 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// split is one executor's place in the client.
+type split struct {
+	task      *Task
+	clock     bellows.Clock   // of the last task that was dispatched
+	units     []bellows.Range // of that clock that were
+	running   bool
+	queue     []queued
+	retained  []*bundle // own deltas that readers may not see in the tables yet
+	minCommit bellows.CommitNumber
+}
+
+type queued struct {
+	unit   bellows.Unit
+	commit bellows.CommitNumber
+	args   []float64
+}
+
+func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
+	s := c.splits[t.Unit.Split]
+	if !s.fresh(&t.Unit) && !planted.On("unit-run-twice") {
+		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
+	}
+	n := len(s.queue)
+	if n < cap(s.queue) {
+		s.queue = s.queue[:n+1]
+	} else {
+		s.queue = append(s.queue, queued{})
+	}
+	q := &s.queue[n]
+	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
+	c.gatherOf(t.Unit.Clock).open++
+}
+
+// fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
+func (s *split) fresh(u *bellows.Unit) bool {
+	switch {
+	case u.Clock < s.clock:
+		return false
+	case u.Clock > s.clock:
+		s.clock, s.units = u.Clock, s.units[:0]
+	case slices.Contains(s.units, u.Items):
+		return false
+	}
+	s.units = append(s.units, u.Items)
+	return true
+}
+
+// startQueued starts the next task of every split that is free, unless a lane has no room: then
+// nothing new is begun.
+func (c *Client) startQueued(fx *Effects) {
+	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
+		return
+	}
+	for _, s := range c.splits {
+		if s == nil || s.running || len(s.queue) == 0 {
+			continue
+		}
+		s.dropVisibleOwn(c)
+		if len(s.retained) < c.cfg.Limits.Retained {
+			c.start(s, fx)
+		}
+	}
+}
+
+// dropVisibleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
+func (s *split) dropVisibleOwn(c *Client) {
+	keep := s.retained[:0]
+	for _, b := range s.retained {
+		if b.commit == 0 {
+			keep = append(keep, b)
+			continue
+		}
+		if !planted.On("own-commit-forgotten") {
+			s.minCommit = max(s.minCommit, b.commit)
+		}
+		b.drop(c)
+	}
+	s.retained = keep
+}
+
+func (c *Client) start(s *split, fx *Effects) {
+	q := s.queue[0]
+	copy(s.queue, s.queue[1:])
+	s.queue[len(s.queue)-1] = queued{args: q.args}
+	s.queue = s.queue[:len(s.queue)-1]
+	t := s.task
+	t.own = s.retained
+	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
+	t.commit = max(q.commit, s.minCommit)
+	s.running = true
+	c.executing++
+	fx.Run = append(fx.Run, t)
+}
+
+// Unit is what the task of a split that is active here runs, or ran last.
+func (c *Client) Unit(s bellows.SplitID) bellows.Unit { return c.splits[s].task.Unit }

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// leaseGrant is a lease that the task has.
+type leaseGrant struct {
+	task   *Task // of the split, whichever it runs
+	number int
+	lane   int           // that has given it: its index in Client.lanes
+	grant  *wire.Granted // freed when nobody looks at its values any more
+}
+
+// Whoever holds a lease and waits may be waited for by those for whom he waits. These rules leave no circle; who breaks one is refused by name, however
+// it would have come out:
+//
+//   - Leases are taken in ascending order of (table, partition), so that who waits for a lease waits for holders further on.
+//   - A read that must wait for an answer is of a partition further on than all that are leased, and nobody who holds an exclusive lease waits for
+//     one. It waits for what leases keep out there, as a lease would: for holders further on, or for records, which no lease keeps from being made.
+//   - Neither a read nor another lease must see a clock that is newer than what the leases have shown: its gate opens with tasks of other splits,
+//     which may wait for these leases (TestATaskThatOthersWaitForDoesNotWaitForThem). Commits that it must see are recorded already.
+//
+// Turned down: to let the lane find the circle, since it knows of leases and of parked reads, but not of which task is behind both.
+
+// barred says why the task, which holds leases, may not wait for a partition with a need; nil: it may.
+func (t *Task) barred(what string, n int, need wire.Need) error {
+	for _, list := range [][]leaseGrant{t.leases, t.shared} {
+		for _, l := range list {
+			p, other := &t.client.parts[n], t.client.parts[l.number].ref
+			switch {
+			case n <= l.number:
+				return fmt.Errorf("%v: %s on %v asked after a lease on %v; take leases in ascending order of table and partition, and read first what comes before them", t.Unit, what, p.ref, other)
+			case need.Clock > l.grant.Complete:
+				return fmt.Errorf("%v: %s on %v would wait for clock %d of other splits, which may wait for the lease on %v; ask for it first, or give its table as large a bound", t.Unit, what, p.ref, need.Clock, other)
+			}
+		}
+	}
+	return nil
+}
+
+// MayWait says why the task may not wait for what it has just read, since it holds leases; nil: it may.
+func (c *Client) MayWait(t *Task) error {
+	if len(t.leases) > 0 {
+		return fmt.Errorf("%v: a read would wait while the task holds an exclusive lease; read first, then lease", t.Unit)
+	}
+	for _, f := range c.fetches {
+		if len(t.shared) > 0 && slices.Contains(f.waiters, t) {
+			if err := t.barred("a read", f.number, t.need(c.parts[f.number].schema)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
+// until it is woken and asks again. An error says that it may not (barred).
+func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
+	fx.Era = c.cfg.Era
+	n := c.cfg.Route.Number(ref)
+	if s := c.parts[n].schema; s.Sparse {
+		return false, bellows.Errorf(bellows.Config, "lease", ref.String(),
+			"table %s is sparse: rows that come and go have no slab to hand over; read and update them by their keys", s.Name)
+	}
+	if t.leaseOn(n) != nil {
+		return true, nil
+	}
+	if err := t.barred("a lease", n, t.need(c.parts[n].schema)); err != nil {
+		return false, err
+	}
+	t.mode = mode
+	c.block(t, 1, n, fx)
+	c.acquire(t, fx)
+	return false, nil
+}
+
+// acquire asks for the lease that a task waits for, once its split's own updates of the partition are committed: a lease shows the
+// partition as the lane has it, and nothing can be laid over that (read-my-writes). The commits do not depend on the task: a flush leaves as
+// soon as nothing else can run, a lease keeps no flush from being held or recorded, and one that has such updates does not wait for its
+// clock. Under BSP all clocks before the task's are visible anyway; other rules than additive ones promise nothing before the commit.
+func (c *Client) acquire(t *Task, fx *Effects) {
+	n := t.waitsFor
+	p := &c.parts[n]
+	need := t.need(p.schema)
+	t.delayed = false
+	for _, own := range t.own {
+		if d := own.update.buffers[n]; p.barrier || !p.additive || d == nil || d.Len() == 0 || planted.On("lease-before-own") {
+			continue
+		}
+		t.delayed = t.delayed || own.commit == 0
+		need.Commit = max(need.Commit, own.commit)
+	}
+	if t.delayed {
+		return
+	}
+	a := wire.New[wire.Acquire]()
+	c.request++
+	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need, Route: c.now.Route.Version()}
+	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
+	f := c.newFetch(n)
+	f.request, f.lease, f.mode, f.need, f.waiters = c.request, true, t.mode, need, append(f.waiters, t)
+}
+
+// acquireDelayed asks for the leases that have waited for commits.
+func (c *Client) acquireDelayed(fx *Effects) {
+	for _, s := range c.splits {
+		if s != nil && s.running && s.task.delayed {
+			c.acquire(s.task, fx)
+		}
+	}
+}
+
+func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
+	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
+	if f == nil || !f.lease || f.mode != m.Mode {
+		c.breach(lane, fx, "a lease on %v that was not asked for", m.Ref)
+		wire.Free(m)
+		return
+	}
+	if c.parts[f.number].outdated(m.Generation) {
+		c.askAgain(f, fx)
+		wire.Free(m)
+		return
+	}
+	t := f.waiters[0]
+	h := leaseGrant{t, f.number, f.lane, m}
+	t.pins[f.number].sees(wire.Need{Commit: m.Commit, Clock: m.Complete})
+	if m.Mode == wire.Exclusive {
+		t.leases = append(t.leases, h)
+	} else {
+		t.shared = append(t.shared, h)
+	}
+	c.unblock(f, fx)
+}
+
+// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.
+func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
+	if l := t.leaseOn(t.client.cfg.Route.Number(ref)); l != nil {
+		return l.grant.Values
+	}
+	return nil
+}
+
+// leaseOn is the task's lease on a partition, or nil.
+func (t *Task) leaseOn(n int) *leaseGrant {
+	for _, list := range [][]leaseGrant{t.leases, t.shared} {
+		for i := range list {
+			if list[i].number == n {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,447 @@
+package client
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/delta"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
+// and the controller told.
+func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if c.ended != nil {
+		return
+	}
+	s := c.splits[t.Unit.Split]
+	s.running = false
+	c.executing--
+	c.unpin(t, fx)
+	g := c.gatherOf(t.Unit.Clock)
+	g.open--
+	if err != nil {
+		t.discard()
+		c.failed = true
+		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
+		return
+	}
+	if len(t.leases) > 0 {
+		one := c.newGather(t.Unit.Clock)
+		c.collect(one, t, result)
+		c.flush(one, fx)
+	} else {
+		c.collect(g, t, result)
+	}
+	c.startQueued(fx)
+	c.flushReady(fx)
+}
+
+// collect moves a finished task's deltas, leases and result into a gather.
+func (c *Client) collect(g *gathering, t *Task, result []float64) {
+	if g.done == nil {
+		g.done = wire.New[wire.Done]()
+	}
+	g.done.Append(t.Unit, result)
+	g.leases = append(g.leases, t.leases...)
+	t.leases = t.leases[:0]
+	if c.barriers {
+		b := c.newBundle()
+		b.update, t.barrier = t.barrier, b.update
+		g.plant(subtree{delta.Leaf(t.Unit.Split), b}, c)
+	}
+	if len(t.bounded.touched) > 0 {
+		b := c.newBundle()
+		b.update, t.bounded = t.bounded, b.update
+		g.members = append(g.members, b)
+		s := c.splits[t.Unit.Split]
+		s.retained = append(s.retained, b)
+		b.users++
+	}
+}
+
+// plant adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
+// are sums over aligned groups of splits.
+func (g *gathering) plant(s subtree, c *Client) {
+	for merged := true; merged; {
+		merged = false
+		if delta.Empty(delta.Sibling(s.at), len(c.splits)) && uint64(s.at.Index) > 0 {
+			s.at, merged = delta.Parent(s.at), true
+			continue
+		}
+		for i, o := range g.tree {
+			if o.at != delta.Sibling(s.at) && !(planted.On("cousins-merged") && o.at.Level == s.at.Level) {
+				continue
+			}
+			left, right := s, o
+			if delta.Left(s.at) != s.at {
+				left, right = o, s
+			}
+			left.bundle.update.merge(&right.bundle.update, c)
+			right.bundle.drop(c)
+			g.tree[i] = g.tree[len(g.tree)-1]
+			g.tree = g.tree[:len(g.tree)-1]
+			s, merged = subtree{delta.Parent(s.at), left.bundle}, true
+			break
+		}
+	}
+	g.tree = append(g.tree, s)
+}
+
+// flushReady sends what has gathered of every clock that has no unit left here; and all of it where
+// nothing else can run.
+func (c *Client) flushReady(fx *Effects) {
+	rest := c.gathers[:0]
+	for _, g := range c.gathers {
+		switch {
+		case g.done != nil && (g.open == 0 || c.executing == 0):
+			open := g.open
+			c.flush(g, fx)
+			if open > 0 {
+				again := c.newGather(g.clock)
+				again.open = open
+				rest = append(rest, again)
+			}
+		case g.open == 0:
+			c.spare.gathers.put(g)
+		default:
+			rest = append(rest, g)
+		}
+	}
+	c.gathers = rest
+}
+
+// flush sends a gather: its parts to their lanes, to be held.
+func (c *Client) flush(g *gathering, fx *Effects) {
+	c.seq++
+	f := c.spare.flushes.take()
+	f.word = wordOf(g.done)
+	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, g.clock, g
+	for _, s := range g.tree {
+		c.account(&s.bundle.update, g.clock)
+		c.addChunks(f, &s.bundle.update, s.at)
+	}
+	if u := c.streamSum(f, g); u != nil {
+		c.account(u, g.clock)
+		c.addChunks(f, u, wire.Subtree{})
+	}
+	for _, l := range g.leases {
+		p := c.pushTo(f, l.number)
+		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
+		c.accountLease(l, g.clock)
+	}
+	c.sendFlush(f, fx)
+}
+
+// streamSum is the sum of the members' deltas, in the order in which they finished.
+func (c *Client) streamSum(f *flush, g *gathering) *update {
+	switch len(g.members) {
+	case 0:
+		return nil
+	case 1:
+		return &g.members[0].update
+	}
+	f.sum = c.newBundle()
+	for _, m := range g.members {
+		f.sum.update.merge(&m.update, c)
+	}
+	return &f.sum.update
+}
+
+func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
+	for _, n := range u.touched {
+		if u.buffers[n].Len() == 0 || planted.On("chunk-lost") && n == u.touched[0] && len(u.touched) > 1 {
+			continue
+		}
+		p := c.pushTo(f, n)
+		rows, values := u.buffers[n].Chunk()
+		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
+		f.values += len(values)
+		p.visibleOnCommit = p.visibleOnCommit || !c.parts[n].barrier
+	}
+}
+
+// pushTo is the flush's push to the lane of a partition.
+func (c *Client) pushTo(f *flush, number int) *lanePush {
+	if at := c.partAt[number]; at > 0 {
+		return &f.pushes[f.parts[at-1].push]
+	}
+	lane := c.parts[number].lane
+	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return p.lane == lane })
+	if i < 0 {
+		i = len(f.pushes)
+		m := wire.New[wire.Push]()
+		m.Flush, m.Clock, m.Route = f.id, f.clock, c.now.Route.Version()
+		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
+	}
+	p := &f.pushes[i]
+	f.parts = append(f.parts, flushPart{pair: c.parts[number].pair, push: i, next: p.first})
+	p.first = len(f.parts) - 1
+	c.partAt[number] = len(f.parts)
+	return p
+}
+
+func (c *Client) sendFlush(f *flush, fx *Effects) {
+	for i := range f.parts {
+		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = 0
+	}
+	c.flushes = append(c.flushes, f)
+	if len(f.pushes) == 0 && len(c.lanes) > 0 {
+		c.pushNothing(f)
+	}
+	if len(f.pushes) > 0 {
+		f.unheld = true
+		c.unheld++
+	}
+	switch len(f.pushes) {
+	case 0:
+	case 1: // whose lane sends it on when it holds all of the flush
+		f.pushes[0].push.Done = c.done(f)
+	default: // for another controller, which asks the lanes what they hold
+		f.pushes[0].push.Done = c.word(f).Copy()
+	}
+	for i := range f.pushes {
+		p := &f.pushes[i]
+		p.push.Pairs = f.pairs(p.push.Pairs)
+		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
+	}
+	if len(f.pushes) == 0 { // there is no lane
+		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
+		c.close(f)
+	}
+}
+
+// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing, as it holds any other: what its tasks have
+// signalled is known to somebody besides the controller then.
+func (c *Client) pushNothing(f *flush) {
+	lane := max(0, slices.IndexFunc(c.lanes, func(a wire.Address) bool { return a.Node == c.cfg.Self.Node }))
+	m := wire.New[wire.Push]()
+	m.Flush, m.Clock = f.id, f.clock
+	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
+}
+
+// word is what is to be said of a flush when all of it is held.
+func (c *Client) word(f *flush) *wire.Done {
+	d := f.gather.done
+	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
+	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
+	return d
+}
+
+// takeFull notes that a lane has no room for parts of a flush.
+func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
+	const sentence = "found no room, which it did not ask for"
+	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
+	if f == nil {
+		return
+	}
+	for _, k := range c.named {
+		p := &f.parts[k]
+		switch {
+		case p.state >= partHeld:
+			c.breach(lane, fx, "%v %s", m.Flush, sentence)
+			return
+		case p.state == partSent:
+			p.state = partFull
+			c.full++
+		}
+		f.pushes[p.push].waited = true
+		c.noRoom(&f.pushes[p.push], fx)
+	}
+}
+
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
+// may have to wait for the very tasks that wait for what its record would bring.
+func (c *Client) noRoom(p *lanePush, fx *Effects) {
+	if !p.countedAsCertain {
+		return
+	}
+	p.countedAsCertain = false
+	c.relays[p.lane]--
+	for n := range c.parts {
+		if c.parts[n].lane == p.lane && c.parts[n].subscribed {
+			c.wakeAwaiting(n, fx)
+		}
+	}
+}
+
+// takeRoom sends what a lane had no room for, and the rest of its push, which the lane knows.
+func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
+	const sentence = "found room, for which it did not wait"
+	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
+	if f == nil || len(c.named) == 0 {
+		return
+	}
+	for _, k := range c.named {
+		p := &f.parts[k]
+		if !f.pushes[p.push].waited {
+			c.breach(lane, fx, "%v %s", m.Flush, sentence)
+			return
+		}
+		f.pushes[p.push].due = f.pushes[p.push].due || p.state < partHeld
+	}
+	for i := range f.pushes {
+		if f.pushes[i].due {
+			c.sendAgain(f, &f.pushes[i], fx)
+		}
+	}
+	c.startQueued(fx)
+}
+
+// sendAgain sends a push for which there was no room, so that the lane has not kept it.
+func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
+	p.due = false
+	p.resent++
+	for k := p.first; k != none; k = f.parts[k].next {
+		if part := &f.parts[k]; part.state == partFull {
+			part.state = partSent
+			c.full--
+		}
+	}
+	if f.gather.done == nil {
+		c.expectRelay(p)
+	}
+	if f.until > 0 { // it was taken back: that it is done is the client's to say, and the lane names what it speaks of, which may have come in another push
+		p.push.Done, p.push.Again = nil, true
+	}
+	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
+}
+
+// takeHeld counts the parts that a lane holds; when all are held, the controller is told. A word that came before does no harm.
+func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
+	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, "is held, of which it was sent nothing")
+	if f == nil {
+		return
+	}
+	if planted.On("held-by-lane") {
+		c.allOf(f, lane)
+	}
+	for _, k := range c.named {
+		if p := &f.parts[k]; p.state == partSent {
+			p.state = partHeld
+			f.held++
+		}
+	}
+	if f.held == len(f.parts) {
+		c.votesIn(f)
+	}
+	if (f.held == len(f.parts) || planted.On("done-after-first")) && f.gather.done != nil {
+		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
+	}
+}
+
+// votesIn notes that a flush is known to be held.
+func (c *Client) votesIn(f *flush) {
+	if f.unheld {
+		f.unheld = false
+		c.unheld--
+	}
+}
+
+// done is what the controller is told when every part of a flush is held.
+func (c *Client) done(f *flush) *wire.Done {
+	d := c.word(f)
+	f.gather.done = nil
+	for i := range f.pushes {
+		c.expectRelay(&f.pushes[i])
+	}
+	return d
+}
+
+// expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
+// the node has subscribed to.
+func (c *Client) expectRelay(p *lanePush) {
+	if p.visibleOnCommit && !p.countedAsCertain {
+		p.countedAsCertain = true
+		c.relays[p.lane]++
+	}
+}
+
+// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its memory is free again.
+func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effects) {
+	const sentence = "is committed, of which it held nothing more"
+	f := c.spokenOf(m.Flush, m.Pairs, lane, true, fx, sentence)
+	if f == nil {
+		return
+	}
+	if d := f.gather.done; d != nil { // another controller asked the lanes, whose answers are still on their way to this client
+		f.gather.done = nil
+		wire.Free(d)
+	}
+	for _, k := range c.named {
+		p := &f.parts[k]
+		if p.state == partVisible {
+			c.breach(lane, fx, "%v %s", m.Flush, sentence)
+			return
+		}
+		c.recordedAt(&f.pushes[p.push], m.Commit)
+		if p.state < partHeld {
+			f.held++
+		}
+		if p.state == partFull {
+			c.full--
+		}
+		if p.state = partRecorded; !m.Waiting {
+			p.state = partVisible
+			f.visible++
+		}
+	}
+	c.votesIn(f)
+	for _, b := range f.gather.members {
+		b.commit = m.Commit
+	}
+	for _, l := range f.gather.leases {
+		if planted.On("lease-end-unseen") {
+			break
+		}
+		l.task.pins[l.number].sees(wire.Need{Commit: m.Commit, Clock: bellows.NoClock})
+	}
+	if f.visible == len(f.parts) {
+		c.close(f)
+	}
+}
+
+// recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
+func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
+	if p.countedAsCertain {
+		p.countedAsCertain = false
+		c.relays[p.lane]--
+		c.relayed[p.lane] = max(c.relayed[p.lane], n)
+	}
+}
+
+// close ends a flush that is visible everywhere: its memory is free again.
+func (c *Client) close(f *flush) {
+	g := f.gather
+	for _, s := range g.tree {
+		s.bundle.drop(c)
+	}
+	for _, b := range g.members {
+		b.drop(c)
+	}
+	if f.sum != nil {
+		f.sum.drop(c)
+	}
+	for _, l := range g.leases {
+		wire.Free(l.grant)
+	}
+	clear(g.leases)
+	c.spare.gathers.put(g)
+	for i, o := range c.flushes {
+		if o == f {
+			c.flushes = append(c.flushes[:i], c.flushes[i+1:]...)
+			break
+		}
+	}
+	for i := range f.pushes {
+		if c.lanes[f.pushes[i].lane].Node != c.cfg.Self.Node { // that freed a push of its own
+			wire.Free(f.pushes[i].push)
+		}
+	}
+	wire.Free(f.word)
+	clear(f.pushes)
+	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0]}
+	c.spare.flushes.put(f)
+}
