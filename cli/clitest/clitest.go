@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"bellows/api"
+	"bellows/cli/internal/event"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -72,6 +73,9 @@ func Run(t *testing.T, program, dir string) {
 		},
 	})
 }
+
+// firstEpoch is in the line of the first epoch.
+const firstEpoch = `"kind":"` + string(event.Epoch) + `"`
 
 // age makes every file below folder an hour old: what is read from a file that was just written is not stored.
 func age(folder string) error {
@@ -156,7 +160,7 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	defer cmd.Process.Kill()
 	var stdout, stderr bytes.Buffer
 	lines := bufio.NewReader(io.TeeReader(out, &stdout))
-	until(ts, lines, `"kind":"epoch"`)
+	until(ts, lines, firstEpoch)
 	signal := os.Interrupt
 	if args[0] == "TERM" {
 		signal = syscall.SIGTERM
@@ -192,7 +196,7 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	running.list = append(running.list, cmd)
 	ts.Defer(func() { cmd.Process.Kill() })
 	lines := bufio.NewReader(read)
-	until(ts, lines, `"kind":"epoch"`)
+	until(ts, lines, firstEpoch)
 	go func() {
 		defer read.Close()
 		io.Copy(io.Discard, lines)

@@ -12,7 +12,11 @@ func validateLine(name, line string) error {
 	if err != nil {
 		return err
 	}
-	return validate(text, line)
+	schema, err := parse(text)
+	if err != nil {
+		return err
+	}
+	return validate(schema, line)
 }
 
 // TestValidatorRefuses keeps the check itself honest.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"bellows"
+	"bellows/cli/internal/event"
 )
 
 // Folder is the folder of one run, held by this process.
@@ -21,7 +22,7 @@ type Folder struct {
 	Resumed bool     // an unfinished run of the same Config was found and is going on here
 	Image   []byte   // what its runtime saved, nil when it starts over
 	Before  Progress // what led to the image; zero without one
-	Log     *Log
+	Log     *event.Log
 	lock    *os.File
 	record  record
 }
@@ -159,11 +160,10 @@ func (f *Folder) start() error {
 			return err
 		}
 	}
-	log, err := openLog(filepath.Join(f.Dir, eventsFile), f.Image != nil)
-	if err != nil {
+	var err error
+	if f.Log, err = event.OpenLog(f.Dir, f.Image != nil); err != nil {
 		return err
 	}
-	f.Log = log
 	return f.record.write(f.Dir)
 }
 
@@ -240,7 +240,7 @@ func (f *Folder) drop(name string) error {
 func (f *Folder) Close() error {
 	var err error
 	if f.Log != nil {
-		err = f.Log.close()
+		err = f.Log.Close()
 	}
 	if f.lock != nil {
 		err = errors.Join(err, f.lock.Close())

@@ -6,8 +6,7 @@
 //  1. Fill in a Config: the application, the data, and every setting with its resolved value.
 //  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
 //     taken up again: Folder.Image then holds what its runtime saved, if it came to that.
-//  3. Folder.Log records what happens. Events are for people and for tools alike: the sentence that
-//     is stored is the one that is shown.
+//  3. Folder.Log records what happens (package event).
 //  4. Measured stores what the run was measured to be, when its training is over.
 //  5. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
 //     run stays unfinished and starts over at the next Claim.
@@ -98,7 +97,6 @@ const (
 
 const (
 	recordFile   = "run.json"
-	eventsFile   = "events.jsonl"
 	metricsFile  = "metrics.json"
 	imageFile    = "resume.image"
 	recordFormat = "bellows run 1"

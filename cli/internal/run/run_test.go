@@ -1,16 +1,15 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"bellows"
+	"bellows/cli/internal/event"
 )
 
 // config is the Config of a run on one file.
@@ -211,77 +210,6 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-func TestEventIsOneFlatObject(t *testing.T) {
-	t.Parallel()
-	e := Event{Seq: 3, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Kind: "epoch", Node: "node-0",
-		Sentence: "a \"b\"", Fields: map[string]any{"epoch": 2, "b": 1.5}}
-	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"seq":3,"time":"2026-01-02T03:04:05Z","kind":"epoch","node":"node-0","sentence":"a \"b\"","b":1.5,"epoch":2}`
-	if string(text) != want {
-		t.Errorf("the event is\n%s\nnot\n%s", text, want)
-	}
-	if _, err := json.Marshal(Event{Fields: map[string]any{"f": func() {}}}); err == nil {
-		t.Error("a function was written as JSON")
-	}
-}
-
-// TestLogGoesOn cuts the log in the middle of a line, as a crash does, and continues it.
-func TestLogGoesOn(t *testing.T) {
-	t.Parallel()
-	name := filepath.Join(t.TempDir(), eventsFile)
-	log, err := openLog(name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := log.Append(Event{Kind: "epoch"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := log.close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, text[:len(text)-5], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		goOn bool
-		seq  uint64
-		line int
-	}{{true, 3, 3}, {false, 1, 1}} {
-		log, err := openLog(name, c.goOn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := log.Append(Event{Kind: "resumed"})
-		if err != nil || e.Seq != c.seq {
-			t.Errorf("going on %v gives number %d, %v", c.goOn, e.Seq, err)
-		}
-		if err := log.close(); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(name)
-		if n := strings.Count(string(text), "\n"); err != nil || n != c.line {
-			t.Errorf("going on %v leaves %d lines, %v:\n%s", c.goOn, n, err, text)
-		}
-		for line := range strings.Lines(string(text)) {
-			if !json.Valid([]byte(line)) {
-				t.Errorf("going on %v leaves a line that is no JSON: %q", c.goOn, line)
-			}
-		}
-		if _, err := log.Append(Event{}); bellows.KindOf(err) != bellows.IO {
-			t.Errorf("a closed log gives %v", err)
-		}
-	}
-}
-
 // TestWhatWasMeasuredIsStored stores figures twice, and once what is no JSON; a run that starts over in the folder has none.
 func TestWhatWasMeasuredIsStored(t *testing.T) {
 	t.Parallel()
@@ -320,7 +248,7 @@ func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 		if string(f.Image) != string(c.found) {
 			t.Errorf("it goes on from %q, want %q", f.Image, c.found)
 		}
-		if e, err := f.Log.Append(Event{Kind: "epoch"}); err != nil || e.Seq == 0 {
+		if e, err := f.Log.Append(event.Event{Kind: event.Epoch}); err != nil || e.Seq == 0 {
 			t.Errorf("its log: %+v, %v", e, err)
 		}
 		if err := errors.Join(f.Interrupted(c.leave, Progress{}), f.Close()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellows/api"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/screen"
 	"bellows/node"
@@ -46,18 +47,21 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	for _, m := range e.Metrics {
 		parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(m.Name), m.Value))
 	}
-	fields := map[string]any{"epoch": e.Number, "metrics": metrics, "seconds": row.Seconds, "examples": e.Items, "phases": api.Phases(&slots)}
-	if !math.IsInf(row.Rate, 0) && !math.IsNaN(row.Rate) {
-		fields["examples_per_second"] = row.Rate
+	reached := &event.Figures{Metrics: metrics, Seconds: row.Seconds, Examples: e.Items, Phases: api.Phases(&slots)}
+	if finite(row.Rate) {
+		reached.ExamplesPerSecond = row.Rate
 	}
-	p.journal.event("epoch", fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds)), fields)
+	p.journal.tell(event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
+		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))})
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // finiteMetrics is the metrics that JSON can hold.
 func finiteMetrics(metrics []train.Metric) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range metrics {
-		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+		if finite(m.Value) {
 			out[m.Name] = m.Value
 		}
 	}

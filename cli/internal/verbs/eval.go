@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,12 +35,9 @@ func (c *Tool) evalCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := evalReport{args[0], ask.model.App, args[1:], ask.set.Rows(), map[string]float64{}, time.Since(start).Seconds()}
+			r := evalReport{args[0], ask.model.App, args[1:], ask.set.Rows(), finiteMetrics(metrics), time.Since(start).Seconds()}
 			for _, m := range metrics {
 				c.Printf("%-12s %.4f\n", m.Name, m.Value)
-				if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
-					r.Metrics[m.Name] = m.Value
-				}
 			}
 			return c.Object(r)
 		},

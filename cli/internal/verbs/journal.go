@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"bellows/cli/internal/run"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
 )
@@ -15,24 +15,22 @@ import (
 type journal struct {
 	console *screen.Console
 	table   *screen.Table
-	log     *run.Log
+	log     *event.Log
 	board   *watch.Board
 
 	mu     sync.Mutex // keeps the order of events the same everywhere
 	failed bool       // the log has been complained of once
 }
 
-// localNode names the one node of this process in events.
-const localNode = "node-0"
-
 // shownOtherwise are the events that people read elsewhere on the screen.
-var shownOtherwise = []string{"started", "joined", "epoch", "finished", "failed", "lost"}
+var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost}
 
-// event records something that happened, and shows it.
-func (j *journal) event(kind, sentence string, fields map[string]any) {
+// tell records something that happened, and shows it.
+func (j *journal) tell(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e, err := j.log.Append(run.Event{Kind: kind, Node: localNode, Sentence: sentence, Fields: fields})
+	e.Node = event.Leader
+	e, err := j.log.Append(e)
 	if err != nil && !j.failed {
 		j.failed = true
 		j.table.Sentence(err.Error())
@@ -40,7 +38,7 @@ func (j *journal) event(kind, sentence string, fields map[string]any) {
 	if err := errors.Join(j.board.Event(e), j.console.Object(e)); err != nil {
 		j.table.Sentence(err.Error())
 	}
-	if !slices.Contains(shownOtherwise, kind) {
-		j.table.Sentence(sentence)
+	if !slices.Contains(shownOtherwise, e.Kind) {
+		j.table.Sentence(e.Sentence)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
@@ -104,7 +105,8 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.folder.Done(); err != nil {
 		return err
 	}
-	t.journal.event("finished", fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir), map[string]any{"model": t.folder.Dir})
+	t.journal.tell(event.Event{Kind: event.Finished, Model: t.folder.Dir,
+		Sentence: fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir)})
 	t.lastLine(r)
 	t.next()
 	if err := t.Object(r); err != nil {
@@ -135,7 +137,7 @@ func judge(res *node.Result, so run.Progress) audited {
 
 // interrupted records the interruption and makes the error that says how to go on.
 func (t *training) interrupted(what string) error {
-	t.journal.event("interrupted", "interrupted "+what+" nothing is lost", map[string]any{"model": t.folder.Dir, "epoch": t.epochs.last.Number})
+	t.journal.tell(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: "interrupted " + what + " nothing is lost"})
 	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.Command()}
 }
 

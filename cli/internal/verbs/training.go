@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
@@ -91,13 +92,13 @@ func (t *training) claim(table *screen.Table) error {
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place())
 	if t.folder.Resumed {
-		t.journal.event("resumed", t.resumedSentence(), map[string]any{"model": t.folder.Dir})
+		t.journal.tell(event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()})
 		return nil
 	}
-	t.journal.event("started", fmt.Sprintf("%s: %s", t.data(), detected), map[string]any{
-		"app": t.about.Name, "data": t.files, "rows": t.inputs.set.Rows(), "items": t.made.Items, "settings": t.made.Settings,
-		"load_seconds": t.inputs.seconds, "workers": members.Workers, "model": t.folder.Dir,
-	})
+	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
+		App: t.about.Name, Data: t.files, Rows: t.inputs.set.Rows(), Items: t.made.Items, Settings: t.made.Settings,
+		LoadSeconds: t.inputs.seconds, Workers: members.Workers,
+	}})
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (t *training) run(ctx context.Context) error {
 // drive runs the job.
 func (t *training) drive(ctx context.Context) (*node.Result, error) {
 	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnStart: t.started, OnEpoch: t.epochs.add,
-		Notice: func(s string) { t.journal.event("waiting", s, nil) }}
+		Notice: func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
 	if saved != nil {
 		im, err := run.DecodeImage(saved)
@@ -165,20 +166,20 @@ func (t *training) started(nodes []api.Node) {
 	for _, n := range nodes {
 		processes[n.ID] = n.PID
 	}
-	t.journal.event("joined", figures.Plural(len(nodes), "node")+" have joined", map[string]any{"processes": processes})
+	t.journal.tell(event.Event{Kind: event.Joined, Processes: processes, Sentence: figures.Plural(len(nodes), "node") + " have joined"})
 }
 
 // failed records why the job ended before its time.
 func (t *training) failed(err error) {
-	kind := "failed"
+	kind := event.Failed
 	switch line.KindOf(err) {
 	case bellows.Lost:
-		kind = "lost"
+		kind = event.Lost
 	case bellows.Interrupted: // before it had begun
 		return
 	}
 	sentence, _, _ := strings.Cut(err.Error(), "\n")
-	t.journal.event(kind, sentence, map[string]any{"model": t.folder.Dir})
+	t.journal.tell(event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence})
 }
 
 // measured stores the figures of the run, whatever its end was, and says what went between nodes.
@@ -199,7 +200,7 @@ func (t *training) measured(end api.State) traffic {
 func (t *training) explain(ctx context.Context, err error) error {
 	var typed *bellows.Error
 	if ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" {
-		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, "events.jsonl")
+		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, event.File)
 	}
 	return err
 }

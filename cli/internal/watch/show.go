@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"bellows"
 	"bellows/api"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/core/tally"
 )
@@ -254,10 +254,7 @@ const eventMost = 1 << 10
 // events are the last sentences.
 func (v *view) events() {
 	for _, text := range v.now.Events {
-		var e struct {
-			Time     time.Time
-			Sentence string
-		}
+		var e event.Event
 		if json.Unmarshal(text, &e) == nil {
 			v.lines = append(v.lines, e.Time.Local().Format("15:04:05")+"  "+bellows.Printable(strings.ReplaceAll(e.Sentence, "\n", " "), eventMost))
 		}

@@ -1,0 +1,64 @@
+// Package event is what happens to a run: the kinds of events, the JSON names of their fields, and the log that keeps them. The screen, --json,
+// /events and events.jsonl show the same ones.
+//
+// Its caller fills in an Event's Kind, Node and Sentence and the fields that the kind has, and appends it to the Log; what comes back is what is
+// shown. The schema of every kind is in `schema train`; a test holds it against this package.
+//
+// The package refuses to judge: it keeps what it is told, in the order in which it is told.
+package event
+
+import "time"
+
+// Kind says what happened.
+type Kind string
+
+// The kinds, in the order in which a run may come to them.
+const (
+	Started     Kind = "started"
+	Resumed     Kind = "resumed" // an unfinished run was taken up
+	Joined      Kind = "joined"  // all processes of the job are there
+	Epoch       Kind = "epoch"
+	Waiting     Kind = "waiting" // for somebody who is named
+	Lost        Kind = "lost"    // ended by the loss of nodes
+	Failed      Kind = "failed"
+	Interrupted Kind = "interrupted"
+	Finished    Kind = "finished"
+)
+
+// Leader names the node of the process that was called.
+const Leader = "node-0"
+
+// Event is one thing that happened, in JSON one flat object. Each field after Sentence is of some kinds only, and absent from the others.
+type Event struct {
+	Seq      uint64    `json:"seq"` // counted from 1 within a run
+	Time     time.Time `json:"time"`
+	Kind     Kind      `json:"kind"`
+	Node     string    `json:"node"` // where it happened
+	Sentence string    `json:"sentence"`
+
+	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch and Waiting
+	Epoch     *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
+	Processes map[string]int `json:"processes,omitempty"` // by node; of Joined
+	*Start                   // of Started
+	*Figures                 // of Epoch
+}
+
+// Start is what a run begins with.
+type Start struct {
+	App         string            `json:"app"`
+	Data        []string          `json:"data"` // as the command names it; nil for a demo
+	Rows        int               `json:"rows"`
+	Items       int64             `json:"items"`    // of training in an epoch
+	Settings    map[string]string `json:"settings"` // all, with their resolved values
+	LoadSeconds float64           `json:"load_seconds"`
+	Workers     int               `json:"workers"`
+}
+
+// Figures are what an epoch came to.
+type Figures struct {
+	Metrics           map[string]float64 `json:"metrics"`
+	Seconds           float64            `json:"seconds"`                       // of training, since the start of the run
+	Examples          int64              `json:"examples"`                      // items visited, since the start of the run
+	ExamplesPerSecond float64            `json:"examples_per_second,omitempty"` // in this epoch; 0: too short to tell
+	Phases            map[string]float64 `json:"phases"`                        // slot time in seconds by phase, of this epoch
+}

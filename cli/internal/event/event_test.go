@@ -1,0 +1,46 @@
+package event
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"bellows"
+)
+
+func TestEventIsOneFlatObject(t *testing.T) {
+	t.Parallel()
+	e := Event{Seq: 3, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Kind: Interrupted, Node: Leader, Sentence: "a \"b\"", Epoch: new(0)}
+	common := `{"seq":3,"time":"2026-01-02T03:04:05Z","kind":"interrupted","node":"node-0","sentence":"a \"b\"","epoch":0`
+	for want, of := range map[string]*Figures{
+		"}": nil, `,"metrics":{"x":1},"seconds":2,"examples":3,"phases":null}`: {Metrics: map[string]float64{"x": 1}, Seconds: 2, Examples: 3},
+	} {
+		e.Figures = of
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(text) != common+want {
+			t.Errorf("the event is\n%s\nnot\n%s", text, common+want)
+		}
+	}
+}
+
+// TestWhatIsNoJSONIsABug appends a figure that JSON cannot hold: it is told of, and what comes after it is kept.
+func TestWhatIsNoJSONIsABug(t *testing.T) {
+	t.Parallel()
+	log, err := OpenLog(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(Event{Kind: Epoch, Figures: &Figures{Seconds: math.NaN()}}); bellows.KindOf(err) != bellows.Bug {
+		t.Errorf("a figure that is not a number: %v", err)
+	}
+	if e, err := log.Append(Event{Kind: Finished}); err != nil || e.Seq != 2 {
+		t.Errorf("the next event: %+v, %v", e, err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+}
