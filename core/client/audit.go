@@ -12,7 +12,7 @@ import (
 // account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
 func (c *Client) account(u *update, clock bellows.Clock) {
 	for _, n := range u.touched {
-		b, p := u.buffers[n], &c.parts[n]
+		b, p := u.buffers[n], &c.partitions[n]
 		c.counts.Sent += int64(b.Len())
 		if !p.sample.Has(clock) {
 			continue
@@ -32,7 +32,7 @@ func (c *Client) account(u *update, clock bellows.Clock) {
 
 // accountLease counts the end of an exclusive lease.
 func (c *Client) accountLease(l leaseGrant, clock bellows.Clock) {
-	p := &c.parts[l.number]
+	p := &c.partitions[l.number]
 	c.counts.Sent += int64(p.rows)
 	if p.sample.Has(clock) {
 		c.counts.Ledgers[p.ref.Table].Sent += audit.Range(p.ref.Partition, 0, l.grant.Values)
@@ -44,7 +44,7 @@ const roundedMost = 4 << 10
 
 // narrowed is the audit's sum over a buffer as its lane will see it, rounded on its way. That its values are rounded twice, here
 // and where they are sent, is the price of a count that does not come from what it is to judge.
-func (c *Client) narrowed(p *part, b *delta.Buffer) (sum audit.Sum) {
+func (c *Client) narrowed(p *partition, b *delta.Buffer) (sum audit.Sum) {
 	rows, values := b.Chunk()
 	w := p.schema.Width
 	step := max(1, roundedMost/w)

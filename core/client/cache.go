@@ -26,7 +26,7 @@ type answer struct {
 	blocks int
 }
 
-// unpin lets go of a block; the last to do so gives its memory back.
+// unpinBlock lets go of a block; the last to do so gives its memory back.
 func (c *Client) unpinBlock(b *block) {
 	if b.readers--; b.readers > 0 {
 		return
@@ -99,8 +99,8 @@ func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
 }
 
 // renew puts a copy in the place of a block that tasks look at.
-func (c *Client) renew(p *part) {
-	old, b := p.block, c.spare.blocks.take()
+func (c *Client) renew(p *partition) {
+	old, b := p.block, c.spare.blocks.get()
 	b.commit, b.complete, b.readers = old.commit, old.complete, 1
 	b.keys, b.own = append(b.keys, old.keys...), append(b.own, old.values...) // which may be memory of a message's
 	b.rows, b.values = slices.Clone(old.rows), b.own

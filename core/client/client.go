@@ -8,7 +8,7 @@
 // Rows of sparse tables go the same way by Group and ReadKeys, then ViewKey, GatherKeys and AddKey; their
 // partitions are not leased.
 //
-// Deltas of finished tasks gather per clock; a flush leaves when no unit of its clock is left on the
+// Deltas of finished tasks are summed per clock; a flush leaves when no unit of its clock is left on the
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
 // told, and only the lanes' Committed makes them count. The client never acts on a commit that no
 // lane has told it. What comes from other nodes has passed package guard; an answer to what the client did not
@@ -102,10 +102,10 @@ func (fx *Effects) Reset() {
 		Notices: fx.Notices[:0]}
 }
 
-// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that gather here, the flushes that have left, and the tasks that
+// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that are summed here, the flushes that have left, and the tasks that
 // the controller has dispatched. In the commit protocol, which is two-phase commit, it asks lanes to prepare (Push) and says when all have voted (Done).
 //
-// A task is queued, executing or waiting, then finished. Its deltas are gathered with those of its clock (gather), then they are a flush, each part of which goes
+// A task is queued, executing or waiting, then finished. Its deltas join those of its clock (writeSet), then they are a flush, each part of which goes
 // from sent to visible (partState). A cached block is pinned by the tasks that read it, and gives its memory back behind the last.
 //
 // Invariants, and what holds them:
@@ -120,28 +120,28 @@ func (fx *Effects) Reset() {
 // blocks never change, and why own deltas are kept apart from them. Turned down: adding own deltas into cached blocks, which readers would have to lock
 // (docs/decisions/0007); an answer for each part of a push with a number of the client's, which a partition's next owner would not know (0030).
 type Client struct {
-	cfg     config   // its route is the job's first: tasks divide tables by it, without a lock
-	now     core.Job // its route is that of now
-	parts   []part   // by route.Number
-	splits  []*split
-	lanes   []wire.Address         // every lane that owns a partition
-	relays  []int                  // per lane: flushes that it will record and has not
-	relayed []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
-	fetches []*fetch
-	gathers []*gathering
-	flushes []*flush
-	pulls   []*wire.Pull // scratch: per lane, of the read being made
-	sixteen []uint16     // scratch: of narrowed
-	rounded []float32    // scratch: of narrowed
-	spare   spares
-	partAt  []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
-	named   []int // scratch: places in flush.parts
+	cfg        config      // its route is the job's first: tasks divide tables by it, without a lock
+	now        core.Job    // its route is that of now
+	partitions []partition // by route.Number
+	splits     []*split
+	lanes      []wire.Address         // every lane that owns a partition
+	relays     []int                  // per lane: flushes that it will record and has not
+	relayed    []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
+	fetches    []*fetch
+	writeSets  []*writeSet
+	flushes    []*flush
+	pulls      []*wire.Pull // scratch: per lane, of the read being made
+	sixteen    []uint16     // scratch: of narrowed
+	rounded    []float32    // scratch: of narrowed
+	spare      spares
+	partAt     []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
+	named      []int // scratch: places in flush.parts
 
 	request         uint64
 	seq             uint64
 	executing       int  // tasks running and not waiting
 	waiting         int  // tasks running and waiting
-	unheld          int  // of flushes: some lane does not hold its part
+	preparing       int  // of flushes: some lane does not hold its part
 	full            int  // parts of flushes that lanes had no room for
 	failed          bool // a task ended in an error: no other begins, since it would miss that one's updates
 	broken          bool // somebody sent what cannot be: only the end counts any more
@@ -161,8 +161,8 @@ type Client struct {
 	dropped int          // how many such messages
 }
 
-// part is what the client knows of one partition.
-type part struct {
+// partition is what the client knows of one partition.
+type partition struct {
 	ref      bellows.PartitionRef
 	pair     wire.Pair
 	schema   *table.Schema
@@ -179,8 +179,8 @@ type part struct {
 	// read some.
 	subscribed bool
 	unread     int
-	interest   interest  // of a sparse table
-	buffers    sync.Pool // empty *delta.Buffer
+	keySub     keySubscription // of a sparse table
+	buffers    sync.Pool       // empty *delta.Buffer
 }
 
 // New makes the client of a node, whose address in the job is self.
@@ -188,7 +188,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	cfg := config{job, opt, self, job.Incarnation(self)}
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits, cfg.Times = cfg.Limits.orDefault(), cfg.Times.Or()
-	c := &Client{cfg: cfg, now: job, parts: make([]part, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
+	c := &Client{cfg: cfg, now: job, partitions: make([]partition, cfg.Route.Partitions()), splits: make([]*split, cfg.Route.Splits())}
 	for i := range cfg.Tables {
 		s := &cfg.Tables[i]
 		r, _ := rule.For(s)
@@ -196,19 +196,19 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 		for n := range cut.Len() {
 			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
 			first, end := cut.Rows(ref.Partition)
-			p := &c.parts[cfg.Route.Number(ref)]
+			p := &c.partitions[cfg.Route.Number(ref)]
 			p.ref, p.schema, p.first, p.rows = ref, s, first, int(end-first)
-			c.aim(p)
+			c.setOwner(p)
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
 			p.sample = audit.SampleOf(ref, p.rows*s.Width)
 			if s.Sparse {
-				p.interest.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
+				p.keySub.most = min(cut.SubscribedMost(s.Width), cfg.Limits.Subscribed)
 			}
 		}
 	}
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
-	c.partAt = make([]int, len(c.parts))
+	c.partAt = make([]int, len(c.partitions))
 	for s := range c.splits {
 		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
 			c.splits[s] = &split{}
@@ -221,15 +221,15 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 // setBarriers marks the partitions of tables whose clocks become visible as a whole.
 func (c *Client) setBarriers() {
 	c.barriers = false
-	for i := range c.parts {
-		p := &c.parts[i]
+	for i := range c.partitions {
+		p := &c.partitions[i]
 		p.barrier = p.schema.Consistency == table.BSP
 		c.barriers = c.barriers || p.barrier
 	}
 }
 
 // buffer is an empty buffer for deltas of the partition; safe for concurrent use.
-func (p *part) buffer() *delta.Buffer {
+func (p *partition) buffer() *delta.Buffer {
 	if b, ok := p.buffers.Get().(*delta.Buffer); ok {
 		return b
 	}

@@ -27,7 +27,7 @@ type queued struct {
 
 func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	s := c.splits[t.Unit.Split]
-	if !s.fresh(&t.Unit) && !planted.On("unit-run-twice") {
+	if !s.firstDispatch(&t.Unit) && !planted.On("unit-run-twice") {
 		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
 	}
 	n := len(s.queue)
@@ -38,11 +38,11 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	}
 	q := &s.queue[n]
 	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
-	c.gatherOf(t.Unit.Clock).open++
+	c.writeSetOf(t.Unit.Clock).open++
 }
 
-// fresh takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
-func (s *split) fresh(u *bellows.Unit) bool {
+// firstDispatch takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
+func (s *split) firstDispatch(u *bellows.Unit) bool {
 	switch {
 	case u.Clock < s.clock:
 		return false

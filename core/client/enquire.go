@@ -76,7 +76,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 		}
 	}
 	for _, f := range c.fetches {
-		if p := &c.parts[f.number]; f.lane == lane && len(f.waiters) > 0 && f.wait.old(c) && !f.stale {
+		if p := &c.partitions[f.number]; f.lane == lane && len(f.waiters) > 0 && f.wait.old(c) && !f.stale {
 			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
 			if f.request == 0 {
 				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
@@ -102,7 +102,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 }
 
 // sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has it.
-func (c *Client) sureToCome(p *part, f *fetch) uint64 {
+func (c *Client) sureToCome(p *partition, f *fetch) uint64 {
 	switch {
 	case p.barrier:
 		return uint64(f.need.Clock + 1)
@@ -151,7 +151,7 @@ func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) 
 // fetchStands takes a lane's word about rows or a lease.
 func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 	for _, f := range c.fetches {
-		p := &c.parts[f.number]
+		p := &c.partitions[f.number]
 		about := f.request == w.Number
 		if w.Of == pending.Relay {
 			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && (w.Number == 0 || w.Number == c.sureToCome(p, f))
@@ -159,8 +159,8 @@ func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 		if f.lane != lane || !about || len(f.waiters) == 0 || f.stale {
 			continue
 		}
-		if f.wait.takes(w); w.Behind == pending.Nothing {
-			c.lost(fmt.Sprintf("%v waits for %s", f.waiters[0].Unit, f.waiters[0].waiting()), fx)
+		if f.wait.update(w); w.Behind == pending.Nothing {
+			c.lost(fmt.Sprintf("%v waits for %s", f.waiters[0].Unit, f.waiters[0].describeWait()), fx)
 			return
 		}
 	}
@@ -178,7 +178,7 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 		if p.lane != lane || p.asked < 0 || !brings || !p.below(f, partVisible) || c.outgrown(f, p) {
 			continue // it was not asked about this one, which was perhaps sent again since
 		}
-		if p.wait.takes(w); p.contradicts(f, state, w) {
+		if p.wait.update(w); p.contradicts(f, state, w) {
 			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
 			return
 		}
@@ -204,12 +204,12 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 	case pending.Room: // Full is lost; or Room, or what was sent again before the question
 		return (state == partFull) == (w.Who == 1) || w.Who == 1 && p.asked > 0 && p.asked == p.resent
 	case pending.Record: // Held, which comes where other lanes have parts of it, too
-		return f.gather.done != nil && state < partHeld
+		return f.writes.done != nil && state < partHeld
 	}
 	return p.visibleOnCommit && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }
 
-// takes takes a lane's word.
-func (w *wait) takes(m *pending.Wait) {
+// update takes a lane's word.
+func (w *wait) update(m *pending.Wait) {
 	w.known, w.behind, w.who = m.Behind != pending.Nothing, m.Behind, m.Who
 }

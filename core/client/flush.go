@@ -16,7 +16,7 @@ type update struct {
 
 func (u *update) buffer(n int, c *Client) *delta.Buffer {
 	if u.buffers[n] == nil {
-		u.buffers[n] = c.parts[n].buffer()
+		u.buffers[n] = c.partitions[n].buffer()
 		u.touched = append(u.touched, n)
 	}
 	return u.buffers[n]
@@ -26,7 +26,7 @@ func (u *update) buffer(n int, c *Client) *delta.Buffer {
 func (u *update) reset(c *Client) {
 	for _, n := range u.touched {
 		u.buffers[n].Reset()
-		c.parts[n].buffers.Put(u.buffers[n])
+		c.partitions[n].buffers.Put(u.buffers[n])
 		u.buffers[n] = nil
 	}
 	u.touched = u.touched[:0]
@@ -56,17 +56,17 @@ func (b *bundle) drop(c *Client) {
 }
 
 func (c *Client) newBundle() *bundle {
-	b := c.spare.bundles.take()
+	b := c.spare.bundles.get()
 	if b.update.buffers == nil {
-		b.update.buffers = make([]*delta.Buffer, len(c.parts))
+		b.update.buffers = make([]*delta.Buffer, len(c.partitions))
 	}
 	b.users = 1
 	return b
 }
 
-// gathering is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
+// writeSet is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
 // clock runs here, or when nothing else can run (flushReady): waiting longer could be waiting for oneself.
-type gathering struct {
+type writeSet struct {
 	clock   bellows.Clock
 	open    int        // tasks of the clock that are dispatched here and not finished
 	done    *wire.Done // the results so far; nil: none
@@ -80,48 +80,48 @@ type subtree struct {
 	bundle *bundle
 }
 
-func (c *Client) newGather(clock bellows.Clock) *gathering {
-	g := c.spare.gathers.take()
-	*g = gathering{clock: clock, tree: g.tree[:0], members: g.members[:0], leases: g.leases[:0]}
-	return g
+func (c *Client) newWriteSet(clock bellows.Clock) *writeSet {
+	w := c.spare.writeSets.get()
+	*w = writeSet{clock: clock, tree: w.tree[:0], members: w.members[:0], leases: w.leases[:0]}
+	return w
 }
 
-// gatherOf is the gather of a clock. They stand in the order of clocks, in which they leave where they leave together: a lane above its cap
+// writeSetOf is the write set of a clock. They stand in the order of clocks, in which they leave where they leave together: a lane above its cap
 // relies on that (server, hasRoom).
-func (c *Client) gatherOf(clock bellows.Clock) *gathering {
-	at := len(c.gathers)
-	for at > 0 && c.gathers[at-1].clock >= clock {
-		if at--; c.gathers[at].clock == clock {
-			return c.gathers[at]
+func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
+	at := len(c.writeSets)
+	for at > 0 && c.writeSets[at-1].clock >= clock {
+		if at--; c.writeSets[at].clock == clock {
+			return c.writeSets[at]
 		}
 	}
-	g := c.newGather(clock)
-	c.gathers = slices.Insert(c.gathers, at, g)
-	return g
+	w := c.newWriteSet(clock)
+	c.writeSets = slices.Insert(c.writeSets, at, w)
+	return w
 }
 
-// flush is a gather that has left, until every part of it is visible. It has a part for each partition that it changes, and a push for each lane that a part was sent to: one
+// flush is a write set that has left, until every part of it is visible. It has a part for each partition that it changes, and a push for each lane that a part was sent to: one
 // at first, more where parts had to go elsewhere by a newer route.
 //
-// Invariants: held counts the parts from partHeld on, visible those that are, stale those that wait for a route (TestWhatIsStaleWaitsForTheRoute). Done is said once for each time that
-// held reaches len(parts), by this client or by the one lane that holds all of it (TestAStaleDoneIsDoneAgain). A flush without parts is held by some lane all the same,
+// Invariants: votes counts the parts from partHeld on, visible those that are, stale those that wait for a route (TestWhatIsStaleWaitsForTheRoute). Done is said once for each time that
+// votes reaches len(parts), by this client or by the one lane that holds all of it (TestAStaleDoneIsDoneAgain). A flush without parts is held by some lane all the same,
 // so that its results are known to somebody besides the controller (TestAFlushOfNothingIsHeld).
 //
 // Turned down: accounting by push, or by lane: a partition that moves takes its part of the flush along, and its new owner answers for it (docs/decisions/0030).
 type flush struct {
-	id      bellows.FlushID
-	clock   bellows.Clock
-	pushes  []lanePush
-	parts   []flushPart
-	held    int // of the parts: some lane holds them, or has recorded them
-	visible int // of the parts
-	values  int
-	gather  *gathering
-	sum     *bundle              // the bounded deltas, where they are of several splits
-	word    *wire.Done           // of its results: what is done may have to be done again
-	stale   int                  // of the parts: they wait for a route
-	until   bellows.RouteVersion // which
-	unheld  bool                 // counted in Client.unheld
+	id         bellows.FlushID
+	clock      bellows.Clock
+	pushes     []lanePush
+	parts      []flushPart
+	votes      int // of the parts: some lane holds them, or has recorded them
+	visible    int // of the parts
+	values     int
+	writes     *writeSet
+	sum        *bundle              // the stream deltas, where they are of several splits
+	results    *wire.Done           // of its results: what is done may have to be done again
+	stale      int                  // of the parts: they wait for a route
+	staleUntil bellows.RouteVersion // which
+	preparing  bool                 // counted in Client.unheld
 }
 
 // lanePush is what one lane was sent of a flush at one time.

@@ -84,7 +84,7 @@ func (c *Client) readKeys(asked readOp, fx *Effects) bool {
 func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
 	r := t.client.cfg.Route
 	n := r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})
-	row := t.pins[n].row(key, t.client.parts[n].schema.Width)
+	row := t.pins[n].row(key, t.client.partitions[n].schema.Width)
 	if !t.overlaid(n) {
 		return row
 	}

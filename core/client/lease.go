@@ -28,11 +28,11 @@ type leaseGrant struct {
 //
 // Turned down: to let the lane find the circle, since it knows of leases and of parked reads, but not of which task is behind both.
 
-// barred says why the task, which holds leases, may not wait for a partition with a need; nil: it may.
-func (t *Task) barred(what string, n int, need wire.Need) error {
+// wouldDeadlock says why the task, which holds leases, may not wait for a partition with a need; nil: it may.
+func (t *Task) wouldDeadlock(what string, n int, need wire.Need) error {
 	for _, list := range [][]leaseGrant{t.leases, t.shared} {
 		for _, l := range list {
-			p, other := &t.client.parts[n], t.client.parts[l.number].ref
+			p, other := &t.client.partitions[n], t.client.partitions[l.number].ref
 			switch {
 			case n <= l.number:
 				return fmt.Errorf("%v: %s on %v asked after a lease on %v; take leases in ascending order of table and partition, and read first what comes before them", t.Unit, what, p.ref, other)
@@ -51,7 +51,7 @@ func (c *Client) MayWait(t *Task) error {
 	}
 	for _, f := range c.fetches {
 		if len(t.shared) > 0 && slices.Contains(f.waiters, t) {
-			if err := t.barred("a read", f.number, t.need(c.parts[f.number].schema)); err != nil {
+			if err := t.wouldDeadlock("a read", f.number, t.need(c.partitions[f.number].schema)); err != nil {
 				return err
 			}
 		}
@@ -60,22 +60,22 @@ func (c *Client) MayWait(t *Task) error {
 }
 
 // Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
-// until it is woken and asks again. An error says that it may not (barred).
+// until it is woken and asks again. An error says that it may not (wouldDeadlock).
 func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
 	fx.Era = c.cfg.Era
 	n := c.cfg.Route.Number(ref)
-	if s := c.parts[n].schema; s.Sparse {
+	if s := c.partitions[n].schema; s.Sparse {
 		return false, bellows.Errorf(bellows.Config, "lease", ref.String(),
 			"table %s is sparse: rows that come and go have no slab to hand over; read and update them by their keys", s.Name)
 	}
 	if t.leaseOn(n) != nil {
 		return true, nil
 	}
-	if err := t.barred("a lease", n, t.need(c.parts[n].schema)); err != nil {
+	if err := t.wouldDeadlock("a lease", n, t.need(c.partitions[n].schema)); err != nil {
 		return false, err
 	}
 	t.mode = mode
-	c.block(t, 1, n, fx)
+	c.suspend(t, 1, n, fx)
 	c.acquire(t, fx)
 	return false, nil
 }
@@ -86,7 +86,7 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 // clock. Under BSP all clocks before the task's are visible anyway; other rules than additive ones promise nothing before the commit.
 func (c *Client) acquire(t *Task, fx *Effects) {
 	n := t.waitsFor
-	p := &c.parts[n]
+	p := &c.partitions[n]
 	need := t.need(p.schema)
 	t.delayed = false
 	for _, own := range t.own {
@@ -117,13 +117,13 @@ func (c *Client) acquireDelayed(fx *Effects) {
 }
 
 func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
-	f := c.takeFetch(m.Request, c.cfg.Route.Number(m.Ref))
+	f := c.findFetch(m.Request, c.cfg.Route.Number(m.Ref))
 	if f == nil || !f.lease || f.mode != m.Mode {
 		c.breach(lane, fx, "a lease on %v that was not asked for", m.Ref)
 		wire.Free(m)
 		return
 	}
-	if c.parts[f.number].outdated(m.Generation) {
+	if c.partitions[f.number].outdated(m.Generation) {
 		c.askAgain(f, fx)
 		wire.Free(m)
 		return
@@ -136,7 +136,7 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	} else {
 		t.shared = append(t.shared, h)
 	}
-	c.unblock(f, fx)
+	c.resume(f, fx)
 }
 
 // Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.

@@ -20,8 +20,8 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	s.running = false
 	c.executing--
 	c.unpin(t, fx)
-	g := c.gatherOf(t.Unit.Clock)
-	g.open--
+	w := c.writeSetOf(t.Unit.Clock)
+	w.open--
 	if err != nil {
 		t.discard()
 		c.failed = true
@@ -29,49 +29,49 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 		return
 	}
 	if len(t.leases) > 0 {
-		one := c.newGather(t.Unit.Clock)
-		c.collect(one, t, result)
+		one := c.newWriteSet(t.Unit.Clock)
+		c.accumulate(one, t, result)
 		c.flush(one, fx)
 	} else {
-		c.collect(g, t, result)
+		c.accumulate(w, t, result)
 	}
 	c.startQueued(fx)
 	c.flushReady(fx)
 }
 
-// collect moves a finished task's deltas, leases and result into a gather.
-func (c *Client) collect(g *gathering, t *Task, result []float64) {
-	if g.done == nil {
-		g.done = wire.New[wire.Done]()
+// accumulate moves a finished task's deltas, leases and result into a write set.
+func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
+	if w.done == nil {
+		w.done = wire.New[wire.Done]()
 	}
-	g.done.Append(t.Unit, result)
-	g.leases = append(g.leases, t.leases...)
+	w.done.Append(t.Unit, result)
+	w.leases = append(w.leases, t.leases...)
 	t.leases = t.leases[:0]
 	if c.barriers {
 		b := c.newBundle()
-		b.update, t.barrier = t.barrier, b.update
-		g.plant(subtree{delta.Leaf(t.Unit.Split), b}, c)
+		b.update, t.bspDeltas = t.bspDeltas, b.update
+		w.addSubtree(subtree{delta.Leaf(t.Unit.Split), b}, c)
 	}
-	if len(t.bounded.touched) > 0 {
+	if len(t.streamDeltas.touched) > 0 {
 		b := c.newBundle()
-		b.update, t.bounded = t.bounded, b.update
-		g.members = append(g.members, b)
+		b.update, t.streamDeltas = t.streamDeltas, b.update
+		w.members = append(w.members, b)
 		s := c.splits[t.Unit.Split]
 		s.retained = append(s.retained, b)
 		b.users++
 	}
 }
 
-// plant adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
+// addSubtree adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
 // are sums over aligned groups of splits.
-func (g *gathering) plant(s subtree, c *Client) {
+func (w *writeSet) addSubtree(s subtree, c *Client) {
 	for merged := true; merged; {
 		merged = false
 		if delta.Empty(delta.Sibling(s.at), len(c.splits)) && uint64(s.at.Index) > 0 {
 			s.at, merged = delta.Parent(s.at), true
 			continue
 		}
-		for i, o := range g.tree {
+		for i, o := range w.tree {
 			if o.at != delta.Sibling(s.at) && !(planted.On("cousins-merged") && o.at.Level == s.at.Level) {
 				continue
 			}
@@ -81,70 +81,70 @@ func (g *gathering) plant(s subtree, c *Client) {
 			}
 			left.bundle.update.merge(&right.bundle.update, c)
 			right.bundle.drop(c)
-			g.tree[i] = g.tree[len(g.tree)-1]
-			g.tree = g.tree[:len(g.tree)-1]
+			w.tree[i] = w.tree[len(w.tree)-1]
+			w.tree = w.tree[:len(w.tree)-1]
 			s, merged = subtree{delta.Parent(s.at), left.bundle}, true
 			break
 		}
 	}
-	g.tree = append(g.tree, s)
+	w.tree = append(w.tree, s)
 }
 
-// flushReady sends what has gathered of every clock that has no unit left here; and all of it where
+// flushReady sends the write set of every clock that has no unit left here; and all of it where
 // nothing else can run.
 func (c *Client) flushReady(fx *Effects) {
-	rest := c.gathers[:0]
-	for _, g := range c.gathers {
+	rest := c.writeSets[:0]
+	for _, w := range c.writeSets {
 		switch {
-		case g.done != nil && (g.open == 0 || c.executing == 0):
-			open := g.open
-			c.flush(g, fx)
+		case w.done != nil && (w.open == 0 || c.executing == 0):
+			open := w.open
+			c.flush(w, fx)
 			if open > 0 {
-				again := c.newGather(g.clock)
+				again := c.newWriteSet(w.clock)
 				again.open = open
 				rest = append(rest, again)
 			}
-		case g.open == 0:
-			c.spare.gathers.put(g)
+		case w.open == 0:
+			c.spare.writeSets.put(w)
 		default:
-			rest = append(rest, g)
+			rest = append(rest, w)
 		}
 	}
-	c.gathers = rest
+	c.writeSets = rest
 }
 
-// flush sends a gather: its parts to their lanes, to be held.
-func (c *Client) flush(g *gathering, fx *Effects) {
+// flush sends a write set as a flush: each lane's parts to that lane, to be held.
+func (c *Client) flush(w *writeSet, fx *Effects) {
 	c.seq++
-	f := c.spare.flushes.take()
-	f.word = wordOf(g.done)
-	f.id, f.clock, f.gather = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, g.clock, g
-	for _, s := range g.tree {
-		c.account(&s.bundle.update, g.clock)
+	f := c.spare.flushes.get()
+	f.results = copyResults(w.done)
+	f.id, f.clock, f.writes = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, w.clock, w
+	for _, s := range w.tree {
+		c.account(&s.bundle.update, w.clock)
 		c.addChunks(f, &s.bundle.update, s.at)
 	}
-	if u := c.streamSum(f, g); u != nil {
-		c.account(u, g.clock)
+	if u := c.streamSum(f, w); u != nil {
+		c.account(u, w.clock)
 		c.addChunks(f, u, wire.Subtree{})
 	}
-	for _, l := range g.leases {
+	for _, l := range w.leases {
 		p := c.pushTo(f, l.number)
-		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
-		c.accountLease(l, g.clock)
+		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.partitions[l.number].pair, Values: l.grant.Values})
+		c.accountLease(l, w.clock)
 	}
 	c.sendFlush(f, fx)
 }
 
 // streamSum is the sum of the members' deltas, in the order in which they finished.
-func (c *Client) streamSum(f *flush, g *gathering) *update {
-	switch len(g.members) {
+func (c *Client) streamSum(f *flush, w *writeSet) *update {
+	switch len(w.members) {
 	case 0:
 		return nil
 	case 1:
-		return &g.members[0].update
+		return &w.members[0].update
 	}
 	f.sum = c.newBundle()
-	for _, m := range g.members {
+	for _, m := range w.members {
 		f.sum.update.merge(&m.update, c)
 	}
 	return &f.sum.update
@@ -157,9 +157,9 @@ func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
 		}
 		p := c.pushTo(f, n)
 		rows, values := u.buffers[n].Chunk()
-		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
+		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.partitions[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
 		f.values += len(values)
-		p.visibleOnCommit = p.visibleOnCommit || !c.parts[n].barrier
+		p.visibleOnCommit = p.visibleOnCommit || !c.partitions[n].barrier
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 	if at := c.partAt[number]; at > 0 {
 		return &f.pushes[f.parts[at-1].push]
 	}
-	lane := c.parts[number].lane
+	lane := c.partitions[number].lane
 	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return p.lane == lane })
 	if i < 0 {
 		i = len(f.pushes)
@@ -177,7 +177,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 	}
 	p := &f.pushes[i]
-	f.parts = append(f.parts, flushPart{pair: c.parts[number].pair, push: i, next: p.first})
+	f.parts = append(f.parts, flushPart{pair: c.partitions[number].pair, push: i, next: p.first})
 	p.first = len(f.parts) - 1
 	c.partAt[number] = len(f.parts)
 	return p
@@ -192,15 +192,15 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 		c.pushNothing(f)
 	}
 	if len(f.pushes) > 0 {
-		f.unheld = true
-		c.unheld++
+		f.preparing = true
+		c.preparing++
 	}
 	switch len(f.pushes) {
 	case 0:
 	case 1: // whose lane sends it on when it holds all of the flush
 		f.pushes[0].push.Done = c.done(f)
 	default: // for another controller, which asks the lanes what they hold
-		f.pushes[0].push.Done = c.word(f).Copy()
+		f.pushes[0].push.Done = c.fillDone(f).Copy()
 	}
 	for i := range f.pushes {
 		p := &f.pushes[i]
@@ -222,11 +222,11 @@ func (c *Client) pushNothing(f *flush) {
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 }
 
-// word is what is to be said of a flush when all of it is held.
-func (c *Client) word(f *flush) *wire.Done {
-	d := f.gather.done
+// fillDone is what is to be said of a flush when all of it is held.
+func (c *Client) fillDone(f *flush) *wire.Done {
+	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
-	d.Barred = len(f.gather.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
+	d.Barred = len(f.writes.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
 	return d
 }
 
@@ -260,8 +260,8 @@ func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	}
 	p.countedAsCertain = false
 	c.relays[p.lane]--
-	for n := range c.parts {
-		if c.parts[n].lane == p.lane && c.parts[n].subscribed {
+	for n := range c.partitions {
+		if c.partitions[n].lane == p.lane && c.partitions[n].subscribed {
 			c.wakeAwaiting(n, fx)
 		}
 	}
@@ -300,10 +300,10 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 			c.full--
 		}
 	}
-	if f.gather.done == nil {
+	if f.writes.done == nil {
 		c.expectRelay(p)
 	}
-	if f.until > 0 { // it was taken back: that it is done is the client's to say, and the lane names what it speaks of, which may have come in another push
+	if f.staleUntil > 0 { // it was taken back: that it is done is the client's to say, and the lane names what it speaks of, which may have come in another push
 		p.push.Done, p.push.Again = nil, true
 	}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
@@ -321,29 +321,29 @@ func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
 	for _, k := range c.named {
 		if p := &f.parts[k]; p.state == partSent {
 			p.state = partHeld
-			f.held++
+			f.votes++
 		}
 	}
-	if f.held == len(f.parts) {
+	if f.votes == len(f.parts) {
 		c.votesIn(f)
 	}
-	if (f.held == len(f.parts) || planted.On("done-after-first")) && f.gather.done != nil {
+	if (f.votes == len(f.parts) || planted.On("done-after-first")) && f.writes.done != nil {
 		fx.Send(c.cfg.Self, c.cfg.Controller, c.done(f))
 	}
 }
 
 // votesIn notes that a flush is known to be held.
 func (c *Client) votesIn(f *flush) {
-	if f.unheld {
-		f.unheld = false
-		c.unheld--
+	if f.preparing {
+		f.preparing = false
+		c.preparing--
 	}
 }
 
 // done is what the controller is told when every part of a flush is held.
 func (c *Client) done(f *flush) *wire.Done {
-	d := c.word(f)
-	f.gather.done = nil
+	d := c.fillDone(f)
+	f.writes.done = nil
 	for i := range f.pushes {
 		c.expectRelay(&f.pushes[i])
 	}
@@ -366,8 +366,8 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 	if f == nil {
 		return
 	}
-	if d := f.gather.done; d != nil { // another controller asked the lanes, whose answers are still on their way to this client
-		f.gather.done = nil
+	if d := f.writes.done; d != nil { // another controller asked the lanes, whose answers are still on their way to this client
+		f.writes.done = nil
 		wire.Free(d)
 	}
 	for _, k := range c.named {
@@ -378,7 +378,7 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 		}
 		c.recordedAt(&f.pushes[p.push], m.Commit)
 		if p.state < partHeld {
-			f.held++
+			f.votes++
 		}
 		if p.state == partFull {
 			c.full--
@@ -389,10 +389,10 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 		}
 	}
 	c.votesIn(f)
-	for _, b := range f.gather.members {
+	for _, b := range f.writes.members {
 		b.commit = m.Commit
 	}
-	for _, l := range f.gather.leases {
+	for _, l := range f.writes.leases {
 		if planted.On("lease-end-unseen") {
 			break
 		}
@@ -414,21 +414,21 @@ func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 
 // close ends a flush that is visible everywhere: its memory is free again.
 func (c *Client) close(f *flush) {
-	g := f.gather
-	for _, s := range g.tree {
+	w := f.writes
+	for _, s := range w.tree {
 		s.bundle.drop(c)
 	}
-	for _, b := range g.members {
+	for _, b := range w.members {
 		b.drop(c)
 	}
 	if f.sum != nil {
 		f.sum.drop(c)
 	}
-	for _, l := range g.leases {
+	for _, l := range w.leases {
 		wire.Free(l.grant)
 	}
-	clear(g.leases)
-	c.spare.gathers.put(g)
+	clear(w.leases)
+	c.spare.writeSets.put(w)
 	for i, o := range c.flushes {
 		if o == f {
 			c.flushes = append(c.flushes[:i], c.flushes[i+1:]...)
@@ -440,7 +440,7 @@ func (c *Client) close(f *flush) {
 			wire.Free(f.pushes[i].push)
 		}
 	}
-	wire.Free(f.word)
+	wire.Free(f.results)
 	clear(f.pushes)
 	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0]}
 	c.spare.flushes.put(f)

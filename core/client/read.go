@@ -11,19 +11,19 @@ import (
 
 // fetch is a question under way: rows of one partition, or a lease on it, and who waits for it.
 type fetch struct {
-	request   uint64 // 0: no question, what it waits for comes unasked
-	number    int
-	need      wire.Need
-	rows      []uint32      // nil: all
-	keys      []bellows.Key // of a sparse table, in place of rows
-	lease     bool
-	mode      wire.Mode // of a lease
-	subscribe bool      // its answer begins a subscription, or adds to one
-	waiters   []*Task
-	wait      wait                 // for whom there are waiters
-	lane      int                  // that was asked, or sends it unasked: its index in Client.lanes
-	stale     bool                 // it is to be asked again by another route
-	until     bellows.RouteVersion // which
+	request    uint64 // 0: no question, what it waits for comes unasked
+	number     int
+	need       wire.Need
+	rows       []uint32      // nil: all
+	keys       []bellows.Key // of a sparse table, in place of rows
+	lease      bool
+	mode       wire.Mode // of a lease
+	subscribe  bool      // its answer begins a subscription, or adds to one
+	waiters    []*Task
+	wait       wait                 // for whom there are waiters
+	lane       int                  // that was asked, or sends it unasked: its index in Client.lanes
+	stale      bool                 // it is to be asked again by another route
+	staleUntil bellows.RouteVersion // which
 }
 
 func (c *Client) newFetch(number int) *fetch {
@@ -37,11 +37,11 @@ func (c *Client) newFetch(number int) *fetch {
 		c.fetches[n] = &fetch{}
 	}
 	f := c.fetches[n]
-	*f = fetch{number: number, lane: c.parts[number].lane, waiters: f.waiters[:0], keys: f.keys[:0]}
+	*f = fetch{number: number, lane: c.partitions[number].lane, waiters: f.waiters[:0], keys: f.keys[:0]}
 	return f
 }
 
-func (c *Client) takeFetch(request uint64, number int) *fetch {
+func (c *Client) findFetch(request uint64, number int) *fetch {
 	for _, f := range c.fetches {
 		if f.request == request && f.number == number {
 			return f
@@ -112,7 +112,7 @@ type readOp struct {
 	t       *Task
 	need    wire.Need
 	pulls   []*wire.Pull // per lane; nil until the read must ask a lane
-	answers int
+	awaited int
 	last    int
 	ahead   bool // the task does not wait
 }
@@ -123,12 +123,12 @@ func (a *readOp) want(n int, w rowSet) {
 	if b := t.pins[n].block; b != nil && w.coveredBy(b.rows, b.keys) {
 		return
 	}
-	p := &c.parts[n]
+	p := &c.partitions[n]
 	p.unread = 0
 	b := p.block
 	cached := b != nil && w.coveredBy(b.rows, b.keys)
 	if cached && !a.ahead {
-		p.interest.read(len(w.keys))
+		p.keySub.read(len(w.keys))
 	}
 	need := t.pins[n].notBefore(a.need)
 	if cached && (gate.Admits(need, b.commit, b.complete) || planted.On("stale-cache")) {
@@ -138,7 +138,7 @@ func (a *readOp) want(n int, w rowSet) {
 		return
 	}
 	if !a.ahead {
-		a.answers++
+		a.awaited++
 		a.last = n
 	}
 	if p.subscribed && cached && c.relayComes(p) {
@@ -147,7 +147,7 @@ func (a *readOp) want(n int, w rowSet) {
 	}
 	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
-		if f.number == n && f.request > 0 && !f.lease && w.coveredBy(f.rows, f.keys) && f.answers(need) {
+		if f.number == n && f.request > 0 && !f.lease && w.coveredBy(f.rows, f.keys) && f.serves(need) {
 			a.join(f)
 			return
 		}
@@ -155,9 +155,9 @@ func (a *readOp) want(n int, w rowSet) {
 	a.request(n, w, cached, need)
 }
 
-// answers reports whether the answer to a question that another task asked will do for a need, and
+// serves reports whether the answer to a question that another task asked will do for a need, and
 // comes as soon.
-func (f *fetch) answers(n wire.Need) bool {
+func (f *fetch) serves(n wire.Need) bool {
 	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
 	}
@@ -176,7 +176,7 @@ func (a *readOp) join(f *fetch) {
 // asked for again with all that it holds, so that what is subscribed to is what is cached. The answer is joined with what is cached if that meets
 // a need, which may be more than the lane is told.
 func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
-	c, p := a.c, &a.c.parts[n]
+	c, p := a.c, &a.c.partitions[n]
 	if a.pulls == nil {
 		a.pulls = c.pulls
 	}
@@ -216,16 +216,16 @@ func (a *readOp) done(fx *Effects) bool {
 			a.pulls[lane] = nil
 		}
 	}
-	if a.answers == 0 {
+	if a.awaited == 0 {
 		return true
 	}
-	a.c.block(a.t, a.answers, a.last, fx)
+	a.c.suspend(a.t, a.awaited, a.last, fx)
 	return false
 }
 
-// block counts a task as waiting for answers about a partition. If nothing runs any more, what has
-// gathered leaves.
-func (c *Client) block(t *Task, answers, number int, fx *Effects) {
+// suspend counts a task as waiting for answers about a partition. If nothing runs any more, what tasks have
+// finished leaves.
+func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
 		c.waiting++
@@ -242,7 +242,7 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		wire.Free(m)
 		return
 	}
-	a := c.spare.answers.take()
+	a := c.spare.answers.get()
 	*a = answer{rows: m, blocks: 1} // this call
 	for i := range m.Parts {
 		r := &m.Parts[i]
@@ -251,24 +251,24 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 			continue
 		}
 		n := c.cfg.Route.Number(r.Ref)
-		if f := c.takeFetch(m.Request, n); f != nil {
-			if c.parts[n].outdated(r.Generation) && !f.lease {
+		if f := c.findFetch(m.Request, n); f != nil {
+			if c.partitions[n].outdated(r.Generation) && !f.lease {
 				c.askAgain(f, fx)
 				continue
 			}
-			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.parts[n].schema.Width) {
+			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.partitions[n].schema.Width) {
 				c.breach(lane, fx, "other rows of %v than were asked for", r.Ref)
 				break
 			}
-			b := c.cache(&c.parts[n], r, f, a)
+			b := c.cache(&c.partitions[n], r, f, a)
 			for _, t := range f.waiters {
 				c.pin(t, n, b)
-				if b != c.parts[n].block && !planted.On("older-block-kept") {
+				if b != c.partitions[n].block && !planted.On("older-block-kept") {
 					t.pins[n].seen = wire.Need{Commit: r.Commit, Clock: r.Complete} // which some of its rows have, if not all
 				}
 			}
-			c.unblock(f, fx)
-			if b != c.parts[n].block {
+			c.resume(f, fx)
+			if b != c.partitions[n].block {
 				c.unpinBlock(b)
 			}
 		}
@@ -296,7 +296,7 @@ func sameRows(got, asked []uint32) bool {
 // where that is still new enough for who asked, and no update of this node came between the two: laid
 // over rows that contain it, it would count twice. Rows of a partition that is subscribed to, but for these,
 // are not kept: nobody would lift their version.
-func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
+func (c *Client) cache(p *partition, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
 	p.subscribed = p.subscribed || begins
@@ -305,7 +305,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 	if valid && !sparse && old.rows == nil {
 		return old
 	}
-	b := c.spare.blocks.take()
+	b := c.spare.blocks.get()
 	b.commit, b.complete, b.rows, b.values, b.readers = r.Commit, r.Complete, r.Rows, r.Values, 1
 	switch {
 	case valid && sparse:
@@ -329,7 +329,7 @@ func (c *Client) cache(p *part, r *wire.RowsPart, f *fetch, a *answer) *block {
 
 // changedBetween reports whether a flush of this node that a split may still lay over its reads
 // changed the partition after one commit and up to another.
-func (c *Client) changedBetween(p *part, after, upTo bellows.CommitNumber) bool {
+func (c *Client) changedBetween(p *partition, after, upTo bellows.CommitNumber) bool {
 	n := c.cfg.Route.Number(p.ref)
 	for _, s := range c.splits {
 		if s == nil || planted.On("join-across-own") {
@@ -361,11 +361,11 @@ func (c *Client) pin(t *Task, n int, b *block) {
 			at.uncovered |= 1 << i
 		}
 	}
-	stale := max(0, int(t.Unit.Clock-1-b.complete))
-	c.counts.Staleness[min(stale, len(c.counts.Staleness)-1)]++
+	lag := max(0, int(t.Unit.Clock-1-b.complete))
+	c.counts.Staleness[min(lag, len(c.counts.Staleness)-1)]++
 }
 
-func (c *Client) unblock(f *fetch, fx *Effects) {
+func (c *Client) resume(f *fetch, fx *Effects) {
 	for _, t := range f.waiters {
 		if t.waits--; t.waits == 0 {
 			c.executing++

@@ -52,10 +52,10 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 		}
 		c.now.Route = next
 	}
-	for n := range c.parts {
-		if p := &c.parts[n]; p.pair.Generation != c.now.Route.Owner(p.ref).Generation {
-			c.aim(p)
-			c.moved(n, fx)
+	for n := range c.partitions {
+		if p := &c.partitions[n]; p.pair.Generation != c.now.Route.Owner(p.ref).Generation {
+			c.setOwner(p)
+			c.ownerChanged(n, fx)
 		}
 	}
 	c.runSplits(fx)
@@ -63,8 +63,8 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// aim takes note of the lane that owns a partition.
-func (c *Client) aim(p *part) {
+// setOwner takes note of the lane that owns a partition.
+func (c *Client) setOwner(p *partition) {
 	owner := c.now.Route.Owner(p.ref)
 	p.pair = wire.Pair{Ref: p.ref, Generation: owner.Generation}
 	p.lane = slices.Index(c.lanes, owner.Lane)
@@ -79,12 +79,12 @@ func (c *Client) aim(p *part) {
 	}
 }
 
-// moved ends the subscription to a partition, since its new owner knows of none: those who waited for rows that come unasked ask for them. What
+// ownerChanged ends the subscription to a partition, since its new owner knows of none: those who waited for rows that come unasked ask for them. What
 // is cached is as it was.
-func (c *Client) moved(n int, fx *Effects) {
-	p := &c.parts[n]
+func (c *Client) ownerChanged(n int, fx *Effects) {
+	p := &c.partitions[n]
 	if p.subscribed {
-		p.subscribed, p.interest = false, interest{most: p.interest.most}
+		p.subscribed, p.keySub = false, keySubscription{most: p.keySub.most}
 	}
 	for i := 0; i < len(c.fetches); i++ {
 		if f := c.fetches[i]; f.number == n && f.request == 0 {
@@ -124,7 +124,7 @@ func (c *Client) takeStale(m *wire.Stale, from wire.Address, fx *Effects) {
 	if m.Request > 0 {
 		for _, f := range c.fetches {
 			if f.request == m.Request {
-				f.stale, f.until = true, m.Route
+				f.stale, f.staleUntil = true, m.Route
 			}
 		}
 	}
@@ -147,11 +147,11 @@ func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effe
 			c.breach(from, fx, "%v is another's, of which it was sent nothing", m.Flush)
 			return
 		case p.state == partHeld && from.Role == wire.Controller:
-			f.held--
+			f.votes--
 		case p.state != partSent:
 			continue // it has come there before
 		}
-		p.state, f.until = partStale, max(f.until, m.Route)
+		p.state, f.staleUntil = partStale, max(f.staleUntil, m.Route)
 		f.stale++
 	}
 	if f.stale == 0 {
@@ -160,22 +160,22 @@ func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effe
 	for i := range f.pushes {
 		c.noRoom(&f.pushes[i], fx)
 	}
-	c.takeBack(f)
+	c.reopen(f)
 }
 
-// takeBack undoes that a flush is done: not all of it is held where it must be. What it has sent is its receivers' and stays as it is.
-func (c *Client) takeBack(f *flush) {
-	if f.gather.done == nil {
-		f.gather.done = wordOf(f.word)
+// reopen undoes that a flush is done: not all of it is held where it must be. What it has sent is its receivers' and stays as it is.
+func (c *Client) reopen(f *flush) {
+	if f.writes.done == nil {
+		f.writes.done = copyResults(f.results)
 	}
-	if !f.unheld {
-		f.unheld = true
-		c.unheld++
+	if !f.preparing {
+		f.preparing = true
+		c.preparing++
 	}
 }
 
-// wordOf is what a done has of results.
-func wordOf(d *wire.Done) *wire.Done {
+// copyResults is what a done has of results.
+func copyResults(d *wire.Done) *wire.Done {
 	to := wire.New[wire.Done]()
 	to.AppendAll(d.Results)
 	return to
@@ -185,23 +185,23 @@ func wordOf(d *wire.Done) *wire.Done {
 func (c *Client) tryAgain(fx *Effects) {
 	v := c.now.Route.Version()
 	for i := 0; i < len(c.fetches); i++ {
-		if f := c.fetches[i]; f.stale && f.until <= v {
+		if f := c.fetches[i]; f.stale && f.staleUntil <= v {
 			c.askAgain(f, fx)
 		}
 	}
 	for _, f := range c.flushes {
-		if f.stale > 0 && f.until <= v {
+		if f.stale > 0 && f.staleUntil <= v {
 			c.pushAgain(f, fx)
 		}
 	}
 }
 
 // outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
-func (p *part) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
+func (p *partition) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
 
 // askAgain asks a question once more, as a new one, of the owner that is known now.
 func (c *Client) askAgain(f *fetch, fx *Effects) {
-	p := &c.parts[f.number]
+	p := &c.partitions[f.number]
 	c.request++
 	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
 	if f.lease {
@@ -220,7 +220,7 @@ func (c *Client) askAgain(f *fetch, fx *Effects) {
 	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
 }
 
-// pushAgain sends the stale parts of a flush to their owners of now. Their deltas are taken from where they gathered: of a push within one node its lane may have
+// pushAgain sends the stale parts of a flush to their owners of now. Their deltas are taken from the write set: of a push within one node its lane may have
 // taken out what it held.
 func (c *Client) pushAgain(f *flush, fx *Effects) {
 	old := len(f.pushes)
@@ -234,10 +234,10 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 		}
 		p := &f.parts[k]
 		if p.state == partStale {
-			p.pair, p.state = c.parts[n].pair, partSent
+			p.pair, p.state = c.partitions[n].pair, partSent
 			f.stale--
 			was := f.pushes[p.push]
-			p.push = c.newPush(f, c.parts[n].lane, old)
+			p.push = c.newPush(f, c.partitions[n].lane, old)
 			if now := &f.pushes[p.push]; was.lane == now.lane { // which is waited for all the same
 				now.wait.patience = was.wait.patience
 			}
@@ -250,18 +250,18 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			c.partAt[c.cfg.Route.Number(f.parts[k].pair.Ref)] = k + 1
 		}
 	}
-	for _, s := range f.gather.tree {
+	for _, s := range f.writes.tree {
 		c.chunksAgain(&s.bundle.update, s.at, again)
 	}
 	switch {
 	case f.sum != nil:
 		c.chunksAgain(&f.sum.update, wire.Subtree{}, again)
-	case len(f.gather.members) == 1:
-		c.chunksAgain(&f.gather.members[0].update, wire.Subtree{}, again)
+	case len(f.writes.members) == 1:
+		c.chunksAgain(&f.writes.members[0].update, wire.Subtree{}, again)
 	}
-	for _, l := range f.gather.leases {
+	for _, l := range f.writes.leases {
 		if p := again(l.number); p != nil {
-			p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.parts[l.number].pair, Values: l.grant.Values})
+			p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.partitions[l.number].pair, Values: l.grant.Values})
 		}
 	}
 	for k := range f.parts {
@@ -291,8 +291,8 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 		}
 		kept = k
 		number := c.cfg.Route.Number(f.parts[k].pair.Ref)
-		leased := slices.ContainsFunc(f.gather.leases, func(l leaseGrant) bool { return l.number == number })
-		shows = shows || !leased && !c.parts[number].barrier
+		leased := slices.ContainsFunc(f.writes.leases, func(l leaseGrant) bool { return l.number == number })
+		shows = shows || !leased && !c.partitions[number].barrier
 	}
 	p.visibleOnCommit = p.visibleOnCommit && (shows || planted.On("stale-part-shows"))
 	if kept != none {
@@ -320,8 +320,8 @@ func (c *Client) chunksAgain(u *update, at wire.Subtree, again func(number int) 
 		}
 		if p := again(n); p != nil {
 			rows, values := u.buffers[n].Chunk()
-			p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.parts[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
-			p.visibleOnCommit = p.visibleOnCommit || !c.parts[n].barrier
+			p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.partitions[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
+			p.visibleOnCommit = p.visibleOnCommit || !c.partitions[n].barrier
 		}
 	}
 }
@@ -347,12 +347,12 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 func (c *Client) stale() (what string, until bellows.RouteVersion) {
 	for _, f := range c.flushes {
 		if f.stale > 0 {
-			return f.id.String(), f.until
+			return f.id.String(), f.staleUntil
 		}
 	}
 	for _, f := range c.fetches {
 		if f.stale {
-			return fmt.Sprintf("a question about %v", c.parts[f.number].ref), f.until
+			return fmt.Sprintf("a question about %v", c.partitions[f.number].ref), f.staleUntil
 		}
 	}
 	return "", 0
@@ -361,7 +361,7 @@ func (c *Client) stale() (what string, until bellows.RouteVersion) {
 // outgrown reports whether some part of a push has another owner now: its lane need not have it any more. When the flush is done, its client is told.
 func (c *Client) outgrown(f *flush, p *lanePush) bool {
 	for k := p.first; k != none; k = f.parts[k].next {
-		if part := &f.parts[k]; part.state == partStale || part.pair.Generation < c.parts[c.cfg.Route.Number(part.pair.Ref)].pair.Generation {
+		if part := &f.parts[k]; part.state == partStale || part.pair.Generation < c.partitions[c.cfg.Route.Number(part.pair.Ref)].pair.Generation {
 			return true
 		}
 	}

@@ -3,8 +3,8 @@ package client
 // spare keeps objects for their next use.
 type spare[T any] []*T
 
-// take gives an object as it was put, or a new one.
-func (s *spare[T]) take() *T {
+// get gives an object as it was put, or a new one.
+func (s *spare[T]) get() *T {
 	n := len(*s)
 	if n == 0 {
 		return new(T)
@@ -18,9 +18,9 @@ func (s *spare[T]) put(x *T) { *s = append(*s, x) }
 
 // spares are the client's.
 type spares struct {
-	bundles spare[bundle]
-	gathers spare[gathering]
-	flushes spare[flush]
-	blocks  spare[block]
-	answers spare[answer]
+	bundles   spare[bundle]
+	writeSets spare[writeSet]
+	flushes   spare[flush]
+	blocks    spare[block]
+	answers   spare[answer]
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"slices"
 
+	"bellows"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -14,12 +15,12 @@ import (
 // all. A read that needs what is sure to come waits for it and asks nothing.
 //
 // Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
-// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see interest.
+// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see keySubscription.
 
 // relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that
 // the cache does not hold yet. With a barrier, they come with each clock; without, with each commit of this
 // node's own, and a flush whose parts are all held is sure to be recorded.
-func (c *Client) relayComes(p *part) bool {
+func (c *Client) relayComes(p *partition) bool {
 	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
 }
 
@@ -29,7 +30,7 @@ func (a *readOp) awaitPush(n int, need wire.Need) {
 		return
 	}
 	for _, f := range a.c.fetches {
-		if f.number == n && f.request == 0 && f.answers(need) {
+		if f.number == n && f.request == 0 && f.serves(need) {
 			a.join(f)
 			return
 		}
@@ -42,12 +43,12 @@ func (a *readOp) awaitPush(n int, need wire.Need) {
 // takeUnasked takes rows that came for a subscription. They are memory of the message's.
 func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	n := c.cfg.Route.Number(r.Ref)
-	p := &c.parts[n]
+	p := &c.partitions[n]
 	if !p.subscribed || p.block == nil || p.outdated(r.Generation) {
 		return // given up meanwhile, or moved
 	}
 	if r.Rows == nil && r.Keys == nil {
-		b := c.spare.blocks.take()
+		b := c.spare.blocks.get()
 		b.commit, b.complete, b.rows, b.values, b.readers, b.source = r.Commit, r.Complete, nil, r.Values, 1, a
 		a.blocks++
 		c.unpinBlock(p.block)
@@ -60,21 +61,21 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	}
 	c.wakeAwaiting(n, fx)
 	p.unread++
-	p.interest.came(len(r.Keys))
-	if (p.unread > c.cfg.Limits.Unread || p.interest.idle(c.cfg.Limits.Unread*len(p.block.keys))) && (!c.waits(n) || planted.On("gave-up-asking")) {
+	p.keySub.came(len(r.Keys))
+	if (p.unread > c.cfg.Limits.Unread || p.keySub.idle(c.cfg.Limits.Unread*len(p.block.keys))) && (!c.fetching(n) || planted.On("gave-up-asking")) {
 		c.unsubscribe(p, fx)
 	}
 }
 
-// waits reports whether a question about a partition is under way, or a task waits for what comes unasked.
-func (c *Client) waits(n int) bool {
+// fetching reports whether a question about a partition is under way, or a task waits for what comes unasked.
+func (c *Client) fetching(n int) bool {
 	return slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.number == n })
 }
 
 // wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
 // bring.
 func (c *Client) wakeAwaiting(n int, fx *Effects) {
-	p := &c.parts[n]
+	p := &c.partitions[n]
 	for i := 0; i < len(c.fetches); i++ {
 		f := c.fetches[i]
 		if f.number != n {
@@ -86,7 +87,7 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) {
 			for _, t := range f.waiters {
 				c.pin(t, n, p.block)
 			}
-			c.unblock(f, fx)
+			c.resume(f, fx)
 			p.unread = 0
 			i-- // another has taken its place
 		case !c.relayComes(p):
@@ -96,7 +97,7 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) {
 }
 
 // askAll asks for all that the cache holds of a partition, for those who waited for it to come.
-func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
+func (c *Client) askAll(p *partition, f *fetch, fx *Effects) {
 	c.request++
 	f.request, f.subscribe, f.lane = c.request, true, p.lane
 	m := wire.New[wire.Pull]()
@@ -113,10 +114,60 @@ func (c *Client) askAll(p *part, f *fetch, fx *Effects) {
 
 // unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
 // them is not yet a second one.
-func (c *Client) unsubscribe(p *part, fx *Effects) {
+func (c *Client) unsubscribe(p *partition, fx *Effects) {
 	p.subscribed = false
-	p.interest = interest{most: p.interest.most}
+	p.keySub = keySubscription{most: p.keySub.most}
 	c.unpinBlock(p.block)
 	p.block = nil
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Pair: p.pair, Incarnation: c.cfg.Incarnation})
+}
+
+// keySubscription is what a client knows of its subscription to keys of a partition: how many, and whether it pays.
+//
+// It pays as long as keys are read about as often as they come. Each key that comes costs what two reads of a key earn: fewer bytes
+// travel for a key that comes and is read in each clock than for one that is asked for, and no task waits; but keys that nobody reads
+// any more come all the same. A debt of four times the keys of the subscription ends it, as five messages do that nobody
+// reads.
+type keySubscription struct {
+	most  int // keys to which the lane lets a client be subscribed
+	asked int // with Subscribe: never fewer than the lane has
+	debt  int // keys that came and have not been earned
+}
+
+// came counts keys that came unasked.
+func (w *keySubscription) came(n int) { w.debt += n }
+
+// read counts keys that a task reads and that are cached.
+func (w *keySubscription) read(n int) { w.debt = max(0, w.debt-2*n) }
+
+// idle reports whether a subscription with so much credit does not pay.
+func (w *keySubscription) idle(credit int) bool { return w.debt > credit }
+
+// question writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
+//
+// The first read of a key asks for it. When the cache has all that is wanted, in an older version, the question is for all that is
+// cached, and begins a subscription, if so many may be subscribed to. Once there is one, keys that are wanted besides are added to it; in
+// a partition without a barrier with all that is cached, if that is older: else the answer could not be joined with it.
+func (p *partition) question(wanted []bellows.Key, need wire.Need, to []bellows.Key) (list []bellows.Key, subscribe bool) {
+	b := p.block
+	if b == nil {
+		return append(to, wanted...), false
+	}
+	fresh := lacking(b.keys, wanted)
+	more := fresh
+	switch {
+	case p.subscribed:
+	case fresh == 0:
+		more = len(b.keys)
+	default:
+		return append(to, wanted...), false
+	}
+	if p.keySub.asked+more > p.keySub.most {
+		return append(to, wanted...), false
+	}
+	p.keySub.asked += more
+	if fresh == 0 || !p.barrier && !gate.Admits(need, b.commit, b.complete) {
+		return merged(b.keys, wanted, to), true
+	}
+	return append(to, wanted...), true
 }

@@ -14,19 +14,19 @@ type Task struct {
 	Unit bellows.Unit
 	Args []float64 // valid until the task ends
 
-	client  *Client
-	commit  bellows.CommitNumber // every commit up to this is seen
-	pins    []pin                // by route.Number
-	pinned  []int                // which pins are set
-	blocks  []*block             // every block that a view may point into
-	leases  []leaseGrant         // exclusive
-	shared  []leaseGrant
-	barrier update    // deltas for BSP tables
-	bounded update    // deltas for the others
-	own     []*bundle // the split's retained deltas when the task began
-	arena   []float32
-	list    []uint32 // scratch
-	groups  groups   // of keys, as Group left them
+	client       *Client
+	commit       bellows.CommitNumber // every commit up to this is seen
+	pins         []pin                // by route.Number
+	pinned       []int                // which pins are set
+	blocks       []*block             // every block that a view may point into
+	leases       []leaseGrant         // exclusive
+	shared       []leaseGrant
+	bspDeltas    update    // deltas for BSP tables
+	streamDeltas update    // deltas for the others
+	own          []*bundle // the split's retained deltas when the task began
+	arena        []float32
+	list         []uint32 // scratch
+	groups       groups   // of keys, as Group left them
 
 	waits    int       // answers that it waits for
 	waitsFor int       // the partition it waits for, by route.Number
@@ -47,8 +47,8 @@ type pin struct {
 
 func newTask(c *Client) *Task {
 	n := c.cfg.Route.Partitions()
-	t := &Task{client: c, pins: make([]pin, n), barrier: update{buffers: make([]*delta.Buffer, n)},
-		bounded: update{buffers: make([]*delta.Buffer, n)}}
+	t := &Task{client: c, pins: make([]pin, n), bspDeltas: update{buffers: make([]*delta.Buffer, n)},
+		streamDeltas: update{buffers: make([]*delta.Buffer, n)}}
 	for i := range t.pins {
 		t.pins[i].seen.Clock = bellows.NoClock
 	}
@@ -76,7 +76,7 @@ func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	lo, hi := cut.Rows(p)
 	n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 	if end <= hi && !t.overlaid(n) {
-		return t.pins[n].block.view(int(first-lo), int(end-lo), c.parts[n].schema.Width)
+		return t.pins[n].block.view(int(first-lo), int(end-lo), c.partitions[n].schema.Width)
 	}
 	dst := t.room(int(end-first) * c.cfg.Tables[tab].Width)
 	t.copyRows(tab, first, end, dst)
@@ -134,7 +134,7 @@ func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 
 // overlaid reports whether the task has deltas of its own to lay over a partition's rows.
 func (t *Task) overlaid(n int) bool {
-	p := &t.client.parts[n]
+	p := &t.client.partitions[n]
 	if !p.additive || planted.On("own-updates-forgotten") {
 		return false
 	}
@@ -147,10 +147,10 @@ func (t *Task) overlaid(n int) bool {
 
 // open is what the task has added to a partition so far, or nil.
 func (t *Task) open(n int) *delta.Buffer {
-	if t.client.parts[n].barrier {
-		return t.barrier.buffers[n]
+	if t.client.partitions[n].barrier {
+		return t.bspDeltas.buffers[n]
 	}
-	return t.bounded.buffers[n]
+	return t.streamDeltas.buffers[n]
 }
 
 // overlay adds to dst, the rows [first, end) of a partition, the split's deltas that they lack.
@@ -207,9 +207,9 @@ func (t *Task) AddRow(tab bellows.TableID, row bellows.RowID, d []float32) {
 
 // buffer is the task's deltas for a partition.
 func (t *Task) buffer(number int) *delta.Buffer {
-	u := &t.bounded
-	if t.client.parts[number].barrier {
-		u = &t.barrier
+	u := &t.streamDeltas
+	if t.client.partitions[number].barrier {
+		u = &t.bspDeltas
 	}
 	return u.buffer(number, t.client)
 }
@@ -236,7 +236,7 @@ func (c *Client) unpin(t *Task, fx *Effects) {
 
 // discard forgets what a failed task changed.
 func (t *Task) discard() {
-	t.barrier.reset(t.client)
-	t.bounded.reset(t.client)
+	t.bspDeltas.reset(t.client)
+	t.streamDeltas.reset(t.client)
 	t.leases = t.leases[:0]
 }

@@ -15,7 +15,7 @@ import (
 // that some lane does not hold yet, and flushes that are held and not yet visible everywhere. Of a flush for
 // one lane, which passes its done on, the client learns that it is held when it is recorded.
 func (c *Client) Waits() tally.Waits {
-	return tally.Waits{Tasks: c.waiting, Pushes: c.unheld, Commits: len(c.flushes) - c.unheld}
+	return tally.Waits{Tasks: c.waiting, Pushes: c.preparing, Commits: len(c.flushes) - c.preparing}
 }
 
 // Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise. It returns how much of the
@@ -66,16 +66,16 @@ func (c *Client) nameReads(fx *Effects) {
 	if first == nil {
 		return
 	}
-	sentence := fmt.Sprintf("%v waits for %s since %.1f s%s", first.Unit, first.waiting(), first.patience.seconds(c.nowMillis), c.taskUntil(first))
+	sentence := fmt.Sprintf("%v waits for %s since %.1f s%s", first.Unit, first.describeWait(), first.patience.seconds(c.nowMillis), c.taskUntil(first))
 	if late > 1 {
 		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
 	}
 	fx.Notices = append(fx.Notices, sentence)
 }
 
-// waiting says what the task waits for.
-func (t *Task) waiting() string {
-	p := &t.client.parts[t.waitsFor]
+// describeWait says what the task waits for.
+func (t *Task) describeWait() string {
+	p := &t.client.partitions[t.waitsFor]
 	n := t.need(p.schema)
 	s := fmt.Sprintf("%v at %v", p.ref, t.client.lanes[p.lane])
 	if t.delayed {
@@ -91,10 +91,10 @@ func (t *Task) waiting() string {
 func (c *Client) taskUntil(t *Task) string {
 	for _, f := range c.fetches {
 		if f.number == t.waitsFor && slices.Contains(f.waiters, t) {
-			return c.until(f.lane, &f.wait)
+			return c.givesUp(f.lane, &f.wait)
 		}
 	}
-	return c.until(c.parts[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
+	return c.givesUp(c.partitions[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
 }
 
 // nameFlushes names the lanes that have not said for long that they hold their part of a flush.
@@ -107,13 +107,13 @@ func (c *Client) nameFlushes(fx *Effects) {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",
-				f.id, c.lanes[p.lane], p.wait.seconds(c.nowMillis), c.until(p.lane, &p.wait)))
+				f.id, c.lanes[p.lane], p.wait.seconds(c.nowMillis), c.givesUp(p.lane, &p.wait)))
 		}
 	}
 }
 
-// until says behind what a wait at a lane stands, and when it is given up.
-func (c *Client) until(lane int, w *wait) string {
+// givesUp says behind what a wait at a lane stands, and when it is given up.
+func (c *Client) givesUp(lane int, w *wait) string {
 	if !w.known {
 		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
 	}
