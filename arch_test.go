@@ -73,7 +73,7 @@ var rooms = []room{
 	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
-	{path: "core/guard", floor: 2, sees: 0, tests: []string{"core/server", "core/client", "core/coord"}},
+	{path: "core/validate", floor: 2, sees: 0, tests: []string{"core/server", "core/client", "core/coord"}},
 
 	// Floor 3, actors: the step functions of the roles.
 	{path: "core/server", floor: 3, sees: 2},
@@ -130,16 +130,16 @@ var edges = []edge{
 	{"core/delta", "table", "a delta has the width and type of its table's rows"},
 	{"core/route", "table", "a route cuts tables into partitions"},
 
-	{"core/guard", "table", "what a message says is held against the tables"},
-	{"core/guard", "core/rule", "a partition's state has as many slots as its rule"},
+	{"core/validate", "table", "what a message says is held against the tables"},
+	{"core/validate", "core/rule", "a partition's state has as many slots as its rule"},
 
 	{"core", "table", "a job has tables"},
 	{"core", "core/route", "a job begins with a route"},
 	{"core", "core/gate", "a job says which items a split has in a clock"},
 	{"core", "core/liveness", "a job has the times that its actors wait for"},
 	{"core", "link/wire", "actors are known by their addresses"},
-	{"core/guard", "core", "a guard is made of the job that it guards"},
-	{"core/guard", "core/route", "a guard goes by the newest route that has passed it"},
+	{"core/validate", "core", "a checker is made of the job whose frames it judges"},
+	{"core/validate", "core/route", "a checker goes by the newest route that has passed it"},
 
 	{"core/collect", "table", "what has come is held against the tables"},
 	{"core/collect", "core/rule", "a partition's state has as many slots as its rule"},
@@ -159,7 +159,7 @@ var edges = []edge{
 	{"core/delta", "link/wire", "a summed delta leaves as the chunk of a push"},
 	{"core/gate", "link/wire", "the gate parks messages and lets them go"},
 	{"core/route", "link/wire", "a route ends in the address of a lane"},
-	{"core/guard", "link/wire", "the guard judges messages"},
+	{"core/validate", "link/wire", "a checker judges messages"},
 	{"core/collect", "link/wire", "state travels as slabs"},
 	{"core/members", "link/wire", "nodes tell each other that they live"},
 	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},

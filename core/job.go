@@ -10,7 +10,7 @@ import (
 	"bellows/vec"
 )
 
-// Job is what every actor of a job is made of, and every guard before them: each process makes it of the same settings, and a
+// Job is what every actor of a job is made of, and every checker before them: each process makes it of the same settings, and a
 // fingerprint shows node 0 that it did (wire.Ready). What is an actor's own is in the Options beside it. Nobody changes a Job or what
 // it points to; an actor that needs a part of it to change keeps its own.
 type Job struct {

@@ -135,7 +135,7 @@ func (m *mesh) giveBack(p *peer) {
 	p.marks.Envelopes = p.marks.Envelopes[:0]
 }
 
-// admission judges frames before anything acts on them: a guard.Guard.
+// admission judges frames before anything acts on them: a validate.Checker.
 type admission interface {
 	Header(peer bellows.NodeID, h wire.Header) error
 	Message(h wire.Header, e wire.Envelope) error
@@ -149,7 +149,7 @@ func (b *breach) Unwrap() error { return b.error }
 // take enqueues the message of a frame that fits the job, or of several, with the last of them.
 func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
-	if err := m.guard.Header(p.node, h); err != nil {
+	if err := m.checker.Header(p.node, h); err != nil {
 		return &breach{err}
 	}
 	e, err := p.parts.Decode(h, payload)
@@ -158,7 +158,7 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 		return nil
 	}
 	if err == nil {
-		err = m.guard.Message(h, e)
+		err = m.checker.Message(h, e)
 	}
 	if err != nil {
 		return &breach{err}

@@ -35,7 +35,7 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 		return nil, errors.Join(err, m.hangUp())
 	}
 	defer p.close()
-	m.start(p.bus, p.newGuard(), p.formats(), p.redialer(), p.lead.disconnected)
+	m.start(p.bus, p.newChecker(), p.formats(), p.redialer(), p.lead.disconnected)
 	return p.lead.run(ctx)
 }
 

@@ -26,7 +26,7 @@ import (
 // when that takes too long is the other node lost.
 type mesh struct {
 	bus     *bus
-	guard   admission
+	checker admission
 	again   *redialer // nil: a connection that ends is not made again
 	process uint64    // this one's number in sessions
 	pairs   []pair    // by node; without peers: this node, or not joined
@@ -151,8 +151,8 @@ func (m *mesh) peer(e wire.Envelope) *peer {
 // start begins to send and receive; formats is how the values of each table leave. again makes connections anew that break; nil: nobody
 // does. lost is told, once for each node, that it cannot be reached any more, before close: with a *breach where this side ended a
 // connection because of what the node sent, with errBye where the node has said that it says no more.
-func (m *mesh) start(b *bus, g admission, formats []vec.Format, again *redialer, lost func(bellows.NodeID, error)) {
-	m.bus, m.guard, m.again, m.lost = b, g, again, lost
+func (m *mesh) start(b *bus, by admission, formats []vec.Format, again *redialer, lost func(bellows.NodeID, error)) {
+	m.bus, m.checker, m.again, m.lost = b, by, again, lost
 	for p := range m.all() {
 		p.unsent = m.unsent
 		p.batch.Narrow(formats)

@@ -22,12 +22,12 @@ import (
 	"bellows/core/audit"
 	"bellows/core/client"
 	"bellows/core/coord"
-	"bellows/core/guard"
 	"bellows/core/liveness"
 	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/core/store"
 	"bellows/core/tally"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
@@ -112,7 +112,7 @@ type process struct {
 	began     time.Time
 }
 
-func validate(job *train.Job) error {
+func validateJob(job *train.Job) error {
 	if job.Splits < 1 || job.Splits > 1<<20 {
 		return bellows.Errorf(bellows.Config, "start job", "", "%d splits; must be 1 to 2^20", job.Splits)
 	}
@@ -129,7 +129,7 @@ func validate(job *train.Job) error {
 
 // assemble makes the roles that this process has in the cluster.
 func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error) {
-	if err := validate(job); err != nil {
+	if err := validateJob(job); err != nil {
 		return nil, err
 	}
 	if err := c.validate(); err != nil {
@@ -274,9 +274,9 @@ func (p *process) addController() error {
 	return nil
 }
 
-// newGuard makes the guard of this node.
-func (p *process) newGuard() *guard.Guard {
-	return guard.New(p.common, p.cluster.Self)
+// newChecker makes the checker of this node.
+func (p *process) newChecker() *validate.Checker {
+	return validate.New(p.common, p.cluster.Self)
 }
 
 // formats is how the values of each table travel: counts as they are.

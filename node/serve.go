@@ -27,7 +27,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 		p.computeOnly()
 	}
 	s := &member{process: p, lost: make(chan lost, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
-	m.start(p.bus, p.newGuard(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
+	m.start(p.bus, p.newChecker(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
 	return s.run(ctx)
 }
 

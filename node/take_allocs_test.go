@@ -4,7 +4,7 @@ package node
 
 import "testing"
 
-// TestTakingAFrameAllocatesNothing holds the way of a frame from its payload to its actor, guard included. (The race
+// TestTakingAFrameAllocatesNothing holds the way of a frame from its payload to its actor, checker included. (The race
 // detector makes pools forget at random.)
 func TestTakingAFrameAllocatesNothing(t *testing.T) {
 	k := newIntake(t)

@@ -32,7 +32,7 @@ func newIntake(t testing.TB) *intake {
 			wire.Free(e.Message)
 		}
 	})
-	return &intake{mesh: &mesh{bus: p.bus, guard: p.newGuard()}, from: &peer{node: 1}}
+	return &intake{mesh: &mesh{bus: p.bus, checker: p.newChecker()}, from: &peer{node: 1}}
 }
 
 // pushOf is the frame of a push of some rows, and its header.
@@ -56,11 +56,11 @@ func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	return h, frame[wire.HeaderSize:]
 }
 
-// take delivers a frame, with the guard or as if there was none.
-func (k *intake) take(h wire.Header, frame []byte, guarded bool) error {
+// take delivers a frame, with the checker or as if there was none.
+func (k *intake) take(h wire.Header, frame []byte, checked bool) error {
 	payload := h.Payload()
 	copy(payload, frame)
-	if guarded {
+	if checked {
 		err := k.mesh.take(k.from, h, payload, &k.in)
 		k.mesh.bus.Drain()
 		return err
@@ -76,17 +76,17 @@ func (k *intake) take(h wire.Header, frame []byte, guarded bool) error {
 }
 
 // BenchmarkTake is the price of a push from its payload to its lane's step, without the socket: once as it is, once
-// without the guard.
+// without the checker.
 func BenchmarkTake(b *testing.B) {
 	for _, rows := range []int{14, 963, 15420} { // payloads of 1 KiB, 64 KiB and 1 MiB
-		for _, guarded := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%d rows guarded %v", rows, guarded), func(b *testing.B) {
+		for _, checked := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%d rows checked %v", rows, checked), func(b *testing.B) {
 				k := newIntake(b)
 				h, frame := pushOf(b, rows)
 				b.SetBytes(int64(len(frame)))
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := k.take(h, frame, guarded); err != nil {
+					if err := k.take(h, frame, checked); err != nil {
 						b.Fatal(err)
 					}
 				}

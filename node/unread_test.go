@@ -28,7 +28,7 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.start(p.bus, p.newGuard(), p.formats(), nil, func(bellows.NodeID, error) {})
+	m.start(p.bus, p.newChecker(), p.formats(), nil, func(bellows.NodeID, error) {})
 	defer p.close()
 	defer conn.Close()
 	heap := func() int64 {

@@ -62,7 +62,7 @@ func (w *world) take(e schedule.Entry) {
 		w.happened[occasion.ClientAdded] = true
 		if w.actor(e.Actor) == nil {
 			w.addWorker(e.Actor, e.Slots)
-			n.guard.Host(e.Actor)
+			n.checker.Host(e.Actor)
 		}
 		err = w.lead.AddClient(n.id, &w.fx)
 	}
@@ -80,7 +80,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 		return
 	}
 	w.addLane(a)
-	n.guard.Host(a)
+	n.checker.Host(a)
 	if n.id == 0 {
 		w.lead.Host(a, &w.fx)
 	} else {

@@ -29,7 +29,7 @@ type victims struct {
 	fx  client.Effects
 }
 
-// invade lets nodes say what no sound one would, in whatever state the job is. What the guard of the receiver passes goes to the actor,
+// invade lets nodes say what no sound one would, in whatever state the job is. What the checker of the receiver passes goes to the actor,
 // which may take it, refuse it or call it a breach, and must not panic (P10). What it breaks besides is not looked at: there the schedule
 // ends.
 func (w *world) invade() {
@@ -72,14 +72,14 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 	to.out = wire.Outbox{}
 }
 
-// judges is what the guard of a node says of a frame. What it refuses is the sender's breach.
+// judges is what the checker of a node says of a frame. What it refuses is the sender's breach.
 func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
-	err := n.guard.Header(peer, h)
+	err := n.checker.Header(peer, h)
 	if err == nil {
-		err = n.guard.Message(h, e)
+		err = n.checker.Message(h, e)
 	}
 	if err != nil {
-		w.happened[occasion.GuardRefused] = true
+		w.happened[occasion.CheckerRefused] = true
 		if bellows.KindOf(err) != bellows.Lost {
 			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}

@@ -342,8 +342,8 @@ func (l *link) deliver(e, received wire.Envelope, sum uint64) {
 			at.deaf = false
 		}
 	}
-	if err := l.from.guard.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
-		w.violated("the guard refuses what a node sends: %v", err)
+	if err := l.from.checker.Message(wire.Header{From: e.From, To: e.To}, e); err != nil {
+		w.violated("the checker refuses what a node sends: %v", err)
 	}
 	if a := w.actor(e.To); a != nil && received.Message != nil {
 		a.put(letter{envelope: received, digest: sum})

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/core/guard"
 	"bellows/core/liveness"
 	"bellows/core/members"
 	"bellows/core/shell"
+	"bellows/core/validate"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/closing"
 	"bellows/sim/internal/occasion"
@@ -22,7 +22,7 @@ type node struct {
 	id          bellows.NodeID
 	pairs       []*pair // by node; nil: itself
 	worker      *worker // nil: no client here
-	guard       *guard.Guard
+	checker     *validate.Checker
 	lanes       []*lane
 	actors      []*actor
 	drift       int64 // of its clock, in thousandths
@@ -333,7 +333,7 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 func (w *world) obey() {
 	if r := w.fx.Route; r != nil {
 		w.route = r
-		w.nodes[0].guard.Learn(r)
+		w.nodes[0].checker.Learn(r)
 	}
 	if w.failover.breaks(w) {
 		return

@@ -8,10 +8,10 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/guard"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
@@ -148,7 +148,7 @@ func (w *world) build() {
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
 		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Times: times}
 	for _, n := range w.nodes {
-		n.guard = guard.New(w.common, n.id)
+		n.checker = validate.New(w.common, n.id)
 	}
 	w.ledger = account.NewLedger(w.common.Route)
 	w.witness = witness.New(w.Schedule, w.oracle, w.violated)

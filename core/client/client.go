@@ -11,7 +11,7 @@
 // Deltas of finished tasks are summed per clock; a flush leaves when no unit of its clock is left on the
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
 // told, and only the lanes' Committed makes them count. The client never acts on a commit that no
-// lane has told it. What comes from other nodes has passed package guard; an answer to what the client did not
+// lane has told it. What comes from other nodes has passed package validate; an answer to what the client did not
 // ask ends the job by a wire.Severed that names the sender.
 package client
 

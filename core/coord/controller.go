@@ -59,7 +59,7 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
-	// Route, where it is set, is the job's from now on: the guard of this node learns of it before what is sent here leaves.
+	// Route, where it is set, is the job's from now on: the checker of this node learns of it before what is sent here leaves.
 	Route   *route.Route
 	Outcome *Outcome // set once, when the job is over, everybody has closed, and the state has been collected
 }

@@ -369,7 +369,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 			f.knows(freshLane, bellows.CommitNumber(7*count(begun)), bellows.CommitNumber(1+3*count(begun)))
 			f.fx.Envelopes[0].Message.(*wire.Query).From = 0 // of which another test is
 			if expect(t, f.said(), asked[0]); f.fx.Route != nil {
-				t.Error("the guard of node 0 is told of a route before there is one")
+				t.Error("the checker of node 0 is told of a route before there is one")
 			}
 			for _, m := range f.tail {
 				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)

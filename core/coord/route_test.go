@@ -59,7 +59,7 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.fx.Route == nil || d.fx.Route.Version() != 1 {
-		t.Error("the guard of node 0 is not told of the route")
+		t.Error("the checker of node 0 is not told of the route")
 	}
 	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0}"
 	expect(t, d.routes(),

@@ -4,7 +4,7 @@
 // A Lane is a state machine. Its shell calls Step with whatever has arrived and carries out what the
 // outbox then holds; links from one sender are in order and lose nothing while both ends live. When the job
 // has ended and the shell has said TasksEnded, it sends the state to who asks for it (package core/collect). A lane starts no goroutine, reads no clock, and
-// never decides what counts: only a record does. What comes from other nodes has passed package guard; what
+// never decides what counts: only a record does. What comes from other nodes has passed package validate; what
 // cannot be in the state that the lane is in ends the job by a wire.Severed that names the sender.
 package server
 

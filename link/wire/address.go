@@ -13,7 +13,7 @@
 //  4. Read the payload into Header.Payload, and give both to the connection's Joiner, which makes a message of a frame or of
 //     several. Any error so far ends the connection.
 //  5. Check the header's roles (Allowed), and what header and message say against the job: addresses, tables,
-//     partitions, rows, widths. Package guard does.
+//     partitions, rows, widths. Package validate does.
 //  6. Free the message when nobody looks at its lists any more; Pull and Granted say who may for longer.
 //
 // The package refuses to open, read or write anything, to number, repeat or order frames, and to know a

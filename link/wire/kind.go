@@ -45,7 +45,7 @@ type codec interface {
 }
 
 // kind describes the messages of one type. What their fields are is said by the type, and how these travel by its codec; what a
-// message may say in a job is for package guard.
+// message may say in a job is for package validate.
 type kind struct {
 	name  string
 	limit int          // the longest payload
@@ -59,7 +59,7 @@ type kind struct {
 // for another message; that no two kinds have the same is for the compiler to see. docs/5-wire.md shows the table, and a
 // test compares the two.
 //
-// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package guard. Turned
+// A new kind is a type (messages.go), its codec with its number, a line here, and its check in package validate. Turned
 // down: codecs as functions of the table, which would be initialised in a circle with it, and a type switch, which
 // compiles when a kind is forgotten.
 var kinds = [...]kind{

@@ -56,7 +56,7 @@ const (
 	NeverReady                     // a node was waited for until the job was given up
 	CulpritNamed                   // node 0 named a task that did not go on, though it was not the first of its node
 	Outlived                       // an actor was told something by a controller of an earlier term
-	GuardRefused                   // what an invader said did not pass the guard
+	CheckerRefused                 // what an invader said did not pass the checker
 	BreachNamed                    // or did, and an actor called it a breach
 	WordSlots                      // the memory of the rule of words was held against the model
 	SlowClosing                    // executors took their time to close when the job was over
@@ -88,7 +88,7 @@ var names = [Kinds]string{"lane full", "exclusive lease in place", "exclusive le
 	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a guard", "called a breach",
+	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a checker", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",

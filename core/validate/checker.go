@@ -1,14 +1,14 @@
-// Package guard judges what comes from other nodes against the shape of the job: the last step before anything acts on
+// Package validate judges what comes from other nodes against the shape of the job: the last step before anything acts on
 // a frame. Behind it tables, partitions, rows, splits and addresses are ones that the job has, and lengths fit them.
 //
-// The caller makes one Guard for a job's node; asks Header before a frame is decoded, and Message before what it says
+// The caller makes one Checker for a job's node; asks Header before a frame is decoded, and Message before what it says
 // is delivered. An error names the sender, the kind, the field, its value and its limit: the caller ends the connection,
 // since a peer that sends such things does not run this job.
 //
 // The package knows no state. Whether a message comes when it may is for its receiver: a lane, a client or the controller
 // answers what cannot be with wire.Severed. Who owns a partition at which generation is for the lane too. Messages within
 // one process are not asked about.
-package guard
+package validate
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Guard knows what a job's nodes may say. It may be used by many goroutines at once.
+// Checker knows what a job's nodes may say. It may be used by many goroutines at once.
 //
 // It goes by the newest route that has passed it: it learns a change, or a route as a whole, when it judges the message that brings it, before the actor
 // for whom that is. So it is never behind the actors of its node, but for those that have not been told yet that they take part (Host); nodes that
@@ -30,7 +30,7 @@ import (
 // true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way but what counts already, such as the
 // word of its client behind that of a lane: so a node may speak of splits that it ran before (TestWhoRanASplitMaySpeakOfIt).
 // Turned down: to be told by the shell, which learns of a route when an actor does; frames behind it in the same stream have been judged by then.
-type Guard struct {
+type Checker struct {
 	self  bellows.NodeID
 	cfg   core.Job
 	slots []int // by table: slots of its rule
@@ -72,50 +72,50 @@ func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
 	return to
 }
 
-// New makes the guard of a node.
-func New(cfg core.Job, self bellows.NodeID) *Guard {
-	g := &Guard{self: self, cfg: cfg}
+// New makes the checker of a node.
+func New(cfg core.Job, self bellows.NodeID) *Checker {
+	ck := &Checker{self: self, cfg: cfg}
 	first := &known{works: make([]bool, cfg.Nodes)}
 	for _, a := range cfg.Clients {
 		first.works[a.Node] = true
 	}
-	g.now.Store(first.with(cfg.Nodes, cfg.Route, nil))
+	ck.now.Store(first.with(cfg.Nodes, cfg.Route, nil))
 	for i := range cfg.Tables {
 		slots := 0
 		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
 			slots = len(r.Slots())
 		}
-		g.slots = append(g.slots, slots)
+		ck.slots = append(ck.slots, slots)
 	}
-	return g
+	return ck
 }
 
 // Host lets frames to an actor of this node pass that the route may not have yet: its first word is from the controller, and says so.
-func (g *Guard) Host(a wire.Address) {
-	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
+func (ck *Checker) Host(a wire.Address) {
+	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
 }
 
-// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the guard
+// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the checker
 // learns from these. It may be older than that of before, where another controller follows one that has told nobody of its last route.
-func (g *Guard) Learn(r *route.Route) {
-	g.replace(func(k *known) *known { return k.with(g.cfg.Nodes, r, k.here) })
+func (ck *Checker) Learn(r *route.Route) {
+	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, r, k.here) })
 }
 
 // hear takes note of a route that a message has as a whole, if it is newer.
-func (g *Guard) hear(r *route.Route) {
-	g.replace(func(k *known) *known {
+func (ck *Checker) hear(r *route.Route) {
+	ck.replace(func(k *known) *known {
 		if r.Version() <= k.route.Version() {
 			return nil
 		}
-		return k.with(g.cfg.Nodes, r, k.here)
+		return k.with(ck.cfg.Nodes, r, k.here)
 	})
 }
 
 // replace puts something else in the place of what is known, unless that is nil.
-func (g *Guard) replace(by func(*known) *known) {
+func (ck *Checker) replace(by func(*known) *known) {
 	for {
-		k := g.now.Load()
-		if to := by(k); to == nil || g.now.CompareAndSwap(k, to) {
+		k := ck.now.Load()
+		if to := by(k); to == nil || ck.now.CompareAndSwap(k, to) {
 			return
 		}
 	}
@@ -123,12 +123,12 @@ func (g *Guard) replace(by func(*known) *known) {
 
 // Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not here, or whose
 // sender's role may not say that to its receiver's.
-func (g *Guard) Header(peer bellows.NodeID, h wire.Header) error {
+func (ck *Checker) Header(peer bellows.NodeID, h wire.Header) error {
 	switch {
-	case h.From.Node != peer || !g.exists(h.From, g.now.Load()):
+	case h.From.Node != peer || !ck.exists(h.From, ck.now.Load()):
 		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
-	case h.To.Node != g.self || !g.hosts(h.To, g.now.Load()):
-		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", g.self))
+	case h.To.Node != ck.self || !ck.hosts(h.To, ck.now.Load()):
+		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", ck.self))
 	case !h.Allowed():
 		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
 	}
@@ -140,19 +140,19 @@ func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want st
 }
 
 // exists reports whether the job has an actor of that address. Every node speaks as a client, of itself if not of tasks.
-func (g *Guard) exists(a wire.Address, k *known) bool {
+func (ck *Checker) exists(a wire.Address, k *known) bool {
 	switch a.Role {
 	case wire.Client:
-		return int(a.Node) < g.cfg.Nodes && a.Index == 0
+		return int(a.Node) < ck.cfg.Nodes && a.Index == 0
 	case wire.Lane:
-		return int(a.Node) < g.cfg.Nodes && int(a.Index) < k.lanes[a.Node]
+		return int(a.Node) < ck.cfg.Nodes && int(a.Index) < k.lanes[a.Node]
 	}
 	return a == wire.ControllerAt()
 }
 
 // hosts reports whether an actor is one of this node.
-func (g *Guard) hosts(a wire.Address, k *known) bool {
-	return g.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
+func (ck *Checker) hosts(a wire.Address, k *known) bool {
+	return ck.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
 }
 
 // breach is a field that is not as it must be.
@@ -193,27 +193,27 @@ func exactly(field string, at int, value, want int64) *breach {
 
 // Message refuses a message that names what the job does not have, or is not shaped as the job is. It is what was
 // decoded of the frame whose header Header has passed.
-func (g *Guard) Message(h wire.Header, e wire.Envelope) error {
-	if b := g.message(e); b != nil {
+func (ck *Checker) Message(h wire.Header, e wire.Envelope) error {
+	if b := ck.message(e); b != nil {
 		return &bellows.Error{Kind: bellows.Lost, Op: "take", Subject: h.String(), Err: b}
 	}
 	return nil
 }
 
-func (g *Guard) message(e wire.Envelope) *breach {
+func (ck *Checker) message(e wire.Envelope) *breach {
 	c := &checks[e.Kind()]
 	switch {
 	case c.judge == nil:
 		return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
-	case e.From.Role == wire.Client && !c.idle && !g.now.Load().works[e.From.Node] && !g.ahead(e.Message):
+	case e.From.Role == wire.Client && !c.idle && !ck.now.Load().works[e.From.Node] && !ck.ahead(e.Message):
 		return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
 	}
-	return c.judge(g, e)
+	return c.judge(ck, e)
 }
 
-// ahead reports whether a client goes by a newer route than this guard, which may have that client.
-func (g *Guard) ahead(m wire.Message) bool {
-	v := g.now.Load().route.Version()
+// ahead reports whether a client goes by a newer route than this checker, which may have that client.
+func (ck *Checker) ahead(m wire.Message) bool {
+	v := ck.now.Load().route.Version()
 	switch m := m.(type) {
 	case *wire.Pull:
 		return m.Route > v

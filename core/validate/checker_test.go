@@ -1,4 +1,4 @@
-package guard_test
+package validate_test
 
 import (
 	"slices"
@@ -7,9 +7,9 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/guard"
 	"bellows/core/pending"
 	"bellows/core/route"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/vec"
@@ -31,15 +31,15 @@ var (
 	}
 )
 
-func newGuard(self bellows.NodeID) *guard.Guard {
-	return guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: tables,
+func newChecker(self bellows.NodeID) *validate.Checker {
+	return validate.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: tables,
 		Route: route.Spread(tables, 4, []wire.Address{lane0, lane1, lane2}, []bellows.NodeID{1}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 5, End: 15} }}, self)
 }
 
-// ofTables is the guard of node 0 of two, which has the one lane of a job of other tables.
-func ofTables(s []table.Schema) *guard.Guard {
-	return guard.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
+// ofTables is the checker of node 0 of two, which has the one lane of a job of other tables.
+func ofTables(s []table.Schema) *validate.Checker {
+	return validate.New(core.Job{Nodes: 2, Clients: []wire.Address{worker}, Tables: s,
 		Route: route.Spread(s, 4, []wire.Address{lane0}, []bellows.NodeID{1})}, 0)
 }
 
@@ -163,7 +163,7 @@ var sparse = []attempt{
 func TestKeysBelongToTheirPartition(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "k", Sparse: true, Rows: 9, Width: 1, Partitions: 3}}
-	g := ofTables(s)
+	ck := ofTables(s)
 	for k := range bellows.Key(30) {
 		for p := range bellows.PartitionID(3) {
 			there := s[0].Cut().FindKey(k)
@@ -172,7 +172,7 @@ func TestKeysBelongToTheirPartition(t *testing.T) {
 				{worker, lane0, &wire.Pull{Incarnation: 1, Parts: []wire.PullPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Subscribe: true}}}, ""},
 				{lane0, worker, &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: pair(0, p), Keys: []bellows.Key{k}, Values: []float32{1}}}}, ""},
 			} {
-				err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message})
+				err := ck.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message})
 				if (err == nil) != (there == p) {
 					t.Errorf("%T of key %d of partition %d, sent to %d: %v", c.message, k, there, p, err)
 				}
@@ -304,7 +304,7 @@ func TestMessages(t *testing.T) {
 	for _, list := range [][]attempt{pulls, sparse, leases, pushes, control} {
 		for _, c := range list {
 			h := header(t, c)
-			err := newGuard(c.to.Node).Message(h, wire.Envelope{From: c.from, To: c.to, Message: c.message})
+			err := newChecker(c.to.Node).Message(h, wire.Envelope{From: c.from, To: c.to, Message: c.message})
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("%v: %v", h, err)
@@ -354,7 +354,7 @@ func TestHeaders(t *testing.T) {
 		{1, attempt{lane1, controller, beat, "the way is from lane 0 of node 1 to the controller"}},
 		{1, attempt{worker, lane0, &wire.Records{}, "the way is from node 1 to lane 0 of node 0"}},
 	} {
-		err := newGuard(0).Header(c.peer, header(t, c.attempt))
+		err := newChecker(0).Header(c.peer, header(t, c.attempt))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T from %v to %v: %v, want %q", c.message, c.from, c.to, err, c.want)
 		}
@@ -377,7 +377,7 @@ func TestEveryKindIsChecked(t *testing.T) {
 		if exists {
 			kinds++
 		}
-		if checked := guard.Checked(uint8(k)); checked != exists {
+		if checked := validate.Checked(uint8(k)); checked != exists {
 			t.Errorf("%v: exists %v, is checked %v", wire.Header{Kind: uint8(k)}, exists, checked)
 		}
 	}
@@ -390,28 +390,28 @@ func TestEveryKindIsChecked(t *testing.T) {
 func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 	t.Parallel()
 	leader := wire.Address{}
-	g := newGuard(1)
+	ck := newChecker(1)
 	for _, m := range []wire.Message{&wire.Beat{}, &wire.Ready{}, &wire.Notice{}, &wire.Severed{}, &wire.Failed{}} {
-		if err := g.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: m}); err != nil {
+		if err := ck.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: m}); err != nil {
 			t.Error(err)
 		}
 	}
-	err := g.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: &wire.Pull{Incarnation: 1}})
+	err := ck.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: &wire.Pull{Incarnation: 1}})
 	if err == nil || !strings.Contains(err.Error(), "the sender is node 0, not a node that runs tasks") {
 		t.Error(err)
 	}
-	if err := g.Message(wire.Header{}, wire.Envelope{From: worker, To: lane1}); err == nil || !strings.Contains(err.Error(), "the kind is <nil>, not one that is checked") {
+	if err := ck.Message(wire.Header{}, wire.Envelope{From: worker, To: lane1}); err == nil || !strings.Contains(err.Error(), "the kind is <nil>, not one that is checked") {
 		t.Errorf("no message at all: %v", err)
 	}
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	g := newGuard(0)
+	ck := newChecker(0)
 	m := push(func(*wire.Push) {})
 	e := wire.Envelope{From: worker, To: lane0, Message: m}
 	h := header(t, attempt{from: worker, to: lane0, message: m})
 	if n := testing.AllocsPerRun(100, func() {
-		if g.Header(1, h) != nil || g.Message(h, e) != nil {
+		if ck.Header(1, h) != nil || ck.Message(h, e) != nil {
 			t.Fatal("refused")
 		}
 	}); n != 0 {
@@ -424,7 +424,7 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 	t.Parallel()
 	const all = 11
 	s := []table.Schema{{Name: "w", Rows: all, Width: 1, Partitions: 1}}
-	g := ofTables(s)
+	ck := ofTables(s)
 	for n := 1; n <= all; n++ {
 		for at := range n {
 			for _, row := range []uint32{all - 1, all} {
@@ -432,7 +432,7 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 				list[at] = row
 				c := attempt{from: worker, to: lane0, message: &wire.Push{Flush: own, Chunks: []wire.Chunk{
 					{Pair: pair(0, 0), Rows: list, Values: make([]float32, n)}}}}
-				if err := g.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message}); (err == nil) != (row < all) {
+				if err := ck.Message(header(t, c), wire.Envelope{From: c.from, To: c.to, Message: c.message}); (err == nil) != (row < all) {
 					t.Errorf("rows %v of %d: %v", list, all, err)
 				}
 			}
@@ -444,7 +444,7 @@ func TestTheLargestRowIsFoundWhereverItStands(t *testing.T) {
 func TestOnlyFloatsTravelNarrow(t *testing.T) {
 	t.Parallel()
 	s := []table.Schema{{Name: "w", Rows: 2, Width: 1}, {Name: "counts", Rows: 2, Width: 1, DType: table.Int32}}
-	g := ofTables(s)
+	ck := ofTables(s)
 	for table, want := range []string{"", "the narrow table of part 0 is counts of counts, not one of float32 values",
 		"the narrow table of part 0 is 2, not from 0 to 1"} {
 		of := pair(bellows.TableID(table), 0)
@@ -453,7 +453,7 @@ func TestOnlyFloatsTravelNarrow(t *testing.T) {
 			{From: lane0, To: worker, Message: &wire.Rows{Incarnation: 1, Parts: []wire.RowsPart{{Pair: of, Values: []float32{1, 2}}}}},
 		} {
 			h, narrow := sent(t, e)
-			err := g.Message(h, narrow)
+			err := ck.Message(h, narrow)
 			if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%T of table %d: %v, want %q", e.Message, table, err, want)
 			}

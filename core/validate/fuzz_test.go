@@ -1,4 +1,4 @@
-package guard_test
+package validate_test
 
 import (
 	"encoding/binary"
@@ -12,9 +12,9 @@ import (
 	"bellows/core"
 	"bellows/core/client"
 	"bellows/core/coord"
-	"bellows/core/guard"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -37,7 +37,7 @@ const (
 type talk struct {
 	lanes      []*server.Lane
 	clients    []*client.Client
-	guards     []*guard.Guard
+	checkers   []*validate.Checker
 	joiners    [2]wire.Joiner // by receiving node
 	controller *coord.Controller
 	coordFX    coord.Effects
@@ -106,7 +106,7 @@ func newTalk(t testing.TB, changes []edit) *talk {
 		}
 		k.lanes = append(k.lanes, l)
 		k.clients = append(k.clients, client.New(core.Job{Controller: controller, Tables: talkTables, Route: r}, clientAt[n], client.Options{}))
-		k.guards = append(k.guards, guard.New(core.Job{Nodes: 2, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, bellows.NodeID(n)))
+		k.checkers = append(k.checkers, validate.New(core.Job{Nodes: 2, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, bellows.NodeID(n)))
 	}
 	k.controller = coord.New(core.Job{Controller: controller, Lanes: laneAt, Clients: clientAt, Route: r, Items: talkItems}, coord.Options{Driver: &rounds{}})
 	return k
@@ -189,7 +189,7 @@ func (k *talk) arrive(from, at bellows.NodeID, frame []byte) {
 	h, err := wire.ParseHeader(frame)
 	var e wire.Envelope
 	if err == nil {
-		err = k.guards[at].Header(from, h)
+		err = k.checkers[at].Header(from, h)
 	}
 	if err == nil {
 		payload := h.Payload()
@@ -200,7 +200,7 @@ func (k *talk) arrive(from, at bellows.NodeID, frame []byte) {
 		return // more must come
 	}
 	if err == nil {
-		err = k.guards[at].Message(h, e)
+		err = k.checkers[at].Message(h, e)
 	}
 	if err != nil {
 		k.refusals++
@@ -339,7 +339,7 @@ func TestChangedFramesEndTheJobByName(t *testing.T) {
 		}
 	}
 	if refused < tries/4 || named < tries/3 {
-		t.Errorf("of %d changes %d were refused by a guard and %d ended the job by name", tries, refused, named)
+		t.Errorf("of %d changes %d were refused by a checker and %d ended the job by name", tries, refused, named)
 	}
 }
 

@@ -1,4 +1,4 @@
-package guard
+package validate
 
 import (
 	"fmt"
@@ -13,50 +13,50 @@ import (
 
 // The checks of what messages are made of. Each takes the field's name and which of several parts it is in.
 
-func (g *Guard) node(field string, at int, n bellows.NodeID) *breach {
-	return within(field, at, int64(n), 0, int64(g.cfg.Nodes-1))
+func (ck *Checker) node(field string, at int, n bellows.NodeID) *breach {
+	return within(field, at, int64(n), 0, int64(ck.cfg.Nodes-1))
 }
 
 // ref is a partition that the job has.
-func (g *Guard) ref(field string, at int, p bellows.PartitionRef) *breach {
-	if g.cfg.Route.Has(p) {
+func (ck *Checker) ref(field string, at int, p bellows.PartitionRef) *breach {
+	if ck.cfg.Route.Has(p) {
 		return nil
 	}
-	if b := within("the table", at, int64(p.Table), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+	if b := within("the table", at, int64(p.Table), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
 		return b
 	}
-	return within(field, at, int64(p.Partition), 0, int64(g.cfg.Route.Cut(p.Table).Len()-1))
+	return within(field, at, int64(p.Partition), 0, int64(ck.cfg.Route.Cut(p.Table).Len()-1))
 }
 
 // owned is a partition that the job has and the lane holds, at the generation that is known here. Of another the lane may have been the owner, or may be
 // soon.
-func (g *Guard) owned(lane wire.Address, field string, at int, p wire.Pair) *breach {
-	if b := g.ref(field, at, p.Ref); b != nil {
+func (ck *Checker) owned(lane wire.Address, field string, at int, p wire.Pair) *breach {
+	if b := ck.ref(field, at, p.Ref); b != nil {
 		return b
 	}
-	if owner := g.now.Load().route.Owner(p.Ref); owner.Generation == p.Generation && owner.Lane != lane {
+	if owner := ck.now.Load().route.Owner(p.Ref); owner.Generation == p.Generation && owner.Lane != lane {
 		return &breach{"the lane of " + field, at, lane.String(), owner.Lane.String()}
 	}
 	return nil
 }
 
 // narrow is tables whose values may travel in fewer bytes than they have: counts may not.
-func (g *Guard) narrow(tables []bellows.TableID) *breach {
+func (ck *Checker) narrow(tables []bellows.TableID) *breach {
 	for i, t := range tables {
-		if b := within("the narrow table", i, int64(t), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+		if b := within("the narrow table", i, int64(t), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
 			return b
 		}
-		if g.cfg.Tables[t].DType != table.Float32 {
-			return &breach{"the narrow table", i, g.cfg.Tables[t].Name + " of counts", "one of float32 values"}
+		if ck.cfg.Tables[t].DType != table.Float32 {
+			return &breach{"the narrow table", i, ck.cfg.Tables[t].Name + " of counts", "one of float32 values"}
 		}
 	}
 	return nil
 }
 
 // size is the number of rows of a partition, and of values in one.
-func (g *Guard) size(p bellows.PartitionRef) (rows, width int) {
-	first, end := g.cfg.Route.Cut(p.Table).Rows(p.Partition)
-	return int(end - first), g.cfg.Tables[p.Table].Width
+func (ck *Checker) size(p bellows.PartitionRef) (rows, width int) {
+	first, end := ck.cfg.Route.Cut(p.Table).Rows(p.Partition)
+	return int(end - first), ck.cfg.Tables[p.Table].Width
 }
 
 // list is rows of a partition of which there are that many: nil stands for all. sorted says that the last is the largest.
@@ -87,8 +87,8 @@ func largest(rows []uint32) uint32 {
 }
 
 // content is rows of a partition with the values of each.
-func (g *Guard) content(at int, p bellows.PartitionRef, rows []uint32, values []float32, sorted bool) *breach {
-	all, width := g.size(p)
+func (ck *Checker) content(at int, p bellows.PartitionRef, rows []uint32, values []float32, sorted bool) *breach {
+	all, width := ck.size(p)
 	if b := list(at, rows, all, sorted); b != nil {
 		return b
 	}
@@ -100,8 +100,8 @@ func (g *Guard) content(at int, p bellows.PartitionRef, rows []uint32, values []
 }
 
 // way is rows that are named as those of their table are: by numbers, or by keys.
-func (g *Guard) way(at int, p bellows.PartitionRef, keys []bellows.Key) *breach {
-	s := &g.cfg.Tables[p.Table]
+func (ck *Checker) way(at int, p bellows.PartitionRef, keys []bellows.Key) *breach {
+	s := &ck.cfg.Tables[p.Table]
 	if s.Sparse == (keys != nil) {
 		return nil
 	}
@@ -113,45 +113,45 @@ func (g *Guard) way(at int, p bellows.PartitionRef, keys []bellows.Key) *breach 
 const answerMax = 16 << 20
 
 // chunk is rows of a partition with their deltas. Keys are no more than the partition may have, and its own.
-func (g *Guard) chunk(at int, c *wire.Chunk) *breach {
-	if b := g.way(at, c.Ref, c.Keys); b != nil {
+func (ck *Checker) chunk(at int, c *wire.Chunk) *breach {
+	if b := ck.way(at, c.Ref, c.Keys); b != nil {
 		return b
 	}
 	if c.Keys == nil {
-		return g.content(at, c.Ref, c.Rows, c.Values, false)
+		return ck.content(at, c.Ref, c.Rows, c.Values, false)
 	}
-	cut := g.cfg.Route.Cut(c.Ref.Table)
+	cut := ck.cfg.Route.Cut(c.Ref.Table)
 	if b := within("the number of keys", at, int64(len(c.Keys)), 0, int64(cut.Most())); b != nil {
 		return b
 	}
 	if b := ownKeys(cut, at, c.Ref, c.Keys); b != nil {
 		return b
 	}
-	return exactly("the number of values", at, int64(len(c.Values)), int64(len(c.Keys)*g.cfg.Tables[c.Ref.Table].Width))
+	return exactly("the number of values", at, int64(len(c.Values)), int64(len(c.Keys)*ck.cfg.Tables[c.Ref.Table].Width))
 }
 
 // leasable is a partition that the job has and that can be leased.
-func (g *Guard) leasable(p bellows.PartitionRef) *breach {
-	if b := g.ref("the partition", -1, p); b != nil {
+func (ck *Checker) leasable(p bellows.PartitionRef) *breach {
+	if b := ck.ref("the partition", -1, p); b != nil {
 		return b
 	}
-	if s := &g.cfg.Tables[p.Table]; s.Sparse {
+	if s := &ck.cfg.Tables[p.Table]; s.Sparse {
 		return &breach{"the table", -1, s.Name + ", which is sparse", "one whose partitions are leased"}
 	}
 	return nil
 }
 
 // slab is a whole partition that the lane holds.
-func (g *Guard) slab(lane wire.Address, field string, at int, p wire.Pair, values []float32) *breach {
-	if b := g.owned(lane, field, at, p); b != nil {
+func (ck *Checker) slab(lane wire.Address, field string, at int, p wire.Pair, values []float32) *breach {
+	if b := ck.owned(lane, field, at, p); b != nil {
 		return b
 	}
-	return g.content(at, p.Ref, nil, values, true)
+	return ck.content(at, p.Ref, nil, values, true)
 }
 
 // ascends refuses a partition that is not behind the one before it in a list.
-func (g *Guard) ascends(at int, before, p bellows.PartitionRef) *breach {
-	if g.cfg.Route.Number(p) > g.cfg.Route.Number(before) {
+func (ck *Checker) ascends(at int, before, p bellows.PartitionRef) *breach {
+	if ck.cfg.Route.Number(p) > ck.cfg.Route.Number(before) {
 		return nil
 	}
 	return &breach{"the partition", at, p.String(), "one behind " + before.String()}
@@ -173,17 +173,17 @@ func numbered(at int, f bellows.FlushID) *breach {
 }
 
 // answer is a flush of the client it is for, and pairs of it.
-func (g *Guard) answer(client wire.Address, f bellows.FlushID, pairs []wire.Pair) *breach {
+func (ck *Checker) answer(client wire.Address, f bellows.FlushID, pairs []wire.Pair) *breach {
 	if b := flush(client, f); b != nil {
 		return b
 	}
-	return g.pairs(pairs)
+	return ck.pairs(pairs)
 }
 
 // pairs are partitions that the job has.
-func (g *Guard) pairs(list []wire.Pair) *breach {
+func (ck *Checker) pairs(list []wire.Pair) *breach {
 	for i := range list {
-		if b := g.ref("the partition of the flush", i, list[i].Ref); b != nil {
+		if b := ck.ref("the partition of the flush", i, list[i].Ref); b != nil {
 			return b
 		}
 	}
@@ -191,12 +191,12 @@ func (g *Guard) pairs(list []wire.Pair) *breach {
 }
 
 // waits are of a client that has an incarnation, for partitions that the job has.
-func (g *Guard) waits(incarnation uint32, list []pending.Wait) *breach {
+func (ck *Checker) waits(incarnation uint32, list []pending.Wait) *breach {
 	if b := atLeastOne("the incarnation", -1, uint64(incarnation)); b != nil {
 		return b
 	}
 	for i := range list {
-		if b := g.ref("the partition", i, list[i].Ref); b != nil {
+		if b := ck.ref("the partition", i, list[i].Ref); b != nil {
 			return b
 		}
 	}
@@ -204,10 +204,10 @@ func (g *Guard) waits(incarnation uint32, list []pending.Wait) *breach {
 }
 
 // committed is flushes of the client it is for, with their numbers.
-func (g *Guard) committed(e wire.Envelope, m *wire.Committed) *breach {
+func (ck *Checker) committed(e wire.Envelope, m *wire.Committed) *breach {
 	for i := range m.List {
 		c := &m.List[i]
-		if b := g.answer(e.To, c.Flush, c.Pairs); b != nil {
+		if b := ck.answer(e.To, c.Flush, c.Pairs); b != nil {
 			b.at = i
 			return b
 		}
@@ -230,50 +230,50 @@ func clock(at int, c bellows.Clock) *breach {
 }
 
 // ran reports whether a node has run a split by an earlier route.
-func (g *Guard) ran(s bellows.SplitID, n bellows.NodeID) bool {
-	return slices.Contains(g.now.Load().ran, ran{s, n})
+func (ck *Checker) ran(s bellows.SplitID, n bellows.NodeID) bool {
+	return slices.Contains(ck.now.Load().ran, ran{s, n})
 }
 
 // unit is a split of the job with items that it may have. A node's own is one that it runs.
-func (g *Guard) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *breach {
-	if b := within("the split", at, int64(u.Split), 0, int64(g.cfg.Route.Splits()-1)); b != nil {
+func (ck *Checker) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *breach {
+	if b := within("the split", at, int64(u.Split), 0, int64(ck.cfg.Route.Splits()-1)); b != nil {
 		return b
 	}
 	if b := clock(at, u.Clock); b != nil || !own {
 		return b
 	}
-	return exactly("the split's node", at, int64(g.now.Load().route.Node(u.Split)), int64(node))
+	return exactly("the split's node", at, int64(ck.now.Load().route.Node(u.Split)), int64(node))
 }
 
 // pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
 // it is not larger than a frame.
-func (g *Guard) pull(_ wire.Envelope, m *wire.Pull) *breach {
+func (ck *Checker) pull(_ wire.Envelope, m *wire.Pull) *breach {
 	if b := atLeastOne("the incarnation", -1, uint64(m.Incarnation)); b != nil {
 		return b
 	}
 	values := 0 // of keys
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if b := g.ref("the partition", i, p.Ref); b != nil {
+		if b := ck.ref("the partition", i, p.Ref); b != nil {
 			return b
 		}
 		if i > 0 {
 			if b := exactly("the table", i, int64(p.Ref.Table), int64(m.Parts[0].Ref.Table)); b != nil {
 				return b
 			}
-			if b := g.ascends(i, m.Parts[i-1].Ref, p.Ref); b != nil {
+			if b := ck.ascends(i, m.Parts[i-1].Ref, p.Ref); b != nil {
 				return b
 			}
 		}
-		if b := g.way(i, p.Ref, p.Keys); b != nil {
+		if b := ck.way(i, p.Ref, p.Keys); b != nil {
 			return b
 		}
 		if p.Subscribe && p.Keys != nil {
-			if b := g.subscribed(i, p.Ref, p.Keys); b != nil {
+			if b := ck.subscribed(i, p.Ref, p.Keys); b != nil {
 				return b
 			}
 		}
-		all, width := g.size(p.Ref)
+		all, width := ck.size(p.Ref)
 		if b := list(i, p.Rows, all, true); b != nil {
 			return b
 		}
@@ -285,25 +285,25 @@ func (g *Guard) pull(_ wire.Envelope, m *wire.Pull) *breach {
 }
 
 // rows are answers, or come for a subscription: then those of a sparse table are named.
-func (g *Guard) rows(e wire.Envelope, m *wire.Rows) *breach {
-	if b := g.narrow(m.Narrowed()); b != nil {
+func (ck *Checker) rows(e wire.Envelope, m *wire.Rows) *breach {
+	if b := ck.narrow(m.Narrowed()); b != nil {
 		return b
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if b := g.owned(e.From, "the partition", i, p.Pair); b != nil {
+		if b := ck.owned(e.From, "the partition", i, p.Pair); b != nil {
 			return b
 		}
 		var b *breach
-		switch sparse := g.cfg.Tables[p.Ref.Table].Sparse; {
+		switch sparse := ck.cfg.Tables[p.Ref.Table].Sparse; {
 		case p.Keys != nil && m.Request > 0:
 			b = &breach{"the list", i, "of keys", "none, in the answer to a question"}
 		case p.Keys != nil || sparse && m.Request == 0:
-			b = g.unasked(i, p)
+			b = ck.unasked(i, p)
 		case sparse && p.Rows == nil: // as many as the client has asked for, which knows
-			b = exactly("the number of values beyond whole rows", i, int64(len(p.Values)%g.cfg.Tables[p.Ref.Table].Width), 0)
+			b = exactly("the number of values beyond whole rows", i, int64(len(p.Values)%ck.cfg.Tables[p.Ref.Table].Width), 0)
 		default:
-			b = g.content(i, p.Ref, p.Rows, p.Values, true)
+			b = ck.content(i, p.Ref, p.Rows, p.Values, true)
 		}
 		if b != nil {
 			return b
@@ -313,20 +313,20 @@ func (g *Guard) rows(e wire.Envelope, m *wire.Rows) *breach {
 }
 
 // unasked is rows of keys that come for a subscription.
-func (g *Guard) unasked(at int, p *wire.RowsPart) *breach {
-	if b := g.way(at, p.Ref, p.Keys); b != nil {
+func (ck *Checker) unasked(at int, p *wire.RowsPart) *breach {
+	if b := ck.way(at, p.Ref, p.Keys); b != nil {
 		return b
 	}
-	if b := g.subscribed(at, p.Ref, p.Keys); b != nil {
+	if b := ck.subscribed(at, p.Ref, p.Keys); b != nil {
 		return b
 	}
-	return exactly("the number of values", at, int64(len(p.Values)), int64(len(p.Keys)*g.cfg.Tables[p.Ref.Table].Width))
+	return exactly("the number of values", at, int64(len(p.Values)), int64(len(p.Keys)*ck.cfg.Tables[p.Ref.Table].Width))
 }
 
 // subscribed is keys to which one client may be subscribed: no more than that, and of the partition.
-func (g *Guard) subscribed(at int, p bellows.PartitionRef, list []bellows.Key) *breach {
-	cut := g.cfg.Route.Cut(p.Table)
-	most := cut.SubscribedMost(g.cfg.Tables[p.Table].Width)
+func (ck *Checker) subscribed(at int, p bellows.PartitionRef, list []bellows.Key) *breach {
+	cut := ck.cfg.Route.Cut(p.Table)
+	most := cut.SubscribedMost(ck.cfg.Tables[p.Table].Width)
 	if b := within("the number of keys subscribed to", at, int64(len(list)), 0, int64(most)); b != nil {
 		return b
 	}
@@ -343,46 +343,46 @@ func ownKeys(cut table.Cut, at int, p bellows.PartitionRef, list []bellows.Key) 
 	return nil
 }
 
-func (g *Guard) push(e wire.Envelope, m *wire.Push) *breach {
-	if b := g.narrow(m.Narrowed()); b != nil {
+func (ck *Checker) push(e wire.Envelope, m *wire.Push) *breach {
+	if b := ck.narrow(m.Narrowed()); b != nil {
 		return b
 	}
-	if b := g.whole(e.From, m.Flush, m.Clock, m.Pairs); b != nil {
+	if b := ck.whole(e.From, m.Flush, m.Clock, m.Pairs); b != nil {
 		return b
 	}
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		if b := g.ref("the partition", i, c.Ref); b != nil {
+		if b := ck.ref("the partition", i, c.Ref); b != nil {
 			return b
 		}
-		if b := within("the first split", i, int64(c.Subtree.Index)<<c.Subtree.Level, 0, int64(g.cfg.Route.Splits()-1)); b != nil {
+		if b := within("the first split", i, int64(c.Subtree.Index)<<c.Subtree.Level, 0, int64(ck.cfg.Route.Splits()-1)); b != nil {
 			return b
 		}
-		if b := g.chunk(i, c); b != nil {
+		if b := ck.chunk(i, c); b != nil {
 			return b
 		}
 	}
 	if m.Done != nil {
-		if b := g.done(e.From, m.Done, !g.ahead(m)); b != nil {
+		if b := ck.done(e.From, m.Done, !ck.ahead(m)); b != nil {
 			return b
 		}
 	}
-	return g.leases(m.Leases)
+	return ck.leases(m.Leases)
 }
 
 // leases end once each: their partitions ascend.
-func (g *Guard) leases(ends []wire.LeaseEnd) *breach {
+func (ck *Checker) leases(ends []wire.LeaseEnd) *breach {
 	for i := range ends {
 		l := &ends[i]
-		if b := g.ref("the leased partition", i, l.Ref); b != nil {
+		if b := ck.ref("the leased partition", i, l.Ref); b != nil {
 			return b
 		}
 		if i > 0 {
-			if b := g.ascends(i, ends[i-1].Ref, l.Ref); b != nil {
+			if b := ck.ascends(i, ends[i-1].Ref, l.Ref); b != nil {
 				return b
 			}
 		}
-		if b := g.content(i, l.Ref, nil, l.Values, true); b != nil {
+		if b := ck.content(i, l.Ref, nil, l.Values, true); b != nil {
 			return b
 		}
 	}
@@ -390,59 +390,59 @@ func (g *Guard) leases(ends []wire.LeaseEnd) *breach {
 }
 
 // whole is what a flush's parts and its end say of all of it.
-func (g *Guard) whole(client wire.Address, f bellows.FlushID, c bellows.Clock, pairs []wire.Pair) *breach {
+func (ck *Checker) whole(client wire.Address, f bellows.FlushID, c bellows.Clock, pairs []wire.Pair) *breach {
 	if b := flush(client, f); b != nil {
 		return b
 	}
 	if b := clock(-1, c); b != nil {
 		return b
 	}
-	return g.pairs(pairs)
+	return ck.pairs(pairs)
 }
 
 // done is a client's word, or passed on for it by the lane that holds all of the flush. Its units are the client's own, as far as that is known here.
-func (g *Guard) done(from wire.Address, m *wire.Done, own bool) *breach {
+func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 	client := from
 	if from.Role == wire.Lane {
-		if int(m.Flush.Client) >= g.cfg.Nodes || !g.now.Load().works[m.Flush.Client] {
+		if int(m.Flush.Client) >= ck.cfg.Nodes || !ck.now.Load().works[m.Flush.Client] {
 			return &breach{"the flush's client", -1, fmt.Sprint(m.Flush.Client), "a node that runs tasks"}
 		}
 		client = wire.ClientAt(m.Flush.Client)
 	}
-	if b := g.whole(client, m.Flush, m.Clock, m.Pairs); b != nil {
+	if b := ck.whole(client, m.Flush, m.Clock, m.Pairs); b != nil {
 		return b
 	}
 	for i := range m.Results {
 		u := m.Results[i].Unit
-		if b := g.unit(i, u, own && !g.ran(u.Split, client.Node), client.Node); b != nil {
+		if b := ck.unit(i, u, own && !ck.ran(u.Split, client.Node), client.Node); b != nil {
 			return b
 		}
 	}
 	return signalled(-1, m.Results)
 }
 
-func (g *Guard) records(_ wire.Envelope, m *wire.Records) *breach {
+func (ck *Checker) records(_ wire.Envelope, m *wire.Records) *breach {
 	for i := range m.List {
 		r := &m.List[i]
 		if r.Control.Kind != bellows.NoControl {
-			if b := g.control(i, r); b != nil {
+			if b := ck.control(i, r); b != nil {
 				return b
 			}
 			continue
 		}
-		if b := g.node("the flush's client", i, r.Flush.Client); b != nil {
+		if b := ck.node("the flush's client", i, r.Flush.Client); b != nil {
 			return b
 		}
 		if b := numbered(i, r.Flush); b != nil {
 			return b
 		}
 		for k := range r.Pairs {
-			if b := g.ref("the partition", i, r.Pairs[k].Ref); b != nil {
+			if b := ck.ref("the partition", i, r.Pairs[k].Ref); b != nil {
 				return b
 			}
 		}
 		for k := range r.Results {
-			if b := g.unit(i, r.Results[k].Unit, false, 0); b != nil {
+			if b := ck.unit(i, r.Results[k].Unit, false, 0); b != nil {
 				return b
 			}
 		}
@@ -454,7 +454,7 @@ func (g *Guard) records(_ wire.Envelope, m *wire.Records) *breach {
 }
 
 // control is a change that this node knows how to make, and no flush besides.
-func (g *Guard) control(at int, r *wire.Record) *breach {
+func (ck *Checker) control(at int, r *wire.Record) *breach {
 	c := &r.Control
 	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results) > 0 {
 		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
@@ -462,18 +462,18 @@ func (g *Guard) control(at int, r *wire.Record) *breach {
 	if b := within("the kind of control", at, int64(c.Kind), int64(bellows.KeepTables), int64(bellows.MoveSplit)); b != nil {
 		return b
 	}
-	if b := g.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
+	if b := ck.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
 		return b
 	}
-	return g.change(at, c)
+	return ck.change(at, c)
 }
 
 // change is one of the route that can be made in the one that is known, or is known to have been made. It is known then.
-func (g *Guard) change(at int, c *bellows.Control) (b *breach) {
-	if b := g.node("the node of the route", at, c.Node); b != nil {
+func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
+	if b := ck.node("the node of the route", at, c.Node); b != nil {
 		return b
 	}
-	g.replace(func(k *known) *known {
+	ck.replace(func(k *known) *known {
 		b = nil
 		if c.Route <= k.route.Version() {
 			return nil
@@ -483,52 +483,52 @@ func (g *Guard) change(at int, c *bellows.Control) (b *breach) {
 			b = &breach{"the change of the route", at, err.Error(), "one that follows"}
 			return nil
 		}
-		return k.with(g.cfg.Nodes, next, k.here)
+		return k.with(ck.cfg.Nodes, next, k.here)
 	})
 	return b
 }
 
 // route is changes that can be made, or a route of the job as a whole and how far that is.
-func (g *Guard) route(_ wire.Envelope, m *wire.Route) *breach {
+func (ck *Checker) route(_ wire.Envelope, m *wire.Route) *breach {
 	if m.Begin == nil {
 		for i := range m.Changes {
-			if b := g.change(i, &m.Changes[i]); b != nil {
+			if b := ck.change(i, &m.Changes[i]); b != nil {
 				return b
 			}
 		}
 		return nil
 	}
 	for i := range m.Changes {
-		if b := g.node("the node of the route", i, m.Changes[i].Node); b != nil {
+		if b := ck.node("the node of the route", i, m.Changes[i].Node); b != nil {
 			return b
 		}
 	}
-	whole, err := g.cfg.Route.Rebuilt(m.Version, m.Changes)
+	whole, err := ck.cfg.Route.Rebuilt(m.Version, m.Changes)
 	if err != nil {
 		return &breach{"the route", -1, err.Error(), "one of the job's"}
 	}
-	if b := g.begin(m.Begin); b != nil {
+	if b := ck.begin(m.Begin); b != nil {
 		return b
 	}
-	g.hear(whole)
+	ck.hear(whole)
 	return nil
 }
 
 // begin is how far a job is that has these splits and tables.
-func (g *Guard) begin(m *wire.Begin) *breach {
-	if b := exactly("the number of splits", -1, int64(len(m.Complete)), int64(g.cfg.Route.Splits())); b != nil {
+func (ck *Checker) begin(m *wire.Begin) *breach {
+	if b := exactly("the number of splits", -1, int64(len(m.Complete)), int64(ck.cfg.Route.Splits())); b != nil {
 		return b
 	}
-	if b := exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(g.cfg.Tables))); b != nil {
+	if b := exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(ck.cfg.Tables))); b != nil {
 		return b
 	}
 	for i, clocks := range m.Staleness {
-		if b := g.consistency(i, bellows.TableID(i), clocks); b != nil {
+		if b := ck.consistency(i, bellows.TableID(i), clocks); b != nil {
 			return b
 		}
 	}
 	for i := range m.Recorded {
-		if b := g.node("the client", i, m.Recorded[i].Client); b != nil {
+		if b := ck.node("the client", i, m.Recorded[i].Client); b != nil {
 			return b
 		}
 	}
@@ -536,8 +536,8 @@ func (g *Guard) begin(m *wire.Begin) *breach {
 }
 
 // consistency is that of a table.
-func (g *Guard) consistency(at int, t bellows.TableID, clocks int32) *breach {
-	if b := within("the table", at, int64(t), 0, int64(len(g.cfg.Tables)-1)); b != nil {
+func (ck *Checker) consistency(at int, t bellows.TableID, clocks int32) *breach {
+	if b := within("the table", at, int64(t), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
 		return b
 	}
 	return within("the staleness", at, int64(clocks), 0, int64(table.Async))
@@ -554,13 +554,13 @@ func signalled(at int, list []wire.Result) *breach {
 	return within("the number of results", at, int64(n), 0, signalledMost)
 }
 
-func (g *Guard) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
+func (ck *Checker) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
 	for i := range m.Tasks {
 		u := m.Tasks[i].Unit
-		if b := g.unit(i, u, true, e.To.Node); b != nil {
+		if b := ck.unit(i, u, true, e.To.Node); b != nil {
 			return b
 		}
-		all := g.cfg.Items(u.Split, u.Clock)
+		all := ck.cfg.Items(u.Split, u.Clock)
 		if b := within("the first item", i, int64(u.Items.Begin), int64(all.Begin), int64(all.End)); b != nil {
 			return b
 		}

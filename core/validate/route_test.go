@@ -1,4 +1,4 @@
-package guard_test
+package validate_test
 
 import (
 	"strings"
@@ -7,15 +7,15 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/guard"
 	"bellows/core/route"
+	"bellows/core/validate"
 	"bellows/link/wire"
 )
 
 // newLane is a lane of node 0 that takes part later.
 var newLane = wire.Address{Role: wire.Lane, Index: 1}
 
-// first is the route that newGuard goes by.
+// first is the route that newChecker goes by.
 func first() *route.Route {
 	return route.Spread(tables, 4, []wire.Address{lane0, lane1, lane2}, []bellows.NodeID{1})
 }
@@ -39,10 +39,10 @@ func addClient(r *route.Route) bellows.Control { return r.AddClient(0) }
 func giveSplit(r *route.Route) bellows.Control { return r.MoveSplit(3, 0) }
 func givePart(r *route.Route) bellows.Control  { return r.MovePartition(ref(0, 0), lane1) }
 
-// asked is one message after the other at a guard.
-func asked(g *guard.Guard, list ...attempt) (refused string) {
+// asked is one message after the other at a checker.
+func asked(ck *validate.Checker, list ...attempt) (refused string) {
 	for _, c := range list {
-		if err := g.Message(wire.Header{From: c.from, To: c.to, Kind: wire.Envelope{Message: c.message}.Kind()}, wire.Envelope{From: c.from, To: c.to, Message: c.message}); err != nil {
+		if err := ck.Message(wire.Header{From: c.from, To: c.to, Kind: wire.Envelope{Message: c.message}.Kind()}, wire.Envelope{From: c.from, To: c.to, Message: c.message}); err != nil {
 			return err.Error()
 		}
 	}
@@ -57,54 +57,54 @@ func controls(changes []bellows.Control) *wire.Records {
 	return m
 }
 
-// TestAGuardGoesByTheRouteThatPassedIt lets each message pass that the changed route allows and the first did not, once the change has passed, by whichever
+// TestACheckerGoesByTheRouteThatPassedIt lets each message pass that the changed route allows and the first did not, once the change has passed, by whichever
 // way; and refuses what only the first allowed.
-func TestAGuardGoesByTheRouteThatPassedIt(t *testing.T) {
+func TestACheckerGoesByTheRouteThatPassedIt(t *testing.T) {
 	t.Parallel()
 	next, changes := after(first(), addLane, addClient, giveSplit, givePart)
 	begin := &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3)}
 	moved := func(p *wire.RowsPart) { p.Generation = 2 }
-	for name, tell := range map[string]func(g *guard.Guard) string{
-		"by records": func(g *guard.Guard) string { return asked(g, attempt{controller, lane1, controls(changes), ""}) },
-		"by changes": func(g *guard.Guard) string {
-			return asked(g, attempt{controller, worker, &wire.Route{Version: 4, Changes: changes}, ""})
+	for name, tell := range map[string]func(ck *validate.Checker) string{
+		"by records": func(ck *validate.Checker) string { return asked(ck, attempt{controller, lane1, controls(changes), ""}) },
+		"by changes": func(ck *validate.Checker) string {
+			return asked(ck, attempt{controller, worker, &wire.Route{Version: 4, Changes: changes}, ""})
 		},
-		"as a whole": func(g *guard.Guard) string {
-			return asked(g, attempt{controller, lane1, &wire.Route{Version: 4, Changes: next.Whole(), Begin: begin}, ""})
+		"as a whole": func(ck *validate.Checker) string {
+			return asked(ck, attempt{controller, lane1, &wire.Route{Version: 4, Changes: next.Whole(), Begin: begin}, ""})
 		},
-		"by all of them": func(g *guard.Guard) string {
-			return asked(g, attempt{controller, lane1, controls(changes[:2]), ""}, attempt{controller, worker, &wire.Route{Version: 3, Changes: changes[:3]}, ""},
+		"by all of them": func(ck *validate.Checker) string {
+			return asked(ck, attempt{controller, lane1, controls(changes[:2]), ""}, attempt{controller, worker, &wire.Route{Version: 3, Changes: changes[:3]}, ""},
 				attempt{controller, lane1, controls(changes[2:]), ""}, attempt{controller, worker, &wire.Route{Version: 4, Changes: changes[3:]}, ""})
 		},
-		"by its shell": func(g *guard.Guard) string { g.Learn(next); return "" },
+		"by its shell": func(ck *validate.Checker) string { ck.Learn(next); return "" },
 	} {
-		g := newGuard(1)
-		if asked(g, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}) == "" || g.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}) == nil ||
-			asked(g, attempt{controller, worker, dispatch(unit(3, 7, 5, 15)), ""}) != "" {
+		ck := newChecker(1)
+		if asked(ck, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}) == "" || ck.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}) == nil ||
+			asked(ck, attempt{controller, worker, dispatch(unit(3, 7, 5, 15)), ""}) != "" {
 			t.Fatal("the first route is not what the test thinks it is")
 		}
-		if refused := tell(g); refused != "" {
+		if refused := tell(ck); refused != "" {
 			t.Errorf("%s: refused: %s", name, refused)
 		}
-		if err := g.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}); err != nil {
+		if err := ck.Header(0, wire.Header{Kind: 2, From: newLane, To: worker}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if refused := asked(g, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}, attempt{lane1, worker, rows(moved), ""}); refused != "" {
+		if refused := asked(ck, attempt{wire.Address{}, lane1, &wire.Pull{Incarnation: 1}, ""}, attempt{lane1, worker, rows(moved), ""}); refused != "" {
 			t.Errorf("%s: %s", name, refused)
 		}
 		for what, a := range map[string]attempt{
 			"a dispatch of a split that another runs":          {controller, worker, dispatch(unit(3, 7, 5, 15)), ""},
 			"rows of another lane than the generation's owner": {lane0, worker, rows(moved), ""},
 		} {
-			if asked(g, a) == "" {
+			if asked(ck, a) == "" {
 				t.Errorf("%s: %s passes", name, what)
 			}
 		}
 	}
 }
 
-// TestWhoIsAheadOfTheGuardIsLeftToTheLane: a client may have heard of a route first.
-func TestWhoIsAheadOfTheGuardIsLeftToTheLane(t *testing.T) {
+// TestWhoIsAheadOfTheCheckerIsLeftToTheLane: a client may have heard of a route first.
+func TestWhoIsAheadOfTheCheckerIsLeftToTheLane(t *testing.T) {
 	t.Parallel()
 	done := &wire.Done{Flush: other, Results: []wire.Result{{Unit: unit(3, 0, 5, 15)}}}
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestWhoIsAheadOfTheGuardIsLeftToTheLane(t *testing.T) {
 		{&wire.End{}, ""},
 		{&wire.Release{Pair: pair(0, 0)}, "the sender is node 0"},
 	} {
-		if got := asked(newGuard(1), attempt{wire.Address{}, lane1, c.message, ""}); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+		if got := asked(newChecker(1), attempt{wire.Address{}, lane1, c.message, ""}); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%T %+v: %q, want %q", c.message, c.message, got, c.want)
 		}
 	}
@@ -129,21 +129,21 @@ func TestWhoIsAheadOfTheGuardIsLeftToTheLane(t *testing.T) {
 // TestWhoBeginsIsReached: frames reach an actor of this node before the route has it, if the shell hosts it.
 func TestWhoBeginsIsReached(t *testing.T) {
 	t.Parallel()
-	g := newGuard(0)
+	ck := newChecker(0)
 	for _, a := range []wire.Address{newLane, {}} {
 		h := wire.Header{Kind: 87, From: controller, To: a}
 		h.From.Node = 0
-		if g.Header(0, h) == nil {
+		if ck.Header(0, h) == nil {
 			t.Errorf("%v is reached, and is not there", a)
 		}
-		g.Host(a)
-		if err := g.Header(0, h); err != nil {
+		ck.Host(a)
+		if err := ck.Header(0, h); err != nil {
 			t.Error(err)
 		}
 	}
 	next, _ := after(first(), addLane)
-	g.Learn(next)
-	if err := g.Header(0, wire.Header{Kind: 87, From: controller, To: wire.Address{}}); err != nil {
+	ck.Learn(next)
+	if err := ck.Header(0, wire.Header{Kind: 87, From: controller, To: wire.Address{}}); err != nil {
 		t.Errorf("with another route: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 		"the staleness of part 1 is -1":                      &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: []int32{0, -1, 0}}},
 		"the client of part 0 is 7":                          &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3), Recorded: []wire.Recorded{{Client: 7}}}},
 	} {
-		if got := asked(newGuard(1), attempt{controller, lane1, m, ""}); !strings.Contains(got, strings.Replace(want, "route is route", "route of part 0 is route", 1)) {
+		if got := asked(newChecker(1), attempt{controller, lane1, m, ""}); !strings.Contains(got, strings.Replace(want, "route is route", "route of part 0 is route", 1)) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -173,13 +173,13 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 // TestReadersAskWhileTheRouteChanges is for the race detector.
 func TestReadersAskWhileTheRouteChanges(t *testing.T) {
 	t.Parallel()
-	g := guard.New(core.Job{Nodes: 2, Tables: tables, Route: first(), Clients: []wire.Address{worker}}, 1)
+	ck := validate.New(core.Job{Nodes: 2, Tables: tables, Route: first(), Clients: []wire.Address{worker}}, 1)
 	_, changes := after(first(), addLane, addClient, giveSplit, givePart)
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
 			for i := range changes {
-				if refused := asked(g, attempt{controller, lane1, controls(changes[i : i+1]), ""}, attempt{worker, lane1, &wire.Pull{Incarnation: 1, Route: 9}, ""}); refused != "" {
+				if refused := asked(ck, attempt{controller, lane1, controls(changes[i : i+1]), ""}, attempt{worker, lane1, &wire.Pull{Incarnation: 1, Route: 9}, ""}); refused != "" {
 					t.Error(refused)
 				}
 			}
@@ -191,34 +191,34 @@ func TestReadersAskWhileTheRouteChanges(t *testing.T) {
 // TestWhoRanASplitMaySpeakOfIt lets the word that a flush is done come when it counts already, by another way, and its split has moved: and no other's word.
 func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
 	t.Parallel()
-	g := newGuard(0)
+	ck := newChecker(0)
 	of := func(n bellows.NodeID) attempt {
 		m := &wire.Done{Flush: bellows.FlushID{Client: n, Incarnation: 1, Seq: 1}, Clock: 7, Results: []wire.Result{{Unit: unit(3, 7, 5, 15)}}}
 		return attempt{wire.ClientAt(n), controller, m, ""}
 	}
 	const another = "the split's node of part 0 is"
-	if refused := asked(g, of(1)); refused != "" {
+	if refused := asked(ck, of(1)); refused != "" {
 		t.Errorf("before the split moves, of its node: %s", refused)
 	}
 	next, _ := after(first(), addClient, giveSplit)
-	if g.Learn(next); asked(g, of(1), of(0)) != "" {
-		t.Errorf("when it has moved: %s", asked(g, of(1), of(0)))
+	if ck.Learn(next); asked(ck, of(1), of(0)) != "" {
+		t.Errorf("when it has moved: %s", asked(ck, of(1), of(0)))
 	}
-	g = newGuard(0)
+	ck = newChecker(0)
 	next, _ = after(first(), addClient)
-	if g.Learn(next); !strings.Contains(asked(g, of(0)), another) {
+	if ck.Learn(next); !strings.Contains(asked(ck, of(0)), another) {
 		t.Error("one who never ran it speaks of it")
 	}
 }
 
-// TestAGuardGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
-func TestAGuardGoesBackToARouteThatWasRecorded(t *testing.T) {
+// TestACheckerGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
+func TestACheckerGoesBackToARouteThatWasRecorded(t *testing.T) {
 	t.Parallel()
-	g := newGuard(0)
+	ck := newChecker(0)
 	never, _ := after(first(), addLane)
-	g.Learn(never)
-	g.Learn(first())
-	if g.Header(0, wire.Header{Kind: 87, From: controller, To: newLane}) == nil {
+	ck.Learn(never)
+	ck.Learn(first())
+	if ck.Header(0, wire.Header{Kind: 87, From: controller, To: newLane}) == nil {
 		t.Error("it goes by a route that there is not")
 	}
 }

@@ -1,0 +1,163 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// check is what is asked of the messages of one kind.
+type check struct {
+	kind  uint8
+	idle  bool // a node that runs no tasks may say it as a client
+	judge func(ck *Checker, e wire.Envelope) *breach
+}
+
+// of checks messages of one kind. A client that says them runs tasks.
+func of[M wire.Message](judge func(ck *Checker, e wire.Envelope, m M) *breach) check {
+	var none M
+	return check{wire.Envelope{Message: none}.Kind(), false, func(ck *Checker, e wire.Envelope) *breach {
+		return judge(ck, e, e.Message.(M))
+	}}
+}
+
+// anything passes messages of one kind: what they say can be about anything.
+func anything[M wire.Message]() check {
+	return of(func(*Checker, wire.Envelope, M) *breach { return nil })
+}
+
+// evenIdle lets nodes that run no tasks say it, too.
+func (c check) evenIdle() check {
+	c.idle = true
+	return c
+}
+
+// checks has one for every kind, by number. A message whose kind has none is refused, and so is a test of this package.
+var checks = byKind(
+	of((*Checker).pull),
+	of((*Checker).rows),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Acquire) *breach { return ck.leasable(m.Pair.Ref) }),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Granted) *breach {
+		return ck.slab(e.From, "the partition", -1, m.Pair, m.Values)
+	}),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Release) *breach { return ck.ref("the partition", -1, m.Ref) }),
+	of((*Checker).push),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Held) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Full) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Room) *breach { return ck.answer(e.To, m.Flush, m.Pairs) }),
+	of((*Checker).committed),
+	anything[*wire.Refused](),
+	of((*Checker).image),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Unsubscribe) *breach {
+		return ck.ref("the partition", -1, m.Ref)
+	}),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *breach { return ck.waits(m.Incarnation, m.List) }),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *breach { return ck.waits(m.Incarnation, m.List) }),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Done) *breach { return ck.done(e.From, m, true) }),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Computing) *breach {
+		return ck.unit(-1, m.Unit, !ck.ran(m.Unit.Split, e.From.Node), e.From.Node)
+	}),
+	anything[*wire.Failed]().evenIdle(),
+	anything[*wire.Beat]().evenIdle(),
+	of((*Checker).records),
+	of((*Checker).staleness),
+	of((*Checker).dispatch),
+	of((*Checker).end).evenIdle(), // a client that has said nothing else to this node
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *breach {
+		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables)))
+	}),
+	anything[*wire.Collect](),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
+		if b := ck.node("the node gone", -1, m.Node); b != nil {
+			return b
+		}
+		return within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32)
+	}),
+	anything[*wire.Query](),
+	of((*Checker).holding),
+	anything[*wire.Collected](),
+	anything[*wire.Ready]().evenIdle(),
+	anything[*wire.Notice]().evenIdle(),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Severed) *breach { return ck.node("the node", -1, m.Node) }).evenIdle(),
+	anything[*wire.Report]().evenIdle(),
+	of((*Checker).route),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Stale) *breach {
+		if m.Flush == (bellows.FlushID{}) {
+			return nil
+		}
+		return ck.answer(e.To, m.Flush, m.Pairs)
+	}),
+)
+
+// byKind puts checks where their kinds' numbers say.
+func byKind(list ...check) (to [1 << 8]check) {
+	for _, c := range list {
+		to[c.kind] = c
+	}
+	return to
+}
+
+// image is a part of a slab that the lane holds, or of what its rule keeps beside it.
+func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
+	if b := ck.ref("the partition", -1, m.Ref); b != nil {
+		return b
+	}
+	if b := ck.owned(e.From, "the partition", -1, wire.Pair{Ref: m.Ref, Generation: ck.now.Load().route.Owner(m.Ref).Generation}); b != nil {
+		return b
+	}
+	return within("the slot", -1, int64(m.Slot), 0, int64(ck.slots[m.Ref.Table]))
+}
+
+// holding is of partitions that the lane holds, and of flushes that clients may have sent it.
+func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
+	if m.Tail == 0 || m.Tail > m.Last+1 {
+		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
+	}
+	for i := range m.Flushes {
+		h := &m.Flushes[i]
+		if b := ck.node("the flush's client", i, h.Flush.Client); b != nil {
+			return b
+		}
+		done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
+		if b := ck.done(e.From, &done, true); b != nil {
+			return b
+		}
+		if b := ck.pairs(h.Held); b != nil {
+			return b
+		}
+	}
+	for i := range m.Parts {
+		if b := ck.ref("the partition", i, m.Parts[i].Ref); b != nil {
+			return b
+		}
+	}
+	for i := range m.Added {
+		if b := ck.node("the node added", i, m.Added[i].Node); b != nil {
+			return b
+		}
+	}
+	for i := range m.Gone {
+		if b := ck.node("the node gone", i, m.Gone[i].Node); b != nil {
+			return b
+		}
+	}
+	if m.End != nil {
+		return ck.end(e, m.End)
+	}
+	return nil
+}
+
+func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
+	return ck.consistency(-1, m.Table, m.Clocks)
+}
+
+func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
+	for i, n := range m.Gone {
+		if b := ck.node("the node gone", i, n); b != nil {
+			return b
+		}
+	}
+	return nil
+}
