@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/table"
@@ -68,6 +69,11 @@ func ParseConnections(s string) (int, error) {
 
 // connectionsAuto is the number of "auto".
 const connectionsAuto = 1
+
+// Joining is the cluster as those who join it see it.
+func (c Cluster) Joining() join.Cluster {
+	return join.Cluster{Self: c.Self, Nodes: len(c.Members), Connections: c.connections()}
+}
 
 // connections is how many each pair of nodes has.
 func (c *Cluster) connections() int { return max(1, c.Connections) }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/node"
@@ -59,7 +59,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		g.open, g.address = mem.New().Join, inMemory
 	}
 	addresses := make([]string, len(g.members))
-	links := make([]*node.Links, len(g.members))
+	links := make([]*fabric.Links, len(g.members))
 	listeners := make([]transport.Listener, len(g.members))
 	seats := make([]func() ([]transport.Conn, error), len(g.members))
 	for n := range g.members {
@@ -78,10 +78,10 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			tr = g.dial(tr)
 		}
 		if g.mend {
-			links[n] = &node.Links{Transport: tr, Listener: l, Addresses: addresses}
+			links[n] = &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}
 		}
 		seats[n] = func() ([]transport.Conn, error) {
-			conns, err := node.Connect(ctx, tr, l, g.cluster(self), addresses, liveness.Times{}, func(string) {})
+			conns, err := fabric.Connect(ctx, tr, l, g.cluster(self).Joining(), addresses, liveness.Times{}, func(string) {})
 			for i, c := range conns {
 				if c != nil && g.wrap != nil {
 					conns[i] = g.wrap(self, c.Peer().Node, c)
@@ -359,27 +359,6 @@ func TestWithoutNodeZeroTheOthersEndByName(t *testing.T) {
 	}
 	if bellows.KindOf(err) != bellows.Lost {
 		t.Errorf("node 0: error %v", err)
-	}
-}
-
-// TestConnectNamesWhoIsMissing waits for a node that never comes.
-func TestConnectNamesWhoIsMissing(t *testing.T) {
-	t.Parallel()
-	network := mem.New()
-	tr, err := network.Join(transport.Config{Self: transport.Hello{Token: transport.Token{1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := tr.Listen("here")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	_, err = node.Connect(ctx, tr, l, node.Cluster{Members: shapes["leader leads"]}, []string{"here", "a", "b"}, liveness.Times{}, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
-		t.Errorf("error %v", err)
 	}
 }
 

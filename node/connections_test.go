@@ -2,9 +2,7 @@ package node_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -12,9 +10,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/liveness"
 	"bellows/link/transport"
-	"bellows/link/transport/mem"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -133,48 +129,5 @@ func TestTooManyConnectionsAreRefused(t *testing.T) {
 		if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "must be 1 to 4") {
 			t.Errorf("%d connections: %v", n, err)
 		}
-	}
-}
-
-// TestConnectTurnsAwayAnotherNumberOfConnections has two nodes that do not agree on how many they have.
-func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
-	t.Parallel()
-	network := mem.New()
-	ends := make([]transport.Transport, 2)
-	for n := range ends {
-		var err error
-		if ends[n], err = network.Join(transport.Config{Self: transport.Hello{Node: bellows.NodeID(n), Token: transport.Token{1}}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := ends[0].Listen("here")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dialled := make(chan error, 1)
-	go func() { // three connections, where two are expected: each is turned away, and the next read says so
-		defer cancel()
-		for i := range uint8(3) {
-			c, err := ends[1].Number(i, 3).Dial(ctx, "here")
-			if err == nil {
-				_, _, err = c.ReadFrame()
-			}
-			if !errors.Is(err, io.EOF) {
-				dialled <- fmt.Errorf("connection %d: %w", i, err)
-				return
-			}
-		}
-		dialled <- nil
-	}()
-	c := node.Cluster{Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}, Connections: 2}
-	_, err = node.Connect(ctx, ends[0], l, c, []string{"here", "there"}, liveness.Times{}, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "node 1") {
-		t.Errorf("error %v", err)
-	}
-	if err := <-dialled; err != nil {
-		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/shell"
 	"bellows/core/tally"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/wire"
 	"bellows/train"
@@ -26,16 +27,16 @@ func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
 	return p.lead.run(ctx)
 }
 
-// Lead runs a job as node 0 of a cluster that Connect has joined, and returns like Train. The others
+// Lead runs a job as node 0 of a cluster that fabric.Connect has joined, and returns like Train. The others
 // are let go when it returns.
 func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn, opt Options) (*Result, error) {
-	m := newMesh(conns)
+	m := fabric.NewMesh(conns)
 	p, err := assemble(&job, c, m, opt)
 	if err != nil {
-		return nil, errors.Join(err, m.hangUp())
+		return nil, errors.Join(err, m.HangUp())
 	}
 	defer p.close()
-	m.start(p.bus, p.newChecker(), p.formats(), p.redialer(), p.lead.disconnected)
+	p.start(p.lead.disconnected)
 	return p.lead.run(ctx)
 }
 
@@ -75,11 +76,11 @@ type (
 )
 
 // tell puts a word of the shell into the controller's queue.
-func (l *lead) tell(m wire.Message) { l.bus.send(wire.ControllerAt(), wire.ControllerAt(), m) }
+func (l *lead) tell(m wire.Message) { l.bus.Send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
 // disconnected is told by the mesh that a node's connections have ended.
 func (l *lead) disconnected(n bellows.NodeID, err error) {
-	var b *breach
+	var b *fabric.Breach
 	l.tell(&cut{node: n, reason: err.Error(), breach: errors.As(err, &b)})
 }
 
@@ -210,8 +211,8 @@ func (l *lead) tick() {
 	}
 	m := &tick{}
 	if l.mesh != nil {
-		l.mesh.tick()
-		m.heard = l.mesh.heard()
+		l.mesh.Tick()
+		m.heard = l.mesh.Heard()
 	}
 	l.leave(m)
 }

@@ -1,8 +1,8 @@
 // Package node assembles the roles of a job and runs them: all of them in one process, or some in
-// each of several, joined by a mesh of connections.
+// each of several, joined by a mesh of connections (package fabric).
 //
 // Train runs a job in this process to its end. Where there are several, every process makes the same
-// job of the same data and joins the others with Connect; node 0 then calls Lead, which drives the job
+// job of the same data and joins the others with fabric.Connect; node 0 then calls Lead, which drives the job
 // and returns its result, and the others Serve. Cancelling the context of Train or Lead winds the job
 // down to a point from which Options.Resume continues it; nothing is lost. Every actor is the same
 // state machine that the simulation runs; this package adds the locks, the goroutines and the clock,
@@ -10,9 +10,7 @@
 package node
 
 import (
-	"context"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +26,7 @@ import (
 	"bellows/core/store"
 	"bellows/core/tally"
 	"bellows/core/validate"
+	"bellows/link/fabric"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
@@ -52,9 +51,9 @@ type Options struct {
 	Times liveness.Times
 
 	// Links is how connections that break are made again; nil: what breaks is lost.
-	Links *Links
+	Links *fabric.Links
 
-	alone bool // nobody else has this process
+	Alone bool // of Lead and Serve: nobody else has this process
 
 	partMost, messageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
@@ -95,21 +94,19 @@ const tickEvery = shell.TickMillis * time.Millisecond
 
 // process is this process's part of a job.
 type process struct {
-	job       *train.Job
-	opt       Options
-	cluster   Cluster
-	mesh      *mesh // nil: alone
-	bus       *bus
-	common    core.Job // what its actors are made of
-	lanes     []*server.Lane
-	runner    *train.Runner // nil: runs no tasks
-	lead      *lead         // nil: not node 0
-	ended     atomic.Bool   // a lane knows that the job is over
-	refuse    func()        // ends the taking of calls; nil: none are taken
-	accepting sync.WaitGroup
-	closed    chan error // no task runs any more, and why an executor did not close; has room
-	keySeed   uint64     // no peer knows it
-	began     time.Time
+	job     *train.Job
+	opt     Options
+	cluster Cluster
+	mesh    *fabric.Mesh // nil: alone
+	bus     *fabric.Bus
+	common  core.Job // what its actors are made of
+	lanes   []*server.Lane
+	runner  *train.Runner // nil: runs no tasks
+	lead    *lead         // nil: not node 0
+	ended   atomic.Bool   // a lane knows that the job is over
+	closed  chan error    // no task runs any more, and why an executor did not close; has room
+	keySeed uint64        // no peer knows it
+	began   time.Time
 }
 
 func validateJob(job *train.Job) error {
@@ -128,7 +125,7 @@ func validateJob(job *train.Job) error {
 }
 
 // assemble makes the roles that this process has in the cluster.
-func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error) {
+func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process, error) {
 	if err := validateJob(job); err != nil {
 		return nil, err
 	}
@@ -139,17 +136,12 @@ func assemble(job *train.Job, c Cluster, m *mesh, opt Options) (*process, error)
 	if err := p.agree(); err != nil {
 		return nil, err
 	}
-	post, ship := func(wire.Envelope) {}, func() {}
-	if m != nil {
-		post, ship = m.post, m.ship
-		m.shorten(opt.partMost, opt.messageMost)
-		if opt.alone {
-			places(c.me().Slots)
-		}
+	if m != nil && opt.Alone {
+		fabric.Places(c.me().Slots)
 	}
-	p.bus = newBus(c.Self, post, ship)
+	p.bus = fabric.NewBus(c.Self, m)
 	if err := p.addRoles(); err != nil {
-		p.bus.close()
+		p.bus.Close()
 		return nil, err
 	}
 	return p, nil
@@ -190,28 +182,18 @@ func (p *process) addRoles() error {
 	return p.resume(p.opt.Resume)
 }
 
-// redialer makes connections again, where the options say how, until the process is closed.
-func (p *process) redialer() *redialer {
-	if p.opt.Links == nil {
-		return nil
-	}
-	r := &redialer{Links: *p.opt.Links, cluster: p.cluster, times: p.opt.Times, mesh: p.mesh}
-	var ctx context.Context
-	ctx, p.refuse = context.WithCancel(context.Background())
-	p.accepting.Go(func() { r.accept(ctx) })
-	return r
+// start starts the mesh: lost is told of a node whose connections have ended.
+func (p *process) start(lost func(bellows.NodeID, error)) {
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.newChecker(), Formats: p.formats(), Links: p.opt.Links, Times: p.opt.Times, Lost: lost,
+		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 
 // close ends what the process has started, behind all that it has sent.
 func (p *process) close() {
 	if p.mesh != nil {
-		p.mesh.close()
+		p.mesh.Close()
 	}
-	if p.refuse != nil {
-		p.refuse()
-	}
-	p.accepting.Wait()
-	p.bus.close()
+	p.bus.Close()
 }
 
 // heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender.
@@ -229,7 +211,7 @@ func (p *process) addLanes() error {
 			return err
 		}
 		p.lanes = append(p.lanes, l)
-		p.bus.add(a, p.stepLane(l))
+		p.bus.Add(a, p.stepLane(l))
 	}
 	return nil
 }
@@ -270,7 +252,7 @@ func (p *process) addController() error {
 		return err
 	}
 	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members))}
-	p.bus.add(wire.ControllerAt(), p.lead.step)
+	p.bus.Add(wire.ControllerAt(), p.lead.step)
 	return nil
 }
 
@@ -307,7 +289,7 @@ func (p *process) addRunner() error {
 			r.Report(self, wire.ControllerAt(), p.fill)
 		}
 	}
-	p.bus.add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
+	p.bus.Add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
 	return err
 }
 
@@ -315,7 +297,7 @@ func (p *process) addRunner() error {
 func (p *process) notice(sentence string) {
 	switch {
 	case p.lead == nil:
-		p.bus.send(wire.ClientAt(p.cluster.Self), wire.ControllerAt(), &wire.Notice{Sentence: sentence})
+		p.bus.Send(wire.ClientAt(p.cluster.Self), wire.ControllerAt(), &wire.Notice{Sentence: sentence})
 	case p.opt.Notice != nil:
 		p.lead.reporter.say(func() { p.opt.Notice(sentence) })
 	}

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -83,7 +84,12 @@ func (c promptConn) ReadFrame() (wire.Header, []byte, error) {
 
 func inMemory(n int) string { return fmt.Sprint("node-", n) }
 
-func inFolder(folder string) func(n int) string {
+func inFolder(t *testing.T) func(n int) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	return func(n int) string { return "unix:" + filepath.Join(folder, fmt.Sprint(n)) }
 }
 
@@ -104,8 +110,8 @@ func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
 	}{
 		"mem":                {"leader leads", 500, mem.New().Join, inMemory},
 		"mem, server apart":  {"server apart", 999, mem.New().Join, inMemory},
-		"unix":               {"leader leads", 500, sock.New, inFolder(privateFolder(t))},
-		"unix, server apart": {"server apart", 1 << 10, sock.New, inFolder(privateFolder(t))},
+		"unix":               {"leader leads", 500, sock.New, inFolder(t)},
+		"unix, server apart": {"server apart", 1 << 10, sock.New, inFolder(t)},
 		"tcp":                {"leader works", 500, sock.New, func(int) string { return "tcp:127.0.0.1:0" }},
 	} {
 		t.Run(name, func(t *testing.T) {

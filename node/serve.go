@@ -9,25 +9,26 @@ import (
 	"bellows"
 	"bellows/core/members"
 	"bellows/core/shell"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/wire"
 	"bellows/train"
 )
 
-// Serve runs this node's part of a job, as a member of a cluster that Connect has joined, until node 0
+// Serve runs this node's part of a job, as a member of a cluster that fabric.Connect has joined, until node 0
 // lets it go. It fails if node 0 is lost before the job has ended.
 func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn, opt Options) error {
-	m := newMesh(conns)
+	m := fabric.NewMesh(conns)
 	p, err := assemble(&job, c, m, opt)
 	if err != nil {
-		return errors.Join(err, m.hangUp())
+		return errors.Join(err, m.HangUp())
 	}
 	defer p.close()
-	if opt.alone {
+	if opt.Alone {
 		p.computeOnly()
 	}
 	s := &member{process: p, lost: make(chan lost, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
-	m.start(p.bus, p.newChecker(), p.formats(), p.redialer(), func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
+	p.start(func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
 	return s.run(ctx)
 }
 
@@ -84,7 +85,7 @@ func (s *member) run(ctx context.Context) error {
 }
 
 func (s *member) disconnected(l lost) {
-	var b *breach
+	var b *fabric.Breach
 	s.shell.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), s.over(), &s.fx)
 }
 
@@ -95,6 +96,6 @@ func (s *member) tick() {
 	if s.runner != nil {
 		s.runner.Tick(now)
 	}
-	s.mesh.tick()
-	s.shell.Tick(now, s.mesh.heardOf(0), s.over(), s.unfinished(), &s.fx)
+	s.mesh.Tick()
+	s.shell.Tick(now, s.mesh.HeardOf(0), s.over(), s.unfinished(), &s.fx)
 }

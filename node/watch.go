@@ -39,30 +39,6 @@ type look struct {
 	answer chan<- api.Progress // has room
 }
 
-// traffic counts frames of one direction; any goroutine may add to it.
-type traffic [tally.Classes]struct{ frames, bytes atomic.Int64 }
-
-func (t *traffic) count(h wire.Header) {
-	f := &t[h.Class()]
-	f.frames.Add(1)
-	f.bytes.Add(int64(wire.HeaderSize) + int64(h.Length))
-}
-
-func (t *traffic) add(sent *tally.Traffic) {
-	for c, f := range sent {
-		if f.Frames > 0 {
-			t[c].frames.Add(f.Frames)
-			t[c].bytes.Add(f.Bytes)
-		}
-	}
-}
-
-func (t *traffic) load(to *tally.Traffic) {
-	for c := range t {
-		to[c] = tally.Flow{Frames: t[c].frames.Load(), Bytes: t[c].bytes.Load()}
-	}
-}
-
 // report is what this process has counted so far.
 func (p *process) report() *wire.Report {
 	m := &wire.Report{}
@@ -77,8 +53,7 @@ func (p *process) report() *wire.Report {
 func (p *process) fill(m *wire.Report) {
 	m.Process, m.Millis = uint32(os.Getpid()), p.millis()
 	if p.mesh != nil {
-		p.mesh.left.load(&m.Tally.Sent)
-		p.mesh.came.load(&m.Tally.Received)
+		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)
 	}
 }
 

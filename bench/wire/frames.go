@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"bellows"
@@ -12,17 +11,17 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
 	"bellows/link/wire"
-	"bellows/node"
 	"bellows/table"
 )
 
 // Ours is two nodes as a job has them: node 0 holds tables in a lane of package server, node 1 is a client and, since
 // somebody must number the flushes, the controller. A push is all that a flush takes: the push and its done, the done passed
 // on by the lane that holds it, the record, and the lane's word that it is applied, which is when it counts as done. Both nodes pass messages
-// through node.Exchange: queues, goroutines, frames and connections of a node.
+// through package fabric, as nodes of a job do: queues, goroutines, frames and connections.
 
 var (
 	laneAt       = wire.LaneAt(0, 0)
@@ -58,36 +57,43 @@ func newLane() (*server.Lane, error) {
 func serveFrames(address string) {
 	lane := pair.Must(newLane())
 	l := pair.Must(nodeTransport(0).Listen(address))
-	var exchange atomic.Pointer[node.Exchange]
 	accept := func() error {
 		conn, err := l.Accept(context.Background())
 		if err == nil {
-			exchange.Store(node.NewExchange(0, []transport.Conn{nil, conn}, func(bellows.NodeID, error) {}, node.Actor{Address: laneAt, Step: lane.Step}))
+			m := fabric.NewMesh([]transport.Conn{nil, conn})
+			b := fabric.NewBus(0, m)
+			b.Add(laneAt, lane.Step)
+			m.Start(b, fabric.Options{Checker: open{}, Lost: func(bellows.NodeID, error) {}})
 		}
 		return err
 	}
-	serve(l.Address(), l, accept, func(n int) {
-		if x := exchange.Load(); x != nil {
-			x.Compute(n)
-		}
-	})
+	serve(l.Address(), l, accept, fabric.Places)
 }
 
 // driveFrames is the driver's process.
 func driveFrames(address string) {
 	conn := pair.Must(nodeTransport(1).Dial(context.Background(), address))
 	d := newDriver()
-	d.exchange = node.NewExchange(1, []transport.Conn{conn, nil}, d.lost,
-		node.Actor{Address: clientAt, Step: d.step},
-		node.Actor{Address: controllerAt, Step: number})
-	drive(d.drive, d.exchange.Compute)
-	d.exchange.Close()
+	m := fabric.NewMesh([]transport.Conn{conn, nil})
+	d.bus = fabric.NewBus(1, m)
+	d.bus.Add(clientAt, d.step)
+	d.bus.Add(controllerAt, number)
+	m.Start(d.bus, fabric.Options{Checker: open{}, Lost: d.lost})
+	drive(d.drive, fabric.Places)
+	m.Close()
+	d.bus.Close()
 }
 
-// driver is node 1. All but exchange and done belong to whoever steps the client.
+// open admits whatever comes: there is no job to hold it against.
+type open struct{}
+
+func (open) Header(bellows.NodeID, wire.Header) error { return nil }
+func (open) Message(wire.Header, wire.Envelope) error { return nil }
+
+// driver is node 1. All but bus and done belong to whoever steps the client.
 type driver struct {
-	exchange *node.Exchange
-	done     chan error
+	bus  *fabric.Bus
+	done chan error
 
 	duty      duty
 	latencies []time.Duration
@@ -121,7 +127,7 @@ func (d *driver) drive(job duty, latencies []time.Duration) error {
 	if _, err := tableOf(job); err != nil {
 		return err
 	}
-	d.exchange.Send(clientAt, clientAt, begin{duty: job, latencies: latencies})
+	d.bus.Send(clientAt, clientAt, begin{duty: job, latencies: latencies})
 	return <-d.done
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/node"
@@ -41,7 +42,7 @@ func TestThreeNodesGiveTheBitsOfOne(t *testing.T) {
 			return c, nil
 		}
 		defer l.Close()
-		conns, err := node.Connect(context.Background(), tr, l, c, addresses, liveness.Times{}, func(string) {})
+		conns, err := fabric.Connect(context.Background(), tr, l, c.Joining(), addresses, liveness.Times{}, func(string) {})
 		if err != nil {
 			t.Error(err)
 		}

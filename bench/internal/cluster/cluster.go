@@ -16,6 +16,7 @@ import (
 
 	"bellows"
 	"bellows/node"
+	"bellows/node/launch"
 	"bellows/table"
 	"bellows/train"
 )
@@ -30,7 +31,7 @@ func Sit(order string, job func(order string) (train.Job, error)) (sat bool, err
 	if order == "" {
 		return false, nil
 	}
-	return true, node.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
 		j, err := job(order)
 		return j, nil, err
 	})
@@ -63,7 +64,7 @@ func (l Launch) Run(job train.Job, opt node.Options) error {
 		m.Lanes = cmp.Or(m.Lanes, m.Slots)
 		members = append(members, m)
 	}
-	_, err = node.Launch{Program: program, Args: []string{os.Args[0], "--seat", l.Order}, Members: node.Place(members, job.Tables),
+	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--seat", l.Order}, Members: node.Place(members, job.Tables),
 		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt)
 	return err
 }

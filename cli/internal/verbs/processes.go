@@ -14,6 +14,7 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/node"
+	"bellows/node/launch"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -115,7 +116,7 @@ func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*n
 	}
 	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	c := &t.opt.cluster
-	return node.Launch{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--seat"}),
+	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--seat"}),
 		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved}.Run(ctx, t.made.Job, opt)
 }
 
@@ -130,7 +131,7 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 func (c *Tool) sit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	var in inputs
 	defer in.close()
-	return node.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
 		o, err := newOrder(a, files, opt)
 		if err == nil {
 			err = in.read(ctx, o, c.In)

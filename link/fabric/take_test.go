@@ -1,38 +1,37 @@
-package node
+package fabric
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/table"
-	"bellows/train"
 )
 
 // intake is a mesh of which only the receiving half is there: frames of node 1 for a lane that forgets them.
 type intake struct {
-	mesh *mesh
+	mesh *Mesh
 	from *peer
 	in   wire.Outbox
 }
 
 func newIntake(t testing.TB) *intake {
 	t.Helper()
-	job := train.Job{Tables: []table.Schema{{Name: "w", Rows: 1 << 16, Width: 16, Partitions: 4}}, Splits: 2,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
-	c := Cluster{Members: []Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}}
-	p := &process{job: &job, cluster: c, bus: newBus(0, nil, func() {})}
-	if err := p.agree(); err != nil {
-		t.Fatal(err)
-	}
-	p.bus.add(wire.LaneAt(0, 0), func(batch []wire.Envelope, _ *wire.Outbox) {
+	tables, lanes, clients := []table.Schema{{Name: "w", Rows: 1 << 16, Width: 16, Partitions: 4}}, []wire.Address{wire.LaneAt(0, 0)}, []bellows.NodeID{0, 1}
+	job := core.Job{Controller: wire.ControllerAt(), Nodes: 2, Lanes: lanes, Clients: route.Clients(clients), Tables: tables,
+		Route: route.Spread(tables, 2, lanes, clients), Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
+	b := newBus(0, nil, func() {})
+	t.Cleanup(b.Close)
+	b.Add(wire.LaneAt(0, 0), func(batch []wire.Envelope, _ *wire.Outbox) {
 		for _, e := range batch {
 			wire.Free(e.Message)
 		}
 	})
-	return &intake{mesh: &mesh{bus: p.bus, checker: p.newChecker()}, from: &peer{node: 1}}
+	return &intake{mesh: &Mesh{bus: b, checker: validate.New(job, 0)}, from: &peer{node: 1}}
 }
 
 // pushOf is the frame of a push of some rows, and its header.
@@ -44,16 +43,12 @@ func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 		c.Rows = append(c.Rows, uint32(rows-r))
 	}
 	m.Chunks = append(m.Chunks, c)
-	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), To: wire.LaneAt(0, 0), Message: m}); err != nil {
-		t.Fatal(err)
-	}
-	frame := slices.Concat(b.Buffers()...)
-	h, err := wire.ParseHeader(frame)
+	all := frame(t, wire.ClientAt(1), wire.LaneAt(0, 0), m)
+	h, err := wire.ParseHeader(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, frame[wire.HeaderSize:]
+	return h, all[wire.HeaderSize:]
 }
 
 // take delivers a frame, with the checker or as if there was none.

@@ -1,4 +1,4 @@
-package node_test
+package fabric
 
 import (
 	"errors"
@@ -12,8 +12,34 @@ import (
 	"bellows/link/transport/mem"
 	"bellows/link/transport/sock"
 	"bellows/link/wire"
-	"bellows/node"
 )
+
+// open admits whatever comes.
+type open struct{}
+
+func (open) Header(bellows.NodeID, wire.Header) error { return nil }
+func (open) Message(wire.Header, wire.Envelope) error { return nil }
+
+// exchange is a node without a job.
+type exchange struct {
+	*Bus
+	mesh *Mesh
+}
+
+// exchangeOf starts a node with one actor. conns are by number and node, nil for the node itself.
+func exchangeOf(self bellows.NodeID, conns []transport.Conn, lost func(bellows.NodeID, error), at wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) exchange {
+	m := NewMesh(conns)
+	x := exchange{NewBus(self, m), m}
+	x.Add(at, step)
+	m.Start(x.Bus, Options{Checker: open{}, Lost: lost})
+	return x
+}
+
+// Close sends what is queued and ends the connections.
+func (x exchange) Close() {
+	x.mesh.Close()
+	x.Bus.Close()
+}
 
 // TestAnExchangeKeepsOrderAndLosesNothing sends messages of all sizes to a node that answers each, from several goroutines
 // at once: over a transport whose readers answer at once, and over one where a writer must.
@@ -82,7 +108,7 @@ func exchangeAll(t *testing.T, near, far transport.Conn) {
 			out.Send(lane, client, e.Message)
 		}
 	}
-	server := node.NewExchange(0, []transport.Conn{nil, far}, lost, node.Actor{Address: lane, Step: echo})
+	server := exchangeOf(0, []transport.Conn{nil, far}, lost, lane, echo)
 	next, answers := [senders]uint64{}, 0
 	all := make(chan error, 1)
 	answered := func(batch []wire.Envelope, _ *wire.Outbox) {
@@ -99,7 +125,7 @@ func exchangeAll(t *testing.T, near, far transport.Conn) {
 			}
 		}
 	}
-	x := node.NewExchange(1, []transport.Conn{near, nil}, lost, node.Actor{Address: client, Step: answered})
+	x := exchangeOf(1, []transport.Conn{near, nil}, lost, client, answered)
 	for s := range uint64(senders) {
 		go func() {
 			for i := range uint64(each) {

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 // be shipped, and not any more when that is done.
 func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 	t.Parallel()
-	m := newMesh([]transport.Conn{newEndConn(), newEndConn()})
+	m := NewMesh([]transport.Conn{newEndConn(), newEndConn()})
 	lane, client := wire.LaneAt(0, 0), wire.ClientAt(1)
 	for round := range 2 {
 		for _, from := range []wire.Address{lane, wire.ClientAt(0), lane, lane} {
@@ -37,7 +37,7 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 // TestTheEndOfAPeerIsItsWritersAlone shuts a peer down: its writer is woken, and nobody else may write any more, so that a second end wakes nobody.
 func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
 	t.Parallel()
-	m := newMesh([]transport.Conn{newEndConn()})
+	m := NewMesh([]transport.Conn{newEndConn()})
 	p := m.pairs[1].peers[0]
 	for range 2 {
 		m.shutdown(p)

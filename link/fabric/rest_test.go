@@ -1,6 +1,7 @@
-package node
+package fabric
 
 import (
+	"context"
 	"io"
 	"net"
 	"slices"
@@ -48,11 +49,16 @@ func (c *scriptConn) ReadFrame() (wire.Header, []byte, error) {
 // says puts a message that comes.
 func (c *scriptConn) says(t *testing.T, m wire.Message) {
 	t.Helper()
+	c.frames <- frame(t, wire.ClientAt(1), wire.Address{}, m)
+}
+
+func frame(t testing.TB, from, to wire.Address, m wire.Message) []byte {
+	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), Message: m}); err != nil {
+	if err := b.Add(wire.Envelope{From: from, To: to, Message: m}); err != nil {
 		t.Fatal(err)
 	}
-	c.frames <- slices.Concat(b.Buffers()...)
+	return slices.Concat(b.Buffers()...)
 }
 
 // kinds are what was written.
@@ -71,26 +77,42 @@ func (c *scriptConn) kinds(t *testing.T) (list []uint8) {
 	return list
 }
 
+// caller is a listener at which come the connections that are put into it.
+type caller chan transport.Conn
+
+func (c caller) Accept(ctx context.Context) (transport.Conn, error) {
+	select {
+	case conn := <-c:
+		return conn, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (caller) Address() string { return "here" }
+func (caller) Close() error    { return nil }
+
 // TestTheRestIsSaidOverTheNextConnection closes a mesh when its connection has not been answered: it breaks, the other node calls again, and what
 // was posted is said there, and the end.
 func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newScriptConn(), newScriptConn()
-		m := newMesh([]transport.Conn{nil, first})
-		b := newBus(0, m.post, m.ship)
-		defer b.close()
-		m.start(b, hosts{b}, nil, &redialer{mesh: m}, func(_ bellows.NodeID, err error) { t.Errorf("lost: %v", err) })
-		b.send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
+		m := NewMesh([]transport.Conn{nil, first})
+		b := NewBus(0, m)
+		defer b.Close()
+		calls := make(caller)
+		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: calls}, Lost: func(_ bellows.NodeID, err error) { t.Errorf("lost: %v", err) }})
+		b.Send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
 		closed := make(chan struct{})
 		go func() {
-			m.close()
+			m.Close()
 			close(closed)
 		}()
 		synctest.Wait()
 		close(first.frames)
 		synctest.Wait()
-		m.called(second, true)
+		calls <- second
 		second.says(t, &wire.Resume{Process: 7})
 		<-closed
 		kind := func(m wire.Message) uint8 { return wire.Envelope{Message: m}.Kind() }

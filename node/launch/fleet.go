@@ -1,4 +1,4 @@
-package node
+package launch
 
 import (
 	"bytes"
@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/node"
 )
 
 // fleet is the processes of a job on this machine, but for this one.
 type fleet struct {
-	deaths    chan Death // processes that ended before close
+	deaths    chan node.Death // processes that ended before close
 	children  []*child
 	addresses []string
 	waits     sync.WaitGroup
@@ -41,8 +42,8 @@ type child struct {
 const closeWait = 3 * time.Second
 
 // startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address.
-func startFleet(ctx context.Context, l Launch, own assignment, address string, notice func(string)) (*fleet, error) {
-	f := &fleet{deaths: make(chan Death, len(own.Members)), addresses: make([]string, len(own.Members)), patience: closeWait}
+func startFleet(ctx context.Context, l Processes, own assignment, address string, notice func(string)) (*fleet, error) {
+	f := &fleet{deaths: make(chan node.Death, len(own.Members)), addresses: make([]string, len(own.Members)), patience: closeWait}
 	f.addresses[own.Self] = address
 	err := f.start(l.Program, l.Args, own, l.Roam)
 	if err == nil {
@@ -56,7 +57,12 @@ func startFleet(ctx context.Context, l Launch, own assignment, address string, n
 }
 
 func (f *fleet) start(program string, args []string, each assignment, roam bool) error {
-	own, placed, computing := each.Self, 0, len(each.workers())
+	own, placed, computing := each.Self, 0, 0
+	for _, m := range each.Members {
+		if m.Slots > 0 {
+			computing++
+		}
+	}
 	for _, m := range each.Members {
 		if m.Node == own {
 			continue
@@ -148,7 +154,7 @@ func (f *fleet) wait(c *child) {
 		c.tail.note(err.Error())
 	}
 	if !c.shut.Load() {
-		f.deaths <- Death{c.node, c.death()}
+		f.deaths <- node.Death{Node: c.node, Reason: c.death()}
 	}
 }
 

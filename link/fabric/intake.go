@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ const (
 var errBye = errors.New("it has left the job")
 
 // read takes what comes over one connection after another, until no more follows.
-func (m *mesh) read(p *peer) {
+func (m *Mesh) read(p *peer) {
 	for {
 		p.mu.Lock()
 		conn := p.conn
@@ -36,7 +36,7 @@ func (m *mesh) read(p *peer) {
 
 // receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave, when it would wait
 // for more: so they are stepped once with many messages where many have come.
-func (m *mesh) receive(p *peer, conn transport.Conn) error {
+func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	var in wire.Outbox
 	bytes, frames := 0, 0 // since it last drained
 	drain := func() {
@@ -58,7 +58,7 @@ func (m *mesh) receive(p *peer, conn transport.Conn) error {
 			greeted = true
 			err = m.takeBelow(p, h, payload)
 		case !greeted:
-			err = &breach{fmt.Errorf("%v came before the connection's first word", h)}
+			err = &Breach{fmt.Errorf("%v came before the connection's first word", h)}
 		default:
 			err = m.take(p, h, payload, &in)
 		}
@@ -90,11 +90,11 @@ func (p *peer) tell() {
 }
 
 // takeBelow takes what the other end's session says.
-func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
+func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	m.came.count(h)
 	e, err := p.parts.Decode(h, payload)
 	if err != nil {
-		return &breach{err}
+		return &Breach{err}
 	}
 	p.mu.Lock()
 	p.back = p.back[:0]
@@ -111,7 +111,7 @@ func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	p.mu.Unlock()
 	wire.Free(e.Message)
 	if err != nil {
-		return &breach{err}
+		return &Breach{err}
 	}
 	m.giveBack(p)
 	if fresh { // what waited for the other end's first word
@@ -121,7 +121,7 @@ func (m *mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 }
 
 // giveBack frees what the other end has, and returns marks to their senders.
-func (m *mesh) giveBack(p *peer) {
+func (m *Mesh) giveBack(p *peer) {
 	for _, e := range p.back {
 		if _, mark := e.Message.(*wire.Mark); mark {
 			p.marks.Send(e.To, e.From, e.Message)
@@ -135,22 +135,22 @@ func (m *mesh) giveBack(p *peer) {
 	p.marks.Envelopes = p.marks.Envelopes[:0]
 }
 
-// admission judges frames before anything acts on them: a validate.Checker.
-type admission interface {
+// Admission judges frames before anything acts on them: a validate.Checker.
+type Admission interface {
 	Header(peer bellows.NodeID, h wire.Header) error
 	Message(h wire.Header, e wire.Envelope) error
 }
 
-// breach is why this side ends a connection: what came over it cannot be.
-type breach struct{ error }
+// Breach is why this side ends a connection: what came over it cannot be.
+type Breach struct{ error }
 
-func (b *breach) Unwrap() error { return b.error }
+func (b *Breach) Unwrap() error { return b.error }
 
 // take enqueues the message of a frame that fits the job, or of several, with the last of them.
-func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
+func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.checker.Header(p.node, h); err != nil {
-		return &breach{err}
+		return &Breach{err}
 	}
 	e, err := p.parts.Decode(h, payload)
 	p.bytes += int(h.Length)
@@ -161,7 +161,7 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 		err = m.checker.Message(h, e)
 	}
 	if err != nil {
-		return &breach{err}
+		return &Breach{err}
 	}
 	p.received[session.StreamOf(e)]++
 	in.Envelopes = append(in.Envelopes[:0], e)
@@ -170,16 +170,16 @@ func (m *mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 }
 
 // restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
-func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
+func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
-	var b *breach
+	var b *Breach
 	p.mu.Lock()
 	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
 	p.end.Connected()
 	if p.failed != nil {
 		why = p.failed
 	}
-	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.again == nil
+	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.links == nil
 	if p.bye {
 		why = errBye
 	}
@@ -197,7 +197,7 @@ func (m *mesh) restore(p *peer, conn transport.Conn, why error) bool {
 }
 
 // resume goes on over a new connection when nobody writes to the old one any more.
-func (m *mesh) resume(p *peer, conn transport.Conn) {
+func (m *Mesh) resume(p *peer, conn transport.Conn) {
 	p.mu.Lock()
 	for p.writing {
 		p.calm.Wait()
@@ -213,7 +213,7 @@ func (m *mesh) resume(p *peer, conn transport.Conn) {
 
 // end ends a peer for good, and where this side has not said before that it would, all others of that node with the first that did not end in
 // peace.
-func (m *mesh) end(p *peer, err error) {
+func (m *Mesh) end(p *peer, err error) {
 	p.mu.Lock()
 	ours, peace := p.shut, errors.Is(err, errBye)
 	p.over = true
@@ -254,10 +254,14 @@ func (p *peer) hangUp() {
 	}
 }
 
-// close sends what is queued and ends all connections.
-func (m *mesh) close() {
+// Close sends what is queued and ends all connections.
+func (m *Mesh) Close() {
 	for p := range m.all() {
 		m.shutdown(p)
 	}
 	m.ends.Wait()
+	if m.refuse != nil {
+		m.refuse()
+	}
+	m.accepting.Wait()
 }

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"net"
@@ -58,21 +58,20 @@ func (c *slowConn) Peer() transport.Hello { return transport.Hello{Node: 1} }
 func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	t.Parallel()
 	conn := &slowConn{closed: make(chan struct{})}
-	m := newMesh([]transport.Conn{conn})
-	m.shorten(100, 0)
+	m := NewMesh([]transport.Conn{conn})
 	m.pairs[1].peers[0].hello.Process = 1
-	b := newBus(0, m.post, m.ship)
+	b := NewBus(0, m)
 	to := wire.LaneAt(1, 0)
 	posted := make(chan struct{})
 	conn.meanwhile = func() {
 		defer close(posted)
-		b.send(wire.LaneAt(0, 0), wire.ClientAt(1), &wire.Held{})
-		b.send(wire.ControllerAt(), to, &wire.Collect{Slabs: 7})
+		b.Send(wire.LaneAt(0, 0), wire.ClientAt(1), &wire.Held{})
+		b.Send(wire.ControllerAt(), to, &wire.Collect{Slabs: 7})
 	}
-	b.send(wire.ClientAt(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
-	m.start(b, hosts{b}, nil, nil, func(bellows.NodeID, error) {})
+	b.Send(wire.ClientAt(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
+	m.Start(b, Options{Checker: open{}, Lost: func(bellows.NodeID, error) {}, PartMost: 100})
 	<-posted
-	m.close()
+	m.Close()
 	var got []string
 	for stream := conn.stream; len(stream) > 0; {
 		h, err := wire.ParseHeader(stream)

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"io"
@@ -44,9 +44,9 @@ func (c *endConn) Close() error {
 func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
 	t.Parallel()
 	conns := []*endConn{newEndConn(), newEndConn(), newEndConn()}
-	m := newMesh([]transport.Conn{nil, conns[0], nil, conns[1], nil, conns[2]})
+	m := NewMesh([]transport.Conn{nil, conns[0], nil, conns[1], nil, conns[2]})
 	lost := make(chan int, 3)
-	m.start(newBus(0, m.post, m.ship), nil, nil, nil, func(bellows.NodeID, error) {
+	m.Start(NewBus(0, m), Options{Lost: func(bellows.NodeID, error) {
 		open := 0
 		for _, c := range conns {
 			select {
@@ -56,7 +56,7 @@ func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
 			}
 		}
 		lost <- open
-	})
+	}})
 	close(conns[1].gone)
 	if open := <-lost; open != 0 {
 		t.Errorf("%d connections to the lost node are open", open)
@@ -64,7 +64,7 @@ func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
 			c.Close()
 		}
 	}
-	m.close()
+	m.Close()
 	if len(lost) != 0 {
 		t.Error("one node is lost more than once")
 	}

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"bellows"
-	"bellows/core/liveness"
 	"bellows/link/session"
 	"bellows/link/transport"
 )
@@ -23,38 +21,27 @@ type Links struct {
 	Addresses []string           // by node
 }
 
-// redialer makes connections again, for a mesh.
-type redialer struct {
-	Links
-	cluster Cluster
-	times   liveness.Times
-	mesh    *mesh
-}
-
 // accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though this side may
 // not have seen that yet.
-func (r *redialer) accept(ctx context.Context) {
+func (m *Mesh) accept(ctx context.Context) {
 	for {
-		conn, err := r.Listener.Accept(ctx)
+		conn, err := m.links.Listener.Accept(ctx)
 		switch {
 		case err == nil:
-			r.mesh.called(conn, r.expects(conn.Peer()))
+			m.called(conn)
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
 		} // else somebody was turned away, and may come again
 	}
 }
 
-// expects reports whether a node calls this one.
-func (r *redialer) expects(h transport.Hello) bool {
-	return r.cluster.joining().Place(h.Node, int(h.Number), max(1, int(h.Of))) >= 0
-}
-
-// called puts a new connection in the place of a broken one, if it is expected.
-func (m *mesh) called(conn transport.Conn, expected bool) {
+// called puts a new connection in the place of a broken one, if a node calls that calls this one.
+func (m *Mesh) called(conn transport.Conn) {
 	h := conn.Peer()
-	if expected && int(h.Node) < len(m.pairs) && int(h.Number) < len(m.pairs[h.Node].peers) && m.pairs[h.Node].peers[h.Number].offer(conn) {
-		return
+	if h.Node > m.bus.self && int(h.Node) < len(m.pairs) {
+		if peers := m.pairs[h.Node].peers; max(1, int(h.Of)) == len(peers) && int(h.Number) < len(peers) && peers[h.Number].offer(conn) {
+			return
+		}
 	}
 	conn.Close() // a stranger, or one that was given up
 }
@@ -80,9 +67,9 @@ func (p *peer) offer(conn transport.Conn) bool {
 
 // remake makes a connection that has broken again. It gives up when the other node would be silent for too long, when nobody listens there
 // any more, or when the peer is over.
-func (m *mesh) remake(p *peer) (transport.Conn, error) {
+func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 	began := time.Now()
-	try := session.NewRedial(m.again.times, p.node == 0, 0)
+	try := session.NewRedial(m.times, p.node == 0, 0)
 	var last error
 	for {
 		wait, ok := try.Next(time.Since(began).Milliseconds())
@@ -101,18 +88,19 @@ func (m *mesh) remake(p *peer) (transport.Conn, error) {
 			continue
 		}
 		var conn transport.Conn
-		if conn, last = m.again.dial(p.until, p.node, p.number); last == nil {
+		if conn, last = m.dial(p); last == nil {
 			return conn, nil
 		}
 		try.Failed(time.Since(began).Milliseconds(), nobodyListens(last))
 	}
 }
 
-// dial calls a node once.
-func (r *redialer) dial(ctx context.Context, n bellows.NodeID, number uint8) (transport.Conn, error) {
-	conn, err := r.Transport.Number(number, uint8(r.cluster.connections())).Dial(ctx, r.Addresses[n])
-	if err == nil && conn.Peer().Node != n {
-		return nil, errors.Join(fmt.Errorf("at %s answers node %d, not node %d", r.Addresses[n], conn.Peer().Node, n), conn.Close())
+// dial calls the node of a peer once.
+func (m *Mesh) dial(p *peer) (transport.Conn, error) {
+	address := m.links.Addresses[p.node]
+	conn, err := m.links.Transport.Number(p.number, uint8(len(m.pairs[p.node].peers))).Dial(p.until, address)
+	if err == nil && conn.Peer().Node != p.node {
+		return nil, errors.Join(fmt.Errorf("at %s answers node %d, not node %d", address, conn.Peer().Node, p.node), conn.Close())
 	}
 	return conn, err
 }

@@ -1,19 +1,21 @@
 //go:build unix
 
-package node
+package launch
 
 import (
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"bellows/node"
 )
 
 // TestWhoDoesNotFollowIsKilled asks a process to end that does not read what it is told. One that is ended is no death.
 func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	t.Parallel()
-	f := &fleet{deaths: make(chan Death, 2), patience: time.Millisecond}
-	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, assignment{Cluster: Cluster{Members: []Member{{}, {Node: 1}}}}, true); err != nil {
+	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Millisecond}
+	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
 		t.Fatal(err)
 	}
 	if group, err := syscall.Getpgid(f.children[0].cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {

@@ -1,7 +1,8 @@
-package node_test
+package fabric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,17 +12,17 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/core/liveness"
 	"bellows/link/transport"
 	"bellows/link/transport/door"
 	"bellows/link/transport/mem"
 	"bellows/link/transport/sock"
-	"bellows/node"
 )
 
 // three is a cluster of three nodes as one of them sees it.
-func three(self bellows.NodeID) node.Cluster {
-	return node.Cluster{Self: self, Members: []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}}
+func three(self bellows.NodeID) join.Cluster {
+	return join.Cluster{Self: self, Nodes: 3, Connections: 1}
 }
 
 // places are where the nodes listen.
@@ -58,7 +59,7 @@ func TestTheWaitForAnAnswerIsNamedAndEnds(t *testing.T) {
 			defer l.Close()
 			var notices []string
 			began := time.Now()
-			_, err := node.Connect(t.Context(), tr, l, three(1), places, liveness.Times{Join: 11_000}, func(s string) { notices = append(notices, s) })
+			_, err := Connect(t.Context(), tr, l, three(1), places, liveness.Times{Join: 11_000}, func(s string) { notices = append(notices, s) })
 			if took := time.Since(began); took != 11*time.Second {
 				t.Errorf("gave up after %v", took)
 			}
@@ -95,7 +96,7 @@ func TestTheWaitForOthersIsNamedAndEnds(t *testing.T) {
 		}()
 		var notices []string
 		began := time.Now()
-		_, err := node.Connect(t.Context(), tr, l, three(0), places, liveness.Times{}, func(s string) { notices = append(notices, s) })
+		_, err := Connect(t.Context(), tr, l, three(0), places, liveness.Times{}, func(s string) { notices = append(notices, s) })
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("gave up after %v", took)
 		}
@@ -135,7 +136,7 @@ func TestWhoIsTurnedAwayDoesNotDelayNames(t *testing.T) {
 			}
 		}()
 		var notices []string
-		_, err := node.Connect(ctx, tr, l, three(0), places, liveness.Times{Join: 9000}, func(s string) { notices = append(notices, s) })
+		_, err := Connect(ctx, tr, l, three(0), places, liveness.Times{Join: 9000}, func(s string) { notices = append(notices, s) })
 		if err == nil || !strings.Contains(err.Error(), "of different jobs") {
 			t.Errorf("the end of the wait is %v", err)
 		}
@@ -169,7 +170,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 			tr, l := guest(t, network, 1, 1)
 			defer l.Close()
 			began := time.Now()
-			_, err = node.Connect(t.Context(), tr, l, three(1), places, liveness.Times{}, func(s string) { t.Error(s) })
+			_, err = Connect(t.Context(), tr, l, three(1), places, liveness.Times{}, func(s string) { t.Error(s) })
 			if bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) || time.Since(began) != 0 {
 				t.Errorf("after %v: %v", time.Since(began), err)
 			}
@@ -180,7 +181,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"nonsense", "tcp:127.0.0.1"} {
-		_, err = node.Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, liveness.Times{}, func(s string) { t.Error(s) })
+		_, err = Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, liveness.Times{}, func(s string) { t.Error(s) })
 		if err == nil || !strings.Contains(err.Error(), address[4:]) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -198,7 +199,7 @@ func TestSilentStrangersKeepNobodyApart(t *testing.T) {
 			tr, l := guest(t, network, bellows.NodeID(n), 1)
 			defer l.Close()
 			ends[n] = func() ([]transport.Conn, error) {
-				return node.Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, liveness.Times{}, func(s string) { t.Error(s) })
+				return Connect(t.Context(), tr, l, three(bellows.NodeID(n)), places, liveness.Times{}, func(s string) { t.Error(s) })
 			}
 		}
 		stranger := func() { // one whom the network has no room for has come in vain
@@ -240,4 +241,67 @@ func TestSilentStrangersKeepNobodyApart(t *testing.T) {
 			t.Errorf("the nodes joined after %v", took)
 		}
 	})
+}
+
+// TestConnectTurnsAwayAnotherNumberOfConnections has two nodes that do not agree on how many they have.
+func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	ends := make([]transport.Transport, 2)
+	for n := range ends {
+		var err error
+		if ends[n], err = network.Join(transport.Config{Self: transport.Hello{Node: bellows.NodeID(n), Token: transport.Token{1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ends[0].Listen("here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dialled := make(chan error, 1)
+	go func() { // three connections, where two are expected: each is turned away, and the next read says so
+		defer cancel()
+		for i := range uint8(3) {
+			c, err := ends[1].Number(i, 3).Dial(ctx, "here")
+			if err == nil {
+				_, _, err = c.ReadFrame()
+			}
+			if !errors.Is(err, io.EOF) {
+				dialled <- fmt.Errorf("connection %d: %w", i, err)
+				return
+			}
+		}
+		dialled <- nil
+	}()
+	_, err = Connect(ctx, ends[0], l, join.Cluster{Nodes: 2, Connections: 2}, []string{"here", "there"}, liveness.Times{}, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "node 1") {
+		t.Errorf("error %v", err)
+	}
+	if err := <-dialled; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConnectNamesWhoIsMissing waits for a node that never comes.
+func TestConnectNamesWhoIsMissing(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	tr, err := network.Join(transport.Config{Self: transport.Hello{Token: transport.Token{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tr.Listen("here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err = Connect(ctx, tr, l, three(0), []string{"here", "a", "b"}, liveness.Times{}, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "node 1, node 2") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"context"
@@ -18,25 +18,19 @@ import (
 // not come within times.Join, and at once where waiting mends nothing: an address that is none, another node there, a
 // refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections come by
 // number and, of each number, by node, nil for the node itself.
-func Connect(ctx context.Context, t transport.Transport, l transport.Listener, c Cluster, addresses []string,
+func Connect(ctx context.Context, t transport.Transport, l transport.Listener, who join.Cluster, addresses []string,
 	times liveness.Times, notice func(string)) ([]transport.Conn, error) {
-	who := c.joining()
 	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
 		who: who, conns: make([]transport.Conn, who.Nodes*who.Connections), answered: make(chan call, 1), called: make(chan call, 1)}
 	err := j.run(ctx)
 	if err != nil {
-		return nil, errors.Join(err, hangUp(j.conns))
+		return nil, errors.Join(err, HangUp(j.conns))
 	}
 	return j.conns, nil
 }
 
-// joining is the cluster as package join has it.
-func (c *Cluster) joining() join.Cluster {
-	return join.Cluster{Self: c.Self, Nodes: len(c.Members), Connections: c.connections()}
-}
-
-// hangUp closes the connections that there are.
-func hangUp(conns []transport.Conn) (err error) {
+// HangUp closes the connections that there are.
+func HangUp(conns []transport.Conn) (err error) {
 	for _, conn := range conns {
 		if conn != nil {
 			err = errors.Join(err, conn.Close())
@@ -175,33 +169,4 @@ func hopeless(err error) bool {
 	kind := bellows.KindOf(err)
 	address := (*net.AddrError)(nil)
 	return kind == bellows.Refused || kind == bellows.Config || errors.Is(err, fs.ErrPermission) || errors.As(err, &address)
-}
-
-// wait is a wait for others by this process's clock.
-type wait struct {
-	join.Wait
-	began  time.Time
-	within time.Duration
-	notice func(string)
-}
-
-func newWait(self bellows.NodeID, times liveness.Times, withinMillis int64, notice func(string)) *wait {
-	return &wait{join.NewWait(self, times, withinMillis, 0), time.Now(), time.Duration(withinMillis) * time.Millisecond, notice}
-}
-
-// bound is ctx with the end of the wait.
-func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, w.within, w.Over(w.within.Milliseconds()))
-}
-
-// next is when it is to be named, or ends.
-func (w *wait) next() <-chan time.Time {
-	return time.After(time.Until(w.began.Add(time.Duration(w.Next()) * time.Millisecond)))
-}
-
-// name tells for what is waited, if it is time to.
-func (w *wait) name(what string) {
-	if s := w.Name(time.Since(w.began).Milliseconds(), what, nil); s != "" {
-		w.notice(s)
-	}
 }

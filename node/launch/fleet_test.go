@@ -1,4 +1,4 @@
-package node
+package launch
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"bellows"
 	"bellows/core/liveness"
 	"bellows/link/transport"
+	"bellows/node"
 )
 
 // sink is a child's standard input that takes all.
@@ -35,10 +36,10 @@ func TestADeathWhileJoiningEndsIsNotLost(t *testing.T) {
 	t.Parallel()
 	said, left := 0, 0
 	for range 300 {
-		f := &fleet{deaths: make(chan Death, 2)}
+		f := &fleet{deaths: make(chan node.Death, 2)}
 		conn := &heard{}
 		conns, err := f.join(t.Context(), func(context.Context) ([]transport.Conn, error) {
-			f.deaths <- Death{1, "node 1 ended"}
+			f.deaths <- node.Death{Node: 1, Reason: "node 1 ended"}
 			return []transport.Conn{nil, conn}, nil
 		})
 		switch {
@@ -56,9 +57,9 @@ func TestADeathWhileJoiningEndsIsNotLost(t *testing.T) {
 // TestADeathEndsTheJoining has a process die while the others are waited for.
 func TestADeathEndsTheJoining(t *testing.T) {
 	t.Parallel()
-	f := &fleet{deaths: make(chan Death, 2)}
+	f := &fleet{deaths: make(chan node.Death, 2)}
 	_, err := f.join(t.Context(), func(ctx context.Context) ([]transport.Conn, error) {
-		f.deaths <- Death{1, "node 1 ended"}
+		f.deaths <- node.Death{Node: 1, Reason: "node 1 ended"}
 		<-ctx.Done()
 		return nil, net.ErrClosed
 	})
@@ -98,7 +99,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 func TestTheWaitForAddressesIsNamedAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &endpoint{assignment: assignment{Cluster: Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}
+		c := &endpoint{assignment: assignment{Cluster: node.Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}
 		var notices []string
 		began := time.Now()
 		_, err := c.join(t.Context(), func(s string) { notices = append(notices, s) })

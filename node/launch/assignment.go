@@ -1,4 +1,4 @@
-package node
+package launch
 
 import (
 	"bufio"
@@ -12,8 +12,10 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
+	"bellows/node"
 	"bellows/vec"
 )
 
@@ -21,7 +23,7 @@ import (
 // It answers with one line, its address, on its standard output, and is then told all addresses. When its
 // input ends, so does it.
 type assignment struct {
-	Cluster
+	node.Cluster
 	Transport string // "unix" or "tcp"
 	Folder    string // for sockets, of mode 0700
 	Token     string // of the job, in hexadecimal
@@ -150,11 +152,11 @@ func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.C
 }
 
 // links is how connections that break are made again.
-func (c *endpoint) links(addresses []string) *Links {
-	return &Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
+func (c *endpoint) links(addresses []string) *fabric.Links {
+	return &fabric.Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
 }
 
 // joinAt is join where the addresses are known.
 func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
-	return Connect(ctx, c.transport, c.listener, c.Cluster, addresses, c.Times, notice)
+	return fabric.Connect(ctx, c.transport, c.listener, c.Cluster.Joining(), addresses, c.Times, notice)
 }

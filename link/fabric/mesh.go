@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"context"
@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/liveness"
+	"bellows/core/tally"
 	"bellows/link/session"
 	"bellows/link/transport"
 	"bellows/link/wire"
 	"bellows/vec"
 )
 
-// mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane
+// Mesh is the connections of this node to the others, one or several to each: then the first is for control, and each lane
 // has its own of the others or shares one (docs/5-wire.md says why no order is lost). Every peer has two goroutines: a reader, which runs
 // the actors that its frames are for, and a writer. What is posted for a peer is encoded and written, many
 // frames in one write, by one goroutine at a time: by whoever ships, as far as the system takes it without
@@ -24,14 +26,18 @@ import (
 //
 // Behind each connection is a session (package session): a connection that breaks is made again, and nothing is lost or comes twice. Only
 // when that takes too long is the other node lost.
-type mesh struct {
-	bus     *bus
-	checker admission
-	again   *redialer // nil: a connection that ends is not made again
-	process uint64    // this one's number in sessions
-	pairs   []pair    // by node; without peers: this node, or not joined
+type Mesh struct {
+	bus     *Bus
+	checker Admission
+	links   *Links // nil: a connection that ends is not made again
+	times   liveness.Times
+	process uint64 // this one's number in sessions
+	pairs   []pair // by node; without peers: this node, or not joined
 	lost    func(bellows.NodeID, error)
 	ends    sync.WaitGroup
+
+	accepting sync.WaitGroup
+	refuse    context.CancelFunc // ends the taking of calls
 
 	mu    sync.Mutex // of dirty, and of what is open of pairs
 	dirty []*peer    // have something posted that nobody has shipped
@@ -94,9 +100,9 @@ type peer struct {
 	next   int             // the first of queued that is not in batch
 }
 
-// newMesh takes the connections to every other node, those of one node in the order of their numbers.
-func newMesh(conns []transport.Conn) *mesh {
-	m := &mesh{process: rand.Uint64() | 1}
+// NewMesh takes the connections to every other node, those of one node in the order of their numbers.
+func NewMesh(conns []transport.Conn) *Mesh {
+	m := &Mesh{process: rand.Uint64() | 1}
 	for _, conn := range conns {
 		if conn == nil {
 			continue
@@ -130,7 +136,7 @@ func (p *peer) connect(conn transport.Conn, process uint64) {
 }
 
 // all are the peers of all nodes.
-func (m *mesh) all() func(yield func(*peer) bool) {
+func (m *Mesh) all() func(yield func(*peer) bool) {
 	return func(yield func(*peer) bool) {
 		for i := range m.pairs {
 			for _, p := range m.pairs[i].peers {
@@ -143,20 +149,38 @@ func (m *mesh) all() func(yield func(*peer) bool) {
 }
 
 // peer is where a message for another node leaves: what two actors say to each other takes one connection.
-func (m *mesh) peer(e wire.Envelope) *peer {
+func (m *Mesh) peer(e wire.Envelope) *peer {
 	peers := m.pairs[e.To.Node].peers
 	return peers[session.ConnectionOf(e, len(peers))]
 }
 
-// start begins to send and receive; formats is how the values of each table leave. again makes connections anew that break; nil: nobody
-// does. lost is told, once for each node, that it cannot be reached any more, before close: with a *breach where this side ended a
-// connection because of what the node sent, with errBye where the node has said that it says no more.
-func (m *mesh) start(b *bus, by admission, formats []vec.Format, again *redialer, lost func(bellows.NodeID, error)) {
-	m.bus, m.checker, m.again, m.lost = b, by, again, lost
+// Options are what a mesh is started with.
+type Options struct {
+	Checker Admission
+	Formats []vec.Format // how the values of each table leave; nil: as they are
+	Links   *Links       // how connections that break are made again; nil: what breaks is lost
+	Times   liveness.Times
+
+	// Lost is told, once for each node, that it cannot be reached any more, before Close: with a *Breach where this side ended a connection
+	// because of what the node sent.
+	Lost func(bellows.NodeID, error)
+
+	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
+}
+
+// Start begins to send and receive.
+func (m *Mesh) Start(b *Bus, opt Options) {
+	m.bus, m.checker, m.links, m.times, m.lost = b, opt.Checker, opt.Links, opt.Times, opt.Lost
 	for p := range m.all() {
 		p.unsent = m.unsent
-		p.batch.Narrow(formats)
-		p.aside.Narrow(formats)
+		p.batch.Narrow(opt.Formats)
+		p.aside.Narrow(opt.Formats)
+		p.batch.Shorten(opt.PartMost, opt.MessageMost)
+	}
+	if m.links != nil {
+		var ctx context.Context
+		ctx, m.refuse = context.WithCancel(context.Background())
+		m.accepting.Go(func() { m.accept(ctx) })
 	}
 	for p := range m.all() {
 		m.ends.Go(func() { m.write(p) })
@@ -165,15 +189,8 @@ func (m *mesh) start(b *bus, by admission, formats []vec.Format, again *redialer
 	}
 }
 
-// shorten bounds what is sent, before start.
-func (m *mesh) shorten(part, message int) {
-	for p := range m.all() {
-		p.batch.Shorten(part, message)
-	}
-}
-
-// heardOf is how much has come of a node: bytes, where its connections count them, and frames.
-func (m *mesh) heardOf(n bellows.NodeID) (much uint64) {
+// HeardOf is how much has come of a node: bytes, where its connections count them, and frames.
+func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
 	for _, p := range m.pairs[n].peers {
 		much += p.heard.Load()
 		p.mu.Lock()
@@ -185,17 +202,17 @@ func (m *mesh) heardOf(n bellows.NodeID) (much uint64) {
 	return much
 }
 
-// heard is heardOf by node.
-func (m *mesh) heard() []uint64 {
+// Heard is heardOf by node.
+func (m *Mesh) Heard() []uint64 {
 	list := make([]uint64, len(m.pairs))
 	for n := range list {
-		list[n] = m.heardOf(bellows.NodeID(n))
+		list[n] = m.HeardOf(bellows.NodeID(n))
 	}
 	return list
 }
 
-// tick tells all sessions that time has passed.
-func (m *mesh) tick() {
+// Tick tells all sessions that time has passed.
+func (m *Mesh) Tick() {
 	for p := range m.all() {
 		p.mu.Lock()
 		p.end.Tick()
@@ -204,8 +221,14 @@ func (m *mesh) tick() {
 	}
 }
 
-// hangUp ends the connections of a mesh that was not started.
-func (m *mesh) hangUp() (err error) {
+// Traffic sets what has been sent and received.
+func (m *Mesh) Traffic(sent, received *tally.Traffic) {
+	m.left.load(sent)
+	m.came.load(received)
+}
+
+// HangUp ends the connections of a mesh that was not started.
+func (m *Mesh) HangUp() (err error) {
 	for p := range m.all() {
 		err = errors.Join(err, p.conn.Close())
 	}
@@ -214,7 +237,7 @@ func (m *mesh) hangUp() (err error) {
 
 // post queues a message for another node, until it is shipped. One for a node that is not there any more is
 // dropped: the controller learns of the node otherwise.
-func (m *mesh) post(e wire.Envelope) {
+func (m *Mesh) post(e wire.Envelope) {
 	p := m.peer(e)
 	p.mu.Lock()
 	if p.shut || p.over {
@@ -245,7 +268,7 @@ func release(e wire.Envelope) {
 }
 
 // ship sends what is posted to all peers. It does not wait: what a system does not take at once is the writer's.
-func (m *mesh) ship() {
+func (m *Mesh) ship() {
 	for {
 		m.mu.Lock()
 		n := len(m.dirty)
@@ -400,7 +423,7 @@ func (p *peer) more() bool {
 const batchMost = 1 << 20
 
 // write sends what others could not, each time that it is woken, until the peer is over.
-func (m *mesh) write(p *peer) {
+func (m *Mesh) write(p *peer) {
 	for range p.wake {
 		for again := true; again; again = p.more() {
 			conn, finish := p.turn()
@@ -516,11 +539,11 @@ func (p *peer) endDown() {
 }
 
 // shutdown lets no more be posted, and lets the writer end when what is queued has left.
-func (m *mesh) shutdown(p *peer) {
+func (m *Mesh) shutdown(p *peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shut = true
-	if p.conn == nil && m.again == nil || p.over {
+	if p.conn == nil && m.links == nil || p.over {
 		p.giveUp(nil)
 	} else if !p.end.Synced() || p.end.Unsaid() { // while a connection is made again: not for long
 		p.late = time.AfterFunc(farewellWait, p.endDown)
@@ -533,7 +556,7 @@ func (m *mesh) shutdown(p *peer) {
 
 // unsent tells the controller of a message that cannot travel: the job cannot go on without it. Its caller writes to a
 // peer, and holds no lock: what is sent on the way to that peer waits in its queue.
-func (m *mesh) unsent(e wire.Envelope, err error) {
+func (m *Mesh) unsent(e wire.Envelope, err error) {
 	self := wire.ClientAt(m.bus.self)
-	m.bus.send(self, wire.ControllerAt(), &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
+	m.bus.Send(self, wire.ControllerAt(), &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
 }

@@ -1,4 +1,4 @@
-package node
+package fabric
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 		enough := make(chan struct{})
 		stop := make(chan struct{})
 		b := newBus(0, func(wire.Envelope) {}, func() { sinceShip = 0 })
-		b.add(busy, func(_ []wire.Envelope, out *wire.Outbox) {
+		b.Add(busy, func(_ []wire.Envelope, out *wire.Outbox) {
 			if steps++; steps == 10*drainSteps {
 				close(enough)
 				<-stop
@@ -27,10 +27,10 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 				out.Send(busy, busy, &wire.Beat{})
 			}
 		})
-		b.add(quick, func(batch []wire.Envelope, _ *wire.Outbox) { answered += len(batch) })
-		b.send(wire.ClientAt(0), busy, &wire.Beat{})
+		b.Add(quick, func(batch []wire.Envelope, _ *wire.Outbox) { answered += len(batch) })
+		b.Send(wire.ClientAt(0), busy, &wire.Beat{})
 		<-enough // the sender is back, and the lane has been run ten times as often as it may run it
-		b.send(wire.ClientAt(0), quick, &wire.Beat{})
+		b.Send(wire.ClientAt(0), quick, &wire.Beat{})
 		if answered != 1 {
 			t.Error("who is not busy waits for who is")
 		}
@@ -42,7 +42,7 @@ func TestWhoSendsIsNotKept(t *testing.T) {
 		if longest > shipSteps {
 			t.Errorf("what was posted has waited for %d steps", longest)
 		}
-		b.close()
+		b.Close()
 	})
 }
 
@@ -52,7 +52,7 @@ func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 		lane := wire.LaneAt(0, 0)
 		stop, shipped, ran := make(chan struct{}), 0, false
 		b := newBus(0, func(wire.Envelope) {}, func() { shipped++ })
-		b.add(lane, func([]wire.Envelope, *wire.Outbox) {
+		b.Add(lane, func([]wire.Envelope, *wire.Outbox) {
 			<-stop
 			ran = true
 		})
@@ -68,19 +68,19 @@ func TestWhoKeepsTheTimeRunsNobody(t *testing.T) {
 		if !ran {
 			t.Error("nobody runs it")
 		}
-		b.close()
+		b.Close()
 	})
 }
 
 // TestALineThatNeverEndsTakesNoMemory has three actors that always have mail: all are run in turn, and the line of those who wait stays short.
 func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
 	b := newBus(0, func(wire.Envelope) {}, func() {})
-	defer b.close()
+	defer b.Close()
 	var out wire.Outbox
 	var ran [3]int
 	for i := range ran {
 		a := wire.LaneAt(0, i)
-		b.add(a, func(_ []wire.Envelope, out *wire.Outbox) {
+		b.Add(a, func(_ []wire.Envelope, out *wire.Outbox) {
 			ran[i]++
 			out.Send(a, a, &wire.Beat{})
 		})

@@ -1,4 +1,4 @@
-package node
+package launch
 
 import (
 	"os/exec"

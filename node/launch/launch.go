@@ -1,4 +1,8 @@
-package node
+// Package launch runs a job in processes of this machine that it starts: node 0 is the one that calls Processes.Run, and each other calls RunChild.
+//
+// A process that is started is told who it is by one line on its standard input, says where it listens by one on its standard output, and is
+// told where all others are. It ends with its standard input, so that none is left behind. The package refuses to reach for other machines.
+package launch
 
 import (
 	"context"
@@ -11,16 +15,18 @@ import (
 	"path/filepath"
 
 	"bellows"
+	"bellows/link/fabric"
 	"bellows/link/transport"
+	"bellows/node"
 	"bellows/train"
 )
 
-// Launch is how a job runs in processes of this machine: this one leads, and others are started for it.
-type Launch struct {
-	Program   string   // what to start
-	Args      []string // its arguments, the first its name: it must come to call RunChild
-	Members   []Member // node 0 is this process
-	Transport string   // "unix" or "tcp"
+// Processes is how a job runs in processes of this machine: this one leads, and others are started for it.
+type Processes struct {
+	Program   string        // what to start
+	Args      []string      // its arguments, the first its name: it must come to call RunChild
+	Members   []node.Member // node 0 is this process
+	Transport string        // "unix" or "tcp"
 	// Connections is how many each pair of processes has, at most ConnectionsMost; 0: one.
 	Connections int
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
@@ -29,7 +35,7 @@ type Launch struct {
 }
 
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
-func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, error) {
+func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	folder, err := os.MkdirTemp("", "bellows-")
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)
@@ -59,13 +65,13 @@ func (l Launch) Run(ctx context.Context, job train.Job, opt Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	opt.Links, opt.alone = self.links(fleet.addresses), true
-	return Lead(ctx, job, own.Cluster, conns, opt)
+	opt.Links, opt.Alone = self.links(fleet.addresses), true
+	return node.Lead(ctx, job, own.Cluster, conns, opt)
 }
 
 // assign is node 0's assignment, with what the others need to know.
-func (l Launch) assign(folder string, opt Options) (assignment, error) {
-	s := assignment{Cluster: Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
+func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
+	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times}
 	var token transport.Token
 	if _, err := rand.Read(token[:]); err != nil {
@@ -87,18 +93,18 @@ func (l Launch) assign(folder string, opt Options) (assignment, error) {
 func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	joined, watched := make(chan struct{}), make(chan *Death, 1)
+	joined, watched := make(chan struct{}), make(chan *node.Death, 1)
 	go func() { watched <- f.watch(joined, cancel) }()
 	conns, err := connect(ctx)
 	close(joined)
 	if dead := <-watched; dead != nil {
-		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), hangUp(conns))
+		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), fabric.HangUp(conns))
 	}
 	return conns, err
 }
 
 // watch gives the joining up when a process dies, and says which.
-func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *Death {
+func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *node.Death {
 	select {
 	case d := <-f.deaths:
 		cancel(errors.New(d.Reason))
@@ -133,7 +139,7 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	if err != nil {
 		return err
 	}
-	return Serve(ctx, job, self.Cluster, conns, Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), alone: true})
+	return node.Serve(ctx, job, self.Cluster, conns, node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true})
 }
 
 // errLetGo is why a process that was started for another ends.

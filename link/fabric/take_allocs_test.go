@@ -1,6 +1,6 @@
 //go:build !race
 
-package node
+package fabric
 
 import "testing"
 

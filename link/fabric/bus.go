@@ -1,4 +1,16 @@
-package node
+// Package fabric carries messages between actors: those of this process by a bus, and those of other nodes by a mesh of connections, which it makes
+// and makes again when they break.
+//
+// The caller's duties, in order:
+//
+//  1. Connect joins a node to the others of its cluster. Somebody who is alone has no mesh, and begins with the bus.
+//  2. NewMesh takes the connections, NewBus the mesh. Add every actor to the bus, and Start the mesh.
+//  3. Send, or Enqueue under the lock that orders a sender's steps and Drain or Leave without it.
+//  4. Call Tick a few times a second. Ask Heard how much has come of whom: whether a node is lost for its silence is the caller's to judge.
+//  5. Close the mesh, behind all that was sent, and then the bus.
+//
+// The package refuses to look into messages: what may come is decided by an Admission, and what a connection owes by package session.
+package fabric
 
 import (
 	"sync"
@@ -7,14 +19,14 @@ import (
 	"bellows/link/wire"
 )
 
-// bus carries messages between the actors of one process, and hands those for other nodes to the mesh. An
+// Bus carries messages between the actors of one process, and hands those for other nodes to the mesh. An
 // actor has a lock and a queue: whoever drains the bus runs the actors that have mail, so that no message
 // waits for a scheduler. Messages from one sender to one receiver arrive in order if the sender enqueues
 // them in order.
 //
 // Nobody drains for others without end: after drainSteps steps the rest is the drainer's, a goroutine of the bus that sleeps
 // while there is none (TestWhoSendsIsNotKept). Who keeps the time does not drain at all, but leaves what it has enqueued to the drainer.
-type bus struct {
+type Bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
 	ship   func()              // sends what was posted
@@ -37,22 +49,29 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-// newBus starts a bus, which close ends.
-func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *bus {
-	b := &bus{self: self, post: post, ship: ship, wake: make(chan struct{}, 1), quit: make(chan struct{})}
+// NewBus starts a bus, which Close ends. What is for other nodes goes to the mesh; nil: there are none.
+func NewBus(self bellows.NodeID, m *Mesh) *Bus {
+	if m == nil {
+		return newBus(self, func(wire.Envelope) {}, func() {})
+	}
+	return newBus(self, m.post, m.ship)
+}
+
+func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *Bus {
+	b := &Bus{self: self, post: post, ship: ship, wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	b.outs.New = func() any { return new(wire.Outbox) }
 	b.ended.Go(b.drainer)
 	return b
 }
 
-// close ends the drainer.
-func (b *bus) close() {
+// Close ends the drainer.
+func (b *Bus) Close() {
 	close(b.quit)
 	b.ended.Wait()
 }
 
 // drainer runs actors that nobody else has the time for.
-func (b *bus) drainer() {
+func (b *Bus) drainer() {
 	for {
 		select {
 		case <-b.wake:
@@ -65,14 +84,14 @@ func (b *bus) drainer() {
 	}
 }
 
-// add makes an actor known: of each role, index 0 first. All actors are added before the first message.
-func (b *bus) add(a wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) {
+// Add makes an actor known: of each role, index 0 first. All actors are added before the first message.
+func (b *Bus) Add(a wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) {
 	b.actors[a.Role] = append(b.actors[a.Role], &actor{step: step})
 }
 
 // Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the
 // lock that orders its steps, and after it Drain without that lock.
-func (b *bus) Enqueue(out *wire.Outbox) {
+func (b *Bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if e.To.Node != b.self {
 			b.post(e)
@@ -90,8 +109,8 @@ func (b *bus) Enqueue(out *wire.Outbox) {
 	}
 }
 
-// send enqueues one message and drains.
-func (b *bus) send(from, to wire.Address, m wire.Message) {
+// Send enqueues one message and drains.
+func (b *Bus) Send(from, to wire.Address, m wire.Message) {
 	var out wire.Outbox
 	out.Send(from, to, m)
 	b.Enqueue(&out)
@@ -106,19 +125,19 @@ const (
 
 // Drain runs actors that have mail until nobody does, or somebody else goes on. A sender calls it without any lock. What they send to
 // another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
-func (b *bus) Drain() {
+func (b *Bus) Drain() {
 	if b.drain(drainSteps) {
 		b.rouse()
 	}
 }
 
 // Leave sends what was posted, and has the actors that have mail run by the drainer.
-func (b *bus) Leave() {
+func (b *Bus) Leave() {
 	b.ship()
 	b.rouse()
 }
 
-func (b *bus) rouse() {
+func (b *Bus) rouse() {
 	select {
 	case b.wake <- struct{}{}:
 	default: // it will look anyhow
@@ -126,7 +145,7 @@ func (b *bus) rouse() {
 }
 
 // drain runs at most so many actors, and reports whether there may be more.
-func (b *bus) drain(steps int) (more bool) {
+func (b *Bus) drain(steps int) (more bool) {
 	a := b.next()
 	if a == nil {
 		b.ship()
@@ -149,7 +168,7 @@ func (b *bus) drain(steps int) (more bool) {
 }
 
 // lineUp puts an actor that has mail behind the others. A line that never ends takes no more memory for that.
-func (b *bus) lineUp(a *actor) {
+func (b *Bus) lineUp(a *actor) {
 	b.mu.Lock()
 	if b.head > len(b.ready)/2 && len(b.ready) == cap(b.ready) {
 		b.ready, b.head = b.ready[:copy(b.ready, b.ready[b.head:])], 0
@@ -158,7 +177,7 @@ func (b *bus) lineUp(a *actor) {
 	b.mu.Unlock()
 }
 
-func (b *bus) next() *actor {
+func (b *Bus) next() *actor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.head == len(b.ready) {
@@ -173,7 +192,7 @@ func (b *bus) next() *actor {
 
 // run steps an actor once with all its mail. Its answers are enqueued before it is free, so that
 // they cannot be overtaken by those of a later step.
-func (b *bus) run(a *actor, out *wire.Outbox) {
+func (b *Bus) run(a *actor, out *wire.Outbox) {
 	a.mu.Lock()
 	batch := a.inbox
 	a.inbox, a.spare = a.spare[:0], nil

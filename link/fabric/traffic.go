@@ -1,0 +1,32 @@
+package fabric
+
+import (
+	"sync/atomic"
+
+	"bellows/core/tally"
+	"bellows/link/wire"
+)
+
+// traffic counts frames of one direction; any goroutine may add to it.
+type traffic [tally.Classes]struct{ frames, bytes atomic.Int64 }
+
+func (t *traffic) count(h wire.Header) {
+	f := &t[h.Class()]
+	f.frames.Add(1)
+	f.bytes.Add(int64(wire.HeaderSize) + int64(h.Length))
+}
+
+func (t *traffic) add(sent *tally.Traffic) {
+	for c, f := range sent {
+		if f.Frames > 0 {
+			t[c].frames.Add(f.Frames)
+			t[c].bytes.Add(f.Bytes)
+		}
+	}
+}
+
+func (t *traffic) load(to *tally.Traffic) {
+	for c := range t {
+		to[c] = tally.Flow{Frames: t[c].frames.Load(), Bytes: t[c].bytes.Load()}
+	}
+}

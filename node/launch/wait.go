@@ -1,0 +1,39 @@
+package launch
+
+import (
+	"context"
+	"time"
+
+	"bellows"
+	"bellows/core/join"
+	"bellows/core/liveness"
+)
+
+// wait is a wait for others by this process's clock.
+type wait struct {
+	join.Wait
+	began  time.Time
+	within time.Duration
+	notice func(string)
+}
+
+func newWait(self bellows.NodeID, times liveness.Times, withinMillis int64, notice func(string)) *wait {
+	return &wait{join.NewWait(self, times, withinMillis, 0), time.Now(), time.Duration(withinMillis) * time.Millisecond, notice}
+}
+
+// bound is ctx with the end of the wait.
+func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, w.within, w.Over(w.within.Milliseconds()))
+}
+
+// next is when it is to be named, or ends.
+func (w *wait) next() <-chan time.Time {
+	return time.After(time.Until(w.began.Add(time.Duration(w.Next()) * time.Millisecond)))
+}
+
+// name tells for what is waited, if it is time to.
+func (w *wait) name(what string) {
+	if s := w.Name(time.Since(w.began).Milliseconds(), what, nil); s != "" {
+		w.notice(s)
+	}
+}
