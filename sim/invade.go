@@ -7,8 +7,8 @@ import (
 	"bellows/core/client"
 	"bellows/core/server"
 	"bellows/link/wire"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 )
 
@@ -40,7 +40,7 @@ func (w *world) invade() {
 	var to victims
 	for i := range invasion {
 		if h, e, ok := w.faults.hostile.Draw(w.Rng); ok {
-			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), parcel.Digest(e.Message))
+			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), msgcopy.Digest(e.Message))
 			w.assail(h, e, &to)
 		}
 		if i%invasionTick == 0 {

@@ -5,8 +5,8 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 )
 
@@ -152,7 +152,7 @@ func (l *link) size(f frame) int {
 	if f.bytes != nil {
 		return len(f.bytes)
 	}
-	return parcel.Size(f.envelope.Message)
+	return msgcopy.Size(f.envelope.Message)
 }
 
 // next is the next frame to write, in production's order: the session's own words, what is urgent, and then the rest.
@@ -187,7 +187,7 @@ func (l *link) frames(list []frame, e wire.Envelope) []frame {
 	if !l.w.Codec {
 		return append(list, frame{envelope: e})
 	}
-	encoded := parcel.Encode(e, l.w.sent[e.Message], l.w.Formats)
+	encoded := msgcopy.Encode(e, l.w.sent[e.Message], l.w.Formats)
 	for i, b := range encoded {
 		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
 	}

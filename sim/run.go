@@ -9,8 +9,8 @@ import (
 	"bellows"
 	"bellows/core/store"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/table"
 )
@@ -88,7 +88,7 @@ func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
 	if ref.Table == model.Weights && !w.Job.Barrier() {
 		return // each flush has an update of its own, in the order of commits
 	}
-	var d parcel.Hash
+	var d msgcopy.Hash
 	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
 	for _, k := range im.Keys {
 		d.Word(uint64(k))

@@ -7,8 +7,8 @@ import (
 	"bellows"
 	"bellows/core/client"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/witness"
 )
@@ -34,7 +34,7 @@ type script struct {
 	list       []bellows.RowID
 	see        witness.Task
 	slabs      []slab
-	sum        parcel.Hash // of what it has read
+	sum        msgcopy.Hash // of what it has read
 }
 
 // slab is a lease of the task and what it saw there.

@@ -7,8 +7,8 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/hostile"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 )
@@ -103,11 +103,11 @@ func (w *world) refuse(at *link, f frame) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := parcel.Encode(e, w.sent[e.Message], w.Formats)[0]
+	b := msgcopy.Encode(e, w.sent[e.Message], w.Formats)[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
-	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
-		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, parcel.Describe(got.Message))
+	if got, err := msgcopy.Decode(new(wire.Joiner), b); err == nil {
+		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, msgcopy.Describe(got.Message))
 	}
 }
 
@@ -336,7 +336,7 @@ func (w *world) forge() {
 }
 
 func (w *world) forged(e wire.Envelope) {
-	w.actor(e.To).put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
+	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})
 }
 
 // answerForged checks what a node of the past is told.
@@ -345,13 +345,13 @@ func (w *world) answerForged(e wire.Envelope) {
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
-		w.violated("P5: a push of another generation is answered by %s", parcel.Describe(e.Message))
+		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
 }
 
 // copied is a message as another node gets it, and its digest.
 func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
-	got, digest, err := parcel.Copy(e)
+	got, digest, err := msgcopy.Copy(e)
 	w.verifySent(e, digest)
 	if err != nil {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
@@ -362,9 +362,9 @@ func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
 // receive decodes a frame: it must be the last of a message, which is as it was sent, with that digest, or no message yet.
 func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint64) {
 	e := f.envelope
-	got, err := parcel.Decode(j, f.bytes)
+	got, err := msgcopy.Decode(j, f.bytes)
 	if !f.more {
-		digest = parcel.Digest(e.Message)
+		digest = msgcopy.Digest(e.Message)
 		w.verifySent(e, digest)
 	}
 	switch {
@@ -372,7 +372,7 @@ func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	case f.more != (got.Message == nil):
 		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != digest):
+	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
 	w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || occasion.InSixteen(got.Message)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 )
 
@@ -17,7 +17,7 @@ import (
 type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
-	hash                                          parcel.Hash // of all schedules, in order
+	hash                                          msgcopy.Hash // of all schedules, in order
 	bits                                          [model.AllShapes]uint64
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int

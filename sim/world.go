@@ -18,8 +18,8 @@ import (
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
@@ -79,8 +79,8 @@ type world struct {
 	keys    []bellows.Key // likewise
 
 	messages  int // posted
-	sum       parcel.Hash
-	bits      parcel.Hash // of the tables at the end
+	sum       msgcopy.Hash
+	bits      msgcopy.Hash // of the tables at the end
 	happened  [occasion.Kinds]bool
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
@@ -231,7 +231,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		w.sees(e)
 		to, sum := w.actor(e.To), uint64(0)
 		if to != nil && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
-			sum = parcel.Digest(e.Message)
+			sum = msgcopy.Digest(e.Message)
 		}
 		switch {
 		case w.loses(e):
@@ -254,10 +254,10 @@ func (a *actor) put(l letter) {
 		return
 	}
 	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
-		if first, ok := parcel.Halves(m); ok {
+		if first, ok := msgcopy.Halves(m); ok {
 			a.w.happened[occasion.Halved] = true
-			l.digest = parcel.Digest(m)
-			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, parcel.Digest(first), true})
+			l.digest = msgcopy.Digest(m)
+			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, msgcopy.Digest(first), true})
 		}
 	}
 	a.inbox = append(a.inbox, l)
@@ -273,12 +273,12 @@ func (a *actor) wake() {
 	for _, l := range a.inbox {
 		e := l.envelope
 		// What came from another node nobody else has: some of that is looked at. Of what came from here, what has a digest.
-		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && parcel.Digest(e.Message) != l.digest {
+		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
 			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
 		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
 		if a.w.log != nil {
-			a.w.print("%v to %v: %s", e.From, e.To, parcel.Describe(e.Message))
+			a.w.print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
 		}
 		if !l.forged {
 			a.w.delivers(e)

@@ -14,7 +14,7 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/sim/internal/agenda"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/train"
 )
 
@@ -31,7 +31,7 @@ type world struct {
 	over     []*job      // scratch
 
 	goroutines sync.WaitGroup
-	sum        parcel.Hash // of everything that happened
+	sum        msgcopy.Hash // of everything that happened
 	events     int64
 	work       float64       // nanoseconds of cores that were asked for
 	under      int           // messages and computing tasks that are under way, but for signs of life

@@ -12,7 +12,7 @@ import (
 	"bellows"
 	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 )
 
 // Stranger is a node that is not, or no longer, of the job.
@@ -40,7 +40,7 @@ func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
 	if keep.Message == nil || rng.IntN(8) == 0 {
 		wire.Free(keep.Message)
 		*keep = e
-		keep.Message = parcel.Clone(e.Message)
+		keep.Message = msgcopy.Clone(e.Message)
 	}
 }
 
@@ -57,7 +57,7 @@ func again(e wire.Envelope) (wire.Envelope, bool) {
 	if e.Message == nil {
 		return e, false
 	}
-	e.Message = parcel.Clone(e.Message)
+	e.Message = msgcopy.Clone(e.Message)
 	return e, true
 }
 
