@@ -14,14 +14,11 @@ func (n *node) party() schedule.Party {
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
-	plans    []schedule.Plan
-	covered  [schedule.FaultKinds][schedule.Phases]bool
-	struck   [schedule.FaultKinds][schedule.Parties]bool // of the faults that strike whole nodes
-	families [schedule.Families]bool
-	ends     blame.Reasons // for which the job may end
-	memory   past.Memory
-	past     past.Memory     // of the life before
-	hostile  *hostile.Memory // of what invaders say; nil: there will be none
+	plans   []schedule.Plan
+	ends    blame.Reasons // for which the job may end
+	memory  past.Memory
+	past    past.Memory     // of the life before
+	hostile *hostile.Memory // of what invaders say; nil: there will be none
 }
 
 // consider fires the plans whose time has come.
@@ -44,14 +41,14 @@ func (w *world) consider() {
 // strike counts a fault in the phases of the nodes that it concerns.
 func (w *world) strike(f schedule.Fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
-	w.faults.families[f.Family()] = true
+	w.coverage.Families[f.Family()] = true
 	for _, n := range nodes {
 		if n.done() {
 			continue
 		}
 		for p := range schedule.Phases {
 			if w.in(n.id, p) {
-				w.faults.covered[f][p] = true
+				w.coverage.Faults[f][p] = true
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"bellows/core/client"
 	"bellows/core/server"
 	"bellows/link/wire"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
@@ -79,7 +79,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 		err = n.guard.Message(h, e)
 	}
 	if err != nil {
-		w.happened[occasion.GuardRefused] = true
+		w.coverage.Hit(coverage.GuardRefused)
 		if bellows.KindOf(err) != bellows.Lost {
 			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
@@ -91,7 +91,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 func (w *world) notes(out []wire.Envelope) {
 	for _, e := range out {
 		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
-			w.happened[occasion.BreachNamed] = true
+			w.coverage.Hit(coverage.BreachNamed)
 		}
 	}
 }

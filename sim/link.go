@@ -5,8 +5,8 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
@@ -165,8 +165,8 @@ func (l *link) next() (frame, bool) {
 		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
 	}
 	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
-		l.w.happened[occasion.Overtaken] = l.w.happened[occasion.Overtaken] || l.end.Waiting()
-		l.w.happened[occasion.PartsOvertaken] = l.w.happened[occasion.PartsOvertaken] || len(l.cut) > 0
+		l.w.coverage.HitIf(coverage.Overtaken, l.end.Waiting())
+		l.w.coverage.HitIf(coverage.PartsOvertaken, len(l.cut) > 0)
 		l.urgent = l.frames(l.urgent[:0], l.taken[0])
 		return l.urgent[0], true
 	}
@@ -278,7 +278,7 @@ func (l *link) takeBelow(m wire.Message) {
 		l.acked, err = l.end.Acknowledge(m, l.acked)
 		wire.Free(m)
 	case *wire.Resume:
-		l.w.happened[occasion.SessionResumed] = l.w.happened[occasion.SessionResumed] || m.Received != [2]uint64{}
+		l.w.coverage.HitIf(coverage.SessionResumed, m.Received != [2]uint64{})
 		l.heard = true
 		l.acked, err = l.end.Resume(m, l.acked)
 	case *wire.Bye:
@@ -409,9 +409,9 @@ func (l *link) again(reason string) {
 // made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
 func (l *link) made() {
 	l.w.note("nodes %d and %d have another connection %d", l.from.id, l.to.id, l.number)
-	l.w.happened[occasion.ConnectedAgain] = true
+	l.w.coverage.Hit(coverage.ConnectedAgain)
 	for _, o := range l.links {
-		l.w.happened[occasion.BrokenBeside] = l.w.happened[occasion.BrokenBeside] || o != l && o.up
+		l.w.coverage.HitIf(coverage.BrokenBeside, o != l && o.up)
 	}
 	l.w.moved()
 	for _, end := range [2]*link{l, l.back} {
@@ -458,6 +458,6 @@ func (l *link) ends(reason string, peace bool) {
 	if l.over = true; l.open.Ended(peace) {
 		l.pair.lost(reason)
 	} else if peace {
-		l.w.happened[occasion.EndedApart] = true
+		l.w.coverage.Hit(coverage.EndedApart)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -62,7 +62,7 @@ func (n *node) links() iter.Seq[*link] {
 // send posts a message.
 func (p *pair) send(e wire.Envelope) {
 	number := session.ConnectionOf(e, len(p.links))
-	p.w.happened[occasion.SeveralConnections] = p.w.happened[occasion.SeveralConnections] || number > 0
+	p.w.coverage.HitIf(coverage.SeveralConnections, number > 0)
 	p.links[number].send(e)
 }
 

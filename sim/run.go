@@ -8,10 +8,9 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/schedule"
 	"bellows/table"
 )
 
@@ -30,12 +29,9 @@ type Report struct {
 	clocks   int // that every split has completed
 	splits   int
 	shape    uint64
-	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
-	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
-	struck   [schedule.FaultKinds][schedule.Parties]bool
-	families [schedule.Families]bool // of faults that struck
+	bits     uint64 // of the tables at the end, as far as they are determined; 0: some are lost
 	streams  bool
-	happened [occasion.Kinds]bool
+	coverage coverage.Coverage
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
@@ -57,8 +53,8 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	for next := w; next != nil; next = w.again() {
 		w = next
 		w.run()
-		w.happened[occasion.StalenessTurned] = w.happened[occasion.StalenessTurned] || w.driver.Turned
-		w.happened[occasion.FarAhead] = w.happened[occasion.FarAhead] || w.driver.Ahead > 64
+		w.coverage.HitIf(coverage.StalenessTurned, w.driver.Turned)
+		w.coverage.HitIf(coverage.FarAhead, w.driver.Ahead > 64)
 		if w.violation == "" && !w.invaded {
 			w.checkEnd()
 		}
@@ -68,7 +64,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 
 func (w *world) report(seed uint64) Report {
 	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, families: w.faults.families, streams: w.Streams, happened: w.happened}
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"

@@ -6,9 +6,9 @@ import (
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 )
@@ -113,7 +113,7 @@ func (w *world) decodeDamaged(e wire.Envelope) {
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
 func (w *world) halt(f schedule.Fault, n *node) {
-	w.faults.struck[f][n.party()] = true
+	w.coverage.Nodes[f][n.party()] = true
 	w.note("%v of node %d", f, n.id)
 	switch {
 	case f == schedule.Pause && n.id == 0:
@@ -204,7 +204,7 @@ func (w *world) outlive() bool {
 	if len(to) == 0 {
 		return false
 	}
-	w.happened[occasion.Outlived] = true
+	w.coverage.Hit(coverage.Outlived)
 	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
 	switch what := w.Rng.IntN(2); {
 	case what == 0:
@@ -257,7 +257,7 @@ func (w *world) replay() {
 		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
 		}
-		w.happened[occasion.PushReplayed] = true
+		w.coverage.Hit(coverage.PushReplayed)
 		a.step([]wire.Envelope{e})
 	})
 }
@@ -273,7 +273,8 @@ func (w *world) haunt() {
 		w.forged(e)
 	}
 	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.happened[occasion.Haunted], w.faults.families[schedule.OfMessages] = true, true
+		w.coverage.Hit(coverage.Haunted)
+		w.coverage.Families[schedule.OfMessages] = true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
 		}
@@ -284,7 +285,7 @@ func (w *world) haunt() {
 // otherGeneration is how far a forged generation is from the one that there is: mostly older.
 func (w *world) otherGeneration() bellows.Generation {
 	if w.Rng.IntN(3) == 0 {
-		w.happened[occasion.NewerForged] = true
+		w.coverage.Hit(coverage.NewerForged)
 		return 1
 	}
 	older := bellows.Generation(0)
@@ -341,7 +342,7 @@ func (w *world) forged(e wire.Envelope) {
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	w.happened[occasion.StrangerRefused] = true
+	w.coverage.Hit(coverage.StrangerRefused)
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
@@ -375,6 +376,6 @@ func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint
 	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
-	w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || occasion.InSixteen(got.Message)
+	w.coverage.HitIf(coverage.Narrowed, coverage.InSixteen(got.Message))
 	return got, digest
 }

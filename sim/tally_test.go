@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
@@ -22,7 +22,7 @@ type tally struct {
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
 	struck                                        [schedule.FaultKinds][schedule.Parties]int
-	happened                                      [occasion.Kinds]int
+	events                                        [coverage.Events]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
 	messages, clocks, splits                      []int         // of each schedule
@@ -40,17 +40,17 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
 	for f := range schedule.FaultKinds {
 		for p := range schedule.Phases {
-			a.covered[f][p] += count(r.covered[f][p])
+			a.covered[f][p] += count(r.coverage.Faults[f][p])
 		}
 		for p := range schedule.Parties {
-			a.struck[f][p] += count(r.struck[f][p])
+			a.struck[f][p] += count(r.coverage.Nodes[f][p])
 		}
 	}
 	for f := range schedule.Families {
-		a.families[f] += count(r.families[f])
+		a.families[f] += count(r.coverage.Families[f])
 	}
-	for e := range occasion.Kinds {
-		a.happened[e] += count(r.happened[e])
+	for e := range coverage.Events {
+		a.events[e] += count(r.coverage.Events[e])
 	}
 	if r.Violation != "" {
 		if a.failures++; a.failures <= 10 {
@@ -120,9 +120,9 @@ func (a *tally) judge(t *testing.T) {
 			t.Errorf("faults of %v struck in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
 		}
 	}
-	for e, n := range a.happened {
+	for e, n := range a.events {
 		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", occasion.Kind(e), n, a.schedules)
+			t.Errorf("%v: in %d of %d schedules", coverage.Event(e), n, a.schedules)
 		}
 	}
 	t.Log(a.String())
@@ -160,8 +160,8 @@ func (a *tally) String() string {
 	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits; %v of processor time in the mean", median(a.messages), median(a.clocks),
 		median(a.splits), ((processorTime() - a.began) / time.Duration(a.schedules)).Round(10*time.Microsecond))
 	s.WriteString("\nthose in which it came about:")
-	for e, n := range a.happened {
-		fmt.Fprintf(&s, "\n%-27v %d", occasion.Kind(e), n)
+	for e, n := range a.events {
+		fmt.Fprintf(&s, "\n%-27v %d", coverage.Event(e), n)
 	}
 	return s.String()
 }

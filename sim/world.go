@@ -15,11 +15,11 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
@@ -81,7 +81,7 @@ type world struct {
 	messages  int // posted
 	sum       msgcopy.Hash
 	bits      msgcopy.Hash // of the tables at the end
-	happened  [occasion.Kinds]bool
+	coverage  coverage.Coverage
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
@@ -255,7 +255,7 @@ func (a *actor) put(l letter) {
 	}
 	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
 		if first, ok := msgcopy.Halves(m); ok {
-			a.w.happened[occasion.Halved] = true
+			a.w.coverage.Hit(coverage.Halved)
 			l.digest = msgcopy.Digest(m)
 			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, msgcopy.Digest(first), true})
 		}
