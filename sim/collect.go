@@ -100,7 +100,7 @@ func (w *world) again() *world {
 		n.violated("the controller does not resume: %v", err)
 	}
 	n.failover.resumes(n, w.outcome.State)
-	n.After(n.Rng.Int64N(200), nil, n.haunt)
+	n.After(n.Rng.Int64N(200), nil, n.replayPastLife)
 	return n
 }
 

@@ -51,13 +51,13 @@ func (f *failover) resumes(w *world, s coord.State) {
 	f.begun = savepoint{coord.Saved{State: s}, *w.driver}
 }
 
-// deposable reports whether the controller may be lost now: until all is over.
-func (w *world) deposable() bool {
+// mayLoseController reports whether the controller may be lost now: until all is over.
+func (w *world) mayLoseController() bool {
 	return w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
 }
 
-// depose loses the controller, at once or in the midst of its next words.
-func (w *world) depose() {
+// loseController loses the controller, at once or in the midst of its next words.
+func (w *world) loseController() {
 	if w.Chances.IntN(2) == 0 {
 		w.failover.broken = true
 		return
@@ -72,7 +72,7 @@ func (f *failover) breaks(w *world) bool {
 		return false
 	}
 	f.broken = false
-	if !w.deposable() || w.fx.Outcome != nil {
+	if !w.mayLoseController() || w.fx.Outcome != nil {
 		return false
 	}
 	w.coverage.Hit(coverage.FollowedBroken)
@@ -133,7 +133,7 @@ func (w *world) follow() {
 		w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
 	}
 	for range 3 {
-		w.haunts(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
+		w.sendOldRecord(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
 	}
 }
 
@@ -150,8 +150,8 @@ func (n *node) sayAgain() {
 	}
 }
 
-// haunts has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
-func (w *world) haunts(l *lane, old bellows.Term) {
+// sendOldRecord has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
+func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 	w.After(1+w.Chances.Int64N(200), l.node, func() {
 		if l.term <= old || l.closed {
 			return
@@ -166,7 +166,7 @@ func (w *world) haunts(l *lane, old bellows.Term) {
 		if l.Refused() != before+1 {
 			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
 		}
-		w.coverage.Hit(coverage.GhostRefused)
+		w.coverage.Hit(coverage.OldTermRefused)
 	})
 }
 

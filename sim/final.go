@@ -93,7 +93,7 @@ func (w *world) outcomeCommits() bellows.CommitNumber {
 	return w.outcome.Commits
 }
 
-// checkReason allows a job to finish, or to end for a fault that has struck, and its state to be lost likewise.
+// checkReason allows a job to finish, or to end for a fault that was injected, and its state to be lost likewise.
 func (w *world) checkReason() {
 	leader := w.nodes[0]
 	if w.outcome == nil {
@@ -104,7 +104,7 @@ func (w *world) checkReason() {
 	}
 	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
 		if r != "" && !w.faults.ends.Allow(r) {
-			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %v", r, &w.faults.ends)
+			w.violated("P9: the job ended (%s) although no fault was injected that may end it: %v", r, &w.faults.ends)
 		}
 	}
 	if err := w.outcome.Failure("train"); (err != nil) != (w.outcome.Reason != "" && !w.outcome.Interrupted || w.uncollected() != "") {

@@ -42,7 +42,7 @@ func (w *world) take(e schedule.Entry) {
 	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
 		l.muteUntil = max(l.muteUntil, w.Now+e.Deaf)
 	}
-	w.failover.broken = w.failover.broken || e.Broken && w.deposable()
+	w.failover.broken = w.failover.broken || e.Broken && w.mayLoseController()
 	var err error
 	switch {
 	case e.Gives:

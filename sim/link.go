@@ -15,7 +15,7 @@ import (
 // the code that production has; or it is given up.
 //
 // There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
-// strikes.
+// is injected.
 type link struct {
 	*pair
 	number    int
@@ -124,9 +124,9 @@ func (l *link) turn() {
 			return
 		}
 		l.write(f)
-		if l.weather.Bandwidth > 0 && l.up {
+		if l.profile.Bandwidth > 0 && l.up {
 			l.busy = true
-			l.w.After(int64(l.size(f)*len(l.links))/l.weather.Bandwidth, l.from, l.afterFrame())
+			l.w.After(int64(l.size(f)*len(l.links))/l.profile.Bandwidth, l.from, l.afterFrame())
 		}
 	}
 }
@@ -200,9 +200,9 @@ func (l *link) mute() bool { return l.w.Now < l.mutedUntil() }
 func (l *link) mutedUntil() int64 { return max(l.muteUntil, l.pair.muteUntil) }
 
 func (l *link) delay() int64 {
-	d := l.weather.Delay
-	if l.weather.Jitter > 0 {
-		d += l.w.Rng.Int64N(l.weather.Jitter + 1)
+	d := l.profile.Delay
+	if l.profile.Jitter > 0 {
+		d += l.w.Rng.Int64N(l.profile.Jitter + 1)
 	}
 	return d
 }
@@ -215,17 +215,17 @@ func (l *link) write(f frame) {
 	case l.doomed:
 		return
 	case l.mute() && l.mutedUntil()-w.Now < stall:
-		w.strike(schedule.Cut, l.from, l.to)
+		w.countFault(schedule.Cut, l.from, l.to)
 		until = l.mutedUntil()
 	case l.mute(), l.to.vanished, l.back.dead:
 		l.doom()
 		return
-	case !fair && w.Chance(l.weather.Break):
-		w.strike(schedule.Break, l.from, l.to)
+	case !fair && w.Chance(l.profile.Break):
+		w.countFault(schedule.Break, l.from, l.to)
 		l.breaks("connection reset by peer")
 		return
-	case !fair && w.Chance(l.weather.Late):
-		w.strike(schedule.Late, l.from, l.to)
+	case !fair && w.Chance(l.profile.Late):
+		w.countFault(schedule.Late, l.from, l.to)
 		until += 1 + w.Rng.Int64N(schedule.LateMax)
 	}
 	if l.garble {

@@ -29,7 +29,7 @@ func (w *world) loses(e wire.Envelope) bool {
 		return false
 	}
 	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
-	w.coverage.Hit(coverage.LossStruck)
+	w.coverage.Hit(coverage.LossInjected)
 	w.loss.done = true
 	w.faults.ends.May("a message is lost")
 	w.faults.ends.May("has said nothing for")

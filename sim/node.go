@@ -268,12 +268,12 @@ func (n *node) leave(reason string) {
 		w.mayLose(n)
 	}
 	if w.outcome == nil && w.Rng.IntN(2) == 0 {
-		w.mourn(n)
+		w.reportDeath(n)
 	}
 }
 
-// mourn tells node 0 that a process has died, as whoever started it can.
-func (w *world) mourn(n *node) {
+// reportDeath tells node 0 that a process has died, as whoever started it can.
+func (w *world) reportDeath(n *node) {
 	w.mayLose(n)
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
 		w.coverage.Hit(coverage.DeathTold)
@@ -381,11 +381,11 @@ func (w *world) letGo() {
 	w.note("node 0 lets the others go")
 	w.moved()
 	w.released = true
-	w.farewell(w.Now + times.Broken)
+	w.drain(w.Now + times.Broken)
 }
 
-// farewell ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
-func (w *world) farewell(until int64) {
+// drain ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
+func (w *world) drain(until int64) {
 	leader, open := w.nodes[0], false
 	for l := range leader.links() {
 		switch {
@@ -397,6 +397,6 @@ func (w *world) farewell(until int64) {
 		}
 	}
 	if leader.left = !open; open {
-		w.After(resendEvery, leader, func() { w.farewell(until) })
+		w.After(resendEvery, leader, func() { w.drain(until) })
 	}
 }

@@ -14,8 +14,8 @@ import (
 type pair struct {
 	w         *world
 	from, to  *node
-	weather   schedule.Weather // of all together
-	links     []*link          // by number
+	profile   schedule.LinkProfile // of all together
+	links     []*link              // by number
 	open      session.Pair
 	muteUntil int64  // what is sent before is lost, over whichever
 	told      bool   // the node knows that the other is lost
@@ -31,7 +31,7 @@ func (w *world) connect() {
 			if a == b {
 				continue
 			}
-			p := &pair{w: w, from: a, to: b, weather: w.Weather[a.id][b.id], open: session.NewPair(w.Connections)}
+			p := &pair{w: w, from: a, to: b, profile: w.Links[a.id][b.id], open: session.NewPair(w.Connections)}
 			for i := range w.Connections {
 				p.links = append(p.links, &link{pair: p, number: i})
 			}
@@ -66,8 +66,8 @@ func (p *pair) send(e wire.Envelope) {
 	p.links[number].send(e)
 }
 
-// struck are the connections of a pair that a fault strikes: one, or all.
-func (p *pair) struck() []*link {
+// targets are the connections of a pair that a fault concerns: one, or all.
+func (p *pair) targets() []*link {
 	if len(p.links) > 1 && p.w.Rng.IntN(2) == 0 {
 		return p.one()
 	}

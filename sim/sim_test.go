@@ -57,7 +57,7 @@ func play(first uint64, n int) []Report {
 }
 
 // TestSchedules plays many seeds and holds them together: no promise is broken in any, the same job ends
-// with the same bits wherever and however it ran, and the faults have struck where they should.
+// with the same bits wherever and however it ran, and the faults were injected where they should.
 func TestSchedules(t *testing.T) {
 	if *seedFlag != 0 {
 		r := Run(*seedFlag, os.Stdout)

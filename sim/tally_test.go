@@ -21,7 +21,7 @@ type tally struct {
 	bits                                          [model.AllShapes]uint64
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
 	covered                                       [schedule.FaultKinds][schedule.Phases]int
-	struck                                        [schedule.FaultKinds][schedule.Parties]int
+	nodes                                         [schedule.FaultKinds][schedule.Parties]int
 	events                                        [coverage.Events]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
@@ -43,7 +43,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 			a.covered[f][p] += count(r.coverage.Faults[f][p])
 		}
 		for p := range schedule.Parties {
-			a.struck[f][p] += count(r.coverage.Nodes[f][p])
+			a.nodes[f][p] += count(r.coverage.Nodes[f][p])
 		}
 	}
 	for f := range schedule.Families {
@@ -76,7 +76,7 @@ func count(b bool) int {
 	return 0
 }
 
-// judge holds the schedules together. Where there are enough for that, each fault has struck in each phase, and rare
+// judge holds the schedules together. Where there are enough for that, each fault was injected in each phase, and rare
 // events have happened, in at least one of a hundred; where there are few, at all.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 5000
@@ -101,23 +101,23 @@ func (a *tally) judge(t *testing.T) {
 		for p, n := range a.covered[f] {
 			total += n
 			if enough && n < least && schedule.Possible(f, schedule.Phase(p)) {
-				t.Errorf("%v struck in %v in %d of %d schedules", f, schedule.Phase(p), n, a.schedules)
+				t.Errorf("%v was injected in %v in %d of %d schedules", f, schedule.Phase(p), n, a.schedules)
 			}
 		}
 		if total == 0 {
-			t.Errorf("%v struck in none of %d schedules", f, a.schedules)
+			t.Errorf("%v was injected in none of %d schedules", f, a.schedules)
 		}
 	}
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
-		for p, n := range a.struck[f] {
+		for p, n := range a.nodes[f] {
 			if n < least {
-				t.Errorf("%v struck %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
+				t.Errorf("%v hit %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
 			}
 		}
 	}
 	for f, n := range a.families {
 		if enough && 10*n < 3*a.schedules {
-			t.Errorf("faults of %v struck in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
+			t.Errorf("faults of %v were injected in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
 		}
 	}
 	for e, n := range a.events {
@@ -132,7 +132,7 @@ func (a *tally) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d schedules, %d on streams, %d lives, %d finished; %d s of their time, %d commits, hash %016x\n",
 		a.schedules, a.streams, a.lives, a.finished, a.millis/1000, a.commits, uint64(a.hash))
-	fmt.Fprintf(&s, "those in which a fault struck in a phase:\n%-10s", "")
+	fmt.Fprintf(&s, "those in which a fault was injected in a phase:\n%-10s", "")
 	for p := range schedule.Phases {
 		fmt.Fprintf(&s, " %16v", p)
 	}
@@ -146,14 +146,14 @@ func (a *tally) String() string {
 			fmt.Fprintf(&s, " %16d", a.covered[f][p])
 		}
 	}
-	s.WriteString("\nthose in which a whole node was struck:")
+	s.WriteString("\nthose in which a whole node was hit:")
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p, n := range a.struck[f] {
+		for p, n := range a.nodes[f] {
 			fmt.Fprintf(&s, " %s %d", schedule.Party(p), n)
 		}
 	}
-	s.WriteString("\nthose in which faults struck of")
+	s.WriteString("\nthose in which faults were injected of")
 	for f, n := range a.families {
 		fmt.Fprintf(&s, " %v %d", schedule.Family(f), n)
 	}

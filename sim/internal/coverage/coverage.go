@@ -67,13 +67,13 @@ const (
 	TasksNamed                      // the controller named a task that does not end
 	NewerForged                     // somebody named a generation that is not there yet
 	Resumed                         // a job went on from its image after an interruption
-	Haunted                         // and was sent a push of the life before
+	PastLifeReplayed                // and was sent a push of the life before
 	Halved                          // parts of a flush came to a lane one by one
-	LossStruck                      // a message between a client and a lane was lost
+	LossInjected                    // a message between a client and a lane was lost
 	LossFound                       // and the job ended for it
 	NeverReady                      // a node was waited for until the job was given up
 	CulpritNamed                    // node 0 named a task that did not go on, though it was not the first of its node
-	Outlived                        // an actor was told something by a controller of an earlier term
+	OldTermSent                     // an actor was told something by a controller of an earlier term
 	GuardRefused                    // what an invader said did not pass the guard
 	BreachNamed                     // or did, and an actor called it a breach
 	WordSlots                       // the memory of the rule of words was held against the model
@@ -87,7 +87,7 @@ const (
 	FollowedBroken                  // one whose last words had not all left
 	CaughtUp                        // a lane had fewer records than others
 	HeldCommitted                   // flushes were numbered that lanes held
-	GhostRefused                    // a lane refused a record of the controller before
+	OldTermRefused                  // a lane refused a record of the controller before
 	TailCut                         // lanes had no memory for the records that were needed
 	SeveralConnections              // messages took another connection than the first
 	BrokenBeside                    // a connection was made again while another between the same nodes stood

@@ -79,9 +79,9 @@ func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	}
 }
 
-// Haunting is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
+// PastLife is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
 // it is done. False: there is none.
-func (m *Memory) Haunting(r *route.Route) (e wire.Envelope, ok bool) {
+func (m *Memory) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	if e, ok = m.Push(); !ok {
 		return e, false
 	}

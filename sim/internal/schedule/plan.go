@@ -16,7 +16,7 @@ const (
 	Kill                   // a task ends in an error
 	Crash                  // a node stops for good: its process dies, or its host vanishes
 	Stop                   // a node stops for longer than the others wait for it, and wakes
-	Hush                   // a node is not heard by node 0 for more than a lease, and comes back
+	Mute                   // a node is not heard by node 0 for more than a lease, and comes back
 	HalfOpen               // a link loses everything from now on, in one direction
 	Sever                  // a connection breaks, and none is made again
 	Garble                 // a frame is damaged on its way
@@ -48,10 +48,10 @@ func (f Family) String() string {
 	return [Families]string{"connections", "nodes", "messages", "tasks and users"}[f]
 }
 
-// Family is what a fault strikes.
+// Family is what a fault concerns.
 func (f Fault) Family() Family {
 	switch f {
-	case Pause, Crash, Stop, Hush:
+	case Pause, Crash, Stop, Mute:
 		return OfNodes
 	case Replay, Garble, Forge, Invade:
 		return OfMessages
@@ -61,7 +61,7 @@ func (f Fault) Family() Family {
 	return OfConnections
 }
 
-// Possible reports whether a fault can strike in a phase of a job at all.
+// Possible reports whether a fault can be injected in a phase of a job at all.
 func Possible(f Fault, p Phase) bool {
 	switch p {
 	case Joining: // nothing has run yet
@@ -80,7 +80,7 @@ type Plan struct {
 	Skip  int
 }
 
-// Phase is a state of the protocol in which a fault may strike a node.
+// Phase is a state of the protocol in which a fault may be injected at a node.
 type Phase int
 
 // The phases, each seen from the client whose work it is.
@@ -104,7 +104,7 @@ func (p Phase) String() string { return phaseNames[p] }
 
 // drawPlans plans one to three faults that must not show. A fifth of the schedules has no others: the job must finish,
 // though some are interrupted before.
-// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
+// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that is injected before it
 // begins, or while its state is collected.
 func (s *Schedule) drawPlans() {
 	harmless := []Fault{Cut, Pause, Replay, Replay, Pause, Reset, Reset}
@@ -128,7 +128,7 @@ func (s *Schedule) drawPlans() {
 		f := s.fatal()
 		switch s.Rng.IntN(6) {
 		case 0:
-			f = Hush // which finds few who are ready already
+			f = Mute // which finds few who are ready already
 		case 1:
 			f = Garble
 		}
@@ -151,9 +151,9 @@ func (s *Schedule) drawPlans() {
 	}
 }
 
-// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
+// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to kill.
 func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
+	list := []Fault{Kill, Kill, Crash, Stop, Mute, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
 	return list[s.Rng.IntN(len(list))]
 }
 

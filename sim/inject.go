@@ -33,7 +33,7 @@ func (w *world) direction(n *node) *pair {
 
 // cut silences one direction for a while, of one connection or of all.
 func (w *world) cut(n *node, millis int64) {
-	for _, l := range w.direction(n).struck() {
+	for _, l := range w.direction(n).targets() {
 		l.muteUntil = max(l.muteUntil, w.Now+millis)
 	}
 }
@@ -41,15 +41,15 @@ func (w *world) cut(n *node, millis int64) {
 // halfOpen silences one direction from now on: whoever speaks into it learns nothing.
 func (w *world) halfOpen(n *node) {
 	p := w.direction(n)
-	for _, l := range p.struck() {
+	for _, l := range p.targets() {
 		l.muteUntil = int64(schedule.Never)
 	}
 	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
 	w.mayPart(p.from, p.to)
 }
 
-// hush keeps node 0 from hearing a node for longer than a lease.
-func (w *world) hush(n *node) {
+// muteToLeader keeps node 0 from hearing a node for longer than a lease.
+func (w *world) muteToLeader(n *node) {
 	for n.id == 0 || !n.hosts() {
 		n = w.nodes[1+w.Rng.IntN(len(w.nodes)-1)]
 	}
@@ -64,7 +64,7 @@ func (w *world) reset(f schedule.Fault, n *node) {
 	if f == schedule.Sever {
 		w.mayPart(p.from, p.to)
 	}
-	for _, l := range p.struck() {
+	for _, l := range p.targets() {
 		if f == schedule.Sever {
 			l.parted, l.back.parted = true, true
 		}
@@ -151,7 +151,7 @@ func (w *world) crash(n *node) {
 	n.crashed = true
 	w.judge(n, int64(schedule.Never))
 	if !n.vanished && n.id != 0 && w.Rng.IntN(2) == 0 {
-		w.mourn(n)
+		w.reportDeath(n)
 	}
 }
 
@@ -187,9 +187,9 @@ const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)
 // term is that of the controller; the one before it is a controller that another has followed.
 const term = 2
 
-// outlive gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
+// sendOldTerm gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
 // reports whether there is any.
-func (w *world) outlive() bool {
+func (w *world) sendOldTerm() bool {
 	var to []wire.Address
 	for _, k := range w.workers {
 		if k.begun && k.client.Ended() == nil && !k.node.done() {
@@ -204,7 +204,7 @@ func (w *world) outlive() bool {
 	if len(to) == 0 {
 		return false
 	}
-	w.coverage.Hit(coverage.Outlived)
+	w.coverage.Hit(coverage.OldTermSent)
 	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
 	switch what := w.Rng.IntN(2); {
 	case what == 0:
@@ -231,14 +231,14 @@ func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
 // that it holds a part.
 func (w *world) replay() {
 	if w.life > 0 && w.Rng.IntN(2) == 0 {
-		w.haunt()
+		w.replayPastLife()
 		return
 	}
 	if e, ok := w.faults.memory.Held(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 		return
 	}
-	if w.Rng.IntN(3) == 0 && w.outlive() {
+	if w.Rng.IntN(3) == 0 && w.sendOldTerm() {
 		return
 	}
 	e, ok := w.faults.memory.Push()
@@ -262,9 +262,9 @@ func (w *world) replay() {
 	})
 }
 
-// haunt sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
+// replayPastLife sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
 // that one is done, or held.
-func (w *world) haunt() {
+func (w *world) replayPastLife() {
 	past := &w.faults.past
 	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
@@ -272,8 +272,8 @@ func (w *world) haunt() {
 	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
 		w.forged(e)
 	}
-	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.coverage.Hit(coverage.Haunted)
+	if e, ok := past.PastLife(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
+		w.coverage.Hit(coverage.PastLifeReplayed)
 		w.coverage.Families[schedule.OfMessages] = true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
