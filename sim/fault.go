@@ -25,7 +25,7 @@ type faults struct {
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.Node, p.Phase) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.mayLoseController() {
+		if !w.in(p.Node, p.Stage) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.mayLoseController() {
 			continue
 		}
 		if p.Skip--; p.Skip >= 0 {
@@ -38,7 +38,7 @@ func (w *world) consider() {
 	}
 }
 
-// countFault takes note of a fault in the phases of the nodes that it concerns.
+// countFault takes note of a fault in the stages of the nodes that it concerns.
 func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
 	w.coverage.Families[f.Family()] = true
@@ -46,7 +46,7 @@ func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 		if n.done() {
 			continue
 		}
-		for p := range schedule.Phases {
+		for p := range schedule.Stages {
 			if w.in(n.id, p) {
 				w.coverage.Faults[f][p] = true
 			}
@@ -54,13 +54,13 @@ func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 	}
 }
 
-// inject carries out a planned fault, on the node whose work is in the phase, or another one with which it works.
+// inject carries out a planned fault, on the node whose work is in the stage, or another one with which it works.
 func (w *world) inject(p schedule.Plan) {
 	n := w.nodes[p.Node]
 	if n.done() {
 		return
 	}
-	w.note("%v strikes, node %d in %v", p.Fault, p.Node, p.Phase)
+	w.note("%v is injected at node %d in %v", p.Fault, p.Node, p.Stage)
 	w.countFault(p.Fault, n)
 	w.moved()
 	switch p.Fault {

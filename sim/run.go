@@ -14,8 +14,8 @@ import (
 	"bellows/table"
 )
 
-// Report is what became of one schedule.
-type Report struct {
+// Result is what became of one schedule.
+type Result struct {
 	Seed      uint64
 	Violation string // the first promise that was broken, with the circumstances; empty: none
 	Reason    string // why the job ended; empty: it finished
@@ -35,10 +35,10 @@ type Report struct {
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
-func Run(seed uint64, log io.Writer) Report { return run(seed, log, "") }
+func Run(seed uint64, log io.Writer) Result { return run(seed, log, "") }
 
 // run is Run with nothing said but by the checks whose formats begin like that.
-func run(seed uint64, log io.Writer, only string) (r Report) {
+func run(seed uint64, log io.Writer, only string) (r Result) {
 	w := newWorld(seed, log)
 	w.only = only
 	defer func() {
@@ -48,7 +48,7 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
 		}
-		r = w.report(seed)
+		r = w.result(seed)
 	}()
 	for next := w; next != nil; next = w.again() {
 		w = next
@@ -62,8 +62,8 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	return r
 }
 
-func (w *world) report(seed uint64) Report {
-	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
+func (w *world) result(seed uint64) Result {
+	r := Result{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
 		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:

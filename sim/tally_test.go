@@ -20,7 +20,7 @@ type tally struct {
 	hash                                          msgcopy.Hash // of all schedules, in order
 	bits                                          [model.AllShapes]uint64
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
-	covered                                       [schedule.FaultKinds][schedule.Phases]int
+	covered                                       [schedule.FaultKinds][schedule.Stages]int
 	nodes                                         [schedule.FaultKinds][schedule.Parties]int
 	events                                        [coverage.Events]int
 	families                                      [schedule.Families]int
@@ -29,7 +29,7 @@ type tally struct {
 }
 
 // add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
-func (a *tally) add(t *testing.T, r *Report) {
+func (a *tally) add(t *testing.T, r *Result) {
 	a.schedules++
 	a.millis += r.Millis
 	a.commits += int64(r.Commits)
@@ -39,7 +39,7 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.lives += r.Lives
 	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
 	for f := range schedule.FaultKinds {
-		for p := range schedule.Phases {
+		for p := range schedule.Stages {
 			a.covered[f][p] += count(r.coverage.Faults[f][p])
 		}
 		for p := range schedule.Parties {
@@ -76,7 +76,7 @@ func count(b bool) int {
 	return 0
 }
 
-// judge holds the schedules together. Where there are enough for that, each fault was injected in each phase, and rare
+// judge holds the schedules together. Where there are enough for that, each fault was injected in each stage, and rare
 // events have happened, in at least one of a hundred; where there are few, at all.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 5000
@@ -100,8 +100,8 @@ func (a *tally) judge(t *testing.T) {
 		total := 0
 		for p, n := range a.covered[f] {
 			total += n
-			if enough && n < least && schedule.Possible(f, schedule.Phase(p)) {
-				t.Errorf("%v was injected in %v in %d of %d schedules", f, schedule.Phase(p), n, a.schedules)
+			if enough && n < least && schedule.Possible(f, schedule.Stage(p)) {
+				t.Errorf("%v was injected in %v in %d of %d schedules", f, schedule.Stage(p), n, a.schedules)
 			}
 		}
 		if total == 0 {
@@ -132,13 +132,13 @@ func (a *tally) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d schedules, %d on streams, %d lives, %d finished; %d s of their time, %d commits, hash %016x\n",
 		a.schedules, a.streams, a.lives, a.finished, a.millis/1000, a.commits, uint64(a.hash))
-	fmt.Fprintf(&s, "those in which a fault was injected in a phase:\n%-10s", "")
-	for p := range schedule.Phases {
+	fmt.Fprintf(&s, "those in which a fault was injected in a stage:\n%-10s", "")
+	for p := range schedule.Stages {
 		fmt.Fprintf(&s, " %16v", p)
 	}
 	for f := range schedule.FaultKinds {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p := range schedule.Phases {
+		for p := range schedule.Stages {
 			if a.covered[f][p] == 0 && !schedule.Possible(f, p) {
 				fmt.Fprintf(&s, " %16s", "-")
 				continue

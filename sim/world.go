@@ -68,7 +68,7 @@ type world struct {
 	ledger      account.Ledger
 	faults      faults
 	loss        loss
-	phases      [][schedule.Phases]int // per node
+	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
 	ending      bool                   // a controller has said End
 	endedBy     bellows.Term           // of the last that has
@@ -138,7 +138,7 @@ func (w *world) build() {
 	for i := range w.NodeCount {
 		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
-	w.phases = make([][schedule.Phases]int, len(w.nodes))
+	w.stages = make([][schedule.Stages]int, len(w.nodes))
 	w.connect()
 	nodes := make([]bellows.NodeID, 0, len(w.ClientAt))
 	for _, a := range w.ClientAt {

@@ -16,7 +16,7 @@ import (
 // Coverage is what one schedule has brought about, in all lives of its job.
 type Coverage struct {
 	Events   [Events]bool
-	Faults   [schedule.FaultKinds][schedule.Phases]bool
+	Faults   [schedule.FaultKinds][schedule.Stages]bool
 	Nodes    [schedule.FaultKinds][schedule.Parties]bool // of the faults that concern whole nodes
 	Families [schedule.Families]bool                     // of faults
 }

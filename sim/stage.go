@@ -12,12 +12,12 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// enter and leave count what keeps a node in a phase.
-func (w *world) enter(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]++ }
-func (w *world) leave(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]-- }
+// enter and leave count what keeps a node in a stage.
+func (w *world) enter(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]++ }
+func (w *world) leave(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]-- }
 
-// in reports whether a node is in a phase.
-func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
+// in reports whether a node is in a stage.
+func (w *world) in(n bellows.NodeID, p schedule.Stage) bool {
 	switch p {
 	case schedule.TheEnd:
 		return w.ending && w.outcome == nil
@@ -26,7 +26,7 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 	case schedule.Joining:
 		return !w.begun && !w.ending
 	}
-	return w.phases[n][p] > 0
+	return w.stages[n][p] > 0
 }
 
 // sees takes note of a message that an actor posts.
