@@ -234,7 +234,7 @@ func (w *world) replay() {
 		w.replayPastLife()
 		return
 	}
-	if e, ok := w.faults.memory.Held(); ok && w.Rng.IntN(3) == 0 {
+	if e, ok := w.faults.memory.Vote(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 		return
 	}
@@ -269,7 +269,7 @@ func (w *world) replayPastLife() {
 	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 	}
-	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
+	if e, ok := past.Vote(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
 		w.forged(e)
 	}
 	if e, ok := past.PastLife(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {

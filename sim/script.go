@@ -99,7 +99,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		}
 	}
 	for range s.leases {
-		s.steps = append(s.steps, lease)
+		s.steps = append(s.steps, takeLease)
 	}
 	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
 		s.stuckAt = w.Chances.IntN(len(s.steps))

@@ -174,7 +174,7 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 }
 
 func (w *world) flushHeld(lane int, id bellows.FlushID) {
-	if w.ledger.Held(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
+	if w.ledger.Voted(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
 		w.enter(id.Client, schedule.FlushHeld)
 	}
 }

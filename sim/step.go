@@ -241,8 +241,8 @@ func pushState(s *script) bool {
 	return true
 }
 
-// lease takes the task's next lease and, if it is exclusive, changes column 0 in place.
-func lease(s *script) bool {
+// takeLease takes the task's next lease and, if it is exclusive, changes column 0 in place.
+func takeLease(s *script) bool {
 	of := s.leases[len(s.slabs)]
 	ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
 	ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)

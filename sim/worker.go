@@ -65,7 +65,7 @@ func (k *worker) tick(now int64) {
 		k.client.Computes(s, millis, &k.fx)
 	}
 	k.obey()
-	k.unheld.Held(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
+	k.unheld.ForgetHeld(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
 	k.unheld.Each(k.checkNamed)
 }
 

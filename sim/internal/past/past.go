@@ -50,8 +50,8 @@ func (m *Memory) Push() (wire.Envelope, bool) { return again(m.push) }
 // Done is the done that is remembered.
 func (m *Memory) Done() (wire.Envelope, bool) { return again(m.done) }
 
-// Held is the lane's word that is remembered.
-func (m *Memory) Held() (wire.Envelope, bool) { return again(m.held) }
+// Vote is the lane's word that is remembered.
+func (m *Memory) Vote() (wire.Envelope, bool) { return again(m.held) }
 
 func again(e wire.Envelope) (wire.Envelope, bool) {
 	if e.Message == nil {
