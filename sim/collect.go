@@ -7,8 +7,8 @@ import (
 	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/sim/internal/closing"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
-	"bellows/sim/internal/occasion"
 )
 
 // image is what a life of the job has left, by table and partition.
@@ -59,7 +59,7 @@ func (w *world) checkHung() {
 	if hung == nil || w.outcome.Uncollected == nil {
 		return
 	}
-	w.happened[occasion.ModelLeft] = true
+	w.coverage.Hit(coverage.ModelLeft)
 	w.must(closing.Loss(w.uncollected(), hung.id, w.named))
 }
 
@@ -88,9 +88,8 @@ func (w *world) again() *world {
 	w.Schedule.DrawLife()
 	live, kept := w.lead.State.Images()
 	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
-		happened: w.happened, messages: w.messages}
-	n.faults.covered, n.faults.struck, n.faults.families = w.faults.covered, w.faults.struck, w.faults.families
-	n.happened[occasion.Resumed] = true
+		coverage: w.coverage, messages: w.messages}
+	n.coverage.Hit(coverage.Resumed)
 	n.oracle = w.oracle.Again()
 	n.faults.past = w.faults.memory
 	n.build()
@@ -101,7 +100,7 @@ func (w *world) again() *world {
 		n.violated("the controller does not resume: %v", err)
 	}
 	n.failover.resumes(n, w.outcome.State)
-	n.After(n.Rng.Int64N(200), nil, n.haunt)
+	n.After(n.Rng.Int64N(200), nil, n.replayPastLife)
 	return n
 }
 
@@ -168,7 +167,7 @@ func (w *world) refusesDamage(l *lane, ref bellows.PartitionRef) {
 	if !hostile.Damage(&im, w.Chances, func(k bellows.Key) bool { return w.common.Route.Cut(ref.Table).FindKey(k) == ref.Partition }) {
 		return
 	}
-	w.happened[occasion.DamageRefused] = true
+	w.coverage.Hit(coverage.DamageRefused)
 	if err := l.Load(ref, &im); bellows.KindOf(err) != bellows.BadData {
 		w.violated("P1: %v is restored from an image that was damaged: %v", ref, err)
 	}

@@ -4,11 +4,11 @@
 // Run plays one schedule and reports the first promise that it broke, if any. A seed decides
 // everything: the job (one of a few shapes), who hosts lanes and clients, how the links misbehave,
 // what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so
-// the same seed gives the same trace, whose hash Report carries.
+// the same seed gives the same trace, whose hash Result carries.
 //
 // Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends, with all that is
 // under way, and package session resumes it. On half of the networks they break by themselves, again and again, on the others only where a
-// fault strikes. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
+// fault is injected. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
 // interrupted goes on from its image on other nodes.
 //
 // The package is read in the order in which a schedule is made:
@@ -20,11 +20,11 @@
 //	world.go      actors, and the mail between them
 //	node.go       the shell around the actors of a process, as package node is in production
 //	link.go       the connections between two nodes
-//	internal/parcel, messages as a codec would copy them, and their digests
+//	internal/msgcopy, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
 //	internal/places, their compute slots, given by the scheduler that ships
 //	words.go      the steps of tasks on the sparse table, and its checks
-//	phase.go      which protocol phases a node is in; fault.go and strike.go, what goes wrong within them
+//	stage.go      which protocol stages a node is in; fault.go and inject.go, what goes wrong within them
 //	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone

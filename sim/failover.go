@@ -8,9 +8,9 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
 )
 
 // failover is what the world knows of the controllers of a life: one may be thrown away at any step, or in the midst of what it says, and another
@@ -51,13 +51,13 @@ func (f *failover) resumes(w *world, s coord.State) {
 	f.begun = savepoint{coord.Saved{State: s}, *w.driver}
 }
 
-// deposable reports whether the controller may be lost now: until all is over.
-func (w *world) deposable() bool {
+// mayLoseController reports whether the controller may be lost now: until all is over.
+func (w *world) mayLoseController() bool {
 	return w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
 }
 
-// depose loses the controller, at once or in the midst of its next words.
-func (w *world) depose() {
+// loseController loses the controller, at once or in the midst of its next words.
+func (w *world) loseController() {
 	if w.Chances.IntN(2) == 0 {
 		w.failover.broken = true
 		return
@@ -72,10 +72,10 @@ func (f *failover) breaks(w *world) bool {
 		return false
 	}
 	f.broken = false
-	if !w.deposable() || w.fx.Outcome != nil {
+	if !w.mayLoseController() || w.fx.Outcome != nil {
 		return false
 	}
-	w.happened[occasion.FollowedBroken] = true
+	w.coverage.Hit(coverage.FollowedBroken)
 	f.epochs.Lost(len(w.fx.Epochs))
 	said := 1 + w.Chances.IntN(len(list))
 	w.fx.Envelopes = slices.DeleteFunc(list, func(e wire.Envelope) bool { said--; return said <= 0 && e.From == wire.ControllerAt() })
@@ -89,8 +89,9 @@ func (w *world) follow() {
 	f := &w.failover
 	f.term++
 	w.note("controller of term %d follows", f.term)
-	w.happened[occasion.Followed], w.followedAt = true, w.Now
-	w.happened[occasion.FollowedEnding] = w.happened[occasion.FollowedEnding] || w.ending
+	w.followedAt = w.Now
+	w.coverage.Hit(coverage.Followed)
+	w.coverage.HitIf(coverage.FollowedEnding, w.ending)
 	for _, l := range w.lanes {
 		l.gaveAt = 0
 	}
@@ -99,7 +100,7 @@ func (w *world) follow() {
 	from := &f.begun
 	if f.saved.Commit > 0 {
 		from = &f.saved
-		w.happened[occasion.FollowedSaved] = true
+		w.coverage.Hit(coverage.FollowedSaved)
 	}
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
@@ -132,7 +133,7 @@ func (w *world) follow() {
 		w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
 	}
 	for range 3 {
-		w.haunts(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
+		w.sendOldRecord(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
 	}
 }
 
@@ -149,8 +150,8 @@ func (n *node) sayAgain() {
 	}
 }
 
-// haunts has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
-func (w *world) haunts(l *lane, old bellows.Term) {
+// sendOldRecord has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
+func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 	w.After(1+w.Chances.Int64N(200), l.node, func() {
 		if l.term <= old || l.closed {
 			return
@@ -165,7 +166,7 @@ func (w *world) haunts(l *lane, old bellows.Term) {
 		if l.Refused() != before+1 {
 			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
 		}
-		w.happened[occasion.GhostRefused] = true
+		w.coverage.Hit(coverage.OldTermRefused)
 	})
 }
 
@@ -195,7 +196,7 @@ func (w *world) wholeHeld(id bellows.FlushID) bool {
 		return false
 	}
 	whole := w.ledger.Whole(w.LaneAt, id)
-	w.happened[occasion.HeldCommitted] = w.happened[occasion.HeldCommitted] || whole
+	w.coverage.HitIf(coverage.HeldCommitted, whole)
 	return whole
 }
 
@@ -204,7 +205,7 @@ func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
 	if w.ending || int(m.Last) > len(w.oracle.Log) {
 		return
 	}
-	w.happened[occasion.CaughtUp] = w.happened[occasion.CaughtUp] || w.failover.term > term && int(m.Last) < len(w.oracle.Log)
+	w.coverage.HitIf(coverage.CaughtUp, w.failover.term > term && int(m.Last) < len(w.oracle.Log))
 	w.must(w.ledger.Holds(from, m))
 	w.must(account.Holding(from, m, func(ref bellows.PartitionRef) bellows.CommitNumber { return w.oracle.Touched(ref, m.Last) }))
 }

@@ -14,57 +14,54 @@ func (n *node) party() schedule.Party {
 
 // faults is what has gone wrong so far, and what will.
 type faults struct {
-	plans    []schedule.Plan
-	covered  [schedule.FaultKinds][schedule.Phases]bool
-	struck   [schedule.FaultKinds][schedule.Parties]bool // of the faults that strike whole nodes
-	families [schedule.Families]bool
-	ends     blame.Reasons // for which the job may end
-	memory   past.Memory
-	past     past.Memory     // of the life before
-	hostile  *hostile.Memory // of what invaders say; nil: there will be none
+	plans   []schedule.Plan
+	ends    blame.Reasons // for which the job may end
+	memory  past.Memory
+	past    past.Memory     // of the life before
+	hostile *hostile.Memory // of what invaders say; nil: there will be none
 }
 
-// consider fires the plans whose time has come.
+// consider injects the planned faults whose time has come.
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.Node, p.Phase) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.deposable() {
+		if !w.in(p.Node, p.Stage) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.mayLoseController() {
 			continue
 		}
 		if p.Skip--; p.Skip >= 0 {
 			continue
 		}
-		fire := *p
+		now := *p
 		w.faults.plans = append(w.faults.plans[:i], w.faults.plans[i+1:]...)
-		w.fire(fire)
+		w.inject(now)
 		return
 	}
 }
 
-// strike counts a fault in the phases of the nodes that it concerns.
-func (w *world) strike(f schedule.Fault, nodes ...*node) {
+// countFault takes note of a fault in the stages of the nodes that it concerns.
+func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 	w.trace(2, uint64(f), uint64(nodes[0].id))
-	w.faults.families[f.Family()] = true
+	w.coverage.Families[f.Family()] = true
 	for _, n := range nodes {
 		if n.done() {
 			continue
 		}
-		for p := range schedule.Phases {
+		for p := range schedule.Stages {
 			if w.in(n.id, p) {
-				w.faults.covered[f][p] = true
+				w.coverage.Faults[f][p] = true
 			}
 		}
 	}
 }
 
-// fire lets a planned fault strike: the node whose work is in the phase, or another one with which it works.
-func (w *world) fire(p schedule.Plan) {
+// inject carries out a planned fault, on the node whose work is in the stage, or another one with which it works.
+func (w *world) inject(p schedule.Plan) {
 	n := w.nodes[p.Node]
 	if n.done() {
 		return
 	}
-	w.note("%v strikes, node %d in %v", p.Fault, p.Node, p.Phase)
-	w.strike(p.Fault, n)
+	w.note("%v is injected at node %d in %v", p.Fault, p.Node, p.Stage)
+	w.countFault(p.Fault, n)
 	w.moved()
 	switch p.Fault {
 	case schedule.Cut:
@@ -77,8 +74,8 @@ func (w *world) fire(p schedule.Plan) {
 		n.worker.kill(n.worker.victim())
 	case schedule.Pause, schedule.Crash, schedule.Stop:
 		w.halt(p.Fault, w.victim(n))
-	case schedule.Hush:
-		w.hush(n)
+	case schedule.Mute:
+		w.muteToLeader(n)
 	case schedule.HalfOpen:
 		w.halfOpen(n)
 	case schedule.Garble:
@@ -88,7 +85,7 @@ func (w *world) fire(p schedule.Plan) {
 	case schedule.Invade:
 		w.invade()
 	case schedule.Failover:
-		w.depose()
+		w.loseController()
 	case schedule.Interrupt:
 		w.faults.ends.May("interrupted")
 		w.interrupted = true
@@ -98,7 +95,7 @@ func (w *world) fire(p schedule.Plan) {
 }
 
 // victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are
-// struck as often as others.
+// hit as often as others.
 func (w *world) victim(n *node) *node {
 	if w.Rng.IntN(2) == 0 {
 		return n

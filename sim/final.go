@@ -9,8 +9,8 @@ import (
 	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 	"bellows/table"
 )
@@ -93,7 +93,7 @@ func (w *world) outcomeCommits() bellows.CommitNumber {
 	return w.outcome.Commits
 }
 
-// checkReason allows a job to finish, or to end for a fault that has struck, and its state to be lost likewise.
+// checkReason allows a job to finish, or to end for a fault that was injected, and its state to be lost likewise.
 func (w *world) checkReason() {
 	leader := w.nodes[0]
 	if w.outcome == nil {
@@ -104,7 +104,7 @@ func (w *world) checkReason() {
 	}
 	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
 		if r != "" && !w.faults.ends.Allow(r) {
-			w.violated("P9: the job ended (%s) although nothing had struck that may end it: %v", r, &w.faults.ends)
+			w.violated("P9: the job ended (%s) although no fault was injected that may end it: %v", r, &w.faults.ends)
 		}
 	}
 	if err := w.outcome.Failure("train"); (err != nil) != (w.outcome.Reason != "" && !w.outcome.Interrupted || w.uncollected() != "") {
@@ -150,7 +150,7 @@ func (w *world) checkAudit() {
 // checkLossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
 func (w *world) checkLossy(c *wire.Counts) {
 	w.must(w.ledger.Lossy(c))
-	w.happened[occasion.LossyAudit] = w.happened[occasion.LossyAudit] || c.Applied > 0
+	w.coverage.HitIf(coverage.LossyAudit, c.Applied > 0)
 }
 
 // checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all
@@ -194,7 +194,7 @@ func (w *world) checkKept(l *lane) {
 		if l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
 			continue
 		}
-		w.happened[occasion.KeptImage] = true
+		w.coverage.Hit(coverage.KeptImage)
 		im := l.Kept(ref)
 		if im == nil {
 			w.violated("keep: %v has no image of %v", l.address, ref)
@@ -224,7 +224,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)
 	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
-		w.happened[occasion.TornRefused] = true
+		w.coverage.Hit(coverage.TornRefused)
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
@@ -239,9 +239,9 @@ func (w *world) compare(at wire.Address, ref bellows.PartitionRef, im *store.Ima
 	if err := w.oracle.Check(w.common.Route.Cut(ref.Table), ref, im, n, memory); err != nil {
 		w.violated("P1: %v has %v", at, err)
 	}
-	of := occasion.SlotCompared
+	of := coverage.SlotCompared
 	if ref.Table == model.Words {
-		of = occasion.WordSlots
+		of = coverage.WordSlots
 	}
-	w.happened[of] = w.happened[of] || memory && len(im.Slots) > 0
+	w.coverage.HitIf(of, memory && len(im.Slots) > 0)
 }

@@ -5,7 +5,7 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -42,7 +42,7 @@ func (w *world) take(e schedule.Entry) {
 	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
 		l.muteUntil = max(l.muteUntil, w.Now+e.Deaf)
 	}
-	w.failover.broken = w.failover.broken || e.Broken && w.deposable()
+	w.failover.broken = w.failover.broken || e.Broken && w.mayLoseController()
 	var err error
 	switch {
 	case e.Gives:
@@ -50,16 +50,16 @@ func (w *world) take(e schedule.Entry) {
 			return // it could not begin
 		}
 		w.note("split %d goes to node %d", e.Split, n.id)
-		w.happened[occasion.SplitMoved] = w.happened[occasion.SplitMoved] || w.route.Node(e.Split) != n.id
+		w.coverage.HitIf(coverage.SplitMoved, w.route.Node(e.Split) != n.id)
 		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
 	case e.Actor.Role == wire.Lane:
 		w.note("%v takes part", e.Actor)
-		w.happened[occasion.LaneAdded] = true
+		w.coverage.Hit(coverage.LaneAdded)
 		w.hostLane(n, e.Actor)
 		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
 		w.note("%v takes part", e.Actor)
-		w.happened[occasion.ClientAdded] = true
+		w.coverage.Hit(coverage.ClientAdded)
 		if w.actor(e.Actor) == nil {
 			w.addWorker(e.Actor, e.Slots)
 			n.checker.Host(e.Actor)
@@ -91,7 +91,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 
 // regrow asks for what the controller before has recorded nowhere: who asked it sees that by the route.
 func (w *world) regrow() {
-	w.happened[occasion.FollowedRoute] = w.happened[occasion.FollowedRoute] || w.route.Version() > 0
+	w.coverage.HitIf(coverage.FollowedRoute, w.route.Version() > 0)
 	list := w.taken
 	w.taken = nil
 	for _, e := range list {
@@ -100,7 +100,7 @@ func (w *world) regrow() {
 			w.taken = append(w.taken, e)
 			continue
 		}
-		w.happened[occasion.RouteUnmade] = true
+		w.coverage.Hit(coverage.RouteUnmade)
 		w.After(1+w.Chances.Int64N(20), w.nodes[0], func() { w.take(e) })
 	}
 }

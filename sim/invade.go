@@ -7,8 +7,8 @@ import (
 	"bellows/core/client"
 	"bellows/core/server"
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 )
 
@@ -40,7 +40,7 @@ func (w *world) invade() {
 	var to victims
 	for i := range invasion {
 		if h, e, ok := w.faults.hostile.Draw(w.Rng); ok {
-			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), parcel.Digest(e.Message))
+			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), msgcopy.Digest(e.Message))
 			w.assail(h, e, &to)
 		}
 		if i%invasionTick == 0 {
@@ -79,7 +79,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 		err = n.checker.Message(h, e)
 	}
 	if err != nil {
-		w.happened[occasion.CheckerRefused] = true
+		w.coverage.Hit(coverage.CheckerRefused)
 		if bellows.KindOf(err) != bellows.Lost {
 			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
@@ -91,7 +91,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 func (w *world) notes(out []wire.Envelope) {
 	for _, e := range out {
 		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
-			w.happened[occasion.BreachNamed] = true
+			w.coverage.Hit(coverage.BreachNamed)
 		}
 	}
 }

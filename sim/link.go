@@ -5,8 +5,8 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 )
 
@@ -15,7 +15,7 @@ import (
 // the code that production has; or it is given up.
 //
 // There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
-// strikes.
+// is injected.
 type link struct {
 	*pair
 	number    int
@@ -124,9 +124,9 @@ func (l *link) turn() {
 			return
 		}
 		l.write(f)
-		if l.weather.Bandwidth > 0 && l.up {
+		if l.profile.Bandwidth > 0 && l.up {
 			l.busy = true
-			l.w.After(int64(l.size(f)*len(l.links))/l.weather.Bandwidth, l.from, l.afterFrame())
+			l.w.After(int64(l.size(f)*len(l.links))/l.profile.Bandwidth, l.from, l.afterFrame())
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (l *link) size(f frame) int {
 	if f.bytes != nil {
 		return len(f.bytes)
 	}
-	return parcel.Size(f.envelope.Message)
+	return msgcopy.Size(f.envelope.Message)
 }
 
 // next is the next frame to write, in production's order: the session's own words, what is urgent, and then the rest.
@@ -165,8 +165,8 @@ func (l *link) next() (frame, bool) {
 		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
 	}
 	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
-		l.w.happened[occasion.Overtaken] = l.w.happened[occasion.Overtaken] || l.end.Waiting()
-		l.w.happened[occasion.PartsOvertaken] = l.w.happened[occasion.PartsOvertaken] || len(l.cut) > 0
+		l.w.coverage.HitIf(coverage.Overtaken, l.end.Waiting())
+		l.w.coverage.HitIf(coverage.PartsOvertaken, len(l.cut) > 0)
 		l.urgent = l.frames(l.urgent[:0], l.taken[0])
 		return l.urgent[0], true
 	}
@@ -187,7 +187,7 @@ func (l *link) frames(list []frame, e wire.Envelope) []frame {
 	if !l.w.Codec {
 		return append(list, frame{envelope: e})
 	}
-	encoded := parcel.Encode(e, l.w.sent[e.Message], l.w.Formats)
+	encoded := msgcopy.Encode(e, l.w.sent[e.Message], l.w.Formats)
 	for i, b := range encoded {
 		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
 	}
@@ -200,9 +200,9 @@ func (l *link) mute() bool { return l.w.Now < l.mutedUntil() }
 func (l *link) mutedUntil() int64 { return max(l.muteUntil, l.pair.muteUntil) }
 
 func (l *link) delay() int64 {
-	d := l.weather.Delay
-	if l.weather.Jitter > 0 {
-		d += l.w.Rng.Int64N(l.weather.Jitter + 1)
+	d := l.profile.Delay
+	if l.profile.Jitter > 0 {
+		d += l.w.Rng.Int64N(l.profile.Jitter + 1)
 	}
 	return d
 }
@@ -215,17 +215,17 @@ func (l *link) write(f frame) {
 	case l.doomed:
 		return
 	case l.mute() && l.mutedUntil()-w.Now < stall:
-		w.strike(schedule.Cut, l.from, l.to)
+		w.countFault(schedule.Cut, l.from, l.to)
 		until = l.mutedUntil()
 	case l.mute(), l.to.vanished, l.back.dead:
 		l.doom()
 		return
-	case !fair && w.Chance(l.weather.Break):
-		w.strike(schedule.Break, l.from, l.to)
+	case !fair && w.Chance(l.profile.Break):
+		w.countFault(schedule.Break, l.from, l.to)
 		l.breaks("connection reset by peer")
 		return
-	case !fair && w.Chance(l.weather.Late):
-		w.strike(schedule.Late, l.from, l.to)
+	case !fair && w.Chance(l.profile.Late):
+		w.countFault(schedule.Late, l.from, l.to)
 		until += 1 + w.Rng.Int64N(schedule.LateMax)
 	}
 	if l.garble {
@@ -278,7 +278,7 @@ func (l *link) takeBelow(m wire.Message) {
 		l.acked, err = l.end.Acknowledge(m, l.acked)
 		wire.Free(m)
 	case *wire.Resume:
-		l.w.happened[occasion.SessionResumed] = l.w.happened[occasion.SessionResumed] || m.Received != [2]uint64{}
+		l.w.coverage.HitIf(coverage.SessionResumed, m.Received != [2]uint64{})
 		l.heard = true
 		l.acked, err = l.end.Resume(m, l.acked)
 	case *wire.Bye:
@@ -409,9 +409,9 @@ func (l *link) again(reason string) {
 // made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
 func (l *link) made() {
 	l.w.note("nodes %d and %d have another connection %d", l.from.id, l.to.id, l.number)
-	l.w.happened[occasion.ConnectedAgain] = true
+	l.w.coverage.Hit(coverage.ConnectedAgain)
 	for _, o := range l.links {
-		l.w.happened[occasion.BrokenBeside] = l.w.happened[occasion.BrokenBeside] || o != l && o.up
+		l.w.coverage.HitIf(coverage.BrokenBeside, o != l && o.up)
 	}
 	l.w.moved()
 	for _, end := range [2]*link{l, l.back} {
@@ -458,6 +458,6 @@ func (l *link) ends(reason string, peace bool) {
 	if l.over = true; l.open.Ended(peace) {
 		l.pair.lost(reason)
 	} else if peace {
-		l.w.happened[occasion.EndedApart] = true
+		l.w.coverage.Hit(coverage.EndedApart)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -29,7 +29,7 @@ func (w *world) loses(e wire.Envelope) bool {
 		return false
 	}
 	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
-	w.happened[occasion.LossStruck] = true
+	w.coverage.Hit(coverage.LossInjected)
 	w.loss.done = true
 	w.faults.ends.May("a message is lost")
 	w.faults.ends.May("has said nothing for")
@@ -41,6 +41,6 @@ func (w *world) loses(e wire.Envelope) bool {
 
 // checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
 func (w *world) checkLoss() {
-	w.happened[occasion.NeverReady] = w.happened[occasion.NeverReady] || w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready))
-	w.happened[occasion.LossFound] = w.happened[occasion.LossFound] || w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended)
+	w.coverage.HitIf(coverage.NeverReady, w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready)))
+	w.coverage.HitIf(coverage.LossFound, w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended))
 }

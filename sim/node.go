@@ -11,7 +11,7 @@ import (
 	"bellows/core/validate"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/closing"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -166,7 +166,7 @@ func (n *node) close() {
 		n.closedAt = w.Now + w.Closing[n.id]
 	}
 	if w.Now < n.closedAt {
-		w.happened[occasion.SlowClosing] = true
+		w.coverage.Hit(coverage.SlowClosing)
 		return
 	}
 	n.closed = true
@@ -237,7 +237,7 @@ func (n *node) checkLeave(reason string) {
 	switch {
 	case closing.Given(reason):
 		n.gaveUp(reason)
-		n.w.happened[occasion.TasksLeft] = true
+		n.w.coverage.Hit(coverage.TasksLeft)
 		return
 	case reason == "" && !n.closed:
 		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
@@ -263,20 +263,20 @@ func (n *node) leave(reason string) {
 	for l := range n.links() {
 		l.close()
 	}
-	w.happened[occasion.GaveUp] = w.happened[occasion.GaveUp] || reason != ""
+	w.coverage.HitIf(coverage.GaveUp, reason != "")
 	if !w.released {
 		w.mayLose(n)
 	}
 	if w.outcome == nil && w.Rng.IntN(2) == 0 {
-		w.mourn(n)
+		w.reportDeath(n)
 	}
 }
 
-// mourn tells node 0 that a process has died, as whoever started it can.
-func (w *world) mourn(n *node) {
+// reportDeath tells node 0 that a process has died, as whoever started it can.
+func (w *world) reportDeath(n *node) {
 	w.mayLose(n)
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
-		w.happened[occasion.DeathTold] = true
+		w.coverage.Hit(coverage.DeathTold)
 		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
 		w.obey()
 	})
@@ -342,12 +342,12 @@ func (w *world) obey() {
 		w.must(w.failover.epochs.See(e.Number))
 	}
 	for _, n := range w.fx.Notices {
-		w.happened[occasion.NodeNamed] = true
+		w.coverage.Hit(coverage.NodeNamed)
 		w.named = append(w.named, n)
 		kind, _ := w.waitsFor()
 		w.await.Hear(kind, n)
 		w.checkCulprit(n)
-		w.happened[occasion.TasksNamed] = w.happened[occasion.TasksNamed] || w.await.TasksNamed()
+		w.coverage.HitIf(coverage.TasksNamed, w.await.TasksNamed())
 		w.note("notice: %s", n)
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
@@ -356,7 +356,7 @@ func (w *world) obey() {
 	}
 	w.losses += len(w.fx.Losses)
 	if o := w.fx.Outcome; o != nil {
-		w.happened[occasion.TailCut] = w.happened[occasion.TailCut] || strings.Contains(o.Reason, "cannot be recovered")
+		w.coverage.HitIf(coverage.TailCut, strings.Contains(o.Reason, "cannot be recovered"))
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()
@@ -381,11 +381,11 @@ func (w *world) letGo() {
 	w.note("node 0 lets the others go")
 	w.moved()
 	w.released = true
-	w.farewell(w.Now + times.Broken)
+	w.drain(w.Now + times.Broken)
 }
 
-// farewell ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
-func (w *world) farewell(until int64) {
+// drain ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
+func (w *world) drain(until int64) {
 	leader, open := w.nodes[0], false
 	for l := range leader.links() {
 		switch {
@@ -397,6 +397,6 @@ func (w *world) farewell(until int64) {
 		}
 	}
 	if leader.left = !open; open {
-		w.After(resendEvery, leader, func() { w.farewell(until) })
+		w.After(resendEvery, leader, func() { w.drain(until) })
 	}
 }

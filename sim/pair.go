@@ -5,7 +5,7 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -14,8 +14,8 @@ import (
 type pair struct {
 	w         *world
 	from, to  *node
-	weather   schedule.Weather // of all together
-	links     []*link          // by number
+	profile   schedule.LinkProfile // of all together
+	links     []*link              // by number
 	open      session.Pair
 	muteUntil int64  // what is sent before is lost, over whichever
 	told      bool   // the node knows that the other is lost
@@ -31,7 +31,7 @@ func (w *world) connect() {
 			if a == b {
 				continue
 			}
-			p := &pair{w: w, from: a, to: b, weather: w.Weather[a.id][b.id], open: session.NewPair(w.Connections)}
+			p := &pair{w: w, from: a, to: b, profile: w.Links[a.id][b.id], open: session.NewPair(w.Connections)}
 			for i := range w.Connections {
 				p.links = append(p.links, &link{pair: p, number: i})
 			}
@@ -62,12 +62,12 @@ func (n *node) links() iter.Seq[*link] {
 // send posts a message.
 func (p *pair) send(e wire.Envelope) {
 	number := session.ConnectionOf(e, len(p.links))
-	p.w.happened[occasion.SeveralConnections] = p.w.happened[occasion.SeveralConnections] || number > 0
+	p.w.coverage.HitIf(coverage.SeveralConnections, number > 0)
 	p.links[number].send(e)
 }
 
-// struck are the connections of a pair that a fault strikes: one, or all.
-func (p *pair) struck() []*link {
+// targets are the connections of a pair that a fault concerns: one, or all.
+func (p *pair) targets() []*link {
 	if len(p.links) > 1 && p.w.Rng.IntN(2) == 0 {
 		return p.one()
 	}

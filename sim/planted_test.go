@@ -20,7 +20,7 @@ var mutantSeedsFlag = flag.Int("sim.mutants", 10000, "how many seeds may be play
 // detection is the first schedule that shows a planted bug.
 type detection struct {
 	bug    string
-	report Report
+	result Result
 	found  bool
 	shown  int // of the schedules played with the one that shows it
 	played int
@@ -49,8 +49,8 @@ func TestPlanted(t *testing.T) {
 			continue
 		}
 		killed++
-		first = append(first, d.report.Seed)
-		fmt.Fprintf(&table, "%-28s %6d %3d of %2d  %.100s\n", b, d.report.Seed, d.shown, d.played, d.report.Violation)
+		first = append(first, d.result.Seed)
+		fmt.Fprintf(&table, "%-28s %6d %3d of %2d  %.100s\n", b, d.result.Seed, d.shown, d.played, d.result.Violation)
 	}
 	slices.Sort(first)
 	t.Logf("%d of %d planted bugs detected, the median at seed %d\n%s", killed, len(bugs), first[len(first)/2], table.String())
@@ -71,7 +71,7 @@ func detect(b string, seeds int) detection {
 				continue
 			}
 			if d.shown++; !d.found {
-				d.found, d.report = true, r
+				d.found, d.result = true, r
 			}
 		}
 		if d.found {

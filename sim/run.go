@@ -8,15 +8,14 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
-	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/msgcopy"
 	"bellows/table"
 )
 
-// Report is what became of one schedule.
-type Report struct {
+// Result is what became of one schedule.
+type Result struct {
 	Seed      uint64
 	Violation string // the first promise that was broken, with the circumstances; empty: none
 	Reason    string // why the job ended; empty: it finished
@@ -30,19 +29,16 @@ type Report struct {
 	clocks   int // that every split has completed
 	splits   int
 	shape    uint64
-	bits     uint64                                     // of the tables at the end, as far as they are determined; 0: some are lost
-	covered  [schedule.FaultKinds][schedule.Phases]bool // which faults struck in which phases
-	struck   [schedule.FaultKinds][schedule.Parties]bool
-	families [schedule.Families]bool // of faults that struck
+	bits     uint64 // of the tables at the end, as far as they are determined; 0: some are lost
 	streams  bool
-	happened [occasion.Kinds]bool
+	coverage coverage.Coverage
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
-func Run(seed uint64, log io.Writer) Report { return run(seed, log, "") }
+func Run(seed uint64, log io.Writer) Result { return run(seed, log, "") }
 
 // run is Run with nothing said but by the checks whose formats begin like that.
-func run(seed uint64, log io.Writer, only string) (r Report) {
+func run(seed uint64, log io.Writer, only string) (r Result) {
 	w := newWorld(seed, log)
 	w.only = only
 	defer func() {
@@ -52,13 +48,13 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
 		}
-		r = w.report(seed)
+		r = w.result(seed)
 	}()
 	for next := w; next != nil; next = w.again() {
 		w = next
 		w.run()
-		w.happened[occasion.StalenessTurned] = w.happened[occasion.StalenessTurned] || w.driver.Turned
-		w.happened[occasion.FarAhead] = w.happened[occasion.FarAhead] || w.driver.Ahead > 64
+		w.coverage.HitIf(coverage.StalenessTurned, w.driver.Turned)
+		w.coverage.HitIf(coverage.FarAhead, w.driver.Ahead > 64)
 		if w.violation == "" && !w.invaded {
 			w.checkEnd()
 		}
@@ -66,9 +62,9 @@ func run(seed uint64, log io.Writer, only string) (r Report) {
 	return r
 }
 
-func (w *world) report(seed uint64) Report {
-	r := Report{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), covered: w.faults.covered, struck: w.faults.struck, families: w.faults.families, streams: w.Streams, happened: w.happened}
+func (w *world) result(seed uint64) Result {
+	r := Result{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
+		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"
@@ -88,7 +84,7 @@ func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
 	if ref.Table == model.Weights && !w.Job.Barrier() {
 		return // each flush has an update of its own, in the order of commits
 	}
-	var d parcel.Hash
+	var d msgcopy.Hash
 	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
 	for _, k := range im.Keys {
 		d.Word(uint64(k))

@@ -6,9 +6,9 @@ import (
 
 	"bellows"
 	"bellows/core/client"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/witness"
 )
@@ -34,7 +34,7 @@ type script struct {
 	list       []bellows.RowID
 	see        witness.Task
 	slabs      []slab
-	sum        parcel.Hash // of what it has read
+	sum        msgcopy.Hash // of what it has read
 }
 
 // slab is a lease of the task and what it saw there.
@@ -99,7 +99,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		}
 	}
 	for range s.leases {
-		s.steps = append(s.steps, lease)
+		s.steps = append(s.steps, takeLease)
 	}
 	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
 		s.stuckAt = w.Chances.IntN(len(s.steps))
@@ -124,7 +124,7 @@ func (s *script) park() { s.k.give(s.k.places.Park(s.unit.Split)) }
 func (s *script) answered() {
 	s.checkNamed()
 	s.waiting = false
-	s.w.happened[occasion.AnsweredEarly] = s.w.happened[occasion.AnsweredEarly] || s.k.places.Early
+	s.w.coverage.HitIf(coverage.AnsweredEarly, s.k.places.Early)
 }
 
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
@@ -141,7 +141,8 @@ func (s *script) checkNamed() {
 func (s *script) stick() {
 	w := s.w
 	w.note("%v does not go on", &s.see)
-	w.happened[occasion.Endless], w.faults.families[schedule.OfTasks] = true, true
+	w.coverage.Hit(coverage.Endless)
+	w.coverage.Families[schedule.OfTasks] = true
 	s.k.obey()
 	s.stuckAt, s.stuckSince = -1, w.Now
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
@@ -209,7 +210,7 @@ func (w *world) checkCulprit(notice string) {
 		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.gone || n.pausedUntil > s.stuckSince || w.nodes[0].pausedUntil > s.stuckSince {
 			continue
 		}
-		w.happened[occasion.CulpritNamed] = true
+		w.coverage.Hit(coverage.CulpritNamed)
 		if s.unit.Split != bellows.SplitID(split) {
 			w.violated("P8: %q, and %v does not go on there", notice, s.unit)
 		}

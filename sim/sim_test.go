@@ -35,29 +35,29 @@ func schedules() int {
 }
 
 // complain fails the test for a broken promise and says how to see it again.
-func complain(t *testing.T, r Report) {
+func complain(t *testing.T, r Result) {
 	t.Helper()
 	t.Errorf("seed %d: %s\n  to see it again: go test ./sim -run TestSchedules -v -sim.seed %d", r.Seed, r.Violation, r.Seed)
 }
 
-// play runs n seeds from first on, on all cores, and returns their reports in order.
-func play(first uint64, n int) []Report {
-	reports := make([]Report, n)
+// play runs n seeds from first on, on all cores, and returns their results in order.
+func play(first uint64, n int) []Result {
+	results := make([]Result, n)
 	var group sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
 	for core := range cores {
 		group.Go(func() {
 			for i := core; i < n; i += cores {
-				reports[i] = Run(first+uint64(i), nil)
+				results[i] = Run(first+uint64(i), nil)
 			}
 		})
 	}
 	group.Wait()
-	return reports
+	return results
 }
 
 // TestSchedules plays many seeds and holds them together: no promise is broken in any, the same job ends
-// with the same bits wherever and however it ran, and the faults have struck where they should.
+// with the same bits wherever and however it ran, and the faults were injected where they should.
 func TestSchedules(t *testing.T) {
 	if *seedFlag != 0 {
 		r := Run(*seedFlag, os.Stdout)

@@ -5,8 +5,8 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
@@ -38,7 +38,7 @@ func (s *script) some(rows int) []bellows.RowID {
 // prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
 func prefetch(s *script) bool {
 	w := s.w
-	w.happened[occasion.Prefetched] = true
+	w.coverage.Hit(coverage.Prefetched)
 	first := model.Sums
 	if w.Job.Loose {
 		first = model.Counts
@@ -241,8 +241,8 @@ func pushState(s *script) bool {
 	return true
 }
 
-// lease takes the task's next lease and, if it is exclusive, changes column 0 in place.
-func lease(s *script) bool {
+// takeLease takes the task's next lease and, if it is exclusive, changes column 0 in place.
+func takeLease(s *script) bool {
 	of := s.leases[len(s.slabs)]
 	ref := bellows.PartitionRef{Table: model.State, Partition: of.Partition}
 	ok, err := s.k.client.Lease(s.task, ref, of.Mode, &s.k.fx)

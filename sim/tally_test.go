@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 )
 
@@ -17,19 +17,19 @@ import (
 type tally struct {
 	schedules, finished, failures, streams, lives int
 	millis, commits                               int64
-	hash                                          parcel.Hash // of all schedules, in order
+	hash                                          msgcopy.Hash // of all schedules, in order
 	bits                                          [model.AllShapes]uint64
 	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
-	covered                                       [schedule.FaultKinds][schedule.Phases]int
-	struck                                        [schedule.FaultKinds][schedule.Parties]int
-	happened                                      [occasion.Kinds]int
+	covered                                       [schedule.FaultKinds][schedule.Stages]int
+	nodes                                         [schedule.FaultKinds][schedule.Parties]int
+	events                                        [coverage.Events]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
 	messages, clocks, splits                      []int         // of each schedule
 }
 
 // add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
-func (a *tally) add(t *testing.T, r *Report) {
+func (a *tally) add(t *testing.T, r *Result) {
 	a.schedules++
 	a.millis += r.Millis
 	a.commits += int64(r.Commits)
@@ -39,18 +39,18 @@ func (a *tally) add(t *testing.T, r *Report) {
 	a.lives += r.Lives
 	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
 	for f := range schedule.FaultKinds {
-		for p := range schedule.Phases {
-			a.covered[f][p] += count(r.covered[f][p])
+		for p := range schedule.Stages {
+			a.covered[f][p] += count(r.coverage.Faults[f][p])
 		}
 		for p := range schedule.Parties {
-			a.struck[f][p] += count(r.struck[f][p])
+			a.nodes[f][p] += count(r.coverage.Nodes[f][p])
 		}
 	}
 	for f := range schedule.Families {
-		a.families[f] += count(r.families[f])
+		a.families[f] += count(r.coverage.Families[f])
 	}
-	for e := range occasion.Kinds {
-		a.happened[e] += count(r.happened[e])
+	for e := range coverage.Events {
+		a.events[e] += count(r.coverage.Events[e])
 	}
 	if r.Violation != "" {
 		if a.failures++; a.failures <= 10 {
@@ -76,7 +76,7 @@ func count(b bool) int {
 	return 0
 }
 
-// judge holds the schedules together. Where there are enough for that, each fault has struck in each phase, and rare
+// judge holds the schedules together. Where there are enough for that, each fault was injected in each stage, and rare
 // events have happened, in at least one of a hundred; where there are few, at all.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 5000
@@ -100,29 +100,29 @@ func (a *tally) judge(t *testing.T) {
 		total := 0
 		for p, n := range a.covered[f] {
 			total += n
-			if enough && n < least && schedule.Possible(f, schedule.Phase(p)) {
-				t.Errorf("%v struck in %v in %d of %d schedules", f, schedule.Phase(p), n, a.schedules)
+			if enough && n < least && schedule.Possible(f, schedule.Stage(p)) {
+				t.Errorf("%v was injected in %v in %d of %d schedules", f, schedule.Stage(p), n, a.schedules)
 			}
 		}
 		if total == 0 {
-			t.Errorf("%v struck in none of %d schedules", f, a.schedules)
+			t.Errorf("%v was injected in none of %d schedules", f, a.schedules)
 		}
 	}
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
-		for p, n := range a.struck[f] {
+		for p, n := range a.nodes[f] {
 			if n < least {
-				t.Errorf("%v struck %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
+				t.Errorf("%v hit %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
 			}
 		}
 	}
 	for f, n := range a.families {
 		if enough && 10*n < 3*a.schedules {
-			t.Errorf("faults of %v struck in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
+			t.Errorf("faults of %v were injected in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
 		}
 	}
-	for e, n := range a.happened {
+	for e, n := range a.events {
 		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", occasion.Kind(e), n, a.schedules)
+			t.Errorf("%v: in %d of %d schedules", coverage.Event(e), n, a.schedules)
 		}
 	}
 	t.Log(a.String())
@@ -132,13 +132,13 @@ func (a *tally) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d schedules, %d on streams, %d lives, %d finished; %d s of their time, %d commits, hash %016x\n",
 		a.schedules, a.streams, a.lives, a.finished, a.millis/1000, a.commits, uint64(a.hash))
-	fmt.Fprintf(&s, "those in which a fault struck in a phase:\n%-10s", "")
-	for p := range schedule.Phases {
+	fmt.Fprintf(&s, "those in which a fault was injected in a stage:\n%-10s", "")
+	for p := range schedule.Stages {
 		fmt.Fprintf(&s, " %16v", p)
 	}
 	for f := range schedule.FaultKinds {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p := range schedule.Phases {
+		for p := range schedule.Stages {
 			if a.covered[f][p] == 0 && !schedule.Possible(f, p) {
 				fmt.Fprintf(&s, " %16s", "-")
 				continue
@@ -146,22 +146,22 @@ func (a *tally) String() string {
 			fmt.Fprintf(&s, " %16d", a.covered[f][p])
 		}
 	}
-	s.WriteString("\nthose in which a whole node was struck:")
+	s.WriteString("\nthose in which a whole node was hit:")
 	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p, n := range a.struck[f] {
+		for p, n := range a.nodes[f] {
 			fmt.Fprintf(&s, " %s %d", schedule.Party(p), n)
 		}
 	}
-	s.WriteString("\nthose in which faults struck of")
+	s.WriteString("\nthose in which faults were injected of")
 	for f, n := range a.families {
 		fmt.Fprintf(&s, " %v %d", schedule.Family(f), n)
 	}
 	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits; %v of processor time in the mean", median(a.messages), median(a.clocks),
 		median(a.splits), ((processorTime() - a.began) / time.Duration(a.schedules)).Round(10*time.Microsecond))
 	s.WriteString("\nthose in which it came about:")
-	for e, n := range a.happened {
-		fmt.Fprintf(&s, "\n%-27v %d", occasion.Kind(e), n)
+	for e, n := range a.events {
+		fmt.Fprintf(&s, "\n%-27v %d", coverage.Event(e), n)
 	}
 	return s.String()
 }

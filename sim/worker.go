@@ -12,7 +12,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
-	"bellows/sim/internal/occasion"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 )
@@ -65,7 +65,7 @@ func (k *worker) tick(now int64) {
 		k.client.Computes(s, millis, &k.fx)
 	}
 	k.obey()
-	k.unheld.Held(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
+	k.unheld.ForgetHeld(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
 	k.unheld.Each(k.checkNamed)
 }
 
@@ -109,7 +109,7 @@ func (k *worker) notice(sentence string) {
 		k.w.violated("P8: a wait is named without until when: %q", sentence)
 	}
 	if strings.HasPrefix(sentence, "flush ") {
-		k.w.happened[occasion.FlushNamed] = true
+		k.w.coverage.Hit(coverage.FlushNamed)
 		k.unheld.Name(func(at account.PartAt) bool {
 			return strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", at.Flush, at.Lane))
 		})
@@ -121,7 +121,7 @@ func (k *worker) notice(sentence string) {
 	for _, s := range k.scripts {
 		if s != nil && (strings.HasPrefix(sentence, s.unit.String()) || s.waiting && strings.HasSuffix(sentence, " wait too")) {
 			s.named = true
-			k.w.happened[occasion.WaitNamed] = true
+			k.w.coverage.Hit(coverage.WaitNamed)
 		}
 	}
 }

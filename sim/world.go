@@ -15,11 +15,11 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
@@ -68,7 +68,7 @@ type world struct {
 	ledger      account.Ledger
 	faults      faults
 	loss        loss
-	phases      [][schedule.Phases]int // per node
+	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
 	ending      bool                   // a controller has said End
 	endedBy     bellows.Term           // of the last that has
@@ -79,9 +79,9 @@ type world struct {
 	keys    []bellows.Key // likewise
 
 	messages  int // posted
-	sum       parcel.Hash
-	bits      parcel.Hash // of the tables at the end
-	happened  [occasion.Kinds]bool
+	sum       msgcopy.Hash
+	bits      msgcopy.Hash // of the tables at the end
+	coverage  coverage.Coverage
 	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
@@ -138,7 +138,7 @@ func (w *world) build() {
 	for i := range w.NodeCount {
 		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
-	w.phases = make([][schedule.Phases]int, len(w.nodes))
+	w.stages = make([][schedule.Stages]int, len(w.nodes))
 	w.connect()
 	nodes := make([]bellows.NodeID, 0, len(w.ClientAt))
 	for _, a := range w.ClientAt {
@@ -231,7 +231,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		w.sees(e)
 		to, sum := w.actor(e.To), uint64(0)
 		if to != nil && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
-			sum = parcel.Digest(e.Message)
+			sum = msgcopy.Digest(e.Message)
 		}
 		switch {
 		case w.loses(e):
@@ -254,10 +254,10 @@ func (a *actor) put(l letter) {
 		return
 	}
 	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
-		if first, ok := parcel.Halves(m); ok {
-			a.w.happened[occasion.Halved] = true
-			l.digest = parcel.Digest(m)
-			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, parcel.Digest(first), true})
+		if first, ok := msgcopy.Halves(m); ok {
+			a.w.coverage.Hit(coverage.Halved)
+			l.digest = msgcopy.Digest(m)
+			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, msgcopy.Digest(first), true})
 		}
 	}
 	a.inbox = append(a.inbox, l)
@@ -273,12 +273,12 @@ func (a *actor) wake() {
 	for _, l := range a.inbox {
 		e := l.envelope
 		// What came from another node nobody else has: some of that is looked at. Of what came from here, what has a digest.
-		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && parcel.Digest(e.Message) != l.digest {
+		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
 			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
 		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
 		if a.w.log != nil {
-			a.w.print("%v to %v: %s", e.From, e.To, parcel.Describe(e.Message))
+			a.w.print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
 		}
 		if !l.forged {
 			a.w.delivers(e)

@@ -108,7 +108,7 @@ type flow struct {
 func flowOf(f tally.Flow) flow { return flow{f.Frames, f.Bytes} }
 
 // linkOf is what passed the link of a node.
-func linkOf(i int, n *lab.Report) linkBytes {
+func linkOf(i int, n *lab.NodeResult) linkBytes {
 	return linkBytes{i, flowOf(n.Sent.Total()), flowOf(n.Received.Total())}
 }
 

@@ -51,14 +51,14 @@ func TestFloors(t *testing.T) {
 	}
 	reached := map[string]*room{"client": {statements: 1000, reached: 949, missed: []string{"core/client/a.go:7"}}, "core/gate": {statements: 10, reached: 8}}
 	var out strings.Builder
-	got := table(&out, all, reached, true)
+	got := printTable(&out, all, reached, true)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "client: the schedules reach 94.9 % of its statements, less than its floor of 95 %") {
 		t.Errorf("%q", got)
 	}
 	if !strings.Contains(out.String(), "core/client/a.go:7\n") || strings.Contains(out.String(), "vec") {
 		t.Error(out.String())
 	}
-	if got := table(&out, all, map[string]*room{"client": reached["client"]}, false); !slices.Contains(got, "core/gate has a floor, and the schedules do not play it.") {
+	if got := printTable(&out, all, map[string]*room{"client": reached["client"]}, false); !slices.Contains(got, "core/gate has a floor, and the schedules do not play it.") {
 		t.Errorf("%q", got)
 	}
 	for _, wrong := range []string{"client\n", "client 0\n", "client 101\n", "client -\n", "client 90\nclient 91\n"} {

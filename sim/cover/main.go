@@ -62,7 +62,7 @@ func run(floorFile string, missed bool, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	breaches = append(breaches, table(out, floors, reached, missed)...)
+	breaches = append(breaches, printTable(out, floors, reached, missed)...)
 	if len(breaches) > 0 {
 		return fmt.Errorf("\n%s", strings.Join(breaches, "\n"))
 	}
@@ -93,8 +93,8 @@ func play(floors floors) (string, error) {
 	return string(text), err
 }
 
-// table prints a line for each room, and returns a sentence for each that is below its floor.
-func table(out io.Writer, floors floors, reached map[string]*room, missed bool) (breaches []string) {
+// printTable prints a line for each room, and returns a sentence for each that is below its floor.
+func printTable(out io.Writer, floors floors, reached map[string]*room, missed bool) (breaches []string) {
 	fmt.Fprintf(out, "statements that %d schedules reach\n%-12s %10s %8s %8s %6s\n", schedules, "room", "statements", "reached", "percent", "floor")
 	for _, name := range slices.Sorted(maps.Keys(floors)) {
 		floor := floors[name].least

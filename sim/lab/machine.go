@@ -19,10 +19,10 @@ type machine struct {
 
 // job is work for one core.
 type job struct {
-	node *node
-	hand *hand   // whose task it is; nil: the node handles messages
-	rest float64 // nanoseconds of a core of speed 1
-	rate float64 // how many of them pass in a nanosecond
+	node      *node
+	coroutine *taskCoroutine // whose task it is; nil: the node handles messages
+	rest      float64        // nanoseconds of a core of speed 1
+	rate      float64        // how many of them pass in a nanosecond
 }
 
 // begin gives a job a share of the cores.
@@ -58,7 +58,7 @@ func (m *machine) plan() {
 	next := int64(math.MaxInt64)
 	for _, j := range m.jobs {
 		j.rate = share
-		if j.hand != nil {
+		if j.coroutine != nil {
 			slower, left := m.w.slowness(j.node.id)
 			j.rate /= slower
 			next = min(next, left)
@@ -90,8 +90,8 @@ func (m *machine) tick(stamp uint32) {
 	m.jobs = rest
 	m.plan()
 	for _, j := range over {
-		if j.hand != nil {
-			j.node.computed(j.hand)
+		if j.coroutine != nil {
+			j.node.computed(j.coroutine)
 		} else {
 			j.node.served()
 		}

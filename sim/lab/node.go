@@ -83,7 +83,7 @@ func (n *node) addClient(places int) error {
 	for s := range bellows.SplitID(job.Splits) {
 		if n.w.common.Route.Node(s) == n.id {
 			active = append(active, s)
-			n.w.hands[s] = &hand{node: n}
+			n.w.coroutines[s] = &taskCoroutine{node: n}
 		}
 	}
 	r, err := train.NewRunner(c, job, active, places, bus{n}, func(string) {})
@@ -293,10 +293,10 @@ func (n *node) takeTurn() bool {
 	}
 	t := n.turns[0]
 	n.turns = append(n.turns[:0], n.turns[1:]...)
-	if h := n.w.hands[t.Split]; t.Do == slots.Resume {
-		h.resume()
+	if c := n.w.coroutines[t.Split]; t.Do == slots.Resume {
+		c.resume()
 	} else {
-		h.start()
+		c.start()
 	}
 	return true
 }
@@ -356,9 +356,9 @@ func (n *node) over() bool {
 // unfinished are the tasks that go on though the job is over.
 func (n *node) unfinished() (list []bellows.Unit) {
 	if n.over() {
-		for _, h := range n.w.hands {
-			if h != nil && h.node == n && h.alive {
-				list = append(list, bellows.Unit{Split: h.task.Split(), Clock: h.task.Clock(), Items: h.task.Items()})
+		for _, c := range n.w.coroutines {
+			if c != nil && c.node == n && c.alive {
+				list = append(list, bellows.Unit{Split: c.task.Split(), Clock: c.task.Clock(), Items: c.task.Items()})
 			}
 		}
 	}

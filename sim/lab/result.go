@@ -17,7 +17,7 @@ type Result struct {
 	Time      time.Duration // virtual, until node 0 had the tables
 	Trained   time.Duration // virtual, while a task that visits items was out
 	Phases    tally.Spent   // of the compute slots of all nodes
-	Nodes     []Report      // by node
+	Nodes     []NodeResult  // by node
 	Cores     time.Duration // virtual time of cores, in all
 	Hash      uint64        // of everything that happened, in order
 	Events    int64         // how many things that was
@@ -41,8 +41,8 @@ type Epoch struct {
 	Cores   time.Duration // virtual time of cores, in all, since the job began
 }
 
-// Report is what a node did.
-type Report struct {
+// NodeResult is what a node did.
+type NodeResult struct {
 	Phases         tally.Spent
 	Sent, Received tally.Traffic // to and from other nodes: the bytes of its link; a message in parts counts once
 	Local          tally.Flow    // messages within the node and the bytes of deltas in them
@@ -87,7 +87,7 @@ func (w *world) result() (*Result, error) {
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
 		r.Phases.Add(&spent)
-		r.Nodes = append(r.Nodes, Report{spent, n.sent, n.received, n.local})
+		r.Nodes = append(r.Nodes, NodeResult{spent, n.sent, n.received, n.local})
 	}
 	r.Tables, r.Keys = l.State.Tables()
 	for _, t := range r.Tables {

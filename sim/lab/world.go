@@ -14,24 +14,24 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/sim/internal/agenda"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/train"
 )
 
 // world is a job on a site, and all that happens there. Its time is in nanoseconds.
 type world struct {
-	cfg      *Config
-	agenda   agenda.Agenda[event]
-	common   core.Job // what the actors are made of
-	machines []*machine
-	nodes    []*node
-	hands    []*hand     // per split
-	batch    wire.Batch  // to encode with
-	joiner   wire.Joiner // and to decode
-	over     []*job      // scratch
+	cfg        *Config
+	agenda     agenda.Agenda[event]
+	common     core.Job // what the actors are made of
+	machines   []*machine
+	nodes      []*node
+	coroutines []*taskCoroutine // per split
+	batch      wire.Batch       // to encode with
+	joiner     wire.Joiner      // and to decode
+	over       []*job           // scratch
 
 	goroutines sync.WaitGroup
-	sum        parcel.Hash // of everything that happened
+	sum        msgcopy.Hash // of everything that happened
 	events     int64
 	work       float64       // nanoseconds of cores that were asked for
 	under      int           // messages and computing tasks that are under way, but for signs of life
@@ -96,7 +96,7 @@ func Run(cfg Config) (*Result, error) {
 }
 
 func newWorld(cfg *Config) (*world, error) {
-	w := &world{cfg: cfg, hands: make([]*hand, cfg.Job.Splits)}
+	w := &world{cfg: cfg, coroutines: make([]*taskCoroutine, cfg.Job.Splits)}
 	for _, m := range cfg.Site.Machines {
 		w.machines = append(w.machines, &machine{Machine: m, w: w})
 	}
@@ -214,11 +214,11 @@ func idle(m wire.Message) bool {
 // hanging says what the job waits for.
 func (w *world) hanging() string {
 	asleep := 0
-	var first *hand
-	for _, h := range w.hands {
-		if h != nil && h.asleep {
+	var first *taskCoroutine
+	for _, c := range w.coroutines {
+		if c != nil && c.asleep {
 			if asleep++; first == nil {
-				first = h
+				first = c
 			}
 		}
 	}
@@ -235,8 +235,8 @@ func (w *world) close() error {
 			n.runner.Step([]wire.Envelope{{From: wire.ControllerAt(), To: wire.ClientAt(n.id), Message: &wire.End{}}})
 		}
 	}
-	for _, h := range w.hands {
-		h.abandon()
+	for _, c := range w.coroutines {
+		c.abandon()
 	}
 	w.goroutines.Wait()
 	var first error

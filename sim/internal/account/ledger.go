@@ -117,8 +117,8 @@ func (l *Ledger) Refused(at PartAt) {
 	}
 }
 
-// Held takes a lane's word that it holds a part.
-func (l *Ledger) Held(at PartAt) bool {
+// Voted takes a lane's word that it holds a part.
+func (l *Ledger) Voted(at PartAt) bool {
 	e := l.Parts[at]
 	if e == nil || e.Held {
 		return false

@@ -28,8 +28,8 @@ func (p *Parts[P]) Holds(at P, last func(Part[P])) {
 	}
 }
 
-// Held forgets parts of flushes for one lane that are held: of these a client learns with the commit.
-func (p *Parts[P]) Held(held func(P) bool) {
+// ForgetHeld forgets parts of flushes for one lane that are held: of these a client learns with the commit.
+func (p *Parts[P]) ForgetHeld(held func(P) bool) {
 	p.list = slices.DeleteFunc(p.list, func(u Part[P]) bool { return u.kind == HeldAlone && held(u.At) })
 }
 

@@ -1,6 +1,6 @@
-// Package blame is the reasons for which a job may end: sentences for what has struck, none of which a sound job says.
+// Package blame is the reasons for which a job may end: sentences for what was injected, none of which a sound job says.
 //
-// Tell a Reasons of every fault when it strikes, and ask it of every sentence with which something ends. The package refuses to know how faults strike.
+// Tell a Reasons of every fault when it is injected, and ask it of every sentence with which something ends. The package refuses to know what a fault does.
 package blame
 
 import (
@@ -44,7 +44,7 @@ func (r *Reasons) Allow(reason string) bool {
 	return slices.ContainsFunc(r.list, func(may string) bool { return strings.Contains(reason, may) })
 }
 
-// Any reports whether anything has struck.
+// Any reports whether anything was injected.
 func (r *Reasons) Any() bool { return len(r.list) > 0 }
 
 func (r *Reasons) String() string { return fmt.Sprintf("%q", r.list) }

@@ -16,7 +16,7 @@ import (
 	"bellows/core/store"
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 )
 
 // How many messages of a kind are remembered, and how many of the last.
@@ -46,7 +46,7 @@ func (m *Memory) Remember(e wire.Envelope) {
 		return
 	}
 	list := m.past[kind]
-	_, payload, ok := parcel.Payload(e.Message)
+	_, payload, ok := msgcopy.Payload(e.Message)
 	if !ok {
 		return
 	}
@@ -87,7 +87,7 @@ func (m *Memory) Draw(rng *rand.Rand) (h wire.Header, e wire.Envelope, ok bool) 
 // Wrong is a message as a broken peer would send it in the place of a sound one, for which a judge has a complaint. False: none of the
 // first that come to mind is wrong in his eyes.
 func Wrong(e wire.Envelope, rng *rand.Rand, judge func(wire.Header, wire.Envelope) error) (error, bool) {
-	kind, payload, ok := parcel.Payload(e.Message)
+	kind, payload, ok := msgcopy.Payload(e.Message)
 	if !ok {
 		return nil, false
 	}
@@ -182,7 +182,7 @@ func bend(h wire.Header, payload []byte, rng *rand.Rand) (bent []byte, ok bool) 
 			change(places[rng.IntN(len(places))], rng)
 		}
 	}
-	_, bent, ok = parcel.Payload(e.Message)
+	_, bent, ok = msgcopy.Payload(e.Message)
 	return bent, ok
 }
 

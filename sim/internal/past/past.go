@@ -12,7 +12,7 @@ import (
 	"bellows"
 	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 )
 
 // Stranger is a node that is not, or no longer, of the job.
@@ -40,7 +40,7 @@ func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
 	if keep.Message == nil || rng.IntN(8) == 0 {
 		wire.Free(keep.Message)
 		*keep = e
-		keep.Message = parcel.Clone(e.Message)
+		keep.Message = msgcopy.Clone(e.Message)
 	}
 }
 
@@ -50,14 +50,14 @@ func (m *Memory) Push() (wire.Envelope, bool) { return again(m.push) }
 // Done is the done that is remembered.
 func (m *Memory) Done() (wire.Envelope, bool) { return again(m.done) }
 
-// Held is the lane's word that is remembered.
-func (m *Memory) Held() (wire.Envelope, bool) { return again(m.held) }
+// Vote is the lane's word that is remembered.
+func (m *Memory) Vote() (wire.Envelope, bool) { return again(m.held) }
 
 func again(e wire.Envelope) (wire.Envelope, bool) {
 	if e.Message == nil {
 		return e, false
 	}
-	e.Message = parcel.Clone(e.Message)
+	e.Message = msgcopy.Clone(e.Message)
 	return e, true
 }
 
@@ -79,9 +79,9 @@ func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	}
 }
 
-// Haunting is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
+// PastLife is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
 // it is done. False: there is none.
-func (m *Memory) Haunting(r *route.Route) (e wire.Envelope, ok bool) {
+func (m *Memory) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	if e, ok = m.Push(); !ok {
 		return e, false
 	}

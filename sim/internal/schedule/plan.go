@@ -16,7 +16,7 @@ const (
 	Kill                   // a task ends in an error
 	Crash                  // a node stops for good: its process dies, or its host vanishes
 	Stop                   // a node stops for longer than the others wait for it, and wakes
-	Hush                   // a node is not heard by node 0 for more than a lease, and comes back
+	Mute                   // a node is not heard by node 0 for more than a lease, and comes back
 	HalfOpen               // a link loses everything from now on, in one direction
 	Sever                  // a connection breaks, and none is made again
 	Garble                 // a frame is damaged on its way
@@ -28,7 +28,7 @@ const (
 )
 
 var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
-	"hush", "half-open", "sever", "garble", "forge", "interrupt", "invade", "failover"}
+	"mute", "half-open", "sever", "garble", "forge", "interrupt", "invade", "failover"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -48,10 +48,10 @@ func (f Family) String() string {
 	return [Families]string{"connections", "nodes", "messages", "tasks and users"}[f]
 }
 
-// Family is what a fault strikes.
+// Family is what a fault concerns.
 func (f Fault) Family() Family {
 	switch f {
-	case Pause, Crash, Stop, Hush:
+	case Pause, Crash, Stop, Mute:
 		return OfNodes
 	case Replay, Garble, Forge, Invade:
 		return OfMessages
@@ -61,8 +61,8 @@ func (f Fault) Family() Family {
 	return OfConnections
 }
 
-// Possible reports whether a fault can strike in a phase of a job at all.
-func Possible(f Fault, p Phase) bool {
+// Possible reports whether a fault can be injected in a stage of a job at all.
+func Possible(f Fault, p Stage) bool {
 	switch p {
 	case Joining: // nothing has run yet
 		return f != Kill && f != Replay && f != Forge
@@ -72,20 +72,20 @@ func Possible(f Fault, p Phase) bool {
 	return true
 }
 
-// Plan is a fault to come: when a node has been in a phase for some events.
+// Plan is a fault to come: when a node has been in a stage for some events.
 type Plan struct {
 	Fault Fault
-	Node  bellows.NodeID // whose work is in the phase
-	Phase Phase
+	Node  bellows.NodeID // whose work is in the stage
+	Stage Stage
 	Skip  int
 }
 
-// Phase is a state of the protocol in which a fault may strike a node.
-type Phase int
+// Stage is a state of the protocol in which a fault may be injected at a node.
+type Stage int
 
-// The phases, each seen from the client whose work it is.
+// The stages, each seen from the client whose work it is.
 const (
-	PullParked     Phase = iota // a lane keeps a read waiting
+	PullParked     Stage = iota // a lane keeps a read waiting
 	PushUnderWay                // a part of a flush is between client and lane
 	FlushHeld                   // a lane holds a part that is not recorded
 	DoneUnderWay                // the client has told the controller, which does not know it yet
@@ -94,26 +94,26 @@ const (
 	TheEnd                      // the controller has said that the job is over, and not everybody has answered
 	Collecting                  // the state is on its way to node 0
 	Joining                     // not all nodes are ready
-	Phases
+	Stages
 )
 
-var phaseNames = [Phases]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending",
+var stageNames = [Stages]string{"pull parked", "push under way", "flush held", "done under way", "record under way", "lease held", "ending",
 	"collecting", "joining"}
 
-func (p Phase) String() string { return phaseNames[p] }
+func (p Stage) String() string { return stageNames[p] }
 
 // drawPlans plans one to three faults that must not show. A fifth of the schedules has no others: the job must finish,
 // though some are interrupted before.
-// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that strikes before it
+// Else there is one that ends the job, with perhaps another at its beginning or its end; or one that is injected before it
 // begins, or while its state is collected.
 func (s *Schedule) drawPlans() {
 	harmless := []Fault{Cut, Pause, Replay, Replay, Pause, Reset, Reset}
 	for range 1 + s.Rng.IntN(3) {
-		s.plan(harmless[s.Rng.IntN(len(harmless))], anyPhase)
+		s.plan(harmless[s.Rng.IntN(len(harmless))], anyStage)
 	}
 	switch n := s.Rng.IntN(25); {
 	case n < 2:
-		s.plan(Interrupt, Phase(s.Rng.IntN(int(TheEnd))))
+		s.plan(Interrupt, Stage(s.Rng.IntN(int(TheEnd))))
 		return
 	case n < 5:
 		return
@@ -128,18 +128,18 @@ func (s *Schedule) drawPlans() {
 		f := s.fatal()
 		switch s.Rng.IntN(6) {
 		case 0:
-			f = Hush // which finds few who are ready already
+			f = Mute // which finds few who are ready already
 		case 1:
 			f = Garble
 		}
 		s.plan(f, Joining)
 		return
 	}
-	short := [...]Phase{DoneUnderWay, LeaseHeld, PullParked, RecordUnderWay}
+	short := [...]Stage{DoneUnderWay, LeaseHeld, PullParked, RecordUnderWay}
 	if s.Rng.IntN(8) < 3 {
 		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
 	} else {
-		s.plan(s.fatal(), Phase(s.Rng.IntN(int(TheEnd))))
+		s.plan(s.fatal(), Stage(s.Rng.IntN(int(TheEnd))))
 	}
 	switch s.Rng.IntN(8) {
 	case 0, 1, 2:
@@ -151,18 +151,18 @@ func (s *Schedule) drawPlans() {
 	}
 }
 
-// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to strike.
+// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to kill.
 func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Hush, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
+	list := []Fault{Kill, Kill, Crash, Stop, Mute, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
 	return list[s.Rng.IntN(len(list))]
 }
 
-// anyPhase lets plan draw one.
-const anyPhase = Phase(-1)
+// anyStage lets plan draw one.
+const anyStage = Stage(-1)
 
-func (s *Schedule) plan(f Fault, p Phase) {
-	if p == anyPhase {
-		p = Phase(s.Rng.IntN(int(Phases)))
+func (s *Schedule) plan(f Fault, p Stage) {
+	if p == anyStage {
+		p = Stage(s.Rng.IntN(int(Stages)))
 	}
 	if !Possible(f, p) {
 		return

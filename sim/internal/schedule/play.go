@@ -179,10 +179,10 @@ func (s *Schedule) drawFailovers() {
 	if s.Chances.IntN(4) == 0 {
 		s.Limits.Lane.Tail = 1 << (5 + s.Chances.IntN(6))
 	}
-	phases := [...]Phase{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining, TheEnd, Collecting, FlushHeld}
+	stages := [...]Stage{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining, TheEnd, Collecting, FlushHeld}
 	for range s.Failovers {
 		node := s.ClientAt[s.Chances.IntN(len(s.ClientAt))].Node
-		p, skip := phases[s.Chances.IntN(len(phases))], s.Chances.IntN(1<<s.Chances.IntN(9))
+		p, skip := stages[s.Chances.IntN(len(stages))], s.Chances.IntN(1<<s.Chances.IntN(9))
 		if p == TheEnd || p == Collecting {
 			skip %= 8
 		}

@@ -1,7 +1,7 @@
-// Package schedule is what a seed decides: the job, who hosts what, how the network misbehaves, which faults are to strike and when.
+// Package schedule is what a seed decides: the job, who hosts what, how the links misbehave, which faults are injected and when.
 //
 // New makes the schedule of a seed; DrawLife draws again where the job runs, for its next life. What is decided later comes from the
-// same Rng. The package refuses to know how a fault strikes.
+// same Rng. The package refuses to know how a fault is injected.
 package schedule
 
 import (
@@ -33,18 +33,18 @@ type Schedule struct {
 	TurnAt   bellows.Clock // the stratum after which the staleness of counts changes
 	TurnTo   table.Consistency
 
-	Streams bool        // connections break only where a fault strikes; else by themselves, too
-	Codec   bool        // messages pass through the codec of wire
-	Weather [][]Weather // [from][to]
-	CalmAt  int64       // from here on no connection breaks by itself, and no frame is late
-	Linger  int64       // how long node 0 keeps connections after a job that has failed
+	Streams bool            // connections break only where a fault is injected; else by themselves, too
+	Codec   bool            // messages pass through the codec of wire
+	Links   [][]LinkProfile // [from][to]
+	CalmAt  int64           // from here on no connection breaks by itself, and no frame is late
+	Linger  int64           // how long node 0 keeps connections after a job that has failed
 	Plans   []Plan
 
 	Play // what else the job does
 }
 
-// Weather is how a link misbehaves: chances in thousandths per frame, times in milliseconds.
-type Weather struct {
+// LinkProfile is how a link misbehaves: chances in thousandths per frame, times in milliseconds.
+type LinkProfile struct {
 	Break, Late   int
 	Delay, Jitter int64
 	Bandwidth     int64 // bytes in a millisecond; 0: any number
@@ -97,7 +97,7 @@ func (s *Schedule) DrawLife() {
 	if s.Rng.IntN(3) == 0 {
 		s.Linger = s.Rng.Int64N(4000)
 	}
-	s.drawWeather()
+	s.drawLinks()
 	s.Plans = nil
 	s.drawPlans()
 	s.drawPlay()
@@ -142,13 +142,13 @@ func (s *Schedule) drawTopology() {
 	s.ClientAt = route.Clients(nodes)
 }
 
-// drawWeather makes every link of its own kind, from none of a fault to much of it.
-func (s *Schedule) drawWeather() {
-	s.Weather, s.CalmAt = nil, int64(Never)
+// drawLinks makes every link of its own kind, from none of a fault to much of it.
+func (s *Schedule) drawLinks() {
+	s.Links, s.CalmAt = nil, int64(Never)
 	if s.Rng.IntN(2) == 0 {
 		s.CalmAt = s.Rng.Int64N(2000)
 	}
-	worst := Weather{Late: s.upTo(60), Delay: 1, Jitter: int64(s.upTo(15))}
+	worst := LinkProfile{Late: s.upTo(60), Delay: 1, Jitter: int64(s.upTo(15))}
 	if !s.Streams {
 		worst.Break = s.upTo(20)
 	}
@@ -156,12 +156,12 @@ func (s *Schedule) drawWeather() {
 		worst.Bandwidth = int64(20 << s.Rng.IntN(5))
 	}
 	for range s.NodeCount {
-		row := make([]Weather, s.NodeCount)
+		row := make([]LinkProfile, s.NodeCount)
 		for to := range row {
-			row[to] = Weather{Break: s.upTo(worst.Break), Late: s.upTo(worst.Late), Delay: 1 + s.Rng.Int64N(4), Jitter: int64(s.upTo(int(worst.Jitter))),
+			row[to] = LinkProfile{Break: s.upTo(worst.Break), Late: s.upTo(worst.Late), Delay: 1 + s.Rng.Int64N(4), Jitter: int64(s.upTo(int(worst.Jitter))),
 				Bandwidth: worst.Bandwidth * (1 + s.Rng.Int64N(4))}
 		}
-		s.Weather = append(s.Weather, row)
+		s.Links = append(s.Links, row)
 	}
 }
 

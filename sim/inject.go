@@ -6,9 +6,9 @@ import (
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
-	"bellows/sim/internal/occasion"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 )
@@ -33,7 +33,7 @@ func (w *world) direction(n *node) *pair {
 
 // cut silences one direction for a while, of one connection or of all.
 func (w *world) cut(n *node, millis int64) {
-	for _, l := range w.direction(n).struck() {
+	for _, l := range w.direction(n).targets() {
 		l.muteUntil = max(l.muteUntil, w.Now+millis)
 	}
 }
@@ -41,15 +41,15 @@ func (w *world) cut(n *node, millis int64) {
 // halfOpen silences one direction from now on: whoever speaks into it learns nothing.
 func (w *world) halfOpen(n *node) {
 	p := w.direction(n)
-	for _, l := range p.struck() {
+	for _, l := range p.targets() {
 		l.muteUntil = int64(schedule.Never)
 	}
 	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
 	w.mayPart(p.from, p.to)
 }
 
-// hush keeps node 0 from hearing a node for longer than a lease.
-func (w *world) hush(n *node) {
+// muteToLeader keeps node 0 from hearing a node for longer than a lease.
+func (w *world) muteToLeader(n *node) {
 	for n.id == 0 || !n.hosts() {
 		n = w.nodes[1+w.Rng.IntN(len(w.nodes)-1)]
 	}
@@ -64,7 +64,7 @@ func (w *world) reset(f schedule.Fault, n *node) {
 	if f == schedule.Sever {
 		w.mayPart(p.from, p.to)
 	}
-	for _, l := range p.struck() {
+	for _, l := range p.targets() {
 		if f == schedule.Sever {
 			l.parted, l.back.parted = true, true
 		}
@@ -103,17 +103,17 @@ func (w *world) refuse(at *link, f frame) {
 
 // decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
 func (w *world) decodeDamaged(e wire.Envelope) {
-	b := parcel.Encode(e, w.sent[e.Message], w.Formats)[0]
+	b := msgcopy.Encode(e, w.sent[e.Message], w.Formats)[0]
 	at := w.Rng.IntN(8 * len(b))
 	b[at/8] ^= 1 << (at % 8)
-	if got, err := parcel.Decode(new(wire.Joiner), b); err == nil {
-		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, parcel.Describe(got.Message))
+	if got, err := msgcopy.Decode(new(wire.Joiner), b); err == nil {
+		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, msgcopy.Describe(got.Message))
 	}
 }
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
 func (w *world) halt(f schedule.Fault, n *node) {
-	w.faults.struck[f][n.party()] = true
+	w.coverage.Nodes[f][n.party()] = true
 	w.note("%v of node %d", f, n.id)
 	switch {
 	case f == schedule.Pause && n.id == 0:
@@ -151,7 +151,7 @@ func (w *world) crash(n *node) {
 	n.crashed = true
 	w.judge(n, int64(schedule.Never))
 	if !n.vanished && n.id != 0 && w.Rng.IntN(2) == 0 {
-		w.mourn(n)
+		w.reportDeath(n)
 	}
 }
 
@@ -187,9 +187,9 @@ const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)
 // term is that of the controller; the one before it is a controller that another has followed.
 const term = 2
 
-// outlive gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
+// sendOldTerm gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
 // reports whether there is any.
-func (w *world) outlive() bool {
+func (w *world) sendOldTerm() bool {
 	var to []wire.Address
 	for _, k := range w.workers {
 		if k.begun && k.client.Ended() == nil && !k.node.done() {
@@ -204,7 +204,7 @@ func (w *world) outlive() bool {
 	if len(to) == 0 {
 		return false
 	}
-	w.happened[occasion.Outlived] = true
+	w.coverage.Hit(coverage.OldTermSent)
 	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
 	switch what := w.Rng.IntN(2); {
 	case what == 0:
@@ -231,14 +231,14 @@ func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
 // that it holds a part.
 func (w *world) replay() {
 	if w.life > 0 && w.Rng.IntN(2) == 0 {
-		w.haunt()
+		w.replayPastLife()
 		return
 	}
-	if e, ok := w.faults.memory.Held(); ok && w.Rng.IntN(3) == 0 {
+	if e, ok := w.faults.memory.Vote(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 		return
 	}
-	if w.Rng.IntN(3) == 0 && w.outlive() {
+	if w.Rng.IntN(3) == 0 && w.sendOldTerm() {
 		return
 	}
 	e, ok := w.faults.memory.Push()
@@ -257,23 +257,24 @@ func (w *world) replay() {
 		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
 		}
-		w.happened[occasion.PushReplayed] = true
+		w.coverage.Hit(coverage.PushReplayed)
 		a.step([]wire.Envelope{e})
 	})
 }
 
-// haunt sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
+// replayPastLife sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
 // that one is done, or held.
-func (w *world) haunt() {
+func (w *world) replayPastLife() {
 	past := &w.faults.past
 	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
 		w.forged(e)
 	}
-	if e, ok := past.Held(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
+	if e, ok := past.Vote(); ok && w.Rng.IntN(3) == 0 && w.actor(e.To) != nil {
 		w.forged(e)
 	}
-	if e, ok := past.Haunting(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.happened[occasion.Haunted], w.faults.families[schedule.OfMessages] = true, true
+	if e, ok := past.PastLife(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
+		w.coverage.Hit(coverage.PastLifeReplayed)
+		w.coverage.Families[schedule.OfMessages] = true
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
 		}
@@ -284,7 +285,7 @@ func (w *world) haunt() {
 // otherGeneration is how far a forged generation is from the one that there is: mostly older.
 func (w *world) otherGeneration() bellows.Generation {
 	if w.Rng.IntN(3) == 0 {
-		w.happened[occasion.NewerForged] = true
+		w.coverage.Hit(coverage.NewerForged)
 		return 1
 	}
 	older := bellows.Generation(0)
@@ -336,22 +337,22 @@ func (w *world) forge() {
 }
 
 func (w *world) forged(e wire.Envelope) {
-	w.actor(e.To).put(letter{envelope: e, digest: parcel.Digest(e.Message), forged: true})
+	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})
 }
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	w.happened[occasion.StrangerRefused] = true
+	w.coverage.Hit(coverage.StrangerRefused)
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
-		w.violated("P5: a push of another generation is answered by %s", parcel.Describe(e.Message))
+		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
 }
 
 // copied is a message as another node gets it, and its digest.
 func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
-	got, digest, err := parcel.Copy(e)
+	got, digest, err := msgcopy.Copy(e)
 	w.verifySent(e, digest)
 	if err != nil {
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
@@ -362,9 +363,9 @@ func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
 // receive decodes a frame: it must be the last of a message, which is as it was sent, with that digest, or no message yet.
 func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint64) {
 	e := f.envelope
-	got, err := parcel.Decode(j, f.bytes)
+	got, err := msgcopy.Decode(j, f.bytes)
 	if !f.more {
-		digest = parcel.Digest(e.Message)
+		digest = msgcopy.Digest(e.Message)
 		w.verifySent(e, digest)
 	}
 	switch {
@@ -372,9 +373,9 @@ func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint
 		w.violated("P10: a sound %T is refused: %v", e.Message, err)
 	case f.more != (got.Message == nil):
 		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || parcel.Digest(got.Message) != digest):
+	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
 		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
-	w.happened[occasion.Narrowed] = w.happened[occasion.Narrowed] || occasion.InSixteen(got.Message)
+	w.coverage.HitIf(coverage.Narrowed, coverage.InSixteen(got.Message))
 	return got, digest
 }

@@ -7,17 +7,17 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
+	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/occasion"
 	"bellows/sim/internal/schedule"
 )
 
-// enter and leave count what keeps a node in a phase.
-func (w *world) enter(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]++ }
-func (w *world) leave(n bellows.NodeID, p schedule.Phase) { w.phases[n][p]-- }
+// enter and leave count what keeps a node in a stage.
+func (w *world) enter(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]++ }
+func (w *world) leave(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]-- }
 
-// in reports whether a node is in a phase.
-func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
+// in reports whether a node is in a stage.
+func (w *world) in(n bellows.NodeID, p schedule.Stage) bool {
 	switch p {
 	case schedule.TheEnd:
 		return w.ending && w.outcome == nil
@@ -26,13 +26,13 @@ func (w *world) in(n bellows.NodeID, p schedule.Phase) bool {
 	case schedule.Joining:
 		return !w.begun && !w.ending
 	}
-	return w.phases[n][p] > 0
+	return w.stages[n][p] > 0
 }
 
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
-	if k, is := occasion.OfWords(e.Message, model.Words); is {
-		w.happened[k] = true
+	if k, is := coverage.OfWords(e.Message, model.Words); is {
+		w.coverage.Hit(k)
 	}
 	if w.faults.hostile != nil {
 		w.faults.hostile.Remember(e)
@@ -57,7 +57,7 @@ func (w *world) sees(e wire.Envelope) {
 			w.grow()
 		}
 	case *wire.Records:
-		w.happened[occasion.RecordsFull] = w.happened[occasion.RecordsFull] || len(m.List) == w.Limits.Coord.Records
+		w.coverage.HitIf(coverage.RecordsFull, len(m.List) == w.Limits.Coord.Records)
 		for i := range m.List {
 			w.must(w.oracle.Record(&m.List[i]))
 			if m.List[i].Control.Kind != bellows.NoControl {
@@ -66,7 +66,7 @@ func (w *world) sees(e wire.Envelope) {
 			if e.From == wire.ControllerAt() && !w.ledger.Done[m.List[i].Flush] && !w.wholeHeld(m.List[i].Flush) {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
-			w.happened[occasion.SeveralUnits] = w.happened[occasion.SeveralUnits] || len(m.List[i].Results) > 1
+			w.coverage.HitIf(coverage.SeveralUnits, len(m.List[i].Results) > 1)
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
@@ -174,7 +174,7 @@ func (w *world) beforeLane(i int, batch []wire.Envelope) {
 }
 
 func (w *world) flushHeld(lane int, id bellows.FlushID) {
-	if w.ledger.Held(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
+	if w.ledger.Voted(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
 		w.enter(id.Client, schedule.FlushHeld)
 	}
 }
@@ -192,11 +192,11 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
 			if m.Request == 0 {
-				w.happened[occasion.RelaySplit] = w.happened[occasion.RelaySplit] || unasked == int(e.To.Node)
+				w.coverage.HitIf(coverage.RelaySplit, unasked == int(e.To.Node))
 				unasked = int(e.To.Node)
 			}
 		case *wire.Committed:
-			w.happened[occasion.CommitsSplit] = w.happened[occasion.CommitsSplit] || len(m.List) == w.Limits.Lane.Commitments
+			w.coverage.HitIf(coverage.CommitsSplit, len(m.List) == w.Limits.Lane.Commitments)
 		case *wire.Held:
 			w.flushHeld(i, m.Flush)
 		case *wire.Done: // passed on
@@ -204,12 +204,12 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Stale:
 			w.ledger.Refused(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Full:
-			w.happened[occasion.LaneFull] = true
+			w.coverage.Hit(coverage.LaneFull)
 			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Room:
 			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
 		case *wire.Granted:
-			w.happened[occasion.OfLease(m.Mode, w.lanes[i].address, e.To)] = true
+			w.coverage.Hit(coverage.OfLease(m.Mode, w.lanes[i].address, e.To))
 			w.must(w.ledger.Granted(w.lanes[i].address, e.To, m))
 		case *wire.Closed:
 			w.lanes[i].closed = true

@@ -1,10 +1,10 @@
-// Package parcel is messages as they travel between nodes of the simulation: copied by their codec, and hashed as they would be
+// Package msgcopy is messages as they travel between nodes of the simulation: copied by their codec, and hashed as they would be
 // written, so that a change on the way shows.
 //
 // Copy a message where it arrives; compare Digest where it was sent and where it is taken; Describe it to who reads a trace. The package
 // knows no kind of message: what the codec brings over is copied and compared, and nothing else. A cause in Failed is compared, within
 // a node, by its kind alone, and never crosses.
-package parcel
+package msgcopy
 
 import (
 	"encoding/binary"
@@ -64,7 +64,7 @@ func Size(m wire.Message) int {
 func written(b *wire.Batch, m wire.Message) (kind uint8, pieces [][]byte) {
 	kind, pieces, err := b.Payload(m)
 	if err != nil {
-		panic(fmt.Sprintf("parcel: %v", err))
+		panic(fmt.Sprintf("msgcopy: %v", err))
 	}
 	return kind, pieces
 }

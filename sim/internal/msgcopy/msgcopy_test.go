@@ -1,4 +1,4 @@
-package parcel_test
+package msgcopy_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
-	"bellows/sim/internal/parcel"
+	"bellows/sim/internal/msgcopy"
 )
 
 var (
@@ -65,9 +65,9 @@ func TestDigestsDiffer(t *testing.T) {
 	} {
 		seen := map[uint64]wire.Message{}
 		for _, m := range c {
-			sum := parcel.Digest(m)
+			sum := msgcopy.Digest(m)
 			if other := seen[sum]; other != nil {
-				t.Errorf("%s and %s have one digest", parcel.Describe(m), parcel.Describe(other))
+				t.Errorf("%s and %s have one digest", msgcopy.Describe(m), msgcopy.Describe(other))
 			}
 			seen[sum] = m
 		}
@@ -78,10 +78,10 @@ func TestDigestsDiffer(t *testing.T) {
 func TestChangesAreSeen(t *testing.T) {
 	t.Parallel()
 	m := shared(1)
-	parcel.Encode(wire.Envelope{Message: m}, 0, nil)
-	before := parcel.Digest(m)
+	msgcopy.Encode(wire.Envelope{Message: m}, 0, nil)
+	before := msgcopy.Digest(m)
 	m.List[0].Flush.Seq++
-	if parcel.Digest(m) == before {
+	if msgcopy.Digest(m) == before {
 		t.Error("a change of a message with several receivers is not seen")
 	}
 }
@@ -100,20 +100,20 @@ func TestCopies(t *testing.T) {
 		dispatch(1, 2), shared(9), closed(4),
 	} {
 		e := wire.Envelope{From: wire.Address{Node: 1}, To: wire.Address{Node: 2, Role: wire.Lane, Index: 3}, Message: m}
-		got, digest, err := parcel.Copy(e)
-		if err != nil || got.From != e.From || got.To != e.To || digest != parcel.Digest(m) {
-			t.Fatalf("%s: from %v to %v, digest %x, %v", parcel.Describe(m), got.From, got.To, digest, err)
+		got, digest, err := msgcopy.Copy(e)
+		if err != nil || got.From != e.From || got.To != e.To || digest != msgcopy.Digest(m) {
+			t.Fatalf("%s: from %v to %v, digest %x, %v", msgcopy.Describe(m), got.From, got.To, digest, err)
 		}
-		if !same(reflect.ValueOf(m), reflect.ValueOf(got.Message)) || parcel.Digest(got.Message) != digest {
-			t.Errorf("%s became %s", parcel.Describe(m), parcel.Describe(got.Message))
+		if !same(reflect.ValueOf(m), reflect.ValueOf(got.Message)) || msgcopy.Digest(got.Message) != digest {
+			t.Errorf("%s became %s", msgcopy.Describe(m), msgcopy.Describe(got.Message))
 		}
-		if parcel.Digest(parcel.Clone(got.Message)) != digest {
-			t.Errorf("%s: a copy of the copy differs", parcel.Describe(m))
+		if msgcopy.Digest(msgcopy.Clone(got.Message)) != digest {
+			t.Errorf("%s: a copy of the copy differs", msgcopy.Describe(m))
 		}
 	}
 	m := pull([]uint32{1, 5}, nil)
-	got, digest, _ := parcel.Copy(wire.Envelope{Message: m})
-	if m.Parts[0].Rows[1] = 6; parcel.Digest(got.Message) != digest {
+	got, digest, _ := msgcopy.Copy(wire.Envelope{Message: m})
+	if m.Parts[0].Rows[1] = 6; msgcopy.Digest(got.Message) != digest {
 		t.Error("the copy changes with the message")
 	}
 }
@@ -151,7 +151,7 @@ func same(a, b reflect.Value) bool {
 // TestCauses wants the cause of a failure to arrive as its kind.
 func TestCauses(t *testing.T) {
 	t.Parallel()
-	got := parcel.Clone(&wire.Failed{Err: errors.New("torn")}).(*wire.Failed)
+	got := msgcopy.Clone(&wire.Failed{Err: errors.New("torn")}).(*wire.Failed)
 	if got.Err != nil || got.Kind != bellows.KindOf(errors.New("torn")) {
 		t.Errorf("%+v", got)
 	}
@@ -160,7 +160,7 @@ func TestCauses(t *testing.T) {
 // TestRefusals wants to be told of what cannot be read.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	_, _, err := parcel.Copy(wire.Envelope{Message: pull([]uint32{5, 1}, nil)})
+	_, _, err := msgcopy.Copy(wire.Envelope{Message: pull([]uint32{5, 1}, nil)})
 	if err == nil || !strings.Contains(err.Error(), "not ascending") {
 		t.Error(err)
 	}
@@ -169,9 +169,9 @@ func TestRefusals(t *testing.T) {
 // TestDescriptions show what a message says, and nothing of how it is kept.
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
-	m := parcel.Clone(pull([]uint32{1, 5}, nil))
+	m := msgcopy.Clone(pull([]uint32{1, 5}, nil))
 	const want = "*wire.Pull Request:1 Incarnation:0 Need:{Commit:0 Clock:0} Route:0 Parts:[{Pair:{Ref:t1/p2 Generation:3} Rows:[1 5] Keys:[] Subscribe:false}]"
-	if got := parcel.Describe(m); got != want {
+	if got := msgcopy.Describe(m); got != want {
 		t.Error(got)
 	}
 }

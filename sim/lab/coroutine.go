@@ -6,9 +6,9 @@ import (
 	"bellows/train"
 )
 
-// hand runs the tasks of one split on a goroutine of its own, which the world lets go on and waits for: it is a
+// taskCoroutine runs the tasks of one split on a goroutine of its own, which the world lets go on and waits for: it is a
 // coroutine. While a task computes between two questions to its client, the world may go on.
-type hand struct {
+type taskCoroutine struct {
 	node   *node
 	task   *train.Task
 	begin  chan *train.Task // to the goroutine: a task; nil until the first
@@ -37,7 +37,7 @@ type seen struct {
 	first bellows.RowID
 }
 
-// word is what the goroutine of a hand says.
+// word is what the goroutine of a task says.
 type word struct {
 	what said
 	ask  train.Ask
@@ -58,7 +58,7 @@ type turns struct{ node *node }
 
 // Begin implements train.Turns. It is called when the runner is stepped, or by a task in its turn.
 func (s turns) Begin(t *train.Task) {
-	s.node.w.hands[t.Split()].task = t
+	s.node.w.coroutines[t.Split()].task = t
 	s.node.give(s.node.slots.Begin(t.Split()))
 }
 
@@ -67,147 +67,147 @@ func (s turns) Wake(t *train.Task) { s.node.give(s.node.slots.Wake(t.Split())) }
 
 // Enter implements train.Turns, on the goroutine of the task.
 func (s turns) Enter(t *train.Task, ask train.Ask) {
-	h := s.node.w.hands[t.Split()]
-	h.said <- word{asks, ask}
-	<-h.turn
+	c := s.node.w.coroutines[t.Split()]
+	c.said <- word{asks, ask}
+	<-c.turn
 }
 
 // Leave implements train.Turns, on the goroutine of the task.
-func (s turns) Leave(t *train.Task) { s.node.w.hands[t.Split()].said <- word{what: left} }
+func (s turns) Leave(t *train.Task) { s.node.w.coroutines[t.Split()].said <- word{what: left} }
 
 // Wait implements train.Turns, on the goroutine of the task.
 func (s turns) Wait(t *train.Task) {
-	h := s.node.w.hands[t.Split()]
-	h.said <- word{what: waits}
-	<-h.turn
+	c := s.node.w.coroutines[t.Split()]
+	c.said <- word{what: waits}
+	<-c.turn
 }
 
-// run is the goroutine of a hand.
-func (h *hand) run() {
-	for t := range h.begin {
+// run is the goroutine of a task.
+func (c *taskCoroutine) run() {
+	for t := range c.begin {
 		t.Run()
-		h.said <- word{what: ended}
+		c.said <- word{what: ended}
 	}
 }
 
 // listen is the next word of the goroutine, which is on its way to it.
-func (h *hand) listen() word {
-	if !h.heard {
-		h.word = <-h.said
+func (c *taskCoroutine) listen() word {
+	if !c.heard {
+		c.word = <-c.said
 	}
-	h.heard = false
-	return h.word
+	c.heard = false
+	return c.word
 }
 
-// start begins the hand's task.
-func (h *hand) start() {
-	if h.begin == nil {
-		h.begin, h.turn, h.said = make(chan *train.Task, 1), make(chan struct{}, 1), make(chan word, 1)
-		h.node.w.goroutines.Go(h.run)
+// start begins the coroutine's task.
+func (c *taskCoroutine) start() {
+	if c.begin == nil {
+		c.begin, c.turn, c.said = make(chan *train.Task, 1), make(chan struct{}, 1), make(chan word, 1)
+		c.node.w.goroutines.Go(c.run)
 	}
-	h.alive, h.spent, h.calls, h.seen = true, false, 0, h.seen[:0]
-	h.node.alive++
-	h.node.w.traceUnit(1, h.task)
-	h.begin <- h.task
-	if h.computes() {
-		h.compute()
+	c.alive, c.spent, c.calls, c.seen = true, false, 0, c.seen[:0]
+	c.node.alive++
+	c.node.w.traceUnit(1, c.task)
+	c.begin <- c.task
+	if c.computes() {
+		c.compute()
 		return
 	}
-	h.follow(h.listen())
+	c.follow(c.listen())
 }
 
 // resume lets the task ask again.
-func (h *hand) resume() {
-	h.asleep = false
-	h.turn <- struct{}{}
-	h.follow(h.listen())
+func (c *taskCoroutine) resume() {
+	c.asleep = false
+	c.turn <- struct{}{}
+	c.follow(c.listen())
 }
 
 // computes reports whether the task, which has just begun or was answered, computes now, as the last one did. Then
 // the world goes on meanwhile.
-func (h *hand) computes() bool {
-	k := h.kind()
-	return !h.spent && k.known && k.calls == h.calls
+func (c *taskCoroutine) computes() bool {
+	k := c.kind()
+	return !c.spent && k.known && k.calls == c.calls
 }
 
 // follow acts on the words of the task until it waits, computes or has ended.
-func (h *hand) follow(now word) {
+func (c *taskCoroutine) follow(now word) {
 	for {
 		switch now.what {
 		case asks:
-			if !h.spent && h.endsComputing(now.ask) {
-				*h.kind() = learnt{true, h.calls}
-				h.word, h.heard = now, true
-				h.compute()
+			if !c.spent && c.endsComputing(now.ask) {
+				*c.kind() = learnt{true, c.calls}
+				c.word, c.heard = now, true
+				c.compute()
 				return
 			}
-			h.turn <- struct{}{}
+			c.turn <- struct{}{}
 		case left:
-			if h.calls++; h.computes() {
-				h.compute()
+			if c.calls++; c.computes() {
+				c.compute()
 				return
 			}
 		case waits:
-			h.asleep = true
-			h.node.give(h.node.slots.Park(h.task.Split()))
+			c.asleep = true
+			c.node.give(c.node.slots.Park(c.task.Split()))
 			return
 		case ended:
-			h.alive = false
-			h.node.alive--
-			h.node.give(h.node.slots.End(h.task.Split()))
-			h.node.w.traceUnit(2, h.task)
+			c.alive = false
+			c.node.alive--
+			c.node.give(c.node.slots.End(c.task.Split()))
+			c.node.w.traceUnit(2, c.task)
 			return
 		}
-		now = h.listen()
+		now = c.listen()
 	}
 }
 
 // endsComputing reports whether a question is the first after the task has computed: it ends, or reads again what
 // it has read.
-func (h *hand) endsComputing(ask train.Ask) bool {
+func (c *taskCoroutine) endsComputing(ask train.Ask) bool {
 	switch ask.Kind {
 	case train.AskEnd:
 		return true
 	case train.AskRead:
-		for i := range h.seen {
-			s := &h.seen[i]
+		for i := range c.seen {
+			s := &c.seen[i]
 			if s.table == ask.Table {
 				again := ask.First <= s.first
 				s.first = max(s.first, ask.First)
 				return again
 			}
 		}
-		h.seen = append(h.seen, seen{ask.Table, ask.First})
+		c.seen = append(c.seen, seen{ask.Table, ask.First})
 	}
 	return false
 }
 
 // kind is what has been learnt of tasks such as this one.
-func (h *hand) kind() *learnt {
-	if h.task.Items().Len() > 0 {
-		return &h.learnt[0]
+func (c *taskCoroutine) kind() *learnt {
+	if c.task.Items().Len() > 0 {
+		return &c.learnt[0]
 	}
-	return &h.learnt[1]
+	return &c.learnt[1]
 }
 
 // compute makes the task's cost due.
-func (h *hand) compute() {
-	h.spent = true
-	h.job = job{node: h.node, hand: h, rest: h.node.w.cost(h.task)}
-	if h.job.rest < done {
-		h.follow(h.listen())
+func (c *taskCoroutine) compute() {
+	c.spent = true
+	c.job = job{node: c.node, coroutine: c, rest: c.node.w.cost(c.task)}
+	if c.job.rest < done {
+		c.follow(c.listen())
 		return
 	}
-	h.node.meter.Compute(h.node.w.now(), 1)
-	h.node.w.stirs(1)
-	h.node.machine.begin(&h.job)
+	c.node.meter.Compute(c.node.w.now(), 1)
+	c.node.w.stirs(1)
+	c.node.machine.begin(&c.job)
 }
 
 // computed goes on with a task whose cost is paid.
-func (n *node) computed(h *hand) {
+func (n *node) computed(c *taskCoroutine) {
 	n.meter.Compute(n.w.now(), -1)
 	n.w.stirs(-1)
-	h.follow(h.listen())
+	c.follow(c.listen())
 	n.settle()
 }
 
@@ -226,21 +226,21 @@ func (w *world) cost(t *train.Task) float64 {
 }
 
 // abandon takes a task of a job that has ended to its end: it is unwound when it asks for more.
-func (h *hand) abandon() {
-	if h.begin == nil {
+func (c *taskCoroutine) abandon() {
+	if c.begin == nil {
 		return
 	}
-	for h.alive {
-		if h.asleep {
-			h.asleep = false
-			h.turn <- struct{}{}
+	for c.alive {
+		if c.asleep {
+			c.asleep = false
+			c.turn <- struct{}{}
 		}
-		switch h.listen().what {
+		switch c.listen().what {
 		case asks, waits:
-			h.turn <- struct{}{}
+			c.turn <- struct{}{}
 		case ended:
-			h.alive = false
+			c.alive = false
 		}
 	}
-	close(h.begin)
+	close(c.begin)
 }
