@@ -10,6 +10,19 @@ import (
 	"bellows"
 )
 
+// misses is the sum of the squared relative errors.
+func misses(rows []row, x counts) (sum float64) {
+	for _, r := range rows {
+		predicted := 0.0
+		for i, c := range r.counts {
+			predicted += c * x[i]
+		}
+		e := predicted/r.total - 1
+		sum += e * e
+	}
+	return sum
+}
+
 // TestLeastSquaresFindsTheCosts makes totals from known costs, some of them zero, and a little noise.
 func TestLeastSquaresFindsTheCosts(t *testing.T) {
 	t.Parallel()

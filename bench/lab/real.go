@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"runtime"
 	"time"
 
+	"bellows/api"
 	"bellows/bench/internal/cluster"
 	"bellows/bench/internal/pair"
 	"bellows/bench/lab/internal/jobs"
@@ -33,40 +35,44 @@ func seated(order string) (train.Job, error) {
 		}
 	}
 	m, err := o.Make()
-	if err != nil {
-		return train.Job{}, err
-	}
-	return o.Mark(m), nil
+	return m.Job, err
 }
 
 // mark is where a run stood at the end of an epoch.
 type mark struct {
-	wall    time.Time
-	trained time.Duration
-	cpu     time.Duration
+	wall         time.Time
+	trained, cpu time.Duration // cpu is that of all processes
+	err          error         // why cpu is not known
 }
 
-// real runs a job for real: in this process, or in so many others, which leave the CPU time that they used since the epochs that
-// are not measured.
+// markOf is the mark of now.
+func markOf(processes []int, so node.Spent) mark {
+	m := mark{wall: time.Now(), trained: so.Trained}
+	for _, pid := range processes {
+		cpu, err := pair.CPUTimeOf(pid)
+		m.cpu, m.err = m.cpu+cpu, errors.Join(m.err, err)
+	}
+	return m
+}
+
+// real runs a job for real, in this process or in so many others.
 func real(o jobs.Order, processes, slots int) pace {
 	m := pair.Must(o.Make())
 	var marks []mark
-	opt := node.Options{OnEpoch: func(_ train.Epoch, so node.Spent) {
-		marks = append(marks, mark{time.Now(), so.Trained, pair.CPUTime()})
-	}}
-	l := cluster.Launch{Processes: processes, Slots: slots, Transport: "unix"}
-	if processes > 0 {
-		o.Marks = pair.Must(os.MkdirTemp("", "bellows-lab-"))
-		defer os.RemoveAll(o.Marks)
-		l.Order = string(pair.Must(json.Marshal(o)))
+	running := []int{os.Getpid()}
+	opt := node.Options{
+		OnStart: func(nodes []api.Node) {
+			for _, n := range nodes[1:] {
+				running = append(running, n.PID)
+			}
+		},
+		OnEpoch: func(_ train.Epoch, so node.Spent) { marks = append(marks, markOf(running, so)) },
 	}
+	l := cluster.Launch{Processes: processes, Slots: slots, Transport: "unix", Order: string(pair.Must(json.Marshal(o)))}
 	runtime.GC() // what was made before is not this run's to clean up
 	pair.Check(l.Run(m.Job, opt))
 	a, b := marks[jobs.Warm-1], marks[len(marks)-1]
-	cpu := (b.cpu - a.cpu).Seconds()
-	if processes > 0 {
-		cpu += jobs.Sum(o.Marks)
-	}
+	pair.Check(errors.Join(a.err, b.err))
 	epochs := float64(len(marks) - jobs.Warm)
-	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs, CPU: cpu / epochs}
+	return pace{Wall: b.wall.Sub(a.wall).Seconds() / epochs, Trained: (b.trained - a.trained).Seconds() / epochs, CPU: (b.cpu - a.cpu).Seconds() / epochs}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Turn is one turn of one side: the work done, and the time that it took by both clocks.
@@ -117,6 +119,14 @@ func CPUTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
 
 // FamilyTime is CPUTime and that of all processes that this one has started and waited for.
 func FamilyTime() time.Duration { return CPUTime() + usage(syscall.RUSAGE_CHILDREN) }
+
+// CPUTimeOf is CPUTime of another process of this machine, by the clock that the system keeps of it: clock_getcpuclockid(3).
+func CPUTimeOf(pid int) (time.Duration, error) {
+	const allThreads = 2
+	var t unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|allThreads), &t)
+	return time.Duration(t.Nano()), err
+}
 
 func usage(who int) time.Duration {
 	var u syscall.Rusage

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/core/store"
@@ -15,73 +16,16 @@ import (
 // imageMagic begins a resume image; its last byte is the version of the format.
 const imageMagic = "bellowsr\x03"
 
-var order = binary.LittleEndian
-
 // EncodeImage is the bytes of a job at rest: the state of every partition of every table, as it was
 // and as the driver last kept it, and of the controller. All numbers are little-endian; a list is its
 // length as 32 bits, then its entries.
 func EncodeImage(im *train.Image) []byte {
-	b := appendTables([]byte(imageMagic), im.Tables)
-	b = appendTables(b, im.Kept)
-	s := &im.State
-	b = order.AppendUint32(b, uint32(len(s.Complete)))
-	for _, c := range s.Complete {
-		b = order.AppendUint32(b, uint32(c))
-	}
-	b = order.AppendUint32(b, uint32(len(s.Queue)))
-	for _, t := range s.Queue {
-		b = order.AppendUint32(b, uint32(t.Unit.Split))
-		b = order.AppendUint32(b, uint32(t.Unit.Clock))
-		b = order.AppendUint64(b, uint64(t.Unit.Items.Begin))
-		b = order.AppendUint64(b, uint64(t.Unit.Items.End))
-		b = appendDoubles(b, t.Args)
-	}
-	b = order.AppendUint32(b, uint32(len(s.Staleness)))
-	for _, c := range s.Staleness {
-		b = order.AppendUint32(b, uint32(c.Table))
-		b = order.AppendUint32(b, uint32(c.Clocks))
-	}
-	return appendDoubles(b, s.Driver)
-}
-
-func appendTables(b []byte, tables [][]store.Image) []byte {
-	b = order.AppendUint32(b, uint32(len(tables)))
-	for _, parts := range tables {
-		b = order.AppendUint32(b, uint32(len(parts)))
-		for i := range parts {
-			b = appendKeys(b, parts[i].Keys)
-			b = appendFloats(b, parts[i].Values)
-			b = order.AppendUint32(b, uint32(len(parts[i].Slots)))
-			for _, slot := range parts[i].Slots {
-				b = appendFloats(b, slot)
-			}
-		}
-	}
-	return b
-}
-
-func appendKeys(b []byte, list []bellows.Key) []byte {
-	b = order.AppendUint32(b, uint32(len(list)))
-	for _, k := range list {
-		b = order.AppendUint64(b, uint64(k))
-	}
-	return b
-}
-
-func appendFloats(b []byte, values []float32) []byte {
-	b = order.AppendUint32(b, uint32(len(values)))
-	for _, v := range values {
-		b = order.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
-}
-
-func appendDoubles(b []byte, values []float64) []byte {
-	b = order.AppendUint32(b, uint32(len(values)))
-	for _, v := range values {
-		b = order.AppendUint64(b, math.Float64bits(v))
-	}
-	return b
+	b := tables.put([]byte(imageMagic), im.Tables)
+	b = tables.put(b, im.Kept)
+	b = clocks.put(b, im.State.Complete)
+	b = tasks.put(b, im.State.Queue)
+	b = lags.put(b, im.State.Staleness)
+	return doubles.put(b, im.State.Driver)
 }
 
 // DecodeImage reads what EncodeImage wrote. An error of kind BadData means that it did not. Memory
@@ -91,18 +35,9 @@ func DecodeImage(b []byte) (*train.Image, error) {
 	if string(d.take(len(imageMagic))) != imageMagic {
 		d.fail("it does not begin like one of this version")
 	}
-	im := &train.Image{Tables: d.tables(), Kept: d.tables()}
+	im := &train.Image{Tables: tables.get(d), Kept: tables.get(d)}
 	s := &im.State
-	for range d.count(4) {
-		s.Complete = append(s.Complete, bellows.Clock(d.word()))
-	}
-	for range d.count(28) {
-		s.Queue = append(s.Queue, d.task())
-	}
-	for range d.count(8) {
-		s.Staleness = append(s.Staleness, wire.Staleness{Table: d.table(), Clocks: int32(d.word())})
-	}
-	s.Driver = d.doubles()
+	s.Complete, s.Queue, s.Staleness, s.Driver = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d)
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow its end", len(d.rest)))
 	}
@@ -111,6 +46,99 @@ func DecodeImage(b []byte) (*train.Image, error) {
 			Hint: "add --fresh to start over"}
 	}
 	return im, nil
+}
+
+var order = binary.LittleEndian
+
+// form is how a value lies in an image: what appends it, what takes it off the front, and the least bytes that it has.
+type form[T any] struct {
+	put   func(b []byte, v T) []byte
+	get   func(d *decoder) T
+	least int
+}
+
+// The forms of an image, from single numbers up.
+var (
+	doubles = listOf(form[float64]{
+		put:   func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) },
+		get:   func(d *decoder) float64 { return math.Float64frombits(d.long()) },
+		least: 8,
+	})
+	floats = listOf(form[float32]{
+		put:   func(b []byte, v float32) []byte { return order.AppendUint32(b, math.Float32bits(v)) },
+		get:   func(d *decoder) float32 { return math.Float32frombits(d.word()) },
+		least: 4,
+	})
+	keys = listOf(form[bellows.Key]{
+		put:   func(b []byte, k bellows.Key) []byte { return order.AppendUint64(b, uint64(k)) },
+		get:   func(d *decoder) bellows.Key { return bellows.Key(d.long()) },
+		least: 8,
+	})
+	clocks = listOf(form[bellows.Clock]{
+		put:   func(b []byte, c bellows.Clock) []byte { return order.AppendUint32(b, uint32(c)) },
+		get:   func(d *decoder) bellows.Clock { return bellows.Clock(d.word()) },
+		least: 4,
+	})
+	lags = listOf(form[wire.Staleness]{
+		put: func(b []byte, s wire.Staleness) []byte {
+			return order.AppendUint32(order.AppendUint32(b, uint32(s.Table)), uint32(s.Clocks))
+		},
+		get:   func(d *decoder) wire.Staleness { return wire.Staleness{Table: d.table(), Clocks: int32(d.word())} },
+		least: 8,
+	})
+	tasks = listOf(form[wire.Task]{
+		put: func(b []byte, t wire.Task) []byte {
+			b = order.AppendUint32(b, uint32(t.Unit.Split))
+			b = order.AppendUint32(b, uint32(t.Unit.Clock))
+			b = order.AppendUint64(b, uint64(t.Unit.Items.Begin))
+			b = order.AppendUint64(b, uint64(t.Unit.Items.End))
+			return doubles.put(b, t.Args)
+		},
+		get: func(d *decoder) wire.Task {
+			u := bellows.Unit{Split: bellows.SplitID(d.word()), Clock: bellows.Clock(d.word())}
+			u.Items = bellows.Range{Begin: int(d.long()), End: int(d.long())}
+			return wire.Task{Unit: u, Args: doubles.get(d)}
+		},
+		least: 28,
+	})
+	slots  = listOf(floats)
+	tables = listOf(listOf(form[store.Image]{
+		put: func(b []byte, p store.Image) []byte {
+			return slots.put(floats.put(keys.put(b, p.Keys), p.Values), p.Slots)
+		},
+		get: func(d *decoder) store.Image {
+			return store.Image{Keys: keys.get(d), Values: floats.get(d), Slots: slots.get(d)}
+		},
+		least: 12,
+	}))
+)
+
+// listOf is the form of a list, nil where it is empty.
+func listOf[T any](entry form[T]) form[[]T] {
+	return form[[]T]{
+		put: func(b []byte, list []T) []byte {
+			b = order.AppendUint32(slices.Grow(b, 4+entry.least*len(list)), uint32(len(list)))
+			for _, v := range list {
+				b = entry.put(b, v)
+			}
+			return b
+		},
+		get: func(d *decoder) []T {
+			n := int(d.word())
+			if n > len(d.rest)/entry.least {
+				d.fail("a list is longer than what follows")
+			}
+			if n == 0 || d.err != nil {
+				return nil
+			}
+			list := make([]T, n)
+			for i := range list {
+				list[i] = entry.get(d)
+			}
+			return list
+		},
+		least: 4,
+	}
 }
 
 // decoder takes values off the front of its bytes; after the first failure it returns zeros.
@@ -129,60 +157,15 @@ func (d *decoder) fail(why string) {
 func (d *decoder) take(n int) []byte {
 	if n > len(d.rest) {
 		d.fail("it is cut short")
-		return nil
+		return make([]byte, n)
 	}
 	b := d.rest[:n]
 	d.rest = d.rest[n:]
 	return b
 }
 
-func (d *decoder) word() uint32 {
-	if b := d.take(4); b != nil {
-		return order.Uint32(b)
-	}
-	return 0
-}
-
-func (d *decoder) long() uint64 {
-	if b := d.take(8); b != nil {
-		return order.Uint64(b)
-	}
-	return 0
-}
-
-// count is the length of a list whose entries take at least entryBytes each; 0 for one that the
-// rest cannot hold.
-func (d *decoder) count(entryBytes int) int {
-	n := int(d.word())
-	if n > len(d.rest)/entryBytes {
-		d.fail("a list is longer than what follows")
-		return 0
-	}
-	return n
-}
-
-// peek is the count that follows, without taking it.
-func (d *decoder) peek(entryBytes int) int {
-	ahead := *d
-	return ahead.count(entryBytes)
-}
-
-func (d *decoder) tables() [][]store.Image {
-	var tables [][]store.Image
-	for range d.count(4) {
-		parts := make([]store.Image, 0, d.peek(12))
-		for range d.count(12) {
-			im := store.Image{Keys: d.keys()}
-			im.Values = d.floats()
-			for range d.count(4) {
-				im.Slots = append(im.Slots, d.floats())
-			}
-			parts = append(parts, im)
-		}
-		tables = append(tables, parts)
-	}
-	return tables
-}
+func (d *decoder) word() uint32 { return order.Uint32(d.take(4)) }
+func (d *decoder) long() uint64 { return order.Uint64(d.take(8)) }
 
 // table is a table's number, of which there are at most 2^16.
 func (d *decoder) table() bellows.TableID {
@@ -191,40 +174,4 @@ func (d *decoder) table() bellows.TableID {
 		d.fail(fmt.Sprintf("there is no table %d", n))
 	}
 	return bellows.TableID(n)
-}
-
-// keys are those of a sparse table, or nil.
-func (d *decoder) keys() []bellows.Key {
-	n := d.count(8)
-	if n == 0 {
-		return nil
-	}
-	list := make([]bellows.Key, n)
-	for i := range list {
-		list[i] = bellows.Key(d.long())
-	}
-	return list
-}
-
-func (d *decoder) floats() []float32 {
-	values := make([]float32, d.count(4))
-	for i := range values {
-		values[i] = math.Float32frombits(d.word())
-	}
-	return values
-}
-
-func (d *decoder) doubles() []float64 {
-	values := make([]float64, d.count(8))
-	for i := range values {
-		values[i] = math.Float64frombits(d.long())
-	}
-	return values
-}
-
-func (d *decoder) task() wire.Task {
-	t := wire.Task{Unit: bellows.Unit{Split: bellows.SplitID(d.word()), Clock: bellows.Clock(d.word())}}
-	t.Unit.Items = bellows.Range{Begin: int(d.long()), End: int(d.long())}
-	t.Args = d.doubles()
-	return t
 }

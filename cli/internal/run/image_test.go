@@ -25,7 +25,7 @@ func sample() *train.Image {
 		Complete: []bellows.Clock{3, bellows.NoClock},
 		Queue: []wire.Task{
 			{Unit: bellows.Unit{Split: 1, Clock: 4, Items: bellows.Range{Begin: 5, End: 1 << 40}}, Args: []float64{0.5}},
-			{Args: []float64{}},
+			{},
 		},
 		Staleness: []wire.Staleness{{Table: 3, Clocks: 2}},
 		Driver:    []float64{math.Inf(1), 7},

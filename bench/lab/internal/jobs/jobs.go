@@ -1,28 +1,20 @@
 // Package jobs is the jobs of bench/lab: an Order says which, so that one process can tell another to make the same.
 //
-// The caller's duties: Make a job for every run, since a run uses it up; in a process that runs a part of a job, Mark
-// it, and Sum the marks when all processes have ended.
+// The caller's duty: Make a job for every run, since a run uses it up.
 //
-// The package refuses to measure what comes before the first Warm epochs.
+// The package refuses to run a job: who measures one leaves out its first Warm epochs.
 package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
-	"sync"
-	"time"
 
-	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/bench/internal/cluster"
-	"bellows/bench/internal/pair"
 	"bellows/data"
 	"bellows/table"
 	"bellows/train"
@@ -42,7 +34,6 @@ type Order struct {
 	Slots     int               // a hint for mf
 	Settings  map[string]string // of the application
 	Kernels   string            // set to compute with; "": the best
-	Marks     string            // folder where processes leave the CPU time of their part; "": nowhere
 }
 
 // Warm is how many epochs are not measured.
@@ -116,58 +107,4 @@ func (o Order) clock() train.Job {
 		}
 		return epoch < o.Epochs
 	})
-}
-
-// Mark wraps a job's executors so that their process leaves the CPU time that it has used since the end of
-// the epochs that are not measured.
-func (o Order) Mark(m Made) train.Job {
-	job := m.Job
-	inner := job.NewExecutor
-	clock := &cpuMark{from: bellows.Clock(Warm * m.Clocks), path: filepath.Join(o.Marks, strconv.Itoa(os.Getpid()))}
-	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
-		e, err := inner(s)
-		return markedExecutor{e, clock}, err
-	}
-	return job
-}
-
-// cpuMark measures a process.
-type cpuMark struct {
-	from       bellows.Clock
-	path       string
-	begin, end sync.Once
-	began      int64
-}
-
-type markedExecutor struct {
-	train.Executor
-	mark *cpuMark
-}
-
-func (e markedExecutor) RunTask(t *train.Task) error {
-	if t.Clock() >= e.mark.from {
-		e.mark.begin.Do(func() { e.mark.began = int64(pair.CPUTime()) })
-	}
-	return e.Executor.RunTask(t)
-}
-
-// Close leaves the mark.
-func (e markedExecutor) Close() (err error) {
-	e.mark.end.Do(func() {
-		var line []byte
-		if line, err = json.Marshal(int64(pair.CPUTime()) - e.mark.began); err == nil {
-			err = os.WriteFile(e.mark.path, line, 0o600)
-		}
-	})
-	return err
-}
-
-// Sum is the CPU seconds of all processes that left their marks in a folder.
-func Sum(dir string) (seconds float64) {
-	for _, f := range pair.Must(filepath.Glob(filepath.Join(dir, "*"))) {
-		var cpu int64
-		pair.Check(json.Unmarshal(pair.Must(os.ReadFile(f)), &cpu))
-		seconds += time.Duration(cpu).Seconds()
-	}
-	return seconds
 }
