@@ -127,65 +127,35 @@ func (r *Runner) unlock(fx *client.Effects) {
 	r.effects.Put(fx)
 }
 
-func (r *Runner) read(t *Task, tab Table, first, end bellows.RowID) bool {
+// read asks the client for rows and reports whether they are there; if not, the task must wait. Whoever holds a lease may not, unless nobody whom it
+// would wait for can wait for the lease.
+func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
-	ok := r.client.Read(t.core, tab, first, end, fx)
-	return r.afterRead(t, ok, fx)
-}
-
-func (r *Runner) prefetch(t *Task, tab Table, first, end bellows.RowID) {
-	fx := r.lock()
-	r.checkEnded(fx)
-	r.client.Prefetch(t.core, tab, first, end, fx)
-	r.unlock(fx)
-	r.bus.Drain()
-}
-
-func (r *Runner) readRows(t *Task, tab Table, rows []bellows.RowID) bool {
-	fx := r.lock()
-	r.checkEnded(fx)
-	ok := r.client.ReadRows(t.core, tab, rows, fx)
-	return r.afterRead(t, ok, fx)
-}
-
-func (r *Runner) readKeys(t *Task) bool {
-	fx := r.lock()
-	r.checkEnded(fx)
-	ok := r.client.ReadKeys(t.core, fx)
-	return r.afterRead(t, ok, fx)
-}
-
-func (r *Runner) prefetchKeys(t *Task) {
-	fx := r.lock()
-	r.checkEnded(fx)
-	r.client.PrefetchKeys(t.core, fx)
-	r.unlock(fx)
-	r.bus.Drain()
+	if question(fx) {
+		return r.leave(true, nil, fx)
+	}
+	return r.leave(false, r.client.MayWait(t.core), fx)
 }
 
 func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
 	ok, err := r.client.Lease(t.core, ref, mode, fx)
-	r.unlock(fx)
-	if err != nil {
-		panic(err)
-	}
-	if !ok {
-		r.phases.compute(-1)
-		r.bus.Drain()
-	}
-	return ok
+	return r.leave(ok, err, fx)
 }
 
-// afterRead leaves the client and delivers what a read sent, if it must wait. Whoever holds a lease may not, unless nobody whom it would wait for can wait
-// for the lease.
-func (r *Runner) afterRead(t *Task, answered bool, fx *client.Effects) bool {
-	var err error
-	if !answered {
-		err = r.client.MayWait(t.core)
-	}
+// prefetch asks the client for what nobody waits for.
+func (r *Runner) prefetch(question func(*client.Effects)) {
+	fx := r.lock()
+	r.checkEnded(fx)
+	question(fx)
+	r.unlock(fx)
+	r.bus.Drain()
+}
+
+// leave leaves the client behind a question, whose error ends the task, and delivers what it sent if the task must wait.
+func (r *Runner) leave(answered bool, err error, fx *client.Effects) bool {
 	r.unlock(fx)
 	if err != nil {
 		panic(err)

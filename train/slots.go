@@ -89,14 +89,14 @@ func (p *pool) loop(t *Task) {
 	}
 }
 
-// patience is how long a goroutine without work looks for some before it sleeps: to wake it takes 50 µs and
+// spinMax is how long a goroutine without work looks for some before it sleeps: to wake it takes 50 µs and
 // more on virtual machines, and most gaps between the tasks of neighbouring clocks are shorter. Where other
 // processes have the same processors it would take them away from those that have work.
-const patience = 100 * time.Microsecond
+const spinMax = 100 * time.Microsecond
 
 // await is the next task, nil when there will be none.
 func (p *pool) await(mine <-chan *Task) *Task {
-	for began := time.Now(); !p.shared && time.Since(began) < patience; runtime.Gosched() {
+	for began := time.Now(); !p.shared && time.Since(began) < spinMax; runtime.Gosched() {
 		select {
 		case t := <-mine:
 			return t

@@ -53,11 +53,16 @@ func (t *Task) Args() []float64 { return t.core.Args }
 func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskRead, tab, first})
-	for !t.runner.read(t, tab, first, end) {
-		t.runner.wait(t)
-	}
+	t.read(func(fx *client.Effects) bool { return t.runner.client.Read(t.core, tab, first, end, fx) })
 	t.leave()
 	return t.core.View(tab, first, end)
+}
+
+// read asks for rows until they are there.
+func (t *Task) read(question func(*client.Effects) bool) {
+	for !t.runner.read(t, question) {
+		t.runner.wait(t)
+	}
 }
 
 // Prefetch asks for the rows [first, end) of a table without waiting for them: a later pull, by this
@@ -65,7 +70,7 @@ func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskPrefetch, tab, first})
-	t.runner.prefetch(t, tab, first, end)
+	t.runner.prefetch(func(fx *client.Effects) { t.runner.client.Prefetch(t.core, tab, first, end, fx) })
 	t.leave()
 }
 
@@ -82,9 +87,7 @@ func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 	}
 	t.checkRows(tab, sorted[0], sorted[len(sorted)-1]+1)
 	t.enter(Ask{AskRead, tab, sorted[0]})
-	for !t.runner.readRows(t, tab, sorted) {
-		t.runner.wait(t)
-	}
+	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadRows(t.core, tab, sorted, fx) })
 	t.leave()
 	t.core.Gather(tab, rows, dst)
 }
@@ -150,9 +153,7 @@ const pullMost = 4 << 20
 
 func (t *Task) readKeys(tab Table, list []bellows.Key) {
 	t.core.Group(tab, list)
-	for !t.runner.readKeys(t) {
-		t.runner.wait(t)
-	}
+	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadKeys(t.core, fx) })
 }
 
 // PrefetchKeys is Prefetch for the rows of keys of a sparse table.
@@ -161,7 +162,7 @@ func (t *Task) PrefetchKeys(tab Table, list []bellows.Key) {
 	for len(list) > 0 {
 		n := min(len(list), max(1, pullMost/w))
 		t.core.Group(tab, list[:n])
-		t.runner.prefetchKeys(t)
+		t.runner.prefetch(func(fx *client.Effects) { t.runner.client.PrefetchKeys(t.core, fx) })
 		list = list[n:]
 	}
 }

@@ -10,11 +10,12 @@ import (
 )
 
 // account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
-func (c *Client) account(u *update, clock bellows.Clock) {
+func (c *Client) account(f *flush, u *update) {
 	for _, n := range u.touched {
 		b, p := u.buffers[n], &c.partitions[n]
 		c.counts.Sent += int64(b.Len())
-		if !p.sample.Has(clock) {
+		f.values += b.Len() * p.schema.Width
+		if !p.sample.Has(f.clock) {
 			continue
 		}
 		rows, values := b.Chunk()

@@ -50,9 +50,6 @@ func (b *block) view(first, end, width int) []float32 {
 	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
 }
 
-// read copies the rows [first, end).
-func (b *block) read(first, end, width int, dst []float32) { copy(dst, b.view(first, end, width)) }
-
 // rowSet names rows of one partition: a list, or consecutive ones, or those of keys.
 type rowSet struct {
 	list       []uint32

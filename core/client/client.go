@@ -209,12 +209,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	c.counts.Ledgers = make([]audit.Ledger, len(cfg.Tables))
 	c.setBarriers()
 	c.partAt = make([]int, len(c.partitions))
-	for s := range c.splits {
-		if cfg.Route.Node(bellows.SplitID(s)) == cfg.Self.Node {
-			c.splits[s] = &split{}
-			c.splits[s].task = newTask(c)
-		}
-	}
+	c.runSplits(nil)
 	return c
 }
 

@@ -11,11 +11,7 @@ import (
 
 // breach ends the client's work: what it was sent cannot be. No other task begins.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
-	if c.broken {
-		return
-	}
-	c.broken, c.failed = true, true
-	c.complain(&wire.Severed{Node: from.Node, Breach: true,
+	c.stop(&wire.Severed{Node: from.Node, Breach: true,
 		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
 }
 
@@ -28,11 +24,15 @@ func (c *Client) lost(what string, fx *Effects) {
 
 // giveUp ends the job, and the client's work, for a wait that cannot end otherwise.
 func (c *Client) giveUp(fx *Effects, format string, args ...any) {
-	if c.broken {
-		return
+	c.stop(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
+}
+
+// stop ends the client's work and says why, once.
+func (c *Client) stop(why wire.Message, fx *Effects) {
+	if !c.broken {
+		c.broken, c.failed = true, true
+		c.complain(why, fx)
 	}
-	c.broken, c.failed = true, true
-	c.complain(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
 }
 
 // complain tells the controller why the client does not go on, and each that follows it (complainAgain): the one before has perhaps told nobody.

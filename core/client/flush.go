@@ -241,9 +241,7 @@ func (c *Client) allOf(f *flush, lane wire.Address) (sent bool) {
 // some names the parts of a flush that pairs mean, and reports whether the lane can mean them.
 func (c *Client) some(f *flush, pairs []wire.Pair, lane wire.Address, newer bool) bool {
 	c.named = c.named[:0]
-	for i := range f.parts {
-		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = i + 1
-	}
+	c.indexParts(f, true)
 	can := true
 	for _, p := range pairs {
 		at := c.partAt[c.cfg.Route.Number(p.Ref)] - 1
@@ -260,8 +258,17 @@ func (c *Client) some(f *flush, pairs []wire.Pair, lane wire.Address, newer bool
 			c.named = append(c.named, at)
 		}
 	}
-	for i := range f.parts {
-		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = 0
-	}
+	c.indexParts(f, false)
 	return can
+}
+
+// indexParts writes to partAt where the parts of a flush stand, or takes that out again.
+func (c *Client) indexParts(f *flush, in bool) {
+	for i := range f.parts {
+		at := 0
+		if in {
+			at = i + 1
+		}
+		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = at
+	}
 }

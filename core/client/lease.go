@@ -99,12 +99,9 @@ func (c *Client) acquire(t *Task, fx *Effects) {
 	if t.delayed {
 		return
 	}
-	a := wire.New[wire.Acquire]()
-	c.request++
-	*a = wire.Acquire{Request: c.request, Pair: p.pair, Mode: t.mode, Need: need, Route: c.now.Route.Version()}
-	fx.Send(c.cfg.Self, c.lanes[p.lane], a)
 	f := c.newFetch(n)
-	f.request, f.lease, f.mode, f.need, f.waiters = c.request, true, t.mode, need, append(f.waiters, t)
+	f.lease, f.mode, f.need, f.waiters = true, t.mode, need, append(f.waiters, t)
+	c.ask(f, fx)
 }
 
 // acquireDelayed asks for the leases that have waited for commits.
@@ -124,7 +121,7 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 		return
 	}
 	if c.partitions[f.number].outdated(m.Generation) {
-		c.askAgain(f, fx)
+		c.ask(f, fx)
 		wire.Free(m)
 		return
 	}

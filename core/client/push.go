@@ -119,47 +119,55 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	f := c.spare.flushes.get()
 	f.results = copyResults(w.done)
 	f.id, f.clock, f.writes = bellows.FlushID{Client: c.cfg.Self.Node, Incarnation: c.cfg.Incarnation, Seq: c.seq}, w.clock, w
-	for _, s := range w.tree {
-		c.account(&s.bundle.update, w.clock)
-		c.addChunks(f, &s.bundle.update, s.at)
+	if len(w.members) > 1 {
+		f.sum = c.newBundle()
+		for _, m := range w.members {
+			f.sum.update.merge(&m.update, c)
+		}
 	}
-	if u := c.streamSum(f, w); u != nil {
-		c.account(u, w.clock)
-		c.addChunks(f, u, wire.Subtree{})
+	for u := range f.updates {
+		c.account(f, u)
 	}
 	for _, l := range w.leases {
-		p := c.pushTo(f, l.number)
-		p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.partitions[l.number].pair, Values: l.grant.Values})
 		c.accountLease(l, w.clock)
 	}
+	c.load(f, func(number int) *lanePush { return c.pushTo(f, number) })
 	c.sendFlush(f, fx)
 }
 
-// streamSum is the sum of the members' deltas, in the order in which they finished.
-func (c *Client) streamSum(f *flush, w *writeSet) *update {
-	switch len(w.members) {
-	case 0:
-		return nil
-	case 1:
-		return &w.members[0].update
+// updates are the sums that a flush sends, with where each stands in the tree; the deltas of the other tables stand nowhere.
+func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
+	for _, s := range f.writes.tree {
+		if !yield(&s.bundle.update, s.at) {
+			return
+		}
 	}
-	f.sum = c.newBundle()
-	for _, m := range w.members {
-		f.sum.update.merge(&m.update, c)
+	switch {
+	case f.sum != nil:
+		yield(&f.sum.update, wire.Subtree{})
+	case len(f.writes.members) == 1:
+		yield(&f.writes.members[0].update, wire.Subtree{})
 	}
-	return &f.sum.update
 }
 
-func (c *Client) addChunks(f *flush, u *update, at wire.Subtree) {
-	for _, n := range u.touched {
-		if u.buffers[n].Len() == 0 || planted.On("chunk-lost") && n == u.touched[0] && len(u.touched) > 1 {
-			continue
+// load puts a flush's deltas and ends of leases into the pushes for their partitions; nil: it is not to be sent.
+func (c *Client) load(f *flush, to func(number int) *lanePush) {
+	for u, at := range f.updates {
+		for _, n := range u.touched {
+			if u.buffers[n].Len() == 0 || planted.On("chunk-lost") && n == u.touched[0] && len(u.touched) > 1 {
+				continue
+			}
+			if p := to(n); p != nil {
+				rows, values := u.buffers[n].Chunk()
+				p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.partitions[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
+				p.visibleOnCommit = p.visibleOnCommit || !c.partitions[n].barrier
+			}
 		}
-		p := c.pushTo(f, n)
-		rows, values := u.buffers[n].Chunk()
-		p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.partitions[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
-		f.values += len(values)
-		p.visibleOnCommit = p.visibleOnCommit || !c.partitions[n].barrier
+	}
+	for _, l := range f.writes.leases {
+		if p := to(l.number); p != nil {
+			p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.partitions[l.number].pair, Values: l.grant.Values})
+		}
 	}
 }
 
@@ -184,9 +192,7 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 }
 
 func (c *Client) sendFlush(f *flush, fx *Effects) {
-	for i := range f.parts {
-		c.partAt[c.cfg.Route.Number(f.parts[i].pair.Ref)] = 0
-	}
+	c.indexParts(f, false)
 	c.flushes = append(c.flushes, f)
 	if len(f.pushes) == 0 && len(c.lanes) > 0 {
 		c.pushNothing(f)

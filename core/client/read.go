@@ -182,21 +182,16 @@ func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	}
 	m := a.pulls[p.lane]
 	if m == nil {
-		c.request++
-		m = wire.New[wire.Pull]()
-		m.Request, m.Incarnation, m.Need, m.Route = c.request, c.cfg.Incarnation, a.need, c.now.Route.Version()
+		m = c.newPull(a.need)
 		a.pulls[p.lane] = m
 	}
 	f := c.newFetch(n)
 	f.request, f.need = m.Request, need
 	a.join(f)
-	if w.keys != nil {
-		f.keys, f.subscribe = p.question(w.keys, need, f.keys)
-		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: f.subscribe})
-		return
-	}
 	f.subscribe = p.subscribed || cached
 	switch {
+	case w.keys != nil:
+		f.keys, f.subscribe = p.keysToAsk(w.keys, need, f.keys)
 	case cached:
 		f.rows = slices.Clone(p.block.rows) // the block may give its memory back before the question has left
 	case 4*w.len() < p.rows:
@@ -205,7 +200,42 @@ func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 			f.rows = append(f.rows, uint32(r))
 		}
 	}
-	m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe})
+	m.Parts = append(m.Parts, f.question(p))
+}
+
+// newPull is a pull under the next number, without a part.
+func (c *Client) newPull(need wire.Need) *wire.Pull {
+	c.request++
+	m := wire.New[wire.Pull]()
+	m.Request, m.Incarnation, m.Need, m.Route = c.request, c.cfg.Incarnation, need, c.now.Route.Version()
+	return m
+}
+
+// question is what a pull says of a fetch.
+func (f *fetch) question(p *partition) wire.PullPart {
+	q := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
+	if p.schema.Sparse {
+		q.Keys = f.keys
+	}
+	return q
+}
+
+// ask puts a question of one fetch, as a new one, to the owner that is known now.
+func (c *Client) ask(f *fetch, fx *Effects) {
+	p := &c.partitions[f.number]
+	f.stale, f.lane, f.wait.known = false, p.lane, false
+	if f.lease {
+		c.request++
+		f.request = c.request
+		a := wire.New[wire.Acquire]()
+		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
+		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
+		return
+	}
+	m := c.newPull(f.need)
+	f.request = m.Request
+	m.Parts = append(m.Parts, f.question(p))
+	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
 }
 
 // done sends the questions and reports whether there was none.
@@ -253,7 +283,7 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		n := c.cfg.Route.Number(r.Ref)
 		if f := c.findFetch(m.Request, n); f != nil {
 			if c.partitions[n].outdated(r.Generation) && !f.lease {
-				c.askAgain(f, fx)
+				c.ask(f, fx)
 				continue
 			}
 			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.partitions[n].schema.Width) {

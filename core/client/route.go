@@ -27,30 +27,26 @@ import (
 
 // takeRoute goes by another route from now on.
 func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
+	next, err := c.now.Route, error(nil)
+	switch {
+	case m.Begin == nil:
+		for i := 0; i < len(m.Changes) && err == nil; i++ {
+			next, err = next.Next(m.Changes[i])
+		}
+	case m.Version < next.Version():
+		err = fmt.Errorf("route %d as that of now, behind route %d, which nobody has recorded", m.Version, next.Version())
+	default:
+		next, err = c.cfg.Route.Rebuilt(m.Version, m.Changes)
+	}
+	if err != nil {
+		c.breach(c.cfg.Controller, fx, "%v", err)
+		return
+	}
+	c.now.Route = next
 	if m.Begin != nil {
-		next, err := c.cfg.Route.Rebuilt(m.Version, m.Changes)
-		if err == nil && m.Version < c.now.Route.Version() {
-			err = fmt.Errorf("route %d as that of now, behind route %d, which nobody has recorded", m.Version, c.now.Route.Version())
-		}
-		if err != nil {
-			c.breach(c.cfg.Controller, fx, "%v", err)
-			return
-		}
-		c.now.Route = next
 		for t, clocks := range m.Begin.Staleness {
 			c.setStaleness(bellows.TableID(t), clocks)
 		}
-	}
-	for i := range m.Changes {
-		if m.Begin != nil {
-			break
-		}
-		next, err := c.now.Route.Next(m.Changes[i])
-		if err != nil {
-			c.breach(c.cfg.Controller, fx, "%v", err)
-			return
-		}
-		c.now.Route = next
 	}
 	for n := range c.partitions {
 		if p := &c.partitions[n]; p.pair.Generation != c.now.Route.Owner(p.ref).Generation {
@@ -186,7 +182,7 @@ func (c *Client) tryAgain(fx *Effects) {
 	v := c.now.Route.Version()
 	for i := 0; i < len(c.fetches); i++ {
 		if f := c.fetches[i]; f.stale && f.staleUntil <= v {
-			c.askAgain(f, fx)
+			c.ask(f, fx)
 		}
 	}
 	for _, f := range c.flushes {
@@ -198,27 +194,6 @@ func (c *Client) tryAgain(fx *Effects) {
 
 // outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
 func (p *partition) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
-
-// askAgain asks a question once more, as a new one, of the owner that is known now.
-func (c *Client) askAgain(f *fetch, fx *Effects) {
-	p := &c.partitions[f.number]
-	c.request++
-	f.request, f.stale, f.lane, f.wait.known = c.request, false, p.lane, false
-	if f.lease {
-		a := wire.New[wire.Acquire]()
-		*a = wire.Acquire{Request: f.request, Pair: p.pair, Mode: f.mode, Need: f.need, Route: c.now.Route.Version()}
-		fx.Send(c.cfg.Self, c.lanes[p.lane], a)
-		return
-	}
-	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
-	part := wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: f.subscribe}
-	if p.schema.Sparse {
-		part.Rows, part.Keys = nil, f.keys
-	}
-	m.Parts = append(m.Parts, part)
-	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
-}
 
 // pushAgain sends the stale parts of a flush to their owners of now. Their deltas are taken from the write set: of a push within one node its lane may have
 // taken out what it held.
@@ -233,7 +208,8 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			return nil
 		}
 		p := &f.parts[k]
-		if p.state == partStale {
+		switch {
+		case p.state == partStale:
 			p.pair, p.state = c.partitions[n].pair, partSent
 			f.stale--
 			was := f.pushes[p.push]
@@ -242,31 +218,14 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 				now.wait.patience = was.wait.patience
 			}
 			p.next, f.pushes[p.push].first = f.pushes[p.push].first, k
+		case p.push < old:
+			return nil // it is where it belongs
 		}
 		return &f.pushes[p.push]
 	}
-	for k := range f.parts {
-		if f.parts[k].state == partStale {
-			c.partAt[c.cfg.Route.Number(f.parts[k].pair.Ref)] = k + 1
-		}
-	}
-	for _, s := range f.writes.tree {
-		c.chunksAgain(&s.bundle.update, s.at, again)
-	}
-	switch {
-	case f.sum != nil:
-		c.chunksAgain(&f.sum.update, wire.Subtree{}, again)
-	case len(f.writes.members) == 1:
-		c.chunksAgain(&f.writes.members[0].update, wire.Subtree{}, again)
-	}
-	for _, l := range f.writes.leases {
-		if p := again(l.number); p != nil {
-			p.push.Leases = append(p.push.Leases, wire.LeaseEnd{Pair: c.partitions[l.number].pair, Values: l.grant.Values})
-		}
-	}
-	for k := range f.parts {
-		c.partAt[c.cfg.Route.Number(f.parts[k].pair.Ref)] = 0
-	}
+	c.indexParts(f, true)
+	c.load(f, again)
+	c.indexParts(f, false)
 	for i := range f.pushes {
 		if i >= old {
 			p := &f.pushes[i]
@@ -310,20 +269,6 @@ func (c *Client) newPush(f *flush, lane, old int) int {
 	m.Flush, m.Clock, m.Route, m.Again = f.id, f.clock, c.now.Route.Version(), true
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none, again: true, asked: -1})
 	return len(f.pushes) - 1
-}
-
-// chunksAgain adds chunks of an update to the pushes that bring them again.
-func (c *Client) chunksAgain(u *update, at wire.Subtree, again func(number int) *lanePush) {
-	for _, n := range u.touched {
-		if u.buffers[n].Len() == 0 {
-			continue
-		}
-		if p := again(n); p != nil {
-			rows, values := u.buffers[n].Chunk()
-			p.push.Chunks = append(p.push.Chunks, wire.Chunk{Pair: c.partitions[n].pair, Subtree: at, Rows: rows, Keys: u.buffers[n].Keys(), Values: values})
-			p.visibleOnCommit = p.visibleOnCommit || !c.partitions[n].barrier
-		}
-	}
 }
 
 // awaitRoute names what waits for a route, and in the end gives it up: who made the route has told this node of it at once.

@@ -98,18 +98,13 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) {
 
 // askAll asks for all that the cache holds of a partition, for those who waited for it to come.
 func (c *Client) askAll(p *partition, f *fetch, fx *Effects) {
-	c.request++
-	f.request, f.subscribe, f.lane = c.request, true, p.lane
-	m := wire.New[wire.Pull]()
-	m.Request, m.Incarnation, m.Need, m.Route = f.request, c.cfg.Incarnation, f.need, c.now.Route.Version()
+	f.subscribe = true
 	if p.schema.Sparse {
 		f.keys = append(f.keys, p.block.keys...)
-		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Keys: f.keys, Subscribe: true})
 	} else {
 		f.rows = slices.Clone(p.block.rows)
-		m.Parts = append(m.Parts, wire.PullPart{Pair: p.pair, Rows: f.rows, Subscribe: true})
 	}
-	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
+	c.ask(f, fx)
 }
 
 // unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
@@ -143,12 +138,12 @@ func (w *keySubscription) read(n int) { w.debt = max(0, w.debt-2*n) }
 // idle reports whether a subscription with so much credit does not pay.
 func (w *keySubscription) idle(credit int) bool { return w.debt > credit }
 
-// question writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
+// keysToAsk writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
 //
 // The first read of a key asks for it. When the cache has all that is wanted, in an older version, the question is for all that is
 // cached, and begins a subscription, if so many may be subscribed to. Once there is one, keys that are wanted besides are added to it; in
 // a partition without a barrier with all that is cached, if that is older: else the answer could not be joined with it.
-func (p *partition) question(wanted []bellows.Key, need wire.Need, to []bellows.Key) (list []bellows.Key, subscribe bool) {
+func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows.Key) (list []bellows.Key, subscribe bool) {
 	b := p.block
 	if b == nil {
 		return append(to, wanted...), false

@@ -96,7 +96,7 @@ func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []flo
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 		a, b := int(first-lo), int(min(end, hi)-lo)
 		to := dst[:(b-a)*w]
-		t.pins[n].block.read(a, b, w, to)
+		copy(to, t.pins[n].block.view(a, b, w))
 		t.overlay(n, a, b, to)
 		dst, first = dst[len(to):], hi
 	}

@@ -41,8 +41,7 @@ func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	switch {
 	case c.ended != nil || c.broken || !c.splits[s].running:
 	case millis > c.cfg.Times.Task:
-		c.broken, c.failed = true, true
-		c.complain(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
+		c.stop(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
 	case millis > c.cfg.Times.Notice/2 && (u != c.computing || c.nowMillis-c.computingMillis > c.cfg.Times.Notice/2):
 		c.computing, c.computingMillis = u, c.nowMillis
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Computing{Unit: u, Millis: millis})

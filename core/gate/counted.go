@@ -5,20 +5,21 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/link/wire"
 )
 
 // Counted is which flushes have a number, so that one that comes again is known: at lanes, whose clients send parts again, and
 // at the controller, which hears that one is done from its client and from lanes. It forgets nothing: of an incarnation of a client it keeps one
 // number, as long as its flushes are numbered without gaps. The zero value has none.
 type Counted struct {
-	byClient [][]life // by node: a list of its incarnations, as a rule of one
+	byClient [][]incarnation // by node: a list of its incarnations, as a rule of one
 }
 
-// life is the flushes of one incarnation: all up to upTo, and those above. Whoever counts them learns of every one, so that gaps close.
-type life struct {
-	incarnation uint32
-	upTo        uint64
-	above       []uint64
+// incarnation is the flushes of one incarnation: all up to upTo, and those above. Whoever counts them learns of every one, so that gaps close.
+type incarnation struct {
+	number uint32
+	upTo   uint64
+	above  []uint64
 }
 
 // Add takes note of a flush.
@@ -32,7 +33,7 @@ func (f *Counted) Has(id bellows.FlushID) bool {
 
 // Clone is a copy that does not change with the original.
 func (f *Counted) Clone() Counted {
-	c := Counted{byClient: make([][]life, len(f.byClient))}
+	c := Counted{byClient: make([][]incarnation, len(f.byClient))}
 	for n, list := range f.byClient {
 		c.byClient[n] = slices.Clone(list)
 		for i := range c.byClient[n] {
@@ -42,21 +43,40 @@ func (f *Counted) Clone() Counted {
 	return c
 }
 
-func (f *Counted) of(id bellows.FlushID) *life {
+// List is the flushes as somebody is told of them who begins later.
+func (f *Counted) List() (to []wire.Recorded) {
+	for n, list := range f.byClient {
+		for _, l := range list {
+			to = append(to, wire.Recorded{Client: bellows.NodeID(n), Incarnation: l.number, UpTo: l.upTo, Above: slices.Clone(l.above)})
+		}
+	}
+	return to
+}
+
+// Load makes the flushes those of a list.
+func (f *Counted) Load(list []wire.Recorded) {
+	*f = Counted{}
+	for _, r := range list {
+		l := f.of(bellows.FlushID{Client: r.Client, Incarnation: r.Incarnation})
+		l.upTo, l.above = r.UpTo, slices.Clone(r.Above)
+	}
+}
+
+func (f *Counted) of(id bellows.FlushID) *incarnation {
 	for len(f.byClient) <= int(id.Client) {
 		f.byClient = append(f.byClient, nil)
 	}
 	list := &f.byClient[id.Client]
 	for i := range *list {
-		if l := &(*list)[i]; l.incarnation == id.Incarnation || planted.On("incarnation-ignored") {
+		if l := &(*list)[i]; l.number == id.Incarnation || planted.On("incarnation-ignored") {
 			return l
 		}
 	}
-	*list = append(*list, life{incarnation: id.Incarnation})
+	*list = append(*list, incarnation{number: id.Incarnation})
 	return &(*list)[len(*list)-1]
 }
 
-func (l *life) add(seq uint64) {
+func (l *incarnation) add(seq uint64) {
 	if seq != l.upTo+1 {
 		l.above = append(l.above, seq)
 		return

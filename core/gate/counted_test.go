@@ -8,7 +8,7 @@ import (
 
 // TestGapsClose counts the flushes of a client out of order: what is remembered one by one shrinks to what has a gap before it.
 func TestGapsClose(t *testing.T) {
-	var l life
+	var l incarnation
 	for i, c := range []struct {
 		seq  uint64
 		upTo uint64
