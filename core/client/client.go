@@ -12,7 +12,7 @@
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
 // told, and only the lanes' Committed makes them count. The client never acts on a commit that no
 // lane has told it. What comes from other nodes has passed package validate; an answer to what the client did not
-// ask ends the job by a wire.Severed that names the sender.
+// ask ends the job by a wire.Complaint that names the sender.
 package client
 
 import (

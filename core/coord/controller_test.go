@@ -304,7 +304,7 @@ func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Severed{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
 	d.ticks(500, 2500, clients...)
 	if got := d.said(); len(got) != 0 {
 		t.Errorf("at once, said %q", got)

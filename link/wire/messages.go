@@ -474,9 +474,9 @@ type Ready struct{ Fingerprint bellows.Fingerprint }
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }
 
-// Severed says that the sender has lost its connection to another node, and why; where Breach is set, that
-// it will hear no more of it, since what that node sent cannot be; and where it names the sender's own node, that this one leaves.
-type Severed struct {
+// Complaint is what an actor has to say against a node, and why. Where Breach is set, that node sent what cannot be, and the sender
+// hears no more of it: the node is lost. Else the sender has lost its connection to it: the node is suspected; or it is the sender's own, which leaves.
+type Complaint struct {
 	Node   bellows.NodeID
 	Reason string
 	Breach bool
