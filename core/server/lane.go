@@ -201,8 +201,8 @@ func (l *Lane) own(ref bellows.PartitionRef) error {
 	if n := l.cfg.Limits.Digits; n > 0 {
 		st.SortDigits(n)
 	}
-	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: l.cfg.KeySeed, generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st, additive: st.Additive(),
-		interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
+	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st,
+		subscribedMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
 	at := l.cfg.Route.Number(ref)
 	after := slices.IndexFunc(l.owned, func(o *part) bool { return l.cfg.Route.Number(o.ref) > at })
 	if after < 0 {
