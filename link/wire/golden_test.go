@@ -27,7 +27,7 @@ func golden() map[string]Message {
 	unit := bellows.Unit{Split: 15, Clock: 16, Items: bellows.Range{Begin: 17, End: 1800}}
 	need := Need{19, bellows.NoClock}
 	values := []float32{1, -2, float32(math.Inf(1))}
-	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Barred: true}
+	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Deferrable: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
 	pushed := *done
 	dispatch := &Dispatch{Term: 2, Commit: 20}

@@ -280,10 +280,10 @@ type Done struct {
 	Clock   bellows.Clock
 	Pairs   []Pair
 	Results []Result
-	// Barred says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
+	// Deferrable says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
 	// tables, and it ends no lease.
-	Barred  bool
-	numbers []float64
+	Deferrable bool
+	numbers    []float64
 }
 
 // Append adds a result, copying its values.

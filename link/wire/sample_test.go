@@ -251,7 +251,7 @@ func (s sampler) wait() pending.Wait {
 }
 
 func (s sampler) done() *Done {
-	d := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Barred: s.IntN(2) == 1}
+	d := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Deferrable: s.IntN(2) == 1}
 	for range s.IntN(6) {
 		d.Append(s.unit(), list(s, 4, s.number))
 	}
