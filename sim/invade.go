@@ -90,7 +90,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 // notes takes note of breaches that actors name.
 func (w *world) notes(out []wire.Envelope) {
 	for _, e := range out {
-		if m, ok := e.Message.(*wire.Severed); ok && m.Breach {
+		if m, ok := e.Message.(*wire.Complaint); ok && m.Breach {
 			w.coverage.Hit(coverage.BreachNamed)
 		}
 	}

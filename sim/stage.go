@@ -78,7 +78,7 @@ func (w *world) sees(e wire.Envelope) {
 		}
 	case *wire.Collect:
 		w.asked = true
-	case *wire.Severed:
+	case *wire.Complaint:
 		if n := w.nodes[e.From.Node]; m.Node == n.id && !m.Breach {
 			w.mayLose(n)
 			n.gaveUp(m.Reason)

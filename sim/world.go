@@ -223,7 +223,7 @@ func (w *world) addController() {
 // post takes an actor's mail: straight to its receiver on the same node, else to the link.
 func (w *world) post(from *node, out *wire.Outbox) {
 	for _, e := range out.Envelopes {
-		if m, ok := e.Message.(*wire.Severed); ok && m.Breach && !from.refuses(m.Node) {
+		if m, ok := e.Message.(*wire.Complaint); ok && m.Breach && !from.refuses(m.Node) {
 			w.violated("an actor was sent what cannot be: %s", m.Reason)
 			continue
 		}

@@ -73,7 +73,7 @@ func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) error {
 	for n := 1; n <= j.nodes; n++ {
 		m := wire.New[wire.Done]()
 		m.Flush = bellows.FlushID{Client: bellows.NodeID(n), Incarnation: 1, Seq: uint64(clock) + 1}
-		m.Clock, m.Barred = clock, true // as of a BSP table
+		m.Clock, m.Deferrable = clock, true // as of a BSP table
 		m.Pairs = append(m.Pairs, j.pairs...)
 		m.Append(bellows.Unit{Split: bellows.SplitID(n - 1), Clock: clock, Items: bellows.Range{End: 1}}, []float64{1, 2, 3})
 		if err := batch.Add(wire.Envelope{From: clientOf(n), To: self, Message: m}); err != nil {

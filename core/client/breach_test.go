@@ -97,7 +97,7 @@ func wantBreach(t *testing.T, fx *client.Effects, want string) {
 	if n == 0 || len(fx.Run) > 0 {
 		t.Fatalf("%d messages, %d tasks begun; want %q", n, len(fx.Run), want)
 	}
-	m, ok := fx.Envelopes[n-1].Message.(*wire.Severed)
+	m, ok := fx.Envelopes[n-1].Message.(*wire.Complaint)
 	if !ok || !m.Breach || m.Node != 0 || !strings.Contains(m.Reason, want) || fx.Envelopes[n-1].To != controller {
 		t.Errorf("says %+v, want %q", fx.Envelopes[n-1].Message, want)
 	}

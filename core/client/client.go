@@ -12,7 +12,7 @@
 // node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
 // told, and only the lanes' Committed makes them count. The client never acts on a commit that no
 // lane has told it. What comes from other nodes has passed package validate; an answer to what the client did not
-// ask ends the job by a wire.Severed that names the sender.
+// ask ends the job by a wire.Complaint that names the sender.
 package client
 
 import (
@@ -61,16 +61,16 @@ type Limits struct {
 	// Unread is how often a subscription's rows may come after the last read before it is given up, by default 4; and the debt of
 	// a subscription to keys, in units of these.
 	Unread int
-	// BarredValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes hold it until
+	// DeferrableValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes hold it until
 	// then.
-	BarredValues int
+	DeferrableValues int
 }
 
 // The defaults of Limits; that of Subscribed is the table's.
 const (
-	retainedMax = 64
-	unreadMost  = 4
-	barredMost  = 64 << 10
+	retainedMax    = 64
+	unreadMost     = 4
+	deferrableMost = 64 << 10
 )
 
 // orDefault is the limits as they apply.
@@ -82,7 +82,7 @@ func (l Limits) orDefault() Limits {
 		l.Subscribed = math.MaxInt
 	}
 	l.Unread = cmp.Or(l.Unread, unreadMost)
-	l.BarredValues = cmp.Or(l.BarredValues, barredMost)
+	l.DeferrableValues = cmp.Or(l.DeferrableValues, deferrableMost)
 	return l
 }
 

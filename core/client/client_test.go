@@ -212,13 +212,13 @@ func TestWhatLeavesTogetherLeavesInTheOrderOfClocks(t *testing.T) {
 	}
 }
 
-// TestOnlyBarrierDeltasAreBarred wants the record of a flush to be waited for by nobody where all of its deltas are of BSP tables: not of others, and not
+// TestOnlyBarrierDeltasAreDeferrable wants the record of a flush to be waited for by nobody where all of its deltas are of BSP tables: not of others, and not
 // where it ends a lease.
-func TestOnlyBarrierDeltasAreBarred(t *testing.T) {
+func TestOnlyBarrierDeltasAreDeferrable(t *testing.T) {
 	for _, c := range []struct {
-		leased bool
-		tables []bellows.TableID
-		barred bool
+		leased     bool
+		tables     []bellows.TableID
+		deferrable bool
 	}{{false, []bellows.TableID{0}, true}, {false, []bellows.TableID{0, 1}, false}, {true, []bellows.TableID{0}, false}, {true, nil, false}} {
 		d := newDesk(t)
 		d.dispatch(0, 0, 0)
@@ -234,8 +234,8 @@ func TestOnlyBarrierDeltasAreBarred(t *testing.T) {
 		}
 		d.finish(0)
 		d.said()
-		if got := d.sent[0].Done.Barred; got != c.barred {
-			t.Errorf("leased %v, deltas for tables %v: barred %v", c.leased, c.tables, got)
+		if got := d.sent[0].Done.Deferrable; got != c.deferrable {
+			t.Errorf("leased %v, deltas for tables %v: deferrable %v", c.leased, c.tables, got)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // breach ends the client's work: what it was sent cannot be. No other task begins.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
-	c.stop(&wire.Severed{Node: from.Node, Breach: true,
+	c.stop(&wire.Complaint{Node: from.Node, Breach: true,
 		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
 }
 
@@ -52,7 +52,7 @@ func (c *Client) complainAgain(fx *Effects) {
 	case *wire.Failed:
 		again := *said
 		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
-	case *wire.Severed:
+	case *wire.Complaint:
 		again := *said
 		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
 	}

@@ -203,7 +203,7 @@ func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 		}
 	}
 	d.deliver(lanes[1], &wire.Standing{Incarnation: 1})
-	d.expect("lane 0 of node 0: *wire.Inquiry", "the controller: *wire.Severed") // which nobody asked for
+	d.expect("lane 0 of node 0: *wire.Inquiry", "the controller: *wire.Complaint") // which nobody asked for
 }
 
 // TestWhatIsLeftOfAStalePushWaitsForItsClock has a lane refuse one of two parts of a push, the one that shows at once, and hold it when it comes again: what is left waits for its clock, with

@@ -149,7 +149,7 @@ func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
 	p.Pair, p.Values = d.pulls[0].Parts[0].Pair, []float32{1, 2, 3}
 	d.deliver(lanes[0], m)
 	for _, e := range d.fx.Envelopes {
-		if m, ok := e.Message.(*wire.Severed); ok && strings.Contains(m.Reason, "other rows of t2/p0 than were asked for") {
+		if m, ok := e.Message.(*wire.Complaint); ok && strings.Contains(m.Reason, "other rows of t2/p0 than were asked for") {
 			return
 		}
 	}

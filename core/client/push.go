@@ -232,7 +232,7 @@ func (c *Client) pushNothing(f *flush) {
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
-	d.Barred = len(f.writes.leases) == 0 && f.values <= c.cfg.Limits.BarredValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
+	d.Deferrable = len(f.writes.leases) == 0 && f.values <= c.cfg.Limits.DeferrableValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
 	return d
 }
 

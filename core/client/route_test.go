@@ -329,7 +329,7 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 		t.Errorf("%+v is waited for", w)
 	}
 	d.dispatch(8, 10, 1)
-	if got := d.said(); got != "the controller: *wire.Severed" {
+	if got := d.said(); got != "the controller: *wire.Complaint" {
 		t.Errorf("a task of a split that is another's: %q", got)
 	}
 }
@@ -361,7 +361,7 @@ func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
 	recorded := r.Route
 	r.tell(r.addLane)
 	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
-	if m, ok := d.fx.Envelopes[0].Message.(*wire.Severed); !ok || !strings.Contains(m.Reason, "route 0 as that of now, behind route 1, which nobody has recorded") {
+	if m, ok := d.fx.Envelopes[0].Message.(*wire.Complaint); !ok || !strings.Contains(m.Reason, "route 0 as that of now, behind route 1, which nobody has recorded") {
 		t.Errorf("said %q", d.said())
 	}
 }
@@ -392,7 +392,7 @@ func TestRoutesThatCannotBe(t *testing.T) {
 	} {
 		d := newDesk(t)
 		say(d, newRoads(d))
-		if got := d.said(); got != "the controller: *wire.Severed" {
+		if got := d.said(); got != "the controller: *wire.Complaint" {
 			t.Errorf("%s: %s", name, fmt.Sprintf("%q", got))
 		}
 	}

@@ -49,7 +49,7 @@ func TestEachControllerIsToldWhyAClientDoesNotGoOn(t *testing.T) {
 			d.said()
 			d.Finish(d.tasks[0], nil, errors.New("no such row"), &d.fx)
 		},
-		"the controller: *wire.Severed": func(d *desk) {
+		"the controller: *wire.Complaint": func(d *desk) {
 			d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 9}})
 		},
 	} {

@@ -86,9 +86,9 @@ func TestABreachEndsTheJob(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 0)
 	d.Start(&d.fx)
 	d.said()
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Severed{Node: 2, Reason: "not heard"}}}, &d.fx)
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "not heard"}}}, &d.fx)
 	expect(t, d.said()) // that is for the shell to judge
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Severed{Node: 2, Reason: "row 9 of 4", Breach: true}}}, &d.fx)
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "row 9 of 4", Breach: true}}}, &d.fx)
 	expect(t, d.said(), `lane 0 of node 0: end after commit 0: "row 9 of 4" gone [2]`,
 		`node 1: end after commit 0: "row 9 of 4" gone [2]`, `node 2: end after commit 0: "row 9 of 4" gone [2]`)
 	if o := d.ended(t); o.Kind != bellows.Lost || o.Reason != "row 9 of 4" {

@@ -224,7 +224,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.fail(e.From, m, fx)
 		case *wire.Ready:
 			c.takeReady(e.From.Node, m.Fingerprint, fx)
-		case *wire.Severed:
+		case *wire.Complaint:
 			if m.Breach || m.Node == e.From.Node { // no reason is better
 				c.lose(m.Node, m.Reason, fx)
 			} else {

@@ -304,7 +304,7 @@ func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	d.said()
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Severed{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
 	d.ticks(500, 2500, clients...)
 	if got := d.said(); len(got) != 0 {
 		t.Errorf("at once, said %q", got)
@@ -464,7 +464,7 @@ func TestTheLostAreFenced(t *testing.T) {
 	d.Start(&d.fx)
 	d.said()
 	m := wire.New[wire.Done]()
-	m.Flush, m.Barred = bellows.FlushID{Client: 2, Seq: 1}, true
+	m.Flush, m.Deferrable = bellows.FlushID{Client: 2, Seq: 1}, true
 	m.Append(bellows.Unit{Split: 1, Items: bellows.Range{Begin: 0, End: 1}}, []float64{2})
 	d.Step([]wire.Envelope{{From: clients[1], To: self, Message: m}}, &d.fx)
 	if got := d.said(); len(got) != 0 {

@@ -107,7 +107,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 	}
 	c.waits.moved(c.nowMillis)
-	c.urgent = c.urgent || !m.Barred || c.progress.Complete() > complete
+	c.urgent = c.urgent || !m.Deferrable || c.progress.Complete() > complete
 	c.record(m, fx)
 	c.tell(from.Node, m.Results, fx)
 }

@@ -422,7 +422,7 @@ func TestSuspicionsAreNotKept(t *testing.T) {
 	d.ready(all...)
 	d.Start(&d.fx)
 	d.said()
-	m := []wire.Envelope{{From: clients[0], To: self, Message: &wire.Severed{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}
+	m := []wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}
 	d.Step(m, &d.fx)
 	if n := testing.AllocsPerRun(1000, func() { d.Step(m, &d.fx) }); n != 0 {
 		t.Errorf("each takes %v allocations", n)

@@ -79,7 +79,7 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 	values := make([]float64, 1<<17+1) // two such lists are longer than one may be
 	for split := range bellows.SplitID(2) {
 		m := wire.New[wire.Done]()
-		m.Flush, m.Barred = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(split + 1)}, true
+		m.Flush, m.Deferrable = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(split + 1)}, true
 		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, values)
 		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
 		want := [][]string{nil, {"lane 0 of node 0: record 1 [split 0 clock 0 items [0,1)]"}}[split]
@@ -101,7 +101,7 @@ func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	var want []string
 	for split := range bellows.SplitID(3) {
 		m := wire.New[wire.Done]()
-		m.Flush, m.Barred = bellows.FlushID{Client: 1 + bellows.NodeID(split/2), Incarnation: 1, Seq: uint64(split + 1)}, true
+		m.Flush, m.Deferrable = bellows.FlushID{Client: 1 + bellows.NodeID(split/2), Incarnation: 1, Seq: uint64(split + 1)}, true
 		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, nil)
 		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
 		want = append(want, fmt.Sprintf("lane 0 of node 0: record %d [split %d clock 0 items [0,1)]", split+1, split))

@@ -65,7 +65,7 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	case givenUp == "":
 	case !f.saidWhy: // who waits for what it has of the model learns that before the connection ends, which may lose what is under way
 		f.saidWhy = true
-		fx.Send(f.self, f.leader, &wire.Severed{Node: f.self.Node, Reason: fmt.Sprintf("node %d leaves: %s", f.self.Node, givenUp)})
+		fx.Send(f.self, f.leader, &wire.Complaint{Node: f.self.Node, Reason: fmt.Sprintf("node %d leaves: %s", f.self.Node, givenUp)})
 	default:
 		f.leave(givenUp, fx)
 		return
@@ -89,9 +89,9 @@ func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx
 	case n == f.leader.Node:
 		f.lostLeader(reason, fx)
 	case breach:
-		fx.Send(f.self, f.leader, &wire.Severed{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)})
+		fx.Send(f.self, f.leader, &wire.Complaint{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)})
 	default:
-		fx.Send(f.self, f.leader, &wire.Severed{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", f.self.Node, n, reason)})
+		fx.Send(f.self, f.leader, &wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", f.self.Node, n, reason)})
 	}
 }
 

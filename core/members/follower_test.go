@@ -32,8 +32,8 @@ func (d *desk) said() (lines []string) {
 			line = "ready"
 		case *wire.Notice:
 			line = "notice: " + m.Sentence
-		case *wire.Severed:
-			line = fmt.Sprintf("severed from %d, breach %v: %s", m.Node, m.Breach, m.Reason)
+		case *wire.Complaint:
+			line = fmt.Sprintf("complaint about %d, breach %v: %s", m.Node, m.Breach, m.Reason)
 		}
 		if e.From != client(2) || e.To != leader {
 			line += fmt.Sprintf(" from %v to %v", e.From, e.To)
@@ -178,8 +178,8 @@ func TestTheLossOfOthersIsToldNodeZero(t *testing.T) {
 	d := newFollower()
 	d.Disconnected(1, "EOF", false, &d.fx)
 	d.Disconnected(3, "row 9 of 4", true, &d.fx)
-	expect(t, d.said(), "severed from 1, breach false: node 2 lost its connection to node 1: EOF",
-		"severed from 3, breach true: node 2 hears no more of node 3: row 9 of 4")
+	expect(t, d.said(), "complaint about 1, breach false: node 2 lost its connection to node 1: EOF",
+		"complaint about 3, breach true: node 2 hears no more of node 3: row 9 of 4")
 }
 
 // TestTasksThatGoOnAreNamedAndGivenUp has a node whose tasks go on when the job is over.
@@ -203,7 +203,7 @@ func TestTasksThatGoOnAreNamedAndGivenUp(t *testing.T) {
 		if len(got) != 26 || got[0] != "notice: node 2 has waited 2.5 s for "+c.who+until {
 			t.Fatalf("%s: %d lines, the first %q", name, len(got), got[0])
 		}
-		expect(t, got[24:], "severed from 2, breach false: node 2 leaves: "+c.why, fmt.Sprintf("leaves: %q", c.why))
+		expect(t, got[24:], "complaint about 2, breach false: node 2 leaves: "+c.why, fmt.Sprintf("leaves: %q", c.why))
 		expect(t, d.ticks(161_500, 170_000, true, c.units...)) // and is not said again
 		d = newFollower()
 		d.Over()

@@ -135,8 +135,10 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	for _, p := range l.owned {
 		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
 		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
-		for i := slices.IndexFunc(p.shared, leaser); i >= 0; i = slices.IndexFunc(p.shared, leaser) {
-			p.release(p.shared[i], l, out)
+		for _, a := range slices.Clone(p.leases.Shared()) {
+			if leaser(a) {
+				p.release(a, l, out)
+			}
 		}
 	}
 	l.admitWaiting(out)

@@ -5,7 +5,7 @@
 // outbox then holds; links from one sender are in order and lose nothing while both ends live. When the job
 // has ended and the shell has said TasksEnded, it sends the state to who asks for it (package core/collect). A lane starts no goroutine, reads no clock, and
 // never decides what counts: only a record does. What comes from other nodes has passed package validate; what
-// cannot be in the state that the lane is in ends the job by a wire.Severed that names the sender.
+// cannot be in the state that the lane is in ends the job by a wire.Complaint that names the sender.
 package server
 
 import (
@@ -131,14 +131,14 @@ type Lane struct {
 	pairs     []wire.Pair  // scratch
 	stamps    uint64       // that have been given to partitions
 	counts    wire.Counts
-	final     wire.Counts   // as it has closed
-	closing   bool          // the controller has ended the job
-	closed    bool          // and nothing more can come
-	told      *wire.End     // by the controller, last
-	complaint *wire.Severed // somebody sent what cannot be
-	broken    bool          // and only the end counts any more
-	ended     []bool        // per client: it has said or will not say that the job is over
-	open      int           // clients that may still say so
+	final     wire.Counts     // as it has closed
+	closing   bool            // the controller has ended the job
+	closed    bool            // and nothing more can come
+	told      *wire.End       // by the controller, last
+	complaint *wire.Complaint // somebody sent what cannot be
+	broken    bool            // and only the end counts any more
+	ended     []bool          // per client: it has said or will not say that the job is over
+	open      int             // clients that may still say so
 
 	begun   bool                         // it takes part by the route; before that it knows no records
 	first   struct{ lanes, clients int } // with which the job began
@@ -201,8 +201,8 @@ func (l *Lane) own(ref bellows.PartitionRef) error {
 	if n := l.cfg.Limits.Digits; n > 0 {
 		st.SortDigits(n)
 	}
-	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), keySeed: l.cfg.KeySeed, generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st, additive: st.Additive(),
-		interestMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
+	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st,
+		subscribedMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
 	at := l.cfg.Route.Number(ref)
 	after := slices.IndexFunc(l.owned, func(o *part) bool { return l.cfg.Route.Number(o.ref) > at })
 	if after < 0 {
@@ -348,7 +348,7 @@ func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args .
 		return
 	}
 	l.broken = true
-	l.complaint = &wire.Severed{Node: from.Node, Breach: true, Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))}
+	l.complaint = &wire.Complaint{Node: from.Node, Breach: true, Reason: fmt.Sprintf("%v cannot go on with what %v sent: %s", l.cfg.Self, from, fmt.Sprintf(format, args...))}
 	l.complain(out)
 }
 

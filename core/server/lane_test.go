@@ -106,7 +106,7 @@ func describe(m wire.Message) string {
 		return fmt.Sprintf("%v is stale by route %d:%s", m.Flush, m.Route, named(m.Pairs))
 	case *wire.Refused:
 		return "refused: " + m.Reason
-	case *wire.Severed:
+	case *wire.Complaint:
 		return fmt.Sprintf("breach by node %d: %s", m.Node, m.Reason)
 	case *wire.Closed:
 		return fmt.Sprintf("closed: applied %d dropped %d", m.Counts.Applied, m.Counts.Dropped)

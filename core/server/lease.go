@@ -1,8 +1,6 @@
 package server
 
 import (
-	"slices"
-
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -38,7 +36,7 @@ func (p *part) grant(l *Lane, out *wire.Outbox) {
 		switch {
 		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock) || l.choked(r.from.Node):
 			rest = append(rest, r)
-		case blocked || !p.free(r.acquire.Mode):
+		case blocked || len(p.deferred) > 0 || !p.leases.Free(r.acquire.Mode):
 			blocked = true
 			rest = append(rest, r)
 		default:
@@ -48,23 +46,9 @@ func (p *part) grant(l *Lane, out *wire.Outbox) {
 	p.queue = rest
 }
 
-func (p *part) free(m wire.Mode) bool {
-	if len(p.deferred) > 0 {
-		return false
-	}
-	if planted.On("lease-shared") {
-		return true
-	}
-	return p.holders == 0 || (m == wire.Shared && !p.exclusive)
-}
-
 func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
-	p.holders++
-	if p.exclusive = r.acquire.Mode == wire.Exclusive; !p.exclusive {
-		p.shared = append(p.shared, r.from)
-	}
+	p.leases.Grant(r.acquire.Mode, r.from)
 	p.remote = r.from.Node != l.cfg.Self.Node
-	p.holder = r.from
 	g := wire.New[wire.Granted]()
 	v := p.visible(l)
 	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.acquire.Request, p.pair(), r.acquire.Mode, v.Commit, v.Clock
@@ -81,13 +65,11 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 
 // release ends a shared lease.
 func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
-	i := slices.Index(p.shared, from)
-	if i < 0 {
+	if !p.leases.Release(from) {
 		l.breach(from, out, "it releases a lease on %v that it does not have", p.ref)
 		return
 	}
-	p.shared = slices.Delete(p.shared, i, i+1)
-	if p.holders--; p.holders == 0 {
+	if !p.leases.Out() {
 		p.catchUp(l, out)
 	}
 }
@@ -102,14 +84,13 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	}
 	p.taken += p.slabBits(p.store.Values(), f.push.Clock)
 	p.wrote(nil)
-	p.holders--
-	p.exclusive, p.ending = p.exclusive && p.holders > 0, false
+	p.leases.End()
 	l.finish(f)
-	if p.holders == 0 {
+	if !p.leases.Out() {
 		p.catchUp(l, out)
 	}
 }
 
 // torn reports whether the partition's values are neither before nor after a lease: its holder works on
 // the slab itself.
-func (p *part) torn() bool { return p.exclusive && !p.remote }
+func (p *part) torn() bool { return p.leases.Exclusive() && !p.remote }

@@ -4,6 +4,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/core/lease"
 	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/table"
@@ -26,8 +27,6 @@ type part struct {
 	applied    bellows.CommitNumber // the newest record that has something for it: its own, since it may move
 	schema     *table.Schema
 	store      *store.Partition
-	keySeed    uint64
-	additive   bool
 	barrier    bool // BSP: the deltas of a clock become visible together
 
 	later    []entry // barrier: recorded, of clocks that are not complete
@@ -35,19 +34,15 @@ type part struct {
 	reached  bellows.Clock
 	lag      wire.Need // while deferred is not empty: what is visible
 
-	holders   int // leases out
-	exclusive bool
-	holder    wire.Address   // of the exclusive lease
-	remote    bool           // the exclusive holder works on a copy
-	ending    bool           // a held flush ends the exclusive lease
-	shared    []wire.Address // holders of shared leases, once for each
-	queue     []request
+	leases lease.Holders
+	remote bool // the exclusive holder works on a copy
+	queue  []request
 
-	subs         []subscription
-	interestMost int      // keys to which a client may be subscribed
-	writes       uint64   // how often something has changed since somebody subscribed
-	all          uint64   // at which of these every row did
-	changed      []uint64 // per row: at which it did last; nil: none has, on its own
+	subs           []subscription
+	subscribedMost int      // keys to which a client may be subscribed
+	writes         uint64   // how often something has changed since somebody subscribed
+	all            uint64   // at which of these every row did
+	changed        []uint64 // per row: at which it did last; nil: none has, on its own
 
 	stamp uint64 // the last that Lane.mark or Lane.pairsOf gave it
 

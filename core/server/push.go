@@ -187,7 +187,7 @@ func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	}
 	for i := range m.Leases {
 		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
-		if !p.exclusive || p.holder != from || p.ending {
+		if !p.leases.MayEnd(from) {
 			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
 	}
@@ -367,7 +367,7 @@ func (l *Lane) hold(f *flush, out *wire.Outbox) {
 	l.held = append(l.held, f)
 	l.heldBytes += f.bytes
 	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].ending = true
+		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].leases.Ending()
 	}
 	if planted.On("applied-when-held") {
 		for i := range m.Chunks {

@@ -57,7 +57,7 @@ func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
 		p := l.byNumber[l.cfg.Route.Number(m.Parts[i].Ref)]
 		v := p.visible(l)
-		if (p.exclusive && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
+		if (p.leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
 		}
 	}

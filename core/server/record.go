@@ -119,7 +119,7 @@ func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
 	switch {
 	case p.barrier && !planted.On("visible-when-recorded"):
 		p.later = append(p.later, e)
-	case (p.holders > 0 || len(p.deferred) > 0) && !planted.On("commit-under-lease"):
+	case (p.leases.Out() || len(p.deferred) > 0) && !planted.On("commit-under-lease"):
 		p.postpone(e, l)
 	default:
 		p.apply(e, l, out)
@@ -174,7 +174,7 @@ func (p *part) write(rows []uint32, deltas []float32, clock bellows.Clock) {
 
 // reach makes the clocks up to c visible.
 func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
-	if p.barrier && (p.holders > 0 || len(p.deferred) > 0) {
+	if p.barrier && (p.leases.Out() || len(p.deferred) > 0) {
 		if !planted.On("clock-mark-lost") {
 			p.postpone(entry{chunk: clockMark, clock: c}, l)
 		}

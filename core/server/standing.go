@@ -40,7 +40,7 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 		}
 		for i := range r.pull.Parts {
 			p := l.byNumber[l.cfg.Route.Number(r.pull.Parts[i].Ref)]
-			if v := p.visible(l); p.exclusive || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
+			if v := p.visible(l); p.leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.pull.Need)
 			}
 		}
@@ -51,7 +51,7 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 			if r.from != who.address || r.acquire.Request != request {
 				continue
 			}
-			if v := p.visible(l); p.holders > 0 || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
+			if v := p.visible(l); p.leases.Out() || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.acquire.Need)
 			}
 			return l.readyBehind()
@@ -72,10 +72,10 @@ func (l *Lane) readyBehind() (pending.Behind, uint32) {
 func (l *Lane) partBehind(p *part, need wire.Need) (pending.Behind, uint32) {
 	v := p.visible(l)
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
-	case p.exclusive:
-		return pending.Lease, uint32(p.holder.Node)
-	case len(p.shared) > 0 && (admitted || len(p.deferred) > 0):
-		return pending.Lease, uint32(p.shared[0].Node)
+	case p.leases.Exclusive():
+		return pending.Lease, uint32(p.leases.Owner().Node)
+	case len(p.leases.Shared()) > 0 && (admitted || len(p.deferred) > 0):
+		return pending.Lease, uint32(p.leases.Shared()[0].Node)
 	case need.Clock > v.Clock:
 		return pending.Clock, l.slowest()
 	}
@@ -110,7 +110,7 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 	switch {
 	case at < 0 || w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
 		return pending.Nothing, 0
-	case p.exclusive || len(p.deferred) > 0:
+	case p.leases.Exclusive() || len(p.deferred) > 0:
 		return l.partBehind(p, v)
 	case p.barrier:
 		return pending.Clock, l.slowest()

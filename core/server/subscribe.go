@@ -1,12 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/store"
 	"bellows/link/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 type subscription struct {
 	to   subscriber
 	rows []uint32     // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
-	keys *keyInterest // of a sparse table, in place of rows
+	keys *store.Watch // of a sparse table, in place of rows
 	seen uint64       // part.writes when the client was last sent what had changed
 	owed bool
 }
@@ -46,7 +46,7 @@ func (p *part) wrote(rows []uint32) {
 	if p.schema.Sparse {
 		for i := range p.subs {
 			for _, r := range rows {
-				p.subs[i].keys.mark(p.store.Key(r))
+				p.subs[i].keys.Mark(p.store.Key(r))
 			}
 		}
 		return
@@ -75,7 +75,9 @@ func (l *Lane) subscribe(p *part, who subscriber, rows []uint32) {
 	case rows == nil:
 		p.subs[i].rows = nil
 	case p.subs[i].rows != nil:
-		p.subs[i].rows = union(p.subs[i].rows, rows)
+		both := slices.Concat(p.subs[i].rows, rows)
+		slices.Sort(both)
+		p.subs[i].rows = slices.Compact(both)
 	}
 }
 
@@ -92,26 +94,19 @@ func (l *Lane) subscribeKeys(p *part, who subscriber, list []bellows.Key) error 
 	i := p.subscriber(who)
 	if i < 0 {
 		i = len(p.subs)
-		p.subs = append(p.subs, subscription{to: who, keys: newInterest(p.keySeed), seen: p.writes})
+		p.subs = append(p.subs, subscription{to: who, keys: p.store.Watch(), seen: p.writes})
 	} else if planted.On("union-forgotten") {
 		return nil
 	}
 	w := p.subs[i].keys
-	switch more := w.lacks(list); {
+	switch more := w.Lacks(list); {
 	case more == 0:
-	case w.index.Len()+more > p.interestMost:
-		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.index.Len()+more, p.ref, p.interestMost)
+	case w.Len()+more > p.subscribedMost:
+		return fmt.Errorf("it would be subscribed to %d keys of %v, and may be to %d", w.Len()+more, p.ref, p.subscribedMost)
 	default:
-		w.add(list)
+		w.Add(list)
 	}
 	return nil
-}
-
-// union is what two ascending lists have, once each.
-func union[T cmp.Ordered](a, b []T) []T {
-	u := slices.Concat(a, b)
-	slices.Sort(u)
-	return slices.Compact(u)
 }
 
 // takeUnsubscribe ends a subscription. One with an owner of the past has ended.
@@ -152,7 +147,7 @@ func (l *Lane) relay(out *wire.Outbox) {
 			s := &p.subs[i]
 			switch {
 			case !s.owed:
-			case p.exclusive || len(p.deferred) > 0 || l.choked(s.to.address.Node):
+			case p.leases.Exclusive() || len(p.deferred) > 0 || l.choked(s.to.address.Node):
 				l.owing = true
 			default:
 				l.relayPart(p, s, out)
@@ -198,7 +193,7 @@ func (l *Lane) unaskedTo(who subscriber) *unasked {
 func (p *part) words(s *subscription) int {
 	switch {
 	case s.keys != nil:
-		return s.keys.index.Len() * (2 + p.schema.Width)
+		return s.keys.Len() * (2 + p.schema.Width)
 	case s.rows != nil:
 		return len(s.rows) * (1 + p.schema.Width)
 	}
@@ -209,7 +204,7 @@ func (p *part) words(s *subscription) int {
 func (p *part) fill(to *wire.RowsPart, s *subscription) {
 	switch {
 	case s.keys != nil:
-		to.OwnKeys(s.keys.take(to.ScratchKeys()))
+		to.OwnKeys(s.keys.Take(to.ScratchKeys()))
 		if planted.On("relay-without-rows") {
 			to.OwnKeys(to.ScratchKeys())
 		}

@@ -323,7 +323,7 @@ func TestALaneComplainsToEachController(t *testing.T) {
 	s.record(7, 1, 1, 0)
 	var out wire.Outbox
 	s.lane.Step([]wire.Envelope{{From: controller, To: laneAt, Message: &wire.Query{Term: 2}}}, &out)
-	if m, ok := out.Envelopes[1].Message.(*wire.Severed); !ok || !m.Breach || !strings.Contains(m.Reason, "record 7 after 0") {
+	if m, ok := out.Envelopes[1].Message.(*wire.Complaint); !ok || !m.Breach || !strings.Contains(m.Reason, "record 7 after 0") {
 		t.Errorf("said %+v", out.Envelopes)
 	}
 }

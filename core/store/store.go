@@ -71,9 +71,6 @@ func (t *Partition) Rows() int {
 	return t.rows
 }
 
-// Additive reports whether the rule adds what it is given.
-func (t *Partition) Additive() bool { return t.rule.Additive() }
-
 // Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update in
 // place.
 func (t *Partition) Values() []float32 { return t.values }

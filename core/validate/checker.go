@@ -6,7 +6,7 @@
 // since a peer that sends such things does not run this job.
 //
 // The package knows no state. Whether a message comes when it may is for its receiver: a lane, a client or the controller
-// answers what cannot be with wire.Severed. Who owns a partition at which generation is for the lane too. Messages within
+// answers what cannot be with wire.Complaint. Who owns a partition at which generation is for the lane too. Messages within
 // one process are not asked about.
 package validate
 

@@ -264,8 +264,8 @@ var control = []attempt{
 	{worker, controller, &wire.Done{Flush: own, Pairs: []wire.Pair{pair(0, 77)}}, "the partition of the flush of part 0 is 77"},
 	{worker, controller, &wire.Failed{Unit: unit(99, -9, 0, 0)}, ""},
 	{worker, controller, &wire.Closed{}, ""},
-	{worker, controller, &wire.Severed{Node: 1}, ""},
-	{worker, controller, &wire.Severed{Node: 2}, "the node is 2, not from 0 to 1"},
+	{worker, controller, &wire.Complaint{Node: 1}, ""},
+	{worker, controller, &wire.Complaint{Node: 2}, "the node is 2, not from 0 to 1"},
 	{lane1, controller, &wire.Slab{Ref: ref(0, 1), Values: make([]float32, 99)}, ""},
 	{lane1, controller, &wire.Slab{Ref: ref(0, 0)}, "the lane of the partition is lane 0 of node 1, not lane 0 of node 0"},
 	{lane1, controller, &wire.Slab{Ref: ref(9, 0), Slot: 1}, "the table is 9"},
@@ -391,7 +391,7 @@ func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 	t.Parallel()
 	leader := wire.Address{}
 	ck := newChecker(1)
-	for _, m := range []wire.Message{&wire.Beat{}, &wire.Ready{}, &wire.Notice{}, &wire.Severed{}, &wire.Failed{}} {
+	for _, m := range []wire.Message{&wire.Beat{}, &wire.Ready{}, &wire.Notice{}, &wire.Complaint{}, &wire.Failed{}} {
 		if err := ck.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: m}); err != nil {
 			t.Error(err)
 		}

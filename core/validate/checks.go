@@ -80,7 +80,7 @@ var checks = byKind(
 	anything[*wire.Collected](),
 	anything[*wire.Ready]().evenIdle(),
 	anything[*wire.Notice]().evenIdle(),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Severed) *breach { return ck.node("the node", -1, m.Node) }).evenIdle(),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *breach { return ck.node("the node", -1, m.Node) }).evenIdle(),
 	anything[*wire.Report]().evenIdle(),
 	of((*Checker).route),
 	of(func(ck *Checker, e wire.Envelope, m *wire.Stale) *breach {

@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		{"values for keys and a half", push(Chunk{Keys: []bellows.Key{1, 2}, Values: []float32{1, 2, 3}}), nil, raw.ErrShape},
 		{"bytes before keys", push(Chunk{Keys: []bellows.Key{1}}), func(p []byte) []byte { p[68] = 1; return p }, raw.ErrReserved},
 		{"results of what is not done", &Push{}, func(p []byte) []byte { p[32] = 1; return p }, errDone},
-		{"barred is not done", &Push{}, func(p []byte) []byte { p[37] = 1; return p }, errDone},
+		{"deferrable is not done", &Push{}, func(p []byte) []byte { p[37] = 1; return p }, errDone},
 		{"done is a flag", &Push{}, func(p []byte) []byte { p[36] = 2; return p }, raw.ErrFlag},
 		{"more results than bytes", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], 1); return p }, raw.ErrShort},
 		{"more results than may be", &Push{Done: &Done{}}, func(p []byte) []byte { le.PutUint32(p[32:], listMax+1); return p }, errMany},

@@ -139,11 +139,11 @@ func (*Notice) kind() uint8                   { return kindNotice }
 func (m *Notice) encode(b *Batch)             { b.pb().Text(1, reason(m.Sentence)) }
 func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
 
-const kindSevered uint8 = 77
+const kindComplaint uint8 = 77
 
-func (*Severed) kind() uint8 { return kindSevered }
+func (*Complaint) kind() uint8 { return kindComplaint }
 
-func (m *Severed) encode(b *Batch) {
+func (m *Complaint) encode(b *Batch) {
 	b.pb().Varint(1, uint64(m.Node))
 	b.pb().Text(2, reason(m.Reason))
 	if m.Breach {
@@ -151,7 +151,7 @@ func (m *Severed) encode(b *Batch) {
 	}
 }
 
-func (m *Severed) decode(payload []byte) error {
+func (m *Complaint) decode(payload []byte) error {
 	f := fields.Of(payload)
 	for f.Next() {
 		switch f.Key {

@@ -24,7 +24,7 @@ func (d *Done) encode(b *Batch) {
 		b.protoPair(3, p)
 	}
 	b.results(4, d.Results)
-	if d.Barred {
+	if d.Deferrable {
 		b.pb().Varint(5, 1)
 	}
 }
@@ -51,7 +51,7 @@ func (d *Done) decode(payload []byte) error {
 			f.Fail(err)
 			d.Results = append(d.Results, Result{u, values})
 		case 5<<3 | varint:
-			d.Barred = f.Num != 0
+			d.Deferrable = f.Num != 0
 		}
 	}
 	return f.Err
@@ -60,7 +60,7 @@ func (d *Done) decode(payload []byte) error {
 // Copy is a done that says the same.
 func (d *Done) Copy() *Done {
 	c := New[Done]()
-	c.Flush, c.Clock, c.Barred, c.Pairs = d.Flush, d.Clock, d.Barred, append(c.Pairs, d.Pairs...)
+	c.Flush, c.Clock, c.Deferrable, c.Pairs = d.Flush, d.Clock, d.Deferrable, append(c.Pairs, d.Pairs...)
 	c.AppendAll(d.Results)
 	return c
 }

@@ -27,7 +27,7 @@ func golden() map[string]Message {
 	unit := bellows.Unit{Split: 15, Clock: 16, Items: bellows.Range{Begin: 17, End: 1800}}
 	need := Need{19, bellows.NoClock}
 	values := []float32{1, -2, float32(math.Inf(1))}
-	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Barred: true}
+	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Deferrable: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
 	pushed := *done
 	dispatch := &Dispatch{Term: 2, Commit: 20}
@@ -80,7 +80,7 @@ func golden() map[string]Message {
 		"end":       &End{2, 35, "node 2 is lost", []bellows.NodeID{2, 300}, bellows.Lost},
 		"slab":      &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 3, nil, []float32{1, -2}, 2},
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil, 2},
-		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn", 2}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "severed": &Severed{4, "gone", false},
+		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn", 2}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "complaint": &Complaint{4, "gone", false},
 		"fence": &Fence{2, 3, 4}, "computing": &Computing{unit, 4200},
 		"query": &Query{2, 36},
 		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}},

@@ -91,7 +91,7 @@ var kinds = [...]kind{
 	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
 	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
 	kindNotice:    {"notice", textMax, clientToController | laneToController, tally.Control, false, made[Notice]},
-	kindSevered:   {"severed", textMax, clientToController | laneToController, tally.Control, false, made[Severed]},
+	kindComplaint: {"complaint", textMax, clientToController | laneToController, tally.Control, false, made[Complaint]},
 	kindBye:       {"bye", smallMax, 0, tally.Control, false, made[Bye]},
 	kindAck:       {"ack", smallMax, 0, tally.Control, false, fromPool[Ack]},
 	kindResume:    {"resume", smallMax, 0, tally.Control, false, made[Resume]},

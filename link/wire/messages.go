@@ -280,10 +280,10 @@ type Done struct {
 	Clock   bellows.Clock
 	Pairs   []Pair
 	Results []Result
-	// Barred says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
+	// Deferrable says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
 	// tables, and it ends no lease.
-	Barred  bool
-	numbers []float64
+	Deferrable bool
+	numbers    []float64
 }
 
 // Append adds a result, copying its values.
@@ -474,9 +474,9 @@ type Ready struct{ Fingerprint bellows.Fingerprint }
 // Notice passes on a sentence about a wait that lasts.
 type Notice struct{ Sentence string }
 
-// Severed says that the sender has lost its connection to another node, and why; where Breach is set, that
-// it will hear no more of it, since what that node sent cannot be; and where it names the sender's own node, that this one leaves.
-type Severed struct {
+// Complaint is what an actor has to say against a node, and why. Where Breach is set, that node sent what cannot be, and the sender
+// hears no more of it: the node is lost. Else the sender has lost its connection to it: the node is suspected; or it is the sender's own, which leaves.
+type Complaint struct {
 	Node   bellows.NodeID
 	Reason string
 	Breach bool

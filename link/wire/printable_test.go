@@ -24,7 +24,7 @@ func TestTextOfPeersIsPrintable(t *testing.T) {
 	}{
 		{&Notice{}, 1, func(m Message) string { return m.(*Notice).Sentence }},
 		{&Collected{}, 1, func(m Message) string { return m.(*Collected).Reason }},
-		{&Severed{}, 2, func(m Message) string { return m.(*Severed).Reason }},
+		{&Complaint{}, 2, func(m Message) string { return m.(*Complaint).Reason }},
 		{&Failed{}, 2, func(m Message) string { return m.(*Failed).Reason }},
 		{&End{}, 2, func(m Message) string { return m.(*End).Reason }},
 		{&Refused{}, 0, func(m Message) string { return m.(*Refused).Reason }},

@@ -112,7 +112,7 @@ func (b *Batch) pushedDone(m *Push) {
 	}
 	b.count(len(d.Results))
 	b.flag(m.Done != nil)
-	b.flag(d.Barred)
+	b.flag(d.Deferrable)
 	b.flag(m.Again)
 	b.flag(m.Route > 0)
 	if m.Route > 0 {
@@ -135,13 +135,13 @@ func (b *Batch) pushedDone(m *Push) {
 }
 
 func (m *Push) decodeDone(r *reader) {
-	results, done, barred := r.U32(), r.Flag(), r.Flag()
+	results, done, deferrable := r.U32(), r.Flag(), r.Flag()
 	m.Again = r.Flag()
 	if r.Flag() {
 		m.Route = bellows.RouteVersion(r.U32())
 	}
 	if !done {
-		if results > 0 || barred {
+		if results > 0 || deferrable {
 			r.Fail(errDone)
 		}
 		return
@@ -160,7 +160,7 @@ func (m *Push) decodeDone(r *reader) {
 	}
 	m.Done = New[Done]()
 	d := m.Done
-	d.Barred = barred
+	d.Deferrable = deferrable
 	d.Results = slices.Grow(d.Results, int(results))
 	d.numbers = slices.Grow(d.numbers, int(numbers))
 	h := readerOf(heads)

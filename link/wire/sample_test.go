@@ -142,7 +142,7 @@ func (s sampler) messages() []Message {
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11))},
 		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
-		&Severed{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
+		&Complaint{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
 		&Report{s.Uint32(), s.Int64(), s.tally()},
@@ -251,7 +251,7 @@ func (s sampler) wait() pending.Wait {
 }
 
 func (s sampler) done() *Done {
-	d := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Barred: s.IntN(2) == 1}
+	d := &Done{Flush: s.flush(), Clock: s.clock(), Pairs: list(s, 5, s.pair), Deferrable: s.IntN(2) == 1}
 	for range s.IntN(6) {
 		d.Append(s.unit(), list(s, 4, s.number))
 	}

@@ -55,7 +55,7 @@ func TestDigestsDiffer(t *testing.T) {
 		{&wire.End{}, &wire.End{Gone: []bellows.NodeID{0}}, &wire.End{Gone: []bellows.NodeID{1}}},
 		{closed(0), closed(1)},
 		{&wire.Failed{}, &wire.Failed{Kind: bellows.IO}, &wire.Failed{Err: bellows.Errorf(bellows.NoInput, "open", "x", "no such file")}},
-		{&wire.Severed{}, &wire.Severed{Breach: true}},
+		{&wire.Complaint{}, &wire.Complaint{Breach: true}},
 		{&wire.Slab{}, &wire.Slab{Kept: true}, &wire.Slab{Keys: []bellows.Key{}}},
 		{&wire.Collect{}, &wire.Collect{Whole: true}},
 		{&wire.Beat{}, &wire.Ready{}, &wire.Collect{}},

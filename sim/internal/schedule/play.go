@@ -214,7 +214,7 @@ func (s *Schedule) drawLimits() {
 		return 1 + s.Chances.IntN(1<<s.Chances.IntN(doublings+1))
 	}
 	l := &s.Limits
-	l.Client = client.Limits{Retained: small(5), Unread: small(2), BarredValues: small(9), Subscribed: small(4)}
+	l.Client = client.Limits{Retained: small(5), Unread: small(2), DeferrableValues: small(9), Subscribed: small(4)}
 	l.Lane = server.Limits{RelayWords: small(9), Commitments: small(2), Unread: small(9), Digits: small(2), Slab: small(5)}
 	l.Coord = coord.Limits{Records: small(4)}
 	if small(0) > 0 {

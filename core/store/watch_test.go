@@ -1,4 +1,4 @@
-package server
+package store
 
 import (
 	"math/rand/v2"
@@ -8,12 +8,12 @@ import (
 	"bellows"
 )
 
-// TestInterestAgainstMap drives an interest at random and holds what it takes against a map of the keys that it has.
-func TestInterestAgainstMap(t *testing.T) {
+// TestAWatchAgainstAMap drives a watch at random and holds what it takes against a map of the keys that it has.
+func TestAWatchAgainstAMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		var w keyInterest
+		var w Watch
 		changed := map[bellows.Key]bool{} // of those
 		for range 60 {
 			var list []bellows.Key
@@ -28,13 +28,13 @@ func TestInterestAgainstMap(t *testing.T) {
 						changed[k] = false
 					}
 				}
-				if n := w.lacks(slices.Compact(slices.Clone(list))); w.index.Len()+n != len(changed) {
-					t.Fatalf("seed %d: of %v %d are new to %d; there should be %d", seed, list, n, w.index.Len(), len(changed))
+				if n := w.Lacks(slices.Compact(slices.Clone(list))); w.Len()+n != len(changed) {
+					t.Fatalf("seed %d: of %v %d are new to %d; there should be %d", seed, list, n, w.Len(), len(changed))
 				}
-				w.add(list)
+				w.Add(list)
 			case 1, 2:
 				for _, k := range list {
-					w.mark(k)
+					w.Mark(k)
 					if _, there := changed[k]; there {
 						changed[k] = true
 					}
@@ -47,11 +47,11 @@ func TestInterestAgainstMap(t *testing.T) {
 					}
 				}
 				slices.Sort(want)
-				if got := w.take(nil); !slices.Equal(got, want) {
+				if got := w.Take(nil); !slices.Equal(got, want) {
 					t.Fatalf("seed %d: takes %v, not %v", seed, got, want)
 				}
 			}
-			if !slices.IsSorted(w.index.Keys()) || w.index.Len() != len(changed) {
+			if !slices.IsSorted(w.index.Keys()) || w.Len() != len(changed) {
 				t.Fatalf("seed %d: has %v", seed, w.index.Keys())
 			}
 		}
