@@ -194,10 +194,9 @@ func ratingsKernel(name, public, set string, rank int, biases bool, extra string
 	if extra != "" {
 		extra = ", " + extra
 	}
-	TEXT(name, NOSPLIT, "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, "+
-		"rank, stride int, mean float32"+extra+") (done int, sumSquares float64)")
-	Pragma("noescape")
-	Doc(name+" is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
+	kernel(name, "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, "+
+		"rank, stride int, mean float32"+extra+") (done int, sumSquares float64)",
+		"is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
 	b := newBlock(rank, biases)
 	Label("rating")
 	b.rows()

@@ -12,16 +12,12 @@ func limitKernels() {
 	one := "func(n int, x *float32)"
 	two := "func(n int, x, y *float32)"
 
-	TEXT("readAVX2", NOSPLIT, one)
-	Pragma("noescape")
-	Doc("readAVX2 loads n elements.")
+	kernel("readAVX2", one, "loads n elements.")
 	n, x := load64("n"), load64("x")
 	elements("read", n, 8, []stream{x}, func(l lanes) { l.load(x) })
 	finish()
 
-	TEXT("readTwoAVX2", NOSPLIT, two)
-	Pragma("noescape")
-	Doc("readTwoAVX2 loads n elements of each.")
+	kernel("readTwoAVX2", two, "loads n elements of each.")
 	n, x, y := load64("n"), load64("x"), load64("y")
 	elements("readTwo", n, 4, []stream{x, y}, func(l lanes) {
 		l.load(x)
@@ -29,16 +25,12 @@ func limitKernels() {
 	})
 	finish()
 
-	TEXT("updateAVX2", NOSPLIT, one)
-	Pragma("noescape")
-	Doc("updateAVX2 loads and stores n elements.")
+	kernel("updateAVX2", one, "loads and stores n elements.")
 	n, x = load64("n"), load64("x")
 	elements("update", n, 4, []stream{x}, func(l lanes) { l.store(l.load(x), x) })
 	finish()
 
-	TEXT("updateFromAVX2", NOSPLIT, two)
-	Pragma("noescape")
-	Doc("updateFromAVX2 loads n elements of each and stores y's.")
+	kernel("updateFromAVX2", two, "loads n elements of each and stores y's.")
 	n, x, y = load64("n"), load64("x"), load64("y")
 	elements("updateFrom", n, 4, []stream{x, y}, func(l lanes) {
 		l.load(x)
@@ -46,9 +38,7 @@ func limitKernels() {
 	})
 	finish()
 
-	TEXT("narrowAVX2", NOSPLIT, "func(n int, dst *uint16, src *float32)")
-	Pragma("noescape")
-	Doc("narrowAVX2 loads n elements, a multiple of 16, and stores half of their bytes.")
+	kernel("narrowAVX2", "func(n int, dst *uint16, src *float32)", "loads n elements, a multiple of 16, and stores half of their bytes.")
 	resize("narrow", 4, 2, func(src, dst reg.GPVirtual, i int) {
 		a, b := YMM(), YMM()
 		VMOVUPS(at(src, 64*i), a)
@@ -56,9 +46,7 @@ func limitKernels() {
 		VMOVUPS(a, at(dst, 32*i))
 	})
 
-	TEXT("widenAVX2", NOSPLIT, "func(n int, dst *float32, src *uint16)")
-	Pragma("noescape")
-	Doc("widenAVX2 loads n elements, a multiple of 16, and stores their bytes twice.")
+	kernel("widenAVX2", "func(n int, dst *float32, src *uint16)", "loads n elements, a multiple of 16, and stores their bytes twice.")
 	resize("widen", 2, 4, func(src, dst reg.GPVirtual, i int) {
 		a := YMM()
 		VMOVUPS(at(src, 32*i), a)
