@@ -334,10 +334,7 @@ func (s dotSet) rest(n reg.GPVirtual) func(m Mem) reg.VecVirtual {
 			return v
 		}
 	}
-	bits, mask := GP64(), K()
-	MOVQ(I32(-1), bits)
-	BZHIQ(n, bits, bits)
-	KMOVW(bits.As32(), mask)
+	mask := opmask(n)
 	return func(m Mem) reg.VecVirtual {
 		v := YMM()
 		VMOVUPS_Z(m, mask, v)
