@@ -9,6 +9,9 @@ import (
 	"bellows/table"
 )
 
+// name is the application's word on the command line and in the manifest.
+const name = "mf"
+
 // App is matrix factorisation. The zero value is ready.
 type App struct{}
 
@@ -21,7 +24,7 @@ const (
 // Describe lists the settings, with the reasons of their defaults.
 func (App) Describe() app.Description {
 	return app.Description{
-		Name: "mf", Title: "matrix factorisation", Unit: "ratings",
+		Name: name, Title: "matrix factorisation", Unit: "ratings",
 		Data:    data.Ratings,
 		Metrics: []string{"train_rmse", "test_rmse"},
 		Settings: []app.Setting{
