@@ -59,21 +59,15 @@ func FactorScore(f *Factors, user, item []int32, rating []float32) (sumSquares f
 	return f.run("FactorScore", false, user, item, rating)
 }
 
-// run passes the ratings to a kernel, chunk by chunk: to the one that learns,
-// or to the one that scores.
+// run passes the ratings to a kernel, chunk by chunk: to one that learns, or to
+// one that scores.
 func (f *Factors) run(name string, learn bool, user, item []int32, rating []float32) (sumSquares float64) {
 	f.check(name, len(user), len(item), len(rating))
 	users, items := f.rows()
 	done := 0
 	for done < len(rating) {
 		end := min(done+factorChunk, len(rating))
-		var n int
-		var s float64
-		if learn {
-			n, s = factorBlock(f, users, items, user[done:], item[done:], rating[done:end])
-		} else {
-			n, s = factorScore(f, users, items, user[done:], item[done:], rating[done:end])
-		}
+		n, s := factorRatings(f, learn, users, items, user[done:], item[done:], rating[done:end])
 		sumSquares += s
 		done += n
 		if done < end {
@@ -129,9 +123,8 @@ func goFactorUpdate(a, decay float32, p, q []float32) {
 	}
 }
 
-// goFactorBlock returns how many ratings it applied: fewer than all if an index
-// is out of range.
-func goFactorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
+// goFactorRatings applies ratings, or only scores them, and returns how many they were: fewer than all if an index is out of range.
+func goFactorRatings(f *Factors, learn bool, users, items int, user, item []int32, rating []float32) (int, float64) {
 	decay, biasDecay := 1-float32(f.Step*f.L2), 1-float32(f.Step*f.BiasL2)
 	var sum float64
 	for j, r := range rating {
@@ -143,34 +136,19 @@ func goFactorBlock(f *Factors, users, items int, user, item []int32, rating []fl
 		q := f.Q[i*f.Stride : i*f.Stride+f.Rank]
 		e := r - f.Mean
 		if f.UserBias != nil {
-			bu, bi := &f.UserBias[u*f.BiasStride], &f.ItemBias[i*f.BiasStride]
-			e = e - *bu - *bi - goDot(p, q)
-			*bu = float32(biasDecay**bu) + float32(f.Step*e)
-			*bi = float32(biasDecay**bi) + float32(f.Step*e)
-		} else {
-			e -= goDot(p, q)
-		}
-		goFactorUpdate(f.Step*e, decay, p, q)
-		sum += float64(float64(e) * float64(e))
-	}
-	return len(rating), sum
-}
-
-// goFactorScore returns how many ratings it scored: fewer than all if an index
-// is out of range.
-func goFactorScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
-	var sum float64
-	for j, r := range rating {
-		u, i := int(user[j]), int(item[j])
-		if uint(u) >= uint(users) || uint(i) >= uint(items) {
-			return j, sum
-		}
-		e := r - f.Mean
-		if f.UserBias != nil {
 			e = e - f.UserBias[u*f.BiasStride] - f.ItemBias[i*f.BiasStride]
 		}
-		e -= goDot(f.P[u*f.Stride:u*f.Stride+f.Rank], f.Q[i*f.Stride:i*f.Stride+f.Rank])
+		e -= goDot(p, q)
 		sum += float64(float64(e) * float64(e))
+		if !learn {
+			continue
+		}
+		if f.UserBias != nil {
+			bu, bi := &f.UserBias[u*f.BiasStride], &f.ItemBias[i*f.BiasStride]
+			*bu = float32(biasDecay**bu) + float32(f.Step*e)
+			*bi = float32(biasDecay**bi) + float32(f.Step*e)
+		}
+		goFactorUpdate(f.Step*e, decay, p, q)
 	}
 	return len(rating), sum
 }

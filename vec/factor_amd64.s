@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func factorBlockAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32) (done int, sumSquares float64)
+// func factorBlockAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorBlockAVX2(SB), NOSPLIT, $0-120
+TEXT ·factorBlockAVX2(SB), NOSPLIT, $0-152
 	MOVQ   user+16(FP), CX
 	MOVQ   item+24(FP), DX
 	MOVQ   rating+32(FP), BX
@@ -197,8 +197,8 @@ row_update_end:
 
 stop:
 	VZEROUPPER
-	MOVQ  AX, done+104(FP)
-	MOVSD X0, sumSquares+112(FP)
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
 	RET
 
 DATA restmask<>+0(SB)/4, $0xffffffff
@@ -219,177 +219,9 @@ DATA restmask<>+56(SB)/4, $0x00000000
 DATA restmask<>+60(SB)/4, $0x00000000
 GLOBL restmask<>(SB), RODATA|NOPTR, $64
 
-// func factorBlock16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32) (done int, sumSquares float64)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorBlock16AVX2(SB), NOSPLIT, $0-120
-	MOVQ   user+16(FP), CX
-	MOVQ   item+24(FP), DX
-	MOVQ   rating+32(FP), BX
-	XORQ   AX, AX
-	VXORPS X0, X0, X0
-
-rating:
-	MOVL         (CX)(AX*4), SI
-	MOVL         (DX)(AX*4), DI
-	CMPQ         SI, users+40(FP)
-	JAE          stop
-	CMPQ         DI, items+48(FP)
-	JAE          stop
-	LEAQ         6(AX), R8
-	CMPQ         R8, ahead+8(FP)
-	CMOVQGE      AX, R8
-	IMULQ        stride+80(FP), SI
-	ADDQ         p+56(FP), SI
-	IMULQ        stride+80(FP), DI
-	ADDQ         q+64(FP), DI
-	MOVL         (CX)(R8*4), R9
-	MOVL         (DX)(R8*4), R8
-	IMULQ        stride+80(FP), R9
-	ADDQ         p+56(FP), R9
-	IMULQ        stride+80(FP), R8
-	ADDQ         q+64(FP), R8
-	VMOVSS       (BX)(AX*4), X1
-	VSUBSS       mean+88(FP), X1, X1
-	VMOVUPS      (SI), Y2
-	VMOVUPS      (DI), Y3
-	VMULPS       Y2, Y3, Y4
-	VMOVUPS      32(SI), Y5
-	VMOVUPS      32(DI), Y6
-	VMULPS       Y5, Y6, Y7
-	PREFETCHT0   (R9)
-	PREFETCHT0   (R8)
-	VADDPS       Y7, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X7
-	VADDPS       X7, X4, X4
-	VPERMILPS    $0x4e, X4, X7
-	VADDPS       X7, X4, X4
-	VPERMILPS    $0xb1, X4, X7
-	VADDPS       X7, X4, X4
-	VSUBSS       X4, X1, X1
-	VMULSS       step+92(FP), X1, X4
-	VBROADCASTSS X4, Y4
-	VBROADCASTSS decay+96(FP), Y7
-	VMULPS       Y2, Y7, Y8
-	VMULPS       Y3, Y7, Y9
-	VFMADD231PS  Y3, Y4, Y8
-	VFMADD231PS  Y2, Y4, Y9
-	VMOVUPS      Y8, (SI)
-	VMOVUPS      Y9, (DI)
-	VMULPS       Y5, Y7, Y2
-	VMULPS       Y6, Y7, Y3
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(SI)
-	VMOVUPS      Y3, 32(DI)
-	VCVTSS2SD    X1, X1, X1
-	VFMADD231SD  X1, X1, X0
-	INCQ         AX
-	CMPQ         AX, n+0(FP)
-	JL           rating
-
-stop:
-	VZEROUPPER
-	MOVQ  AX, done+104(FP)
-	MOVSD X0, sumSquares+112(FP)
-	RET
-
-// func factorBlock32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32) (done int, sumSquares float64)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorBlock32AVX2(SB), NOSPLIT, $0-120
-	MOVQ   user+16(FP), CX
-	MOVQ   item+24(FP), DX
-	MOVQ   rating+32(FP), BX
-	XORQ   AX, AX
-	VXORPS X0, X0, X0
-
-rating:
-	MOVL         (CX)(AX*4), SI
-	MOVL         (DX)(AX*4), DI
-	CMPQ         SI, users+40(FP)
-	JAE          stop
-	CMPQ         DI, items+48(FP)
-	JAE          stop
-	LEAQ         6(AX), R8
-	CMPQ         R8, ahead+8(FP)
-	CMOVQGE      AX, R8
-	IMULQ        stride+80(FP), SI
-	ADDQ         p+56(FP), SI
-	IMULQ        stride+80(FP), DI
-	ADDQ         q+64(FP), DI
-	MOVL         (CX)(R8*4), R9
-	MOVL         (DX)(R8*4), R8
-	IMULQ        stride+80(FP), R9
-	ADDQ         p+56(FP), R9
-	IMULQ        stride+80(FP), R8
-	ADDQ         q+64(FP), R8
-	VMOVSS       (BX)(AX*4), X1
-	VSUBSS       mean+88(FP), X1, X1
-	VMOVUPS      (SI), Y2
-	VMOVUPS      (DI), Y3
-	VMULPS       Y2, Y3, Y4
-	VMOVUPS      32(SI), Y5
-	VMOVUPS      32(DI), Y6
-	VMULPS       Y5, Y6, Y7
-	VMOVUPS      64(SI), Y8
-	VMOVUPS      64(DI), Y9
-	VFMADD231PS  Y8, Y9, Y4
-	VMOVUPS      96(SI), Y10
-	VMOVUPS      96(DI), Y11
-	VFMADD231PS  Y10, Y11, Y7
-	PREFETCHT0   (R9)
-	PREFETCHT0   (R8)
-	PREFETCHT0   64(R9)
-	PREFETCHT0   64(R8)
-	VADDPS       Y7, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X7
-	VADDPS       X7, X4, X4
-	VPERMILPS    $0x4e, X4, X7
-	VADDPS       X7, X4, X4
-	VPERMILPS    $0xb1, X4, X7
-	VADDPS       X7, X4, X4
-	VSUBSS       X4, X1, X1
-	VMULSS       step+92(FP), X1, X4
-	VBROADCASTSS X4, Y4
-	VBROADCASTSS decay+96(FP), Y7
-	VMULPS       Y2, Y7, Y12
-	VMULPS       Y3, Y7, Y13
-	VFMADD231PS  Y3, Y4, Y12
-	VFMADD231PS  Y2, Y4, Y13
-	VMOVUPS      Y12, (SI)
-	VMOVUPS      Y13, (DI)
-	VMULPS       Y5, Y7, Y2
-	VMULPS       Y6, Y7, Y3
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(SI)
-	VMOVUPS      Y3, 32(DI)
-	VMULPS       Y8, Y7, Y2
-	VMULPS       Y9, Y7, Y3
-	VFMADD231PS  Y9, Y4, Y2
-	VFMADD231PS  Y8, Y4, Y3
-	VMOVUPS      Y2, 64(SI)
-	VMOVUPS      Y3, 64(DI)
-	VMULPS       Y10, Y7, Y2
-	VMULPS       Y11, Y7, Y3
-	VFMADD231PS  Y11, Y4, Y2
-	VFMADD231PS  Y10, Y4, Y3
-	VMOVUPS      Y2, 96(SI)
-	VMOVUPS      Y3, 96(DI)
-	VCVTSS2SD    X1, X1, X1
-	VFMADD231SD  X1, X1, X0
-	INCQ         AX
-	CMPQ         AX, n+0(FP)
-	JL           rating
-
-stop:
-	VZEROUPPER
-	MOVQ  AX, done+104(FP)
-	MOVSD X0, sumSquares+112(FP)
-	RET
-
-// func factorScoreAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// func factorScoreAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScoreAVX2(SB), NOSPLIT, $0-112
+TEXT ·factorScoreAVX2(SB), NOSPLIT, $0-152
 	MOVQ   user+16(FP), CX
 	MOVQ   item+24(FP), DX
 	MOVQ   rating+32(FP), BX
@@ -480,13 +312,87 @@ row_product_end:
 
 stop:
 	VZEROUPPER
-	MOVQ  AX, done+96(FP)
-	MOVSD X0, sumSquares+104(FP)
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
 	RET
 
-// func factorScore16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// func factorBlock16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorBlock16AVX2(SB), NOSPLIT, $0-152
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R9
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R9
+	ADDQ         p+56(FP), R9
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
+	VMOVUPS      32(SI), Y5
+	VMOVUPS      32(DI), Y6
+	VMULPS       Y5, Y6, Y7
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R8)
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y4
+	VBROADCASTSS decay+96(FP), Y7
+	VMULPS       Y2, Y7, Y8
+	VMULPS       Y3, Y7, Y9
+	VFMADD231PS  Y3, Y4, Y8
+	VFMADD231PS  Y2, Y4, Y9
+	VMOVUPS      Y8, (SI)
+	VMOVUPS      Y9, (DI)
+	VMULPS       Y5, Y7, Y2
+	VMULPS       Y6, Y7, Y3
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
+	RET
+
+// func factorScore16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScore16AVX2(SB), NOSPLIT, $0-112
+TEXT ·factorScore16AVX2(SB), NOSPLIT, $0-152
 	MOVQ   user+16(FP), CX
 	MOVQ   item+24(FP), DX
 	MOVQ   rating+32(FP), BX
@@ -539,13 +445,107 @@ rating:
 
 stop:
 	VZEROUPPER
-	MOVQ  AX, done+96(FP)
-	MOVSD X0, sumSquares+104(FP)
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
 	RET
 
-// func factorScore32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32) (done int, sumSquares float64)
+// func factorBlock32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorBlock32AVX2(SB), NOSPLIT, $0-152
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R9
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R9
+	ADDQ         p+56(FP), R9
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y4
+	VMOVUPS      32(SI), Y5
+	VMOVUPS      32(DI), Y6
+	VMULPS       Y5, Y6, Y7
+	VMOVUPS      64(SI), Y8
+	VMOVUPS      64(DI), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      96(SI), Y10
+	VMOVUPS      96(DI), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R8)
+	PREFETCHT0   64(R9)
+	PREFETCHT0   64(R8)
+	VADDPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0x4e, X4, X7
+	VADDPS       X7, X4, X4
+	VPERMILPS    $0xb1, X4, X7
+	VADDPS       X7, X4, X4
+	VSUBSS       X4, X1, X1
+	VMULSS       step+92(FP), X1, X4
+	VBROADCASTSS X4, Y4
+	VBROADCASTSS decay+96(FP), Y7
+	VMULPS       Y2, Y7, Y12
+	VMULPS       Y3, Y7, Y13
+	VFMADD231PS  Y3, Y4, Y12
+	VFMADD231PS  Y2, Y4, Y13
+	VMOVUPS      Y12, (SI)
+	VMOVUPS      Y13, (DI)
+	VMULPS       Y5, Y7, Y2
+	VMULPS       Y6, Y7, Y3
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      Y2, 32(SI)
+	VMOVUPS      Y3, 32(DI)
+	VMULPS       Y8, Y7, Y2
+	VMULPS       Y9, Y7, Y3
+	VFMADD231PS  Y9, Y4, Y2
+	VFMADD231PS  Y8, Y4, Y3
+	VMOVUPS      Y2, 64(SI)
+	VMOVUPS      Y3, 64(DI)
+	VMULPS       Y10, Y7, Y2
+	VMULPS       Y11, Y7, Y3
+	VFMADD231PS  Y11, Y4, Y2
+	VFMADD231PS  Y10, Y4, Y3
+	VMOVUPS      Y2, 96(SI)
+	VMOVUPS      Y3, 96(DI)
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
+	RET
+
+// func factorScore32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScore32AVX2(SB), NOSPLIT, $0-112
+TEXT ·factorScore32AVX2(SB), NOSPLIT, $0-152
 	MOVQ   user+16(FP), CX
 	MOVQ   item+24(FP), DX
 	MOVQ   rating+32(FP), BX
@@ -606,8 +606,8 @@ rating:
 
 stop:
 	VZEROUPPER
-	MOVQ  AX, done+96(FP)
-	MOVSD X0, sumSquares+104(FP)
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
 	RET
 
 // func factorBlockBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
@@ -821,6 +821,111 @@ stop:
 	MOVSD X0, sumSquares+144(FP)
 	RET
 
+// func factorScoreBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreBiasedAVX2(SB), NOSPLIT, $0-152
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL    (CX)(AX*4), DI
+	MOVL    (DX)(AX*4), R8
+	CMPQ    DI, users+40(FP)
+	JAE     stop
+	CMPQ    R8, items+48(FP)
+	JAE     stop
+	LEAQ    6(AX), R10
+	CMPQ    R10, ahead+8(FP)
+	CMOVQGE AX, R10
+	MOVQ    DI, SI
+	IMULQ   biasStride+120(FP), SI
+	ADDQ    userBias+104(FP), SI
+	MOVQ    R8, R11
+	IMULQ   biasStride+120(FP), R11
+	ADDQ    itemBias+112(FP), R11
+	IMULQ   stride+80(FP), DI
+	ADDQ    p+56(FP), DI
+	IMULQ   stride+80(FP), R8
+	ADDQ    q+64(FP), R8
+	MOVL    (CX)(R10*4), R9
+	MOVL    (DX)(R10*4), R10
+	IMULQ   stride+80(FP), R9
+	ADDQ    p+56(FP), R9
+	IMULQ   stride+80(FP), R10
+	ADDQ    q+64(FP), R10
+	VMOVSS  (BX)(AX*4), X1
+	VSUBSS  mean+88(FP), X1, X1
+	VSUBSS  (SI), X1, X1
+	VSUBSS  (R11), X1, X1
+	MOVQ    rank+72(FP), R11
+	SHLQ    $0x02, R11
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	XORQ    SI, SI
+
+row_product_two:
+	CMPQ        R11, $0x40
+	JL          row_product_one
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     32(DI)(SI*1), Y4
+	VMOVUPS     32(R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $0x40, SI
+	SUBQ        $0x40, R11
+	JMP         row_product_two
+
+row_product_one:
+	TESTQ       R11, R11
+	JZ          row_product_end
+	CMPQ        R11, $0x20
+	JL          row_product_rest
+	PREFETCHT0  (R9)(SI*1)
+	PREFETCHT0  (R10)(SI*1)
+	VMOVUPS     (DI)(SI*1), Y4
+	VMOVUPS     (R8)(SI*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	ADDQ        $0x20, SI
+	SUBQ        $0x20, R11
+	JZ          row_product_end
+
+row_product_rest:
+	SHRQ        $0x02, R11
+	LEAQ        restmask<>+0(SB), R9
+	MOVQ        R11, R10
+	NEGQ        R10
+	VMOVUPS     32(R9)(R10*4), Y4
+	VMASKMOVPS  (DI)(SI*1), Y4, Y5
+	VMASKMOVPS  (R8)(SI*1), Y4, Y4
+	VFMADD231PS Y5, Y4, Y3
+
+row_product_end:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
+	RET
+
 // func factorBlockBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorBlockBiased16AVX2(SB), NOSPLIT, $0-152
@@ -897,6 +1002,73 @@ rating:
 	VMOVSS       biasDecay+128(FP), X2
 	VFMADD132SS  (R10), X4, X2
 	VMOVSS       X2, (R10)
+	VCVTSS2SD    X1, X1, X1
+	VFMADD231SD  X1, X1, X0
+	INCQ         AX
+	CMPQ         AX, n+0(FP)
+	JL           rating
+
+stop:
+	VZEROUPPER
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
+	RET
+
+// func factorScoreBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
+// Requires: AVX, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorScoreBiased16AVX2(SB), NOSPLIT, $0-152
+	MOVQ   user+16(FP), CX
+	MOVQ   item+24(FP), DX
+	MOVQ   rating+32(FP), BX
+	XORQ   AX, AX
+	VXORPS X0, X0, X0
+
+rating:
+	MOVL         (CX)(AX*4), SI
+	MOVL         (DX)(AX*4), DI
+	CMPQ         SI, users+40(FP)
+	JAE          stop
+	CMPQ         DI, items+48(FP)
+	JAE          stop
+	LEAQ         6(AX), R8
+	CMPQ         R8, ahead+8(FP)
+	CMOVQGE      AX, R8
+	MOVQ         SI, R9
+	IMULQ        biasStride+120(FP), R9
+	ADDQ         userBias+104(FP), R9
+	MOVQ         DI, R10
+	IMULQ        biasStride+120(FP), R10
+	ADDQ         itemBias+112(FP), R10
+	IMULQ        stride+80(FP), SI
+	ADDQ         p+56(FP), SI
+	IMULQ        stride+80(FP), DI
+	ADDQ         q+64(FP), DI
+	MOVL         (CX)(R8*4), R11
+	MOVL         (DX)(R8*4), R8
+	IMULQ        stride+80(FP), R11
+	ADDQ         p+56(FP), R11
+	IMULQ        stride+80(FP), R8
+	ADDQ         q+64(FP), R8
+	VMOVSS       (BX)(AX*4), X1
+	VSUBSS       mean+88(FP), X1, X1
+	VSUBSS       (R9), X1, X1
+	VSUBSS       (R10), X1, X1
+	VMOVUPS      (SI), Y2
+	VMOVUPS      (DI), Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      32(SI), Y3
+	VMOVUPS      32(DI), Y4
+	VMULPS       Y3, Y4, Y3
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R8)
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VSUBSS       X2, X1, X1
 	VCVTSS2SD    X1, X1, X1
 	VFMADD231SD  X1, X1, X0
 	INCQ         AX
@@ -1017,114 +1189,9 @@ stop:
 	MOVSD X0, sumSquares+144(FP)
 	RET
 
-// func factorScoreBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
+// func factorScoreBiased32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 // Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScoreBiasedAVX2(SB), NOSPLIT, $0-136
-	MOVQ   user+16(FP), CX
-	MOVQ   item+24(FP), DX
-	MOVQ   rating+32(FP), BX
-	XORQ   AX, AX
-	VXORPS X0, X0, X0
-
-rating:
-	MOVL    (CX)(AX*4), DI
-	MOVL    (DX)(AX*4), R8
-	CMPQ    DI, users+40(FP)
-	JAE     stop
-	CMPQ    R8, items+48(FP)
-	JAE     stop
-	LEAQ    6(AX), R10
-	CMPQ    R10, ahead+8(FP)
-	CMOVQGE AX, R10
-	MOVQ    DI, SI
-	IMULQ   biasStride+112(FP), SI
-	ADDQ    userBias+96(FP), SI
-	MOVQ    R8, R11
-	IMULQ   biasStride+112(FP), R11
-	ADDQ    itemBias+104(FP), R11
-	IMULQ   stride+80(FP), DI
-	ADDQ    p+56(FP), DI
-	IMULQ   stride+80(FP), R8
-	ADDQ    q+64(FP), R8
-	MOVL    (CX)(R10*4), R9
-	MOVL    (DX)(R10*4), R10
-	IMULQ   stride+80(FP), R9
-	ADDQ    p+56(FP), R9
-	IMULQ   stride+80(FP), R10
-	ADDQ    q+64(FP), R10
-	VMOVSS  (BX)(AX*4), X1
-	VSUBSS  mean+88(FP), X1, X1
-	VSUBSS  (SI), X1, X1
-	VSUBSS  (R11), X1, X1
-	MOVQ    rank+72(FP), R11
-	SHLQ    $0x02, R11
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	XORQ    SI, SI
-
-row_product_two:
-	CMPQ        R11, $0x40
-	JL          row_product_one
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R10)(SI*1)
-	VMOVUPS     (DI)(SI*1), Y4
-	VMOVUPS     (R8)(SI*1), Y5
-	VFMADD231PS Y4, Y5, Y2
-	VMOVUPS     32(DI)(SI*1), Y4
-	VMOVUPS     32(R8)(SI*1), Y5
-	VFMADD231PS Y4, Y5, Y3
-	ADDQ        $0x40, SI
-	SUBQ        $0x40, R11
-	JMP         row_product_two
-
-row_product_one:
-	TESTQ       R11, R11
-	JZ          row_product_end
-	CMPQ        R11, $0x20
-	JL          row_product_rest
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R10)(SI*1)
-	VMOVUPS     (DI)(SI*1), Y4
-	VMOVUPS     (R8)(SI*1), Y5
-	VFMADD231PS Y4, Y5, Y2
-	ADDQ        $0x20, SI
-	SUBQ        $0x20, R11
-	JZ          row_product_end
-
-row_product_rest:
-	SHRQ        $0x02, R11
-	LEAQ        restmask<>+0(SB), R9
-	MOVQ        R11, R10
-	NEGQ        R10
-	VMOVUPS     32(R9)(R10*4), Y4
-	VMASKMOVPS  (DI)(SI*1), Y4, Y5
-	VMASKMOVPS  (R8)(SI*1), Y4, Y4
-	VFMADD231PS Y5, Y4, Y3
-
-row_product_end:
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VADDPS       X3, X2, X2
-	VPERMILPS    $0x4e, X2, X3
-	VADDPS       X3, X2, X2
-	VPERMILPS    $0xb1, X2, X3
-	VADDPS       X3, X2, X2
-	VSUBSS       X2, X1, X1
-	VCVTSS2SD    X1, X1, X1
-	VFMADD231SD  X1, X1, X0
-	INCQ         AX
-	CMPQ         AX, n+0(FP)
-	JL           rating
-
-stop:
-	VZEROUPPER
-	MOVQ  AX, done+120(FP)
-	MOVSD X0, sumSquares+128(FP)
-	RET
-
-// func factorScoreBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
-// Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScoreBiased16AVX2(SB), NOSPLIT, $0-136
+TEXT ·factorScoreBiased32AVX2(SB), NOSPLIT, $0-152
 	MOVQ   user+16(FP), CX
 	MOVQ   item+24(FP), DX
 	MOVQ   rating+32(FP), BX
@@ -1142,78 +1209,11 @@ rating:
 	CMPQ         R8, ahead+8(FP)
 	CMOVQGE      AX, R8
 	MOVQ         SI, R9
-	IMULQ        biasStride+112(FP), R9
-	ADDQ         userBias+96(FP), R9
+	IMULQ        biasStride+120(FP), R9
+	ADDQ         userBias+104(FP), R9
 	MOVQ         DI, R10
-	IMULQ        biasStride+112(FP), R10
-	ADDQ         itemBias+104(FP), R10
-	IMULQ        stride+80(FP), SI
-	ADDQ         p+56(FP), SI
-	IMULQ        stride+80(FP), DI
-	ADDQ         q+64(FP), DI
-	MOVL         (CX)(R8*4), R11
-	MOVL         (DX)(R8*4), R8
-	IMULQ        stride+80(FP), R11
-	ADDQ         p+56(FP), R11
-	IMULQ        stride+80(FP), R8
-	ADDQ         q+64(FP), R8
-	VMOVSS       (BX)(AX*4), X1
-	VSUBSS       mean+88(FP), X1, X1
-	VSUBSS       (R9), X1, X1
-	VSUBSS       (R10), X1, X1
-	VMOVUPS      (SI), Y2
-	VMOVUPS      (DI), Y3
-	VMULPS       Y2, Y3, Y2
-	VMOVUPS      32(SI), Y3
-	VMOVUPS      32(DI), Y4
-	VMULPS       Y3, Y4, Y3
-	PREFETCHT0   (R11)
-	PREFETCHT0   (R8)
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VADDPS       X3, X2, X2
-	VPERMILPS    $0x4e, X2, X3
-	VADDPS       X3, X2, X2
-	VPERMILPS    $0xb1, X2, X3
-	VADDPS       X3, X2, X2
-	VSUBSS       X2, X1, X1
-	VCVTSS2SD    X1, X1, X1
-	VFMADD231SD  X1, X1, X0
-	INCQ         AX
-	CMPQ         AX, n+0(FP)
-	JL           rating
-
-stop:
-	VZEROUPPER
-	MOVQ  AX, done+120(FP)
-	MOVSD X0, sumSquares+128(FP)
-	RET
-
-// func factorScoreBiased32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, userBias *float32, itemBias *float32, biasStride int) (done int, sumSquares float64)
-// Requires: AVX, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorScoreBiased32AVX2(SB), NOSPLIT, $0-136
-	MOVQ   user+16(FP), CX
-	MOVQ   item+24(FP), DX
-	MOVQ   rating+32(FP), BX
-	XORQ   AX, AX
-	VXORPS X0, X0, X0
-
-rating:
-	MOVL         (CX)(AX*4), SI
-	MOVL         (DX)(AX*4), DI
-	CMPQ         SI, users+40(FP)
-	JAE          stop
-	CMPQ         DI, items+48(FP)
-	JAE          stop
-	LEAQ         6(AX), R8
-	CMPQ         R8, ahead+8(FP)
-	CMOVQGE      AX, R8
-	MOVQ         SI, R9
-	IMULQ        biasStride+112(FP), R9
-	ADDQ         userBias+96(FP), R9
-	MOVQ         DI, R10
-	IMULQ        biasStride+112(FP), R10
-	ADDQ         itemBias+104(FP), R10
+	IMULQ        biasStride+120(FP), R10
+	ADDQ         itemBias+112(FP), R10
 	IMULQ        stride+80(FP), SI
 	ADDQ         p+56(FP), SI
 	IMULQ        stride+80(FP), DI
@@ -1260,6 +1260,6 @@ rating:
 
 stop:
 	VZEROUPPER
-	MOVQ  AX, done+120(FP)
-	MOVSD X0, sumSquares+128(FP)
+	MOVQ  AX, done+136(FP)
+	MOVSD X0, sumSquares+144(FP)
 	RET

@@ -32,12 +32,8 @@ func fromHalf(dst []float32, src []uint16)  { goFromHalf(dst, src) }
 func toBrain(dst []uint16, src []float32)   { goToBrain(dst, src) }
 func fromBrain(dst []float32, src []uint16) { goFromBrain(dst, src) }
 
-func factorBlock(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
-	return goFactorBlock(f, users, items, user, item, rating)
-}
-
-func factorScore(f *Factors, users, items int, user, item []int32, rating []float32) (int, float64) {
-	return goFactorScore(f, users, items, user, item, rating)
+func factorRatings(f *Factors, learn bool, users, items int, user, item []int32, rating []float32) (int, float64) {
+	return goFactorRatings(f, learn, users, items, user, item, rating)
 }
 
 func gemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {

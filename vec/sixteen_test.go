@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"bellows/vec/limit"
 )
 
 // format is one of the formats of 16 bits.
@@ -291,7 +289,7 @@ func TestSixteenDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// BenchmarkSixteen runs the conversions beside their limits, on 16 KiB of floats,
+// BenchmarkSixteen runs the conversions, on 16 KiB of floats,
 // which fits a first-level cache, and on 256 KiB.
 func BenchmarkSixteen(b *testing.B) {
 	for _, kib := range []int{16, 256} {
@@ -305,17 +303,10 @@ func BenchmarkSixteen(b *testing.B) {
 				}
 			})
 		}
-		run("limit/Narrow", func() { limit.Narrow(words, x) })
 		for _, set := range Sets() {
 			pin(b, set)
 			for _, f := range formats {
 				run(set+"/To"+f.name, func() { f.to(words, x) })
-			}
-		}
-		run("limit/Widen", func() { limit.Widen(x, words) })
-		for _, set := range Sets() {
-			pin(b, set)
-			for _, f := range formats {
 				run(set+"/From"+f.name, func() { f.from(x, words) })
 			}
 		}

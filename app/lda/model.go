@@ -60,48 +60,38 @@ func (application) Open(m *model.Model) (app.Predictor, error) { return openMode
 
 // openModel checks the parts of a model against each other.
 func openModel(m *model.Model) (*predictor, error) {
-	refuse := func(subject, format string, args ...any) error {
-		err := bellows.Errorf(bellows.BadData, "open model", subject, format, args...)
-		err.Hint = "the model's files do not belong together; take them from one run"
-		return err
-	}
-	if m.App != name {
-		return nil, refuse(m.App, "it is not a model of %s", name)
-	}
-	words, totals, vocab := m.Tensor(wordTopic), m.Tensor(topicTotal), m.Names(vocabFile)
-	switch {
-	case words == nil || len(words.Shape) != 2 || words.Counts == nil || words.Shape[0] != len(vocab) ||
-		words.Shape[1] < 1 || words.Shape[1] > topicsMax:
-		return nil, refuse(wordTopic, "it is not an array of %d words times the topics, of int32", len(vocab))
-	case totals == nil || len(totals.Shape) != 1 || totals.Counts == nil || totals.Shape[0] != words.Shape[1]:
-		return nil, refuse(topicTotal, "it is not an array of %d topics, of int32", words.Shape[1])
-	}
+	r, vocab := m.Reader(name), m.Names(vocabFile)
+	words := r.Counts(wordTopic, len(vocab), model.Any)
+	topics := len(words) / max(1, len(vocab))
+	totals := r.Counts(topicTotal, topics)
 	var d details
-	if err := json.Unmarshal(m.Details, &d); err != nil {
-		return nil, refuse("manifest", "its details are not those of %s: %w", name, err)
-	}
-	topics := words.Shape[1]
-	if len(d.Alpha) != topics || !(d.Beta > 0) || math.IsInf(d.Beta, 0) {
-		return nil, refuse("manifest", "alpha has %d numbers for %d topics, beta is %v", len(d.Alpha), topics, d.Beta)
+	r.ReadDetails(&d)
+	switch {
+	case r.Err() != nil:
+		return nil, r.Err()
+	case topics > topicsMax:
+		return nil, r.Refuse("it has %d topics, more than %d", topics, topicsMax)
+	case len(d.Alpha) != topics || !(d.Beta > 0) || math.IsInf(d.Beta, 0):
+		return nil, r.Refuse("its alpha has %d numbers for %d topics, its beta is %v", len(d.Alpha), topics, d.Beta)
 	}
 	for k, a := range d.Alpha {
 		if !(a > 0) || math.IsInf(a, 0) {
-			return nil, refuse("manifest", "alpha of topic %d is %v", k, a)
+			return nil, r.Refuse("alpha of topic %d is %v", k, a)
 		}
 	}
 	sums := make([]int64, topics)
-	for i, n := range words.Counts {
+	for i, n := range words {
 		if n < 0 {
-			return nil, refuse(wordTopic, "the count of %q in topic %d is %d", vocab[i/topics], i%topics, n)
+			return nil, r.Refuse("the count of %q in topic %d is %d", vocab[i/topics], i%topics, n)
 		}
 		sums[i%topics] += int64(n)
 	}
-	for k, n := range totals.Counts {
+	for k, n := range totals {
 		if int64(n) != sums[k] {
-			return nil, refuse(topicTotal, "topic %d has %d tokens, and its words %d", k, n, sums[k])
+			return nil, r.Refuse("topic %d has %d tokens, and its words %d", k, n, sums[k])
 		}
 	}
-	return newPredictor(vocab, words.Counts, totals.Counts, d), nil
+	return newPredictor(vocab, words, totals, d), nil
 }
 
 // topWords is how many words of a topic Learned names.

@@ -304,15 +304,15 @@ func TestOpenRefusesModelsThatDisagree(t *testing.T) {
 	t.Parallel()
 	run, tables, _ := trained(t, app.Input{Data: planted(40, 3, 9), Seed: 1, Epochs: 2, Settings: map[string]string{"topics": "3"}}, 1)
 	for want, spoil := range map[string]func(m *model.Model){
-		"not a model of lda":       func(m *model.Model) { m.App = "mf" },
-		"not an array of 23 words": func(m *model.Model) { m.IDs[0].Names = m.IDs[0].Names[1:] },
-		"not an array of 3 topics": func(m *model.Model) { m.Tensors[1].Shape = []int{4} },
-		"tokens, and its words":    func(m *model.Model) { m.Tensors[1].Counts[2]++ },
-		"in topic 1 is -1":         func(m *model.Model) { m.Tensors[0].Counts[1] = -1 },
-		"details are not those":    func(m *model.Model) { m.Details = []byte("[]") },
-		"alpha has 1 numbers":      func(m *model.Model) { m.Details = []byte(`{"alpha":[1],"beta":1}`) },
-		"alpha of topic 1 is 0":    func(m *model.Model) { m.Details = []byte(`{"alpha":[1,0,1],"beta":1}`) },
-		"beta is 0":                func(m *model.Model) { m.Details = []byte(`{"alpha":[1,1,1]}`) },
+		"no model of lda":       func(m *model.Model) { m.App = "mf" },
+		"I32 of shape [23 -1]":  func(m *model.Model) { m.IDs[0].Names = m.IDs[0].Names[1:] },
+		"I32 of shape [3]":      func(m *model.Model) { m.Tensors[1].Shape = []int{4} },
+		"tokens, and its words": func(m *model.Model) { m.Tensors[1].Counts[2]++ },
+		"in topic 1 is -1":      func(m *model.Model) { m.Tensors[0].Counts[1] = -1 },
+		"details are not those": func(m *model.Model) { m.Details = []byte("[]") },
+		"alpha has 1 numbers":   func(m *model.Model) { m.Details = []byte(`{"alpha":[1],"beta":1}`) },
+		"alpha of topic 1 is 0": func(m *model.Model) { m.Details = []byte(`{"alpha":[1,0,1],"beta":1}`) },
+		"beta is 0":             func(m *model.Model) { m.Details = []byte(`{"alpha":[1,1,1]}`) },
 	} {
 		m, err := run.Model(tables)
 		if err != nil {

@@ -2,6 +2,7 @@ package mf
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"bellows/data"
 )
@@ -33,21 +34,62 @@ func (c columns) shuffle(seed, block uint64) {
 	r.Shuffle(len(c.rating), c.swap)
 }
 
-// share is what one split trains on and scores.
-type share struct {
+// blocks are columns cut into consecutive pieces: block b ends at ends[b] and begins where the one before it ends.
+type blocks struct {
 	columns
-	ends  []int // visits of clock c of an epoch end at ends[c] and begin where those of c-1 end
-	held  probes
-	test  probes
-	pulls []pull // schedule ssp: the items of each clock
+	ends []int
 }
 
-// begin is where the visits of a clock of an epoch begin.
-func (s *share) begin(clock int) int {
-	if clock == 0 {
+func (b *blocks) begin(number int) int {
+	if number == 0 {
 		return 0
 	}
-	return s.ends[clock-1]
+	return b.ends[number-1]
+}
+
+func (b *blocks) block(number int) columns { return b.slice(b.begin(number), b.ends[number]) }
+
+// longest is the length of the longest block.
+func (b *blocks) longest() int {
+	most := 0
+	for n, end := range b.ends {
+		most = max(most, end-b.begin(n))
+	}
+	return most
+}
+
+// share is the blocks of a split, where all splits have as many.
+func (b *blocks) share(split, splits int) blocks {
+	each := len(b.ends) / splits
+	first, ends := b.begin(split*each), slices.Clone(b.ends[split*each:(split+1)*each])
+	for n := range ends {
+		ends[n] -= first
+	}
+	return blocks{b.slice(first, first+ends[each-1]), ends}
+}
+
+// arrange fills columns with blocks, one for each key; of one key the order stays. put writes the rating of a number at a place.
+func arrange(to columns, keys int, key func(number int) int, put func(at, number int)) blocks {
+	ends := make([]int, keys+1)
+	for n := range to.rating {
+		ends[key(n)+1]++
+	}
+	for k := range keys {
+		ends[k+1] += ends[k]
+	}
+	for n := range to.rating {
+		k := key(n)
+		put(ends[k], n)
+		ends[k]++
+	}
+	return blocks{to, ends[:keys]}
+}
+
+// share is what one split trains on, a block for each clock of an epoch, and scores.
+type share struct {
+	blocks
+	held, test probes
+	pulls      []pull // schedule ssp: the items of each clock
 }
 
 // tileBytes is how much of the users' and of the items' rows is visited at a time: together they
@@ -57,38 +99,20 @@ const tileBytes = 192 << 10
 // cutStrata sorts the training ratings into shares: split, then clock by the rotation, then tile,
 // then by chance.
 func (p *plan) cutStrata(set *data.RatingSet, rows []int32) {
-	order, n := p.rotation(), p.clocks
-	key := func(r int32) int {
-		split := int(p.users.part[set.User[r]])
-		return split*n + order.clock(split, int(p.items.part[set.Item[r]]))
-	}
-	all, ends := p.sortBy(set, rows, p.splits*n, key)
-	for _, r := range rows {
-		at := ends[key(r)]
-		ends[key(r)]++
-		p.fill(all, at, set, r)
-	}
-	spare := makeColumns(longest(ends))
-	begin := 0
-	for b, end := range ends {
-		block := all.slice(begin, end)
+	order, n, to := p.rotation(), p.clocks, makeColumns(len(rows))
+	all := arrange(to, p.splits*n, func(i int) int {
+		split := int(p.users.part[set.User[rows[i]]])
+		return split*n + order.clock(split, int(p.items.part[set.Item[rows[i]]]))
+	}, func(at, i int) { p.fill(to, at, set, rows[i]) })
+	spare := makeColumns(all.longest())
+	for b := range all.ends {
+		block := all.block(b)
 		block.shuffle(p.seed, uint64(b))
 		p.tile(block, spare, b/n, order.part(b/n, b%n))
-		begin = end
 	}
-	p.deal(all, ends, n)
-}
-
-// sortBy makes columns for the rows, and where each key's rows begin.
-func (p *plan) sortBy(set *data.RatingSet, rows []int32, keys int, key func(int32) int) (columns, []int) {
-	starts := make([]int, keys+1)
-	for _, r := range rows {
-		starts[key(r)+1]++
+	for s := range p.shares {
+		p.shares[s].blocks = all.share(s, p.splits)
 	}
-	for k := range keys {
-		starts[k+1] += starts[k]
-	}
-	return makeColumns(len(rows)), starts[:keys]
 }
 
 func (p *plan) fill(c columns, at int, set *data.RatingSet, row int32) {
@@ -97,22 +121,7 @@ func (p *plan) fill(c columns, at int, set *data.RatingSet, row int32) {
 	c.rating[at] = p.scale.standard(set.Rating[row])
 }
 
-// deal gives every split its consecutive blocks.
-func (p *plan) deal(all columns, ends []int, perSplit int) {
-	begin := 0
-	for s := range p.shares {
-		own := ends[s*perSplit : (s+1)*perSplit]
-		share := &p.shares[s]
-		share.columns = all.slice(begin, own[perSplit-1])
-		share.ends = make([]int, perSplit)
-		for c, end := range own {
-			share.ends[c] = end - begin
-		}
-		begin = own[perSplit-1]
-	}
-}
-
-// tile orders a block, stably, by tiles of users and items whose rows fit the cache together.
+// tile orders a block by tiles of users and items whose rows fit the cache together.
 func (p *plan) tile(block, spare columns, userPart, itemPart int) {
 	rows := max(1, tileBytes/(4*p.width))
 	across := (p.items.rows(itemPart) + rows - 1) / rows
@@ -120,30 +129,13 @@ func (p *plan) tile(block, spare columns, userPart, itemPart int) {
 	if across*down <= 1 || across*down > len(block.rating) {
 		return
 	}
-	starts := make([]int, across*down+1)
-	at := func(j int) int { return int(block.user[j])/rows*across + int(block.item[j])/rows }
-	for j := range block.rating {
-		starts[at(j)+1]++
-	}
-	for k := range across * down {
-		starts[k+1] += starts[k]
-	}
-	for j := range block.rating {
-		to := starts[at(j)]
-		starts[at(j)]++
-		spare.user[to], spare.item[to], spare.rating[to] = block.user[j], block.item[j], block.rating[j]
-	}
-	copy(block.user, spare.user)
-	copy(block.item, spare.item)
-	copy(block.rating, spare.rating)
-}
-
-// longest is the length of the longest of the blocks that end there.
-func longest(ends []int) int {
-	most, begin := 0, 0
-	for _, end := range ends {
-		most = max(most, end-begin)
-		begin = end
-	}
-	return most
+	to := spare.slice(0, len(block.rating))
+	arrange(to, across*down, func(j int) int {
+		return int(block.user[j])/rows*across + int(block.item[j])/rows
+	}, func(at, j int) {
+		to.user[at], to.item[at], to.rating[at] = block.user[j], block.item[j], block.rating[j]
+	})
+	copy(block.user, to.user)
+	copy(block.item, to.item)
+	copy(block.rating, to.rating)
 }

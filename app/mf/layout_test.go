@@ -204,10 +204,10 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 func TestProbesGroupByItemPart(t *testing.T) {
 	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
-	p.group(list, func(s *share) *probes { return &s.test })
+	grouped := p.group(list)
 	found := 0
-	for s := range p.shares {
-		q := &p.shares[s].test
+	for s := range grouped {
+		q := &grouped[s]
 		for g := range 2*p.parts() + 2 {
 			part, pairs := g%(p.parts()+1), g <= p.parts()
 			c := q.of(part).rest

@@ -33,13 +33,13 @@ func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][
 	qf, qb := p.unpack(&p.items, tables[itemsTable])
 	for _, values := range [][]float32{uf, ub, qf, qb} {
 		if !(vec.AbsMax(values) < math.MaxFloat32) {
-			err := bellows.Errorf(bellows.BadData, "make model", "mf", "training diverged: some factors are not finite")
+			err := bellows.Errorf(bellows.BadData, "make model", name, "training diverged: some factors are not finite")
 			err.Hint = "look for wild ratings in the data, or set a smaller lr"
 			return nil, err
 		}
 	}
 	return &model.Model{
-		App: "mf", Settings: settings,
+		App: name, Settings: settings,
 		Tensors: []model.Tensor{
 			{Name: userFactors, Shape: []int{len(set.Users), p.rank}, Floats: uf},
 			{Name: itemFactors, Shape: []int{len(set.Items), p.rank}, Floats: qf},
@@ -82,67 +82,18 @@ type predictor struct {
 
 // Open checks that the model's tensors and ids fit each other.
 func (App) Open(m *model.Model) (app.Predictor, error) {
-	if m.App != "mf" {
-		return nil, unfit("it was made by %q", m.App)
-	}
+	r := m.Reader(name)
 	users, items := m.Names(usersFile), m.Names(itemsFile)
-	uf := m.Tensor(userFactors)
-	if uf == nil || len(uf.Shape) != 2 || uf.Shape[1] < 1 {
-		return nil, unfit("tensor %s is missing or no matrix", userFactors)
+	uf := r.Floats(userFactors, len(users), model.Any)
+	rank := len(uf) / max(1, len(users))
+	d := &predictor{
+		rank: rank, known: data.RatingSet{Users: users, Items: items}, uf: uf, qf: r.Floats(itemFactors, len(items), rank),
+		ub: r.Floats(userBias, len(users)), qb: r.Floats(itemBias, len(items)),
 	}
-	rank := uf.Shape[1]
-	o := opener{m: m}
-	d := &predictor{rank: rank, known: data.RatingSet{Users: users, Items: items}}
-	d.uf = o.floats(userFactors, len(users), rank)
-	d.qf = o.floats(itemFactors, len(items), rank)
-	d.ub = o.floats(userBias, len(users))
-	d.qb = o.floats(itemBias, len(items))
-	if mean := o.floats(meanRating, 1); o.err == nil {
+	if mean := r.Floats(meanRating, 1); mean != nil {
 		d.mean = mean[0]
 	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return d, nil
-}
-
-func unfit(format string, args ...any) error {
-	err := bellows.Errorf(bellows.BadData, "open model", "mf", format, args...)
-	err.Hint = "train it again, or restore the folder from a copy"
-	return err
-}
-
-// opener takes tensors out of a model and keeps the first thing that is wrong.
-type opener struct {
-	m   *model.Model
-	err error
-}
-
-// floats is the tensor of that name if it has exactly that shape and finite values.
-func (o *opener) floats(name string, shape ...int) []float32 {
-	if o.err != nil {
-		return nil
-	}
-	t := o.m.Tensor(name)
-	if t == nil {
-		o.err = unfit("tensor %s is missing", name)
-		return nil
-	}
-	size := 1
-	same := len(t.Shape) == len(shape)
-	for i, n := range shape {
-		size *= n
-		same = same && t.Shape[i] == n
-	}
-	if !same || len(t.Floats) != size {
-		o.err = unfit("tensor %s has shape %v with %d values; the ids and factors need %v", name, t.Shape, len(t.Floats), shape)
-		return nil
-	}
-	if !(vec.AbsMax(t.Floats) <= math.MaxFloat32) {
-		o.err = unfit("tensor %s holds values that are not finite", name)
-		return nil
-	}
-	return t.Floats
+	return d, r.Err()
 }
 
 // Read says that the model reads ratings.

@@ -69,12 +69,12 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 		{"other rank", func(m *model.Model) {
 			m.Tensors[1].Shape = []int{2, 2}
 			m.Tensors[1].Floats = make([]float32, 4)
-		}, "tensor item_factors has shape [2 2] with 4 values; the ids and factors need [2 1]"},
-		{"fewer ids", func(m *model.Model) { m.IDs[0].Names = m.IDs[0].Names[:1] }, "tensor user_factors has shape [2 1] with 2 values; the ids and factors need [1 1]"},
+		}, "tensor item_factors is F32 of shape [2 2] with 4 values; the rest needs F32 of shape [2 1]"},
+		{"fewer ids", func(m *model.Model) { m.IDs[0].Names = m.IDs[0].Names[:1] }, "tensor user_factors is F32 of shape [2 1] with 2 values; the rest needs F32 of shape [1 -1]"},
 		{"counts", func(m *model.Model) {
 			m.Tensors[4] = model.Tensor{Name: meanRating, Shape: []int{1}, Counts: []int32{3}}
-		}, "tensor mean has shape [1] with 0 values"},
-		{"NaN", func(m *model.Model) { m.Tensors[3].Floats[0] = float32(math.NaN()) }, "tensor item_bias holds values that are not finite"},
+		}, "tensor mean is I32"},
+		{"NaN", func(m *model.Model) { m.Tensors[3].Floats[0] = float32(math.NaN()) }, "tensor item_bias holds NaN"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,6 +29,7 @@ type plan struct {
 	width        int     // values of a row
 	trained      int64   // ratings visited in an epoch
 	held, tested int     // ratings scored
+	shown        []probe // those whose error is shown
 	inits        [2]table.Init
 }
 
@@ -64,7 +65,7 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 	if len(train) == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
-	p := &plan{config: c, scale: newScale(set.Rating, train), trained: int64(len(train)), held: len(held)}
+	p := &plan{config: c, scale: newScale(set.Rating, train), trained: int64(len(train))}
 	if err := p.chooseParts(len(train), len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
@@ -78,12 +79,20 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 	} else {
 		p.cutClocks(set, train)
 	}
-	p.group(heldProbes(set, held), func(s *share) *probes { return &s.held })
-	p.group(testProbes(test, set), func(s *share) *probes { return &s.test })
-	if test != nil {
-		p.tested = test.Rows()
-	}
+	p.score(heldProbes(set, held), testProbes(test, set))
 	return p, nil
+}
+
+// score deals the ratings that are scored to splits.
+func (p *plan) score(held, tested []probe) {
+	p.held, p.tested, p.shown = len(held), len(tested), tested
+	if len(tested) == 0 {
+		p.shown = held
+	}
+	heldOf, testOf := p.group(held), p.group(tested)
+	for s := range p.shares {
+		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
+	}
 }
 
 // taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a
@@ -191,8 +200,8 @@ func testProbes(test, train *data.RatingSet) []probe {
 // tables declares the model's state.
 func (p *plan) tables() []table.Schema {
 	consistency := table.Async
-	if p.schedule == ssp && p.staleness >= 0 {
-		consistency = table.SSP(p.staleness)
+	if p.schedule == ssp {
+		consistency = p.consistency
 	}
 	schema := func(name string, a *axis, stream uint64, c table.Consistency) table.Schema {
 		return table.Schema{

@@ -8,10 +8,7 @@ import (
 // part is read once: first the pairs of a known user and a known item, in one block for each part,
 // then the rest in the same way. The last block of the rest has the items without a training
 // rating. A user or an item without one is unseen: -1.
-type probes struct {
-	columns
-	ends []int // by block
-}
+type probes struct{ blocks }
 
 // probe is one rating to score: ids of the training data, or -1 where it does not know them.
 type probe struct {
@@ -24,11 +21,11 @@ type group struct{ pairs, rest columns }
 
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
-// group sorts probes into the shares of their users; unseen users go round.
-func (p *plan) group(list []probe, into func(*share) *probes) {
-	parts := p.parts()
-	key := func(i int) (split, block int) {
-		split, block = i%p.splits, 2*parts
+// group sorts probes into those of each split, by their users; unseen users go round.
+func (p *plan) group(list []probe) []probes {
+	parts, to := p.parts(), makeColumns(len(list))
+	all := arrange(to, p.splits*(2*parts+1), func(i int) int {
+		split, block := i%p.splits, 2*parts
 		user, item := p.users.seen(list[i].user), p.items.seen(list[i].item)
 		if user {
 			split = int(p.users.part[list[i].user])
@@ -39,56 +36,28 @@ func (p *plan) group(list []probe, into func(*share) *probes) {
 		case item:
 			block = parts + int(p.items.part[list[i].item])
 		}
-		return split, block
+		return split*(2*parts+1) + block
+	}, func(at, i int) { p.place(to, at, list[i]) })
+	spare := makeColumns(all.longest())
+	out := make([]probes, p.splits)
+	for s := range out {
+		out[s] = probes{all.share(s, p.splits)}
+		for part := range parts { // pairs lie as visits do, to find their rows in the cache
+			p.tile(out[s].block(part), spare, s, part)
+		}
 	}
-	for s := range p.shares {
-		into(&p.shares[s]).ends = make([]int, 2*parts+1)
-	}
-	for i := range list {
-		s, b := key(i)
-		into(&p.shares[s]).ends[b]++
-	}
-	for s := range p.shares {
-		into(&p.shares[s]).allot()
-	}
-	for i, one := range list {
-		s, b := key(i)
-		p.place(into(&p.shares[s]), b, one)
-	}
-	for s := range p.shares {
-		p.tileAll(into(&p.shares[s]), s)
-	}
+	return out
 }
 
-// tileAll orders the pairs of a split as its visits are, to find their rows in the cache.
-func (p *plan) tileAll(q *probes, split int) {
-	spare := makeColumns(longest(q.ends))
-	for part := range p.parts() {
-		p.tile(q.block(part), spare, split, part)
-	}
-}
-
-// allot turns the blocks' sizes into where they begin, and takes the memory.
-func (q *probes) allot() {
-	total := 0
-	for b, size := range q.ends {
-		q.ends[b] = total
-		total += size
-	}
-	q.columns = makeColumns(total)
-}
-
-func (p *plan) place(q *probes, block int, one probe) {
-	at := q.ends[block]
-	q.ends[block]++
-	q.user[at], q.item[at] = -1, -1
+func (p *plan) place(c columns, at int, one probe) {
+	c.user[at], c.item[at] = -1, -1
 	if p.users.seen(one.user) {
-		q.user[at] = p.users.local(one.user)
+		c.user[at] = p.users.local(one.user)
 	}
 	if p.items.seen(one.item) {
-		q.item[at] = p.items.local(one.item)
+		c.item[at] = p.items.local(one.item)
 	}
-	q.rating[at] = p.scale.standard(one.rating)
+	c.rating[at] = p.scale.standard(one.rating)
 }
 
 // seen says whether the id has a training rating.
@@ -101,14 +70,6 @@ func (q *probes) of(part int) group {
 		return group{rest: q.block(2 * parts)}
 	}
 	return group{q.block(part), q.block(parts + part)}
-}
-
-func (q *probes) block(number int) columns {
-	begin := 0
-	if number > 0 {
-		begin = q.ends[number-1]
-	}
-	return q.slice(begin, q.ends[number])
 }
 
 // predict is the standardised prediction from what is known of the user and the item.

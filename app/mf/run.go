@@ -1,8 +1,6 @@
 package mf
 
 import (
-	"math"
-
 	"bellows"
 	"bellows/app"
 	"bellows/data"
@@ -35,7 +33,7 @@ func (App) NewRun(in app.Input) (*app.Run, error) {
 	p.settle(values, p.recipe.step)
 	run := &app.Run{
 		Job: p.job(), Settings: values.All(), Headline: p.headline(), Items: p.trained, Objective: "train_rmse",
-		Baseline: p.baseline(set, test),
+		Baseline: p.baseline(),
 		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), tables) },
 	}
 	run.Job.Data = in.Identity(run.Settings)
@@ -65,28 +63,16 @@ func (p *plan) job() train.Job {
 	}
 }
 
-// baseline is the error on the scored ratings of predicting the mean of the training ratings; nil
+// baseline is the error on the ratings shown of predicting the mean of the training ratings; nil
 // without any.
-func (p *plan) baseline(set, test *data.RatingSet) *train.Metric {
-	var sum float64
-	n := 0
-	add := func(rating float32) {
-		d := float64(rating) - p.scale.mean
-		sum += d * d
-		n++
-	}
-	if test != nil {
-		for _, r := range test.Rating {
-			add(r)
-		}
-	} else {
-		_, held := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)
-		for _, r := range held {
-			add(set.Rating[r])
-		}
-	}
-	if n == 0 {
+func (p *plan) baseline() *train.Metric {
+	if len(p.shown) == 0 {
 		return nil
 	}
-	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(sum / float64(n))}
+	var sum float64
+	for _, one := range p.shown {
+		d := float64(one.rating) - p.scale.mean
+		sum += d * d
+	}
+	return &train.Metric{Name: "mean predictor", Value: rms(sum, len(p.shown))}
 }

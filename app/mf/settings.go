@@ -3,11 +3,14 @@ package mf
 import (
 	"strconv"
 
-	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/data"
+	"bellows/table"
 )
+
+// name is the application's word on the command line and in the manifest.
+const name = "mf"
 
 // App is matrix factorisation. The zero value is ready.
 type App struct{}
@@ -21,7 +24,7 @@ const (
 // Describe lists the settings, with the reasons of their defaults.
 func (App) Describe() app.Description {
 	return app.Description{
-		Name: "mf", Title: "matrix factorisation", Unit: "ratings",
+		Name: name, Title: "matrix factorisation", Unit: "ratings",
 		Data:    data.Ratings,
 		Metrics: []string{"train_rmse", "test_rmse"},
 		Settings: []app.Setting{
@@ -40,16 +43,16 @@ func (App) Describe() app.Description {
 
 // config is every setting of a run, checked.
 type config struct {
-	rank      int
-	biases    bool
-	schedule  string
-	splits    int     // 0: chosen from the data
-	clocks    int     // 0: chosen
-	step      float64 // 0: chosen
-	l2        float64
-	ownL2     bool // l2 was given and stays as it is
-	staleness int  // of the items under ssp; -1 is async
-	seed      uint64
+	rank        int
+	biases      bool
+	schedule    string
+	splits      int     // 0: chosen from the data
+	clocks      int     // 0: chosen
+	step        float64 // 0: chosen
+	l2          float64
+	ownL2       bool              // l2 was given and stays as it is
+	consistency table.Consistency // of the items under ssp
+	seed        uint64
 	epochs.Ending
 }
 
@@ -72,14 +75,13 @@ func configure(in *app.Input) (config, app.Values, error) {
 	c := config{
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"),
 		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
-		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed,
+		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
 	}
 	c.readChosen(v)
-	c.readStaleness(in, v)
-	if err := v.Err(); err != nil {
-		return config{}, v, err
+	if c.schedule == strata && c.consistency != table.BSP {
+		v.Refuse("schedule", "leases read nothing stale, so a staleness has no meaning; leave it out, or choose schedule=ssp")
 	}
-	return c, v, checkGoal(in)
+	return c, v, v.Err()
 }
 
 // readChosen reads the steps that may be auto.
@@ -90,28 +92,6 @@ func (c *config) readChosen(v app.Values) {
 	if !v.IsAuto("l2") {
 		c.l2, c.ownL2 = v.Float("l2", 0, 1), true
 	}
-}
-
-func (c *config) readStaleness(in *app.Input, v app.Values) {
-	if in.Staleness == nil {
-		return
-	}
-	c.staleness = *in.Staleness
-	if c.schedule == strata && c.staleness != 0 {
-		v.Refuse("schedule", "leases read nothing stale, so a staleness has no meaning; leave it out, or choose schedule=ssp")
-	}
-}
-
-func checkGoal(in *app.Input) error {
-	if in.Goal == nil {
-		return nil
-	}
-	for _, m := range (App{}).Describe().Metrics {
-		if in.Goal.Metric == m {
-			return nil
-		}
-	}
-	return bellows.Errorf(bellows.Usage, "train mf until", in.Goal.Metric, "no metric of this application; it has train_rmse and test_rmse")
 }
 
 // settle records what the run chose. An l2 that follows the noise has no one value and stays auto.

@@ -31,7 +31,6 @@ func TestRefusedInputs(t *testing.T) {
 		{"splits", app.Input{Data: set, Settings: map[string]string{"splits": "61"}}, bellows.Config, "splits=61: more than the data can be cut into: 60 users, 40 items"},
 		{"splits of ssp", app.Input{Data: set, Settings: map[string]string{"splits": "41", "schedule": "ssp"}}, bellows.Config, "splits=41: more than the data can be cut into: 60 users, 40 items"},
 		{"staleness", app.Input{Data: set, Staleness: stale(2)}, bellows.Config, "schedule=strata: leases read nothing stale"},
-		{"goal", app.Input{Data: set, Goal: &app.Goal{Metric: "accuracy"}}, bellows.Usage, "accuracy: no metric of this application"},
 		{"no ratings", app.Input{Data: empty}, bellows.BadData, "the data holds no ratings"},
 		{"no test ratings", app.Input{Data: set, Test: empty}, bellows.BadData, "the data holds no ratings"},
 		{"several", app.Input{Data: set, Settings: map[string]string{"rank": "x", "patience": "0"}}, bellows.Config, "patience=0: must be a whole number from 1 to 2147483647"},

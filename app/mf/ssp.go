@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/data"
+	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -20,22 +21,18 @@ type pull struct {
 // cutClocks deals the training ratings to the splits of their users, in an order by chance, and
 // cuts them into equal clocks.
 func (p *plan) cutClocks(set *data.RatingSet, rows []int32) {
-	all, ends := p.sortBy(set, rows, p.splits, func(r int32) int { return int(p.users.part[set.User[r]]) })
-	for _, r := range rows {
-		s := p.users.part[set.User[r]]
-		p.fill(all, ends[s], set, r)
-		all.item[ends[s]] = p.items.row[set.Item[r]]
-		ends[s]++
-	}
-	begin := 0
-	for s, end := range ends {
-		own := all.slice(begin, end)
+	to := makeColumns(len(rows))
+	all := arrange(to, p.splits, func(i int) int { return int(p.users.part[set.User[rows[i]]]) }, func(at, i int) {
+		p.fill(to, at, set, rows[i])
+		to.item[at] = p.items.row[set.Item[rows[i]]]
+	})
+	for s := range p.shares {
+		own := blocks{columns: all.block(s)}
 		own.shuffle(p.seed, uint64(s))
-		p.shares[s].columns = own
 		for c := range p.clocks {
-			p.shares[s].ends = append(p.shares[s].ends, len(own.rating)*(c+1)/p.clocks)
+			own.ends = append(own.ends, len(own.rating)*(c+1)/p.clocks)
 		}
-		begin = end
+		p.shares[s].blocks = own
 	}
 	for c := range p.clocks {
 		p.compact(c)
@@ -48,7 +45,7 @@ func (p *plan) compact(clock int) {
 	contributors := make([]float32, len(p.items.row))
 	for s := range p.shares {
 		share := &p.shares[s]
-		items := share.item[share.begin(clock):share.ends[clock]]
+		items := share.block(clock).item
 		for _, i := range items {
 			visits[i]++
 		}
@@ -141,10 +138,10 @@ func (e *sspExecutor) RunTask(t *train.Task) error {
 // overlap is how many clocks of changes may start from one version. Async has no bound; two is
 // what even splits show.
 func (p *plan) overlap() float32 {
-	if p.staleness < 0 {
+	if p.consistency == table.Async {
 		return 2
 	}
-	return float32(1 + p.staleness)
+	return float32(1 + p.consistency)
 }
 
 func (p *plan) pulledItems(t *train.Task, part int) []float32 {

@@ -62,59 +62,36 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 	}, nil
 }
 
-// parts of a model that was opened: table is features + 1 rows of classes, as in training.
+// openModel checks the parts of a model against each other. The predictor's table is features + 1 rows of classes, as in training.
 func openModel(m *model.Model) (*predictor, error) {
-	refuse := func(subject, format string, args ...any) error {
-		err := bellows.Errorf(bellows.BadData, "open model", subject, format, args...)
-		err.Hint = "the model's files do not belong together; take them from one run"
-		return err
-	}
-	if m.App != name {
-		return nil, refuse(m.App, "it is not a model of %s", name)
-	}
-	labels := m.Names(labelsFile)
+	r, labels := m.Reader(name), m.Names(labelsFile)
 	classes, err := parseNames(labels)
 	if err != nil {
 		return nil, err
 	}
-	weights, bias := m.Tensor("weights"), m.Tensor("bias")
 	width := len(classes)
-	switch {
-	case width < 2:
-		return nil, refuse(labelsFile, "%d labels; there are at least 2", width)
-	case weights == nil || len(weights.Shape) != 2 || weights.Shape[0] != width || weights.Shape[1] < 1 ||
-		len(weights.Floats) != width*weights.Shape[1]:
-		return nil, refuse("weights", "it is not an array of %d classes times the features, of float32", width)
-	case bias == nil || len(bias.Shape) != 1 || bias.Shape[0] != width || len(bias.Floats) != width:
-		return nil, refuse("bias", "it is not an array of %d classes, of float32", width)
+	if width < 2 {
+		return nil, r.Refuse("%s has %d labels; there are at least 2", labelsFile, width)
 	}
+	weights, bias := r.Floats("weights", width, model.Any), r.Floats("bias", width)
 	var d details
-	if err := json.Unmarshal(m.Details, &d); err != nil {
-		return nil, refuse("manifest", "its details are not those of %s: %w", name, err)
-	}
-	f := weights.Shape[1]
+	r.ReadDetails(&d)
+	f := len(weights) / width
 	if n := len(d.Scaling.Center); n != 0 && n != f {
-		return nil, refuse("manifest", "scaling has %d centers for %d features", n, f)
+		return nil, r.Refuse("its scaling has %d centers for %d features", n, f)
 	}
 	if d.IndexBase != 0 && d.IndexBase != 1 {
-		return nil, refuse("manifest", "index_base is %d; it is 0 or 1", d.IndexBase)
+		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
 	}
 	p := &predictor{
 		classes: classes, labels: labels, features: f, center: d.Scaling.Center, base: d.IndexBase,
 		table: make([]float32, (f+1)*width),
 	}
-	for c := range width {
-		for j, v := range weights.Floats[c*f : (c+1)*f] {
-			p.table[j*width+c] = v
-		}
+	for i, v := range weights {
+		p.table[i%f*width+i/f] = v
 	}
-	copy(p.table[f*width:], bias.Floats)
-	for _, v := range p.table {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return nil, refuse("weights", "a weight or a bias is %v", v)
-		}
-	}
-	return p, nil
+	copy(p.table[f*width:], bias)
+	return p, r.Err()
 }
 
 // Read implements app.Predictor.

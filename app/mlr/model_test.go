@@ -186,11 +186,11 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 		spoil func(*model.Model)
 		want  string
 	}{
-		"app":        {func(m *model.Model) { m.App = "mf" }, "not a model of mlr"},
+		"app":        {func(m *model.Model) { m.App = "mf" }, "no model of mlr"},
 		"labels":     {func(m *model.Model) { m.IDs[0].Names = []string{"0", "zero", "2"} }, `line 2, "zero"`},
 		"order":      {func(m *model.Model) { m.IDs[0].Names = []string{"0", "2", "1"} }, "above the one before"},
 		"no labels":  {func(m *model.Model) { m.IDs = nil }, "0 labels"},
-		"classes":    {func(m *model.Model) { m.IDs[0].Names = []string{"0", "1"} }, "2 classes"},
+		"classes":    {func(m *model.Model) { m.IDs[0].Names = []string{"0", "1"} }, "the rest needs F32 of shape [2 -1]"},
 		"no weights": {func(m *model.Model) { m.Tensors = m.Tensors[1:] }, "weights"},
 		"short":      {func(m *model.Model) { m.Tensors[0].Floats = m.Tensors[0].Floats[1:] }, "weights"},
 		"bias":       {func(m *model.Model) { m.Tensors[1].Shape = []int{4} }, "bias"},

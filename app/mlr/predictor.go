@@ -14,13 +14,7 @@ import (
 )
 
 // Open implements app.Application. It refuses a model whose parts do not fit each other.
-func (application) Open(m *model.Model) (app.Predictor, error) {
-	p, err := openModel(m)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
+func (application) Open(m *model.Model) (app.Predictor, error) { return openModel(m) }
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {

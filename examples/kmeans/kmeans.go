@@ -245,16 +245,14 @@ type clusters struct {
 func (kmeans) Open(m *model.Model) (app.Predictor, error) { return open(m) }
 
 func open(m *model.Model) (*clusters, error) {
-	centres, points := m.Tensor("centres"), m.Tensor("points")
-	if centres == nil || points == nil || len(centres.Shape) != 2 ||
-		len(centres.Floats) != centres.Shape[0]*centres.Shape[1] || len(points.Counts) != centres.Shape[0] {
-		return nil, bellows.Errorf(bellows.BadData, "open model", m.App, "its tensors are not those of clusters")
-	}
-	c := &clusters{features: centres.Shape[1], points: points.Counts}
+	r := m.Reader("kmeans")
+	c := &clusters{points: r.Counts("points", model.Any)}
+	centres := r.Floats("centres", len(c.points), model.Any)
 	for k := range c.points {
-		c.centres = append(c.centres, centres.Floats[k*c.features:(k+1)*c.features])
+		c.features = len(centres) / len(c.points)
+		c.centres = append(c.centres, centres[k*c.features:(k+1)*c.features])
 	}
-	return c, nil
+	return c, r.Err()
 }
 
 // Read implements app.Predictor.

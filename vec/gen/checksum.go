@@ -15,9 +15,7 @@ const (
 // checksumKernels write the sum of products of 32 bits by 32. Elements of even and odd number have sums of their own: one
 // multiplication takes every other word.
 func checksumKernels() {
-	TEXT("checksumAVX2", NOSPLIT, "func(n int, at uint32, x *float32) uint64")
-	Pragma("noescape")
-	Doc("checksumAVX2 is Checksum for n elements.")
+	kernel("checksumAVX2", "func(n int, at uint32, x *float32) uint64", "is Checksum for n elements.")
 	n, x := load64("n"), load64("x")
 	factors, step, flip := broadcast("at"), YMM(), YMM()
 	VPMULLD(all(checksumOdd), factors, factors)

@@ -27,9 +27,7 @@ func foldConstant(name string, bits int) Mem {
 // one, then its four parts of 16 bytes into one, whose remainder the CRC32 instruction takes.
 func crcKernels() {
 	far, near, lane := foldConstant("fold2048", 2048), foldConstant("fold512", 512), foldConstant("fold128", 128)
-	TEXT("foldAVX512", NOSPLIT, "func(state uint32, p *byte, n int) uint32")
-	Pragma("noescape")
-	Doc("foldAVX512 continues a sum, without its inversions, over n bytes: a multiple of 256, and at least 256.")
+	kernel("foldAVX512", "func(state uint32, p *byte, n int) uint32", "continues a sum, without its inversions, over n bytes: a multiple of 256, and at least 256.")
 	state := Load(Param("state"), GP32()).(reg.GPVirtual)
 	p, n := load64("p"), load64("n")
 	k, t := ZMM(), ZMM()

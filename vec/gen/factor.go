@@ -11,10 +11,8 @@ import (
 func factorKernels() {
 	for _, biases := range []bool{false, true} {
 		for _, rank := range []int{0, 16, 32} {
-			blockKernel("AVX2", rank, biases)
-		}
-		for _, rank := range []int{0, 16, 32} {
-			scoreKernel("AVX2", rank, biases)
+			ratingsKernel("factorBlock", "FactorBlock", rank, biases, (*block).learn)
+			ratingsKernel("factorScore", "FactorScore", rank, biases, (*block).score)
 		}
 	}
 }
@@ -160,27 +158,9 @@ func (f *pair) overRow(name string, body func(vectors int), rest func(n reg.GPVi
 	Label(label("end"))
 }
 
-// blockKernel is the loop over ratings that learns. A known rank gives a loop
-// without branches but its own and the two checks of the indices.
-func blockKernel(set string, rank int, biases bool) {
-	extra := ""
-	if biases {
-		extra = ", userBias, itemBias *float32, biasStride int, biasDecay float32"
-	}
-	ratingsKernel("factorBlock", "FactorBlock", set, rank, biases, "step, decay float32"+extra, (*block).learn)
-}
-
-// scoreKernel is the loop over ratings that leaves the rows as they are.
-func scoreKernel(set string, rank int, biases bool) {
-	extra := ""
-	if biases {
-		extra = "userBias, itemBias *float32, biasStride int"
-	}
-	ratingsKernel("factorScore", "FactorScore", set, rank, biases, extra, (*block).score)
-}
-
-// ratingsKernel is a loop over ratings; one does what is to be done with rating j.
-func ratingsKernel(name, public, set string, rank int, biases bool, extra string, one func(b *block)) {
+// ratingsKernel is a loop over ratings; one does what is to be done with rating j. A known rank gives a loop without branches
+// but its own and the two checks of the indices. All such kernels take the same arguments, used or not.
+func ratingsKernel(name, public string, rank int, biases bool, one func(b *block)) {
 	doc := ""
 	if biases {
 		name += "Biased"
@@ -190,14 +170,9 @@ func ratingsKernel(name, public, set string, rank int, biases bool, extra string
 		name += fmt.Sprint(rank)
 		doc += fmt.Sprintf(", at rank %d", rank)
 	}
-	name += set
-	if extra != "" {
-		extra = ", " + extra
-	}
-	TEXT(name, NOSPLIT, "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, "+
-		"rank, stride int, mean float32"+extra+") (done int, sumSquares float64)")
-	Pragma("noescape")
-	Doc(name+" is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
+	kernel(name+"AVX2", "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, rank, stride int, "+
+		"mean, step, decay float32, userBias, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)",
+		"is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
 	b := newBlock(rank, biases)
 	Label("rating")
 	b.rows()

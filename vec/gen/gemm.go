@@ -132,9 +132,8 @@ func rowsOfA(height int) reader {
 // tileKernel writes the kernel of all tiles of one width, up to a height.
 func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, doc string) {
 	name := fmt.Sprintf("tile%d%s%s", set.vectors()*set.lanes(), suffix, set.name())
-	TEXT(name, NOSPLIT, "func(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds to a tile of height rows, up to %d, and cols columns of c;", name, heightMax),
+	kernel(name, "func(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int)",
+		fmt.Sprintf("adds to a tile of height rows, up to %d, and cols columns of c;", heightMax),
 		doc, "Steps and strides are in bytes.")
 	height := load64("height")
 	for h := heightMax; h > 1; h-- {
@@ -335,10 +334,7 @@ func (s dotSet) rest(n reg.GPVirtual) func(m Mem) reg.VecVirtual {
 			return v
 		}
 	}
-	bits, mask := GP64(), K()
-	MOVQ(I32(-1), bits)
-	BZHIQ(n, bits, bits)
-	KMOVW(bits.As32(), mask)
+	mask := opmask(n)
 	return func(m Mem) reg.VecVirtual {
 		v := YMM()
 		VMOVUPS_Z(m, mask, v)
@@ -374,9 +370,8 @@ func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
 const dotColumns = 5
 
 func dotsKernel(set dotSet) {
-	TEXT(set.name, NOSPLIT, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.name, set.rows, dotColumns),
+	kernel(set.name, "func(rows, cols, tiles, k int, a *float32, strideA int, b *float32, strideB int, alpha, beta float32, c *float32, strideC int)",
+		fmt.Sprintf("sets tiles of rows, up to %d, times cols, up to %d, elements of c, one tile", set.rows, dotColumns),
 		"below another, by inner products of rows of a and rows of b. Strides are in bytes.")
 	rows, cols := load64("rows"), load64("cols")
 	label := func(r, c int) string { return fmt.Sprintf("r%dc%d", r, c) }
@@ -590,9 +585,7 @@ func packKernels() {
 }
 
 func transposeKernel() {
-	TEXT("transpose4AVX2", NOSPLIT, "func(cols int, row0, row1, row2, row3, to *float32, stepTo int)")
-	Pragma("noescape")
-	Doc("transpose4AVX2 writes the columns of four rows as rows of four, stepTo bytes apart.")
+	kernel("transpose4AVX2", "func(cols int, row0, row1, row2, row3, to *float32, stepTo int)", "writes the columns of four rows as rows of four, stepTo bytes apart.")
 	cols, to, step := load64("cols"), load64("to"), load64("stepTo")
 	rows := []reg.GPVirtual{load64("row0"), load64("row1"), load64("row2"), load64("row3")}
 	three := GP64()
@@ -660,9 +653,8 @@ func transposed(v []reg.VecVirtual) []reg.VecVirtual {
 
 func copyKernel(floats int) {
 	name := fmt.Sprintf("copy%dAVX2", floats)
-	TEXT(name, NOSPLIT, "func(rows int, from *float32, stepFrom int, to *float32, stepTo int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s copies rows of %d elements. Steps are in bytes.", name, floats))
+	kernel(name, "func(rows int, from *float32, stepFrom int, to *float32, stepTo int)",
+		fmt.Sprintf("copies rows of %d elements. Steps are in bytes.", floats))
 	rows, from, to := load64("rows"), load64("from"), load64("to")
 	stepFrom, stepTo := load64("stepFrom"), load64("stepTo")
 	Label("row")

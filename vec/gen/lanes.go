@@ -24,6 +24,14 @@ type lanes struct {
 	mask  reg.VecVirtual // the elements present, or nil for all eight
 }
 
+// kernel begins a function, whose pointers do not escape, with what its stub says of it after its name.
+func kernel(name, signature string, doc ...string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	doc[0] = name + " " + doc[0]
+	Doc(doc...)
+}
+
 func at(p reg.Register, disp int) Mem { return Mem{Base: p, Disp: disp} }
 
 // elements emits a loop over n elements of all streams: the body unrolled, then

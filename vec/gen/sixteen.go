@@ -29,9 +29,7 @@ type conversion struct {
 
 func (c conversion) kernels() {
 	name := c.name + "AVX2"
-	TEXT(name, NOSPLIT, c.signature)
-	Pragma("noescape")
-	Doc(name + " is " + c.public + " for n elements, a multiple of 8.")
+	kernel(name, c.signature, "is "+c.public+" for n elements, a multiple of 8.")
 	n, src, dst := load64("n"), load64("src"), load64("dst")
 	c.loop(name+"_many", name+"_one", 8, 4, n, src, dst, c.eight)
 	c.loop(name+"_one", name+"_end", 8, 1, n, src, dst, c.eight)
@@ -39,9 +37,7 @@ func (c conversion) kernels() {
 	finish()
 
 	name = c.name + "AVX512"
-	TEXT(name, NOSPLIT, c.signature)
-	Pragma("noescape")
-	Doc(name + " is " + c.public + " for n elements.")
+	kernel(name, c.signature, "is "+c.public+" for n elements.")
 	n, src, dst = load64("n"), load64("src"), load64("dst")
 	whole := func(s, d Mem) { c.sixteen(s, d, nil) }
 	c.loop(name+"_many", name+"_one", 16, 4, n, src, dst, whole)

@@ -20,9 +20,7 @@ func stepKernels() {
 }
 
 func adaGradKernel() {
-	TEXT("adaGradAVX2", NOSPLIT, "func(n int, step, epsilon float32, grad, s, w *float32)")
-	Pragma("noescape")
-	Doc("adaGradAVX2 is AdaGrad for n elements.")
+	kernel("adaGradAVX2", "func(n int, step, epsilon float32, grad, s, w *float32)", "is AdaGrad for n elements.")
 	n, step, epsilon := load64("n"), broadcast("step"), broadcast("epsilon")
 	g, s, w := load64("grad"), load64("s"), load64("w")
 	elements("adaGrad", n, 2, []stream{g, s, w}, func(l lanes) {
@@ -38,9 +36,7 @@ func adaGradKernel() {
 // momentumKernel moves the velocity, then the weights by step times the
 // direction.
 func momentumKernel(name, public string, direction func(g, v, decay reg.VecVirtual) reg.VecVirtual) {
-	TEXT(name, NOSPLIT, "func(n int, decay, step float32, grad, v, w *float32)")
-	Pragma("noescape")
-	Doc(name + " is " + public + " for n elements.")
+	kernel(name, "func(n int, decay, step float32, grad, v, w *float32)", "is "+public+" for n elements.")
 	n, decay, step := load64("n"), broadcast("decay"), broadcast("step")
 	g, v, w := load64("grad"), load64("v"), load64("w")
 	elements(public, n, 2, []stream{g, v, w}, func(l lanes) {
@@ -55,9 +51,7 @@ func momentumKernel(name, public string, direction func(g, v, decay reg.VecVirtu
 }
 
 func adamKernel() {
-	TEXT("adamAVX2", NOSPLIT, "func(n int, beta1, rest1, beta2, rest2, step, epsilon float32, grad, m, v, w *float32)")
-	Pragma("noescape")
-	Doc("adamAVX2 is Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.")
+	kernel("adamAVX2", "func(n int, beta1, rest1, beta2, rest2, step, epsilon float32, grad, m, v, w *float32)", "is Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.")
 	n := load64("n")
 	beta1, rest1, beta2, rest2 := broadcast("beta1"), broadcast("rest1"), broadcast("beta2"), broadcast("rest2")
 	step, epsilon := broadcast("step"), broadcast("epsilon")

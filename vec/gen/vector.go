@@ -21,9 +21,7 @@ func vectorKernels() {
 }
 
 func axpyKernel() {
-	TEXT("axpyAVX2", NOSPLIT, "func(n int, alpha float32, x, y *float32)")
-	Pragma("noescape")
-	Doc("axpyAVX2 is y += alpha*x for n elements.")
+	kernel("axpyAVX2", "func(n int, alpha float32, x, y *float32)", "is y += alpha*x for n elements.")
 	n, alpha := load64("n"), broadcast("alpha")
 	x, y := load64("x"), load64("y")
 	elements("axpy", n, 4, []stream{x, y}, func(l lanes) {
@@ -35,9 +33,7 @@ func axpyKernel() {
 }
 
 func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + " is y += x for n elements.")
+	kernel(name, signature, "is y += x for n elements.")
 	n, x, y := load64("n"), load64("x"), load64("y")
 	elements("add", n, 4, []stream{x, y}, func(l lanes) {
 		a, b := l.load(x), l.load(y)
@@ -48,9 +44,7 @@ func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
 }
 
 func scaleKernel() {
-	TEXT("scaleAVX2", NOSPLIT, "func(n int, alpha float32, x *float32)")
-	Pragma("noescape")
-	Doc("scaleAVX2 is x *= alpha for n elements.")
+	kernel("scaleAVX2", "func(n int, alpha float32, x *float32)", "is x *= alpha for n elements.")
 	n, alpha, x := load64("n"), broadcast("alpha"), load64("x")
 	elements("scale", n, 4, []stream{x}, func(l lanes) {
 		a := l.load(x)
@@ -61,9 +55,7 @@ func scaleKernel() {
 }
 
 func dotKernel() {
-	TEXT("dotAVX2", NOSPLIT, "func(n int, x, y *float32) float32")
-	Pragma("noescape")
-	Doc("dotAVX2 is the sum of x*y over n elements.")
+	kernel("dotAVX2", "func(n int, x, y *float32) float32", "is the sum of x*y over n elements.")
 	n, x, y := load64("n"), load64("x"), load64("y")
 	acc := zeros(8)
 	elements("dot", n, 8, []stream{x, y}, func(l lanes) {
@@ -74,9 +66,7 @@ func dotKernel() {
 }
 
 func sumSquaresKernel() {
-	TEXT("sumSquaresAVX2", NOSPLIT, "func(n int, x *float32) float32")
-	Pragma("noescape")
-	Doc("sumSquaresAVX2 is the sum of x*x over n elements.")
+	kernel("sumSquaresAVX2", "func(n int, x *float32) float32", "is the sum of x*x over n elements.")
 	n, x := load64("n"), load64("x")
 	acc := zeros(8)
 	elements("sumSquares", n, 8, []stream{x}, func(l lanes) {
@@ -89,9 +79,7 @@ func sumSquaresKernel() {
 // absMaxKernel compares the bits as integers: non-negative floats are in the
 // same order, and NaN is above Inf, so that it wins.
 func absMaxKernel() {
-	TEXT("absMaxAVX2", NOSPLIT, "func(n int, x *float32) float32")
-	Pragma("noescape")
-	Doc("absMaxAVX2 is the largest |x| of n elements, NaN if there is one.")
+	kernel("absMaxAVX2", "func(n int, x *float32) float32", "is the largest |x| of n elements, NaN if there is one.")
 	n, x := load64("n"), load64("x")
 	acc, magnitude := zeros(8), YMM()
 	VMOVUPS(all(0x7fffffff), magnitude)
@@ -104,9 +92,7 @@ func absMaxKernel() {
 }
 
 func mapKernel(name, doc string, f func(x reg.VecVirtual) reg.VecVirtual) {
-	TEXT(name, NOSPLIT, "func(n int, x, y *float32)")
-	Pragma("noescape")
-	Doc(name + " is " + doc)
+	kernel(name, "func(n int, x, y *float32)", "is "+doc)
 	n, x, y := load64("n"), load64("x"), load64("y")
 	elements("map", n, 1, []stream{x, y}, func(l lanes) { l.store(f(l.load(x)), y) })
 	finish()
@@ -115,9 +101,7 @@ func mapKernel(name, doc string, f func(x reg.VecVirtual) reg.VecVirtual) {
 // softmaxKernel makes three passes over each row: largest element, exponentials
 // and their sum, division.
 func softmaxKernel() {
-	TEXT("softmaxAVX2", NOSPLIT, "func(rows, cols int, x *float32)")
-	Pragma("noescape")
-	Doc("softmaxAVX2 is Softmax for rows > 0 and cols > 0.")
+	kernel("softmaxAVX2", "func(rows, cols int, x *float32)", "is Softmax for rows > 0 and cols > 0.")
 	rows, x := load64("rows"), load64("x")
 	n, s := GP64(), GP64()
 	start := func() {

@@ -6,8 +6,6 @@
 //	ReadTwo    the limit of Dot
 //	Update     the limit of Scale
 //	UpdateFrom the limit of Axpy and Add
-//	Narrow     the limit of ToHalf and ToBrain
-//	Widen      the limit of FromHalf and FromBrain
 //
 // Call each on the slices that the kernel is measured on, as often, and in the
 // same run. The widest vectors that vec's sum kernels use are used here too. On a

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 )
 
@@ -23,22 +22,6 @@ func Update(x []float32) { update(x) }
 func UpdateFrom(x, y []float32) {
 	same("UpdateFrom", len(x), len(y))
 	updateFrom(x, y)
-}
-
-// Narrow loads every element of src and stores as many words of half the size in
-// dst, which has the same length. What they are means nothing.
-func Narrow(dst []uint16, src []float32) {
-	same("Narrow", len(dst), len(src))
-	n := narrow(dst, src)
-	goNarrow(dst[n:], src[n:])
-}
-
-// Widen loads every element of src and stores as many words of twice the size in
-// dst, which has the same length. What they are means nothing.
-func Widen(dst []float32, src []uint16) {
-	same("Widen", len(dst), len(src))
-	n := widen(dst, src)
-	goWiden(dst[n:], src[n:])
 }
 
 func same(name string, x, y int) {
@@ -78,18 +61,4 @@ func goUpdateFrom(x, y []float32) {
 		y[i] *= 1
 	}
 	runtime.KeepAlive(s) // or the compiler drops the loads
-}
-
-func goNarrow(dst []uint16, src []float32) {
-	dst = dst[:len(src)]
-	for i, v := range src {
-		dst[i] = uint16(math.Float32bits(v))
-	}
-}
-
-func goWiden(dst []float32, src []uint16) {
-	dst = dst[:len(src)]
-	for i, v := range src {
-		dst[i] = math.Float32frombits(uint32(v))
-	}
 }

@@ -35,23 +35,3 @@ func updateFrom(x, y []float32) {
 		updateFromAVX2(len(x), &x[0], &y[0])
 	}
 }
-
-// narrow and widen return how many elements they did: all but less than 16.
-
-func narrow(dst []uint16, src []float32) int {
-	n := len(src) &^ 15
-	if !hasAVX2 || n == 0 {
-		return 0
-	}
-	narrowAVX2(n, &dst[0], &src[0])
-	return n
-}
-
-func widen(dst []float32, src []uint16) int {
-	n := len(src) &^ 15
-	if !hasAVX2 || n == 0 {
-		return 0
-	}
-	widenAVX2(n, &dst[0], &src[0])
-	return n
-}

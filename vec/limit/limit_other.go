@@ -6,6 +6,3 @@ func read(x []float32)          { goRead(x) }
 func readTwo(x, y []float32)    { goReadTwo(x, y) }
 func update(x []float32)        { goUpdate(x) }
 func updateFrom(x, y []float32) { goUpdateFrom(x, y) }
-
-func narrow([]uint16, []float32) int { return 0 }
-func widen([]float32, []uint16) int  { return 0 }

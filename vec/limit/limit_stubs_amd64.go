@@ -23,13 +23,3 @@ func updateAVX2(n int, x *float32)
 //
 //go:noescape
 func updateFromAVX2(n int, x *float32, y *float32)
-
-// narrowAVX2 loads n elements, a multiple of 16, and stores half of their bytes.
-//
-//go:noescape
-func narrowAVX2(n int, dst *uint16, src *float32)
-
-// widenAVX2 loads n elements, a multiple of 16, and stores their bytes twice.
-//
-//go:noescape
-func widenAVX2(n int, dst *float32, src *uint16)

@@ -29,38 +29,6 @@ func TestDataStaysTheSame(t *testing.T) {
 	}
 }
 
-// TestResizingStaysInside: each word of dst is stored, none beside it, and src
-// stays as it is.
-func TestResizingStaysInside(t *testing.T) {
-	const guard = 0xabcd // no half of a number below
-	for n := range 150 {
-		x, words := numbers(n+32), slices.Repeat([]uint16{guard}, n+32)
-		before := slices.Clone(x)
-		Narrow(words[16:16+n], x[16:16+n])
-		if !slices.Equal(x, before) {
-			t.Fatalf("Narrow of %d elements changed its source", n)
-		}
-		for i, w := range words {
-			if inside := i >= 16 && i < 16+n; inside == (w == guard) {
-				t.Fatalf("Narrow of %d elements: word %d is %#x", n, i-16, w)
-			}
-		}
-		from := slices.Clone(words)
-		for i := range x {
-			x[i] = -1
-		}
-		Widen(x[16:16+n], words[16:16+n])
-		if !slices.Equal(words, from) {
-			t.Fatalf("Widen of %d elements changed its source", n)
-		}
-		for i, v := range x {
-			if inside := i >= 16 && i < 16+n; inside == (v == -1) {
-				t.Fatalf("Widen of %d elements: word %d is %v", n, i-16, v)
-			}
-		}
-	}
-}
-
 func TestUnequalLengthsPanic(t *testing.T) {
 	for name, run := range map[string]func(x, y []float32){"ReadTwo": ReadTwo, "UpdateFrom": UpdateFrom} {
 		func() {

@@ -6,7 +6,7 @@ package crc
 
 import "hash/crc32"
 
-//go:generate go run -C ../../../vec/gen . -part crc -pkg crc -out ../../link/wire/internal/crc/crc_amd64.s -stubs ../../link/wire/internal/crc/crc_stubs_amd64.go
+//go:generate go run -C ../../../../vec/gen . -part crc -pkg crc -out ../../link/wire/internal/crc/crc_amd64.s -stubs ../../link/wire/internal/crc/crc_stubs_amd64.go
 
 // castagnoli is the polynomial, which processors know.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
