@@ -61,12 +61,9 @@ func (b *bench) row(m measured, f fitted) {
 	if s.Fitted {
 		name += " (fitted)"
 	}
-	if b.JSON {
-		b.Object(map[string]any{"run": s.Name, "clocks": s.Clocks, "fitted": s.Fitted,
-			"predicted_seconds": predicted.Trained, "measured_seconds": was.Trained, "error": predicted.Trained/was.Trained - 1,
-			"predicted_cpu_seconds": predicted.CPU, "measured_cpu_seconds": was.CPU, "cpu_error": predicted.CPU/was.CPU - 1, "others": m.Other})
-		return
-	}
+	b.figures(map[string]any{"run": s.Name, "clocks": s.Clocks, "fitted": s.Fitted,
+		"predicted_seconds": predicted.Trained, "measured_seconds": was.Trained, "error": predicted.Trained/was.Trained - 1,
+		"predicted_cpu_seconds": predicted.CPU, "measured_cpu_seconds": was.CPU, "cpu_error": predicted.CPU/was.CPU - 1, "others": m.Other})
 	b.say("%-22s %6d  %10.2f %10.2f %+7.1f%%  %10.2f %10.2f %+7.1f%%  %5.1f%%", name, s.Clocks, 1e3*predicted.Trained, 1e3*was.Trained,
 		100*(predicted.Trained/was.Trained-1), 1e3*predicted.CPU, 1e3*was.CPU, 100*(predicted.CPU/was.CPU-1), 100*m.Other)
 }
@@ -86,14 +83,11 @@ func (b *bench) race(f fitted, m measured) {
 		}
 	}
 	ours := least.Seconds() / float64(o.Epochs)
-	published := lab.Costs{Item: 1e9 / bosenRate, Send: f.Costs.Send, SendByte: f.Costs.SendByte, Receive: f.Costs.Receive,
-		ReceiveByte: f.Costs.ReceiveByte, Wake: f.Costs.Wake, Local: f.Costs.Local, LocalByte: f.Costs.LocalByte}
+	published := f.Costs
+	published.Item, published.Task, published.Score = 1e9/bosenRate, 0, 0
 	r, wall := trial(o, site{nodes: 8, cores: 1, bandwidth: 1000, latency: 100 * time.Microsecond}.make(f), lab.Config{Seed: b.seed, Costs: published})
-	if b.JSON {
-		b.Object(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.Wall,
-			"ratio": measured.Wall / ours, "published_virtual_over_wall": r.Time.Seconds() / wall.Seconds()})
-		return
-	}
+	b.figures(map[string]any{"run": "laboratory of 8 nodes", "wall_seconds": ours, "real_seconds": measured.Wall,
+		"ratio": measured.Wall / ours, "published_virtual_over_wall": r.Time.Seconds() / wall.Seconds()})
 	b.say("")
 	b.say("an epoch of 8 nodes: %.2f ms in the laboratory, %.2f ms in 8 real processes: %.2f times as fast", 1e3*ours, 1e3*measured.Wall, measured.Wall/ours)
 	b.say("8 machines of one core at Bösen's recorded %d samples/s: %.3f s of virtual time in %.3f s, %.1f times as fast", bosenRate, r.Time.Seconds(), wall.Seconds(), r.Time.Seconds()/wall.Seconds())

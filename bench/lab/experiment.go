@@ -63,34 +63,6 @@ func placed(site lab.Site, tables []table.Schema) lab.Site {
 	return site
 }
 
-// epochRow is an epoch as --json prints it.
-type epochRow struct {
-	Epoch   int                `json:"epoch"`
-	Items   int64              `json:"items"`
-	Metrics map[string]float64 `json:"metrics"`
-	Seconds float64            `json:"virtual_seconds"`
-	Trained float64            `json:"virtual_trained_seconds"`
-	Phases  map[string]int64   `json:"slot_nanoseconds"`
-	Traffic flow               `json:"traffic"`
-}
-
-// resultRow is the end of an experiment as --json prints it.
-type resultRow struct {
-	Seconds   float64          `json:"virtual_seconds"`
-	Trained   float64          `json:"virtual_trained_seconds"`
-	Wall      float64          `json:"wall_seconds"`
-	Hash      string           `json:"hash"`
-	Kernels   string           `json:"kernels"`
-	Events    int64            `json:"events"`
-	Commits   uint64           `json:"commits"`
-	Sent      int64            `json:"sent"`
-	Applied   int64            `json:"applied"`
-	Dropped   int64            `json:"dropped"`
-	Staleness []int64          `json:"staleness"`
-	Phases    map[string]int64 `json:"slot_nanoseconds"`
-	Links     []linkBytes      `json:"links"`
-}
-
 // linkBytes is what passed a node's link.
 type linkBytes struct {
 	Node     int  `json:"node"`
@@ -107,11 +79,6 @@ type flow struct {
 // flowOf is a flow as --json prints it.
 func flowOf(f tally.Flow) flow { return flow{f.Frames, f.Bytes} }
 
-// linkOf is what passed the link of a node.
-func linkOf(i int, n *lab.NodeResult) linkBytes {
-	return linkBytes{i, flowOf(n.Sent.Total()), flowOf(n.Received.Total())}
-}
-
 // phases is slot time by the names of its phases.
 func phases(s *tally.Spent) map[string]int64 {
 	m := map[string]int64{}
@@ -122,30 +89,33 @@ func phases(s *tally.Spent) map[string]int64 {
 }
 
 func (b *bench) show(r *lab.Result, wall time.Duration) {
-	if b.JSON {
-		b.showJSON(r, wall)
-		return
-	}
-	fmt.Printf("\n%5s %-44s %10s %10s  %s  %9s %9s\n", "epoch", "metrics", "virtual", "trained", "compute  pull  push commit  idle", "messages", "MB")
+	b.say("\n%5s %-44s %10s %10s  %s  %9s %9s", "epoch", "metrics", "virtual", "trained", "compute  pull  push commit  idle", "messages", "MB")
 	for _, e := range r.Epochs {
-		var metrics []string
+		metrics, words := map[string]float64{}, []string{}
 		for _, m := range e.Metrics {
-			metrics = append(metrics, fmt.Sprintf("%s %.4f", m.Name, m.Value))
+			metrics[m.Name], words = m.Value, append(words, fmt.Sprintf("%s %.4f", m.Name, m.Value))
 		}
-		fmt.Printf("%5d %-44s %9.4fs %9.4fs  %s  %9d %9.2f\n", e.Number, strings.Join(metrics[:min(2, len(metrics))], " "),
+		b.say("%5d %-44s %9.4fs %9.4fs  %s  %9d %9.2f", e.Number, strings.Join(words[:min(2, len(words))], " "),
 			e.Time.Seconds(), e.Trained.Seconds(), shares(&e.Phases), e.Traffic.Frames, float64(e.Traffic.Bytes)/1e6)
+		b.figures(map[string]any{"epoch": e.Number, "items": e.Items, "metrics": metrics, "virtual_seconds": e.Time.Seconds(),
+			"virtual_trained_seconds": e.Trained.Seconds(), "slot_nanoseconds": phases(&e.Phases), "traffic": flowOf(e.Traffic)})
 	}
+	var links []linkBytes
 	var most linkBytes
-	for i := range r.Nodes {
-		if l := linkOf(i, &r.Nodes[i]); l.Sent.Bytes+l.Received.Bytes > most.Sent.Bytes+most.Received.Bytes {
+	for i, n := range r.Nodes {
+		l := linkBytes{i, flowOf(n.Sent.Total()), flowOf(n.Received.Total())}
+		if links = append(links, l); l.Sent.Bytes+l.Received.Bytes > most.Sent.Bytes+most.Received.Bytes {
 			most = l
 		}
 	}
-	fmt.Printf("\nbusiest link: node %d, %.2f MB up and %.2f MB down\n", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
-	fmt.Printf("reads by the clocks that they missed: %v\n", r.Staleness)
-	fmt.Printf("%d commits, row deltas sent %d = applied %d + dropped %d\n", r.Commits, r.Sent, r.Applied, r.Dropped)
-	fmt.Printf("%.3f s of virtual time in %.3f s, %.1f times as fast; %d events, hash %016x, kernels %s\n",
+	b.say("\nbusiest link: node %d, %.2f MB up and %.2f MB down", most.Node, float64(most.Sent.Bytes)/1e6, float64(most.Received.Bytes)/1e6)
+	b.say("reads by the clocks that they missed: %v", r.Staleness)
+	b.say("%d commits, row deltas sent %d = applied %d + dropped %d", r.Commits, r.Sent, r.Applied, r.Dropped)
+	b.say("%.3f s of virtual time in %.3f s, %.1f times as fast; %d events, hash %016x, kernels %s",
 		r.Time.Seconds(), wall.Seconds(), r.Time.Seconds()/wall.Seconds(), r.Events, r.Hash, r.Kernels)
+	b.figures(map[string]any{"virtual_seconds": r.Time.Seconds(), "virtual_trained_seconds": r.Trained.Seconds(), "wall_seconds": wall.Seconds(),
+		"hash": strconv.FormatUint(r.Hash, 16), "kernels": r.Kernels, "events": r.Events, "commits": r.Commits,
+		"sent": r.Sent, "applied": r.Applied, "dropped": r.Dropped, "staleness": r.Staleness, "slot_nanoseconds": phases(&r.Phases), "links": links})
 }
 
 // shares are the phases in percent of slot-time.
@@ -153,22 +123,4 @@ func shares(s *tally.Spent) string {
 	percent := func(p tally.Phase) float64 { return 100 * s[p].Seconds() / max(1e-9, s.Total().Seconds()) }
 	return fmt.Sprintf("%6.1f%% %4.1f%% %4.1f%% %5.1f%% %4.1f%%", percent(tally.Compute), percent(tally.PullWait), percent(tally.PushWait),
 		percent(tally.CommitWait), percent(tally.Idle))
-}
-
-func (b *bench) showJSON(r *lab.Result, wall time.Duration) {
-	for _, e := range r.Epochs {
-		row := epochRow{Epoch: e.Number, Items: e.Items, Metrics: map[string]float64{}, Seconds: e.Time.Seconds(), Trained: e.Trained.Seconds(),
-			Phases: phases(&e.Phases), Traffic: flowOf(e.Traffic)}
-		for _, m := range e.Metrics {
-			row.Metrics[m.Name] = m.Value
-		}
-		b.Object(row)
-	}
-	row := resultRow{Seconds: r.Time.Seconds(), Trained: r.Trained.Seconds(), Wall: wall.Seconds(), Hash: strconv.FormatUint(r.Hash, 16),
-		Kernels: r.Kernels, Events: r.Events, Commits: uint64(r.Commits), Sent: r.Sent, Applied: r.Applied, Dropped: r.Dropped,
-		Staleness: r.Staleness, Phases: phases(&r.Phases)}
-	for i := range r.Nodes {
-		row.Links = append(row.Links, linkOf(i, &r.Nodes[i]))
-	}
-	b.Object(row)
 }

@@ -32,12 +32,9 @@ func (b *bench) growTo(nodes int, f fitted) {
 	for _, n := range r.Nodes {
 		sent.Add(n.Sent.Total())
 	}
-	if b.JSON {
-		b.Object(map[string]any{"nodes": nodes, "servers": s.servers, "clocks": passed, "virtual_seconds": r.Time.Seconds(),
-			"wall_seconds": wall.Seconds(), "events": r.Events, "messages": sent.Frames, "bytes": sent.Bytes, "resident_bytes": resident(),
-			"hash": fmt.Sprintf("%016x", r.Hash)})
-		return
-	}
+	b.figures(map[string]any{"nodes": nodes, "servers": s.servers, "clocks": passed, "virtual_seconds": r.Time.Seconds(),
+		"wall_seconds": wall.Seconds(), "events": r.Events, "messages": sent.Frames, "bytes": sent.Bytes, "resident_bytes": resident(),
+		"hash": fmt.Sprintf("%016x", r.Hash)})
 	b.say("%6d %8d %8d %9.3fs %9.3fs %10d %12d %10.3f %8d  %016x", nodes, s.servers, passed, r.Time.Seconds(), wall.Seconds(), r.Events,
 		sent.Frames, float64(sent.Bytes)/1e9, resident()>>20, r.Hash)
 }

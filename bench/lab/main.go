@@ -83,7 +83,7 @@ func (b *bench) flags() {
 	flag.StringVar(&b.order.App, "app", "mlr", "what to train: mf, mlr or lda")
 	flag.IntVar(&b.order.Epochs, "epochs", 5, "passes over the data")
 	flag.IntVar(&b.order.Staleness, "staleness", 0, "clocks that a read may lag; 0 is BSP, -1 is async")
-	flag.Var(settings{&b.order}, "set", "set a hyperparameter, as `key=value`; may be given again")
+	flag.Func("set", "set a hyperparameter, as `key=value`; may be given again", b.set)
 	flag.IntVar(&b.site.nodes, "nodes", 8, "machines with a node each, beside that of the controller")
 	flag.IntVar(&b.site.servers, "servers", 0, "how many of the nodes hold tables; 0 is all")
 	flag.IntVar(&b.site.cores, "slots", 1, "cores of a machine: compute slots of its node")
@@ -94,21 +94,16 @@ func (b *bench) flags() {
 	flag.Float64Var(&b.chance, "jitter", 0.02, "how much the cost of a task varies")
 }
 
-// settings collects --set.
-type settings struct{ order *jobs.Order }
-
-func (s settings) String() string { return "" }
-
-// Set adds one setting.
-func (s settings) Set(text string) error {
+// set adds one setting.
+func (b *bench) set(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok {
 		return fmt.Errorf("it must be key=value")
 	}
-	if s.order.Settings == nil {
-		s.order.Settings = map[string]string{}
+	if b.order.Settings == nil {
+		b.order.Settings = map[string]string{}
 	}
-	s.order.Settings[key] = value
+	b.order.Settings[key] = value
 	return nil
 }
 
@@ -162,5 +157,12 @@ func (b *bench) load() (f fitted) {
 func (b *bench) say(format string, args ...any) {
 	if !b.JSON {
 		fmt.Printf(format+"\n", args...)
+	}
+}
+
+// figures prints an object for programs.
+func (b *bench) figures(o map[string]any) {
+	if b.JSON {
+		b.Object(o)
 	}
 }

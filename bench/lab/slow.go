@@ -65,45 +65,33 @@ func (p *fieldReader) fail(format string, args ...any) {
 	}
 }
 
-func (p *fieldReader) next() string {
+// field reads the next one, which must be what it is called; else it is read as the value instead.
+func field[T any](p *fieldReader, parse func(string) (T, error), ok func(T) bool, called string, instead T) T {
 	if len(p.fields) == 0 {
 		p.fail("a field is missing")
-		return ""
+		return instead
 	}
-	f := p.fields[0]
+	text := p.fields[0]
 	p.fields = p.fields[1:]
-	return f
+	v, err := parse(text)
+	if err != nil || !ok(v) {
+		p.fail("%q is not %s", text, called)
+		return instead
+	}
+	return v
 }
 
-// above is a number above a bound.
 func (p *fieldReader) above(bound float64) float64 {
-	f := p.next()
-	x, err := strconv.ParseFloat(f, 64)
-	if err != nil || !(x > bound) {
-		p.fail("%q is not a number above %v", f, bound)
-		return bound + 1
-	}
-	return x
+	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+	return field(p, parse, func(x float64) bool { return x > bound }, fmt.Sprintf("a number above %v", bound), bound+1)
 }
 
 func (p *fieldReader) number() float64 { return p.above(0) }
 
 func (p *fieldReader) whole() int {
-	f := p.next()
-	n, err := strconv.Atoi(f)
-	if err != nil || n < 1 || n > 1<<16 {
-		p.fail("%q is not a number of nodes", f)
-		return 1
-	}
-	return n
+	return field(p, strconv.Atoi, func(n int) bool { return 1 <= n && n <= 1<<16 }, "a number of nodes", 1)
 }
 
 func (p *fieldReader) duration() time.Duration {
-	f := p.next()
-	d, err := time.ParseDuration(f)
-	if err != nil || d <= 0 {
-		p.fail("%q is not a time, such as 20s", f)
-		return time.Second
-	}
-	return d
+	return field(p, time.ParseDuration, func(d time.Duration) bool { return d > 0 }, "a time, such as 20s", time.Second)
 }

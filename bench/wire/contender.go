@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/wire/internal/duty"
 )
 
 // contender is a server and a driver, each in a process of its own.
@@ -51,8 +52,8 @@ func ask(child *pair.Child, request string, numbers int) []float64 {
 }
 
 // side does a duty each turn. Work is what one request is worth; CPU time is that of both processes.
-func (c *contender) side(d duty, work float64) pair.Side {
-	line := fmt.Sprintf("%s %d %d %d", d.kind, d.size, d.window, d.count)
+func (c *contender) side(d duty.Duty, work float64) pair.Side {
+	line := fmt.Sprintf("%s %d %d %d", d.Kind, d.Size, d.Window, d.Count)
 	c.allocations = nil
 	return pair.Side{Name: c.name, Run: func() (pair.Turn, error) {
 		asking, before := ask(c.server, "usage", 2), ask(c.server, "usage", 2)

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/bench/internal/pair"
+	"bellows/bench/wire/internal/duty"
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
@@ -67,7 +68,7 @@ func serveFrames(address string) {
 		}
 		return err
 	}
-	serve(l.Address(), l, accept, fabric.Places)
+	duty.Serve(l.Address(), l, accept, fabric.Places)
 }
 
 // driveFrames is the driver's process.
@@ -79,7 +80,7 @@ func driveFrames(address string) {
 	d.bus.Add(clientAt, d.step)
 	d.bus.Add(controllerAt, number)
 	m.Start(d.bus, fabric.Options{Checker: open{}, Lost: d.lost})
-	drive(d.drive, fabric.Places)
+	duty.Drive(d.drive, fabric.Places)
 	m.Close()
 	d.bus.Close()
 }
@@ -95,7 +96,7 @@ type driver struct {
 	bus  *fabric.Bus
 	done chan error
 
-	duty      duty
+	duty      duty.Duty
 	latencies []time.Duration
 	sent      int
 	answered  int
@@ -110,7 +111,7 @@ type driver struct {
 // begin is a duty, told to the client's actor by its own process.
 type begin struct {
 	wire.Message
-	duty      duty
+	duty      duty.Duty
 	latencies []time.Duration
 }
 
@@ -123,7 +124,7 @@ func (d *driver) lost(n bellows.NodeID, err error) {
 }
 
 // drive does a duty.
-func (d *driver) drive(job duty, latencies []time.Duration) error {
+func (d *driver) drive(job duty.Duty, latencies []time.Duration) error {
 	if _, err := tableOf(job); err != nil {
 		return err
 	}
@@ -132,14 +133,14 @@ func (d *driver) drive(job duty, latencies []time.Duration) error {
 }
 
 // tableOf is the table that a duty works on: for rows one by one, the next larger one.
-func tableOf(d duty) (bellows.TableID, error) {
+func tableOf(d duty.Duty) (bellows.TableID, error) {
 	for i, s := range tables {
 		bytes := 4 * s.Width * s.Rows
-		if bytes == d.size && (d.kind == "push" || d.kind == "pull") || bytes > d.size && d.kind == "list" {
+		if bytes == d.Size && (d.Kind == "push" || d.Kind == "pull") || bytes > d.Size && d.Kind == "list" {
 			return bellows.TableID(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%s of %d bytes: %w", d.kind, d.size, errKind)
+	return 0, fmt.Errorf("%s of %d bytes: %w", d.Kind, d.Size, duty.ErrKind)
 }
 
 // step is the client's.
@@ -148,7 +149,7 @@ func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 		switch m := e.Message.(type) {
 		case begin:
 			d.prepare(m)
-			for range min(d.duty.window, d.duty.count) {
+			for range min(d.duty.Window, d.duty.Count) {
 				d.next(out)
 			}
 		case *wire.Committed:
@@ -170,14 +171,14 @@ func (d *driver) step(batch []wire.Envelope, out *wire.Outbox) {
 // prepare makes what the requests of a duty need.
 func (d *driver) prepare(b begin) {
 	d.duty, d.latencies, d.sent, d.answered = b.duty, b.latencies, 0, 0
-	for len(d.pushes) < d.duty.window {
+	for len(d.pushes) < d.duty.Window {
 		d.pushes = append(d.pushes, new(wire.Push))
 	}
-	if need := d.duty.size / 4; len(d.values) < need {
+	if need := d.duty.Size / 4; len(d.values) < need {
 		d.values = make([]float32, need)
 	}
 	d.list = d.list[:0]
-	for row := range d.duty.size / (4 * width) { // every third row, so that the list is needed
+	for row := range d.duty.Size / (4 * width) { // every third row, so that the list is needed
 		d.list = append(d.list, uint32(3*row))
 	}
 }
@@ -202,13 +203,13 @@ func (d *driver) next(out *wire.Outbox) {
 		d.began = time.Now()
 	}
 	d.sent++
-	if d.duty.kind == "push" {
+	if d.duty.Kind == "push" {
 		d.flushes++
-		m := d.pushes[d.flushes%uint64(d.duty.window)]
+		m := d.pushes[d.flushes%uint64(d.duty.Window)]
 		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: d.flushes}
 		m.Clock = bellows.Clock((d.flushes - 1) % math.MaxInt32)
 		m.Pairs = append(m.Pairs[:0], where)
-		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: where, Values: d.values[:d.duty.size/4]})
+		m.Chunks = append(m.Chunks[:0], wire.Chunk{Pair: where, Values: d.values[:d.duty.Size/4]})
 		if m.Done == nil {
 			m.Done = wire.New[wire.Done]()
 			m.Done.Pairs = append(m.Done.Pairs, where)
@@ -223,7 +224,7 @@ func (d *driver) next(out *wire.Outbox) {
 	m.Incarnation = 1
 	m.Request = d.requests
 	part := wire.PullPart{Pair: where}
-	if d.duty.kind == "list" {
+	if d.duty.Kind == "list" {
 		part.Rows = d.list
 	}
 	m.Parts = append(m.Parts, part)
@@ -236,11 +237,11 @@ func (d *driver) answer(out *wire.Outbox) {
 	if d.latencies != nil {
 		d.latencies[d.answered] = time.Since(d.began)
 	}
-	if d.answered++; d.answered == d.duty.count {
+	if d.answered++; d.answered == d.duty.Count {
 		d.done <- nil
 		return
 	}
-	if d.sent < d.duty.count {
+	if d.sent < d.duty.Count {
 		d.next(out)
 	}
 }

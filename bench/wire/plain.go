@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/wire/internal/duty"
 	"bellows/vec"
 )
 
@@ -27,7 +27,7 @@ const (
 func servePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
 	l := pair.Must(net.Listen(network, place))
-	serve(network+":"+l.Addr().String(), l, func() error {
+	duty.Serve(network+":"+l.Addr().String(), l, func() error {
 		c, err := l.Accept()
 		if err == nil {
 			err = plainServer(c)
@@ -69,26 +69,26 @@ func plainServer(c net.Conn) error {
 func drivePlain(address string) {
 	network, place, _ := strings.Cut(address, ":")
 	c := pair.Must(net.Dial(network, place))
-	drive(func(d duty, _ []time.Duration) error { return plainDriver(c, d) }, nil)
+	duty.Drive(func(d duty.Duty, _ []time.Duration) error { return plainDriver(c, d) }, nil)
 	pair.Check(c.Close())
 }
 
-func plainDriver(c net.Conn, d duty) error {
+func plainDriver(c net.Conn, d duty.Duty) error {
 	head := [13]byte{0: plainPush}
-	switch d.kind {
+	switch d.Kind {
 	case "push":
 	case "pull":
 		head[0] = plainPull
 	default:
-		return fmt.Errorf("%s: %w", d.kind, errKind)
+		return fmt.Errorf("%s: %w", d.Kind, duty.ErrKind)
 	}
-	binary.LittleEndian.PutUint32(head[1:], uint32(d.size))
-	binary.LittleEndian.PutUint64(head[5:], uint64(d.count))
+	binary.LittleEndian.PutUint32(head[1:], uint32(d.Size))
+	binary.LittleEndian.PutUint64(head[5:], uint64(d.Count))
 	if _, err := c.Write(head[:]); err != nil {
 		return err
 	}
-	buffer := bytesOf(make([]float32, d.size/4))
-	for range d.count {
+	buffer := bytesOf(make([]float32, d.Size/4))
+	for range d.Count {
 		var err error
 		if head[0] == plainPull {
 			_, err = io.ReadFull(c, buffer)
@@ -101,15 +101,6 @@ func plainDriver(c net.Conn, d duty) error {
 	}
 	_, err := io.ReadFull(c, head[:1])
 	return err
-}
-
-// portOf is the port of an address tcp:HOST:PORT; 0 where it has none.
-func portOf(address string) int {
-	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
-	if err != nil {
-		return 0
-	}
-	return port
 }
 
 // bytesOf is the memory of numbers.

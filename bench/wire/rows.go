@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"bellows/bench/internal/pair"
+	"bellows/bench/wire/internal/duty"
 )
 
 // turnBytes and turnRequests make turns of some tenths of a second.
@@ -28,21 +29,21 @@ func (b *bench) large() {
 	b.Section(fmt.Sprintf("CPU time of both processes, %d requests in flight", largeWindow))
 	for _, kind := range []string{"push", "pull"} {
 		for _, size := range []int{64 << 10, 1 << 20} {
-			b.perByte(duty{kind: kind, size: size, window: largeWindow, count: b.scale(turnBytes / size)})
+			b.perByte(duty.Duty{Kind: kind, Size: size, Window: largeWindow, Count: b.scale(turnBytes / size)})
 		}
 	}
 }
 
 // perByte is one kind and size beside the plain loop and gRPC.
-func (b *bench) perByte(d duty) {
-	work := float64(d.size) / 1e9
+func (b *bench) perByte(d duty.Duty) {
+	work := float64(d.Size) / 1e9
 	sides := []pair.Side{b.ours.side(d, work), b.plain.side(d, work)}
 	targets := []float64{0, plainLeast, grpcLeast}
 	if b.grpc != nil {
 		sides = append(sides, b.grpc.side(d, work))
 	}
 	series := b.Interleave(sides...)
-	name := d.kind + " of " + tables[pair.Must(tableOf(d))].Name
+	name := d.Kind + " of " + tables[pair.Must(tableOf(d))].Name
 	for i, peer := range series[1:] {
 		b.Add(pair.Row{Figure: name, Unit: "s/GB", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: peer, Target: targets[i+1]})
 	}
@@ -66,10 +67,10 @@ func (b *bench) small() {
 		{"pull", "pull", "get", true},
 		{"list", "pull of 16 listed rows", "get", false},
 	} {
-		d := duty{kind: row.kind, size: 1 << 10, window: smallWindow, count: b.scale(turnRequests)}
+		d := duty.Duty{Kind: row.kind, Size: 1 << 10, Window: smallWindow, Count: b.scale(turnRequests)}
 		sides := []pair.Side{b.ours.side(d, 1)}
 		if b.redis != nil {
-			sides = append(sides, b.redis.side(row.command, 1, smallWindow, 2*d.count), b.redis.side(row.command, 16, smallWindow/16, 2*d.count))
+			sides = append(sides, b.redis.side(row.command, 1, smallWindow, 2*d.Count), b.redis.side(row.command, 16, smallWindow/16, 2*d.Count))
 		}
 		series := b.Interleave(sides...)
 		r := pair.Row{Figure: row.name, Unit: "requests/s", Clock: pair.Wall, Ours: series[0], Target: redisLeast}
@@ -88,10 +89,10 @@ func (b *bench) small() {
 // trips shows how long one request takes, alone and while all processors compute.
 func (b *bench) trips() {
 	b.Section("round trip of 1 KiB, one request at a time")
-	d := duty{kind: "pull", size: 1 << 10, window: 1, count: b.scale(turnTrips)}
+	d := duty.Duty{Kind: "pull", Size: 1 << 10, Window: 1, Count: b.scale(turnTrips)}
 	sides := []pair.Side{b.ours.side(d, 1)}
 	if b.redis != nil {
-		sides = append(sides, b.redis.side("get", 1, 1, d.count))
+		sides = append(sides, b.redis.side("get", 1, 1, d.Count))
 	}
 	series := b.Race(pair.Row{Figure: "pull", Unit: "s", Cost: true, Clock: pair.Wall, Target: tripLeast}, sides...)
 	trip := series[0].Costs(pair.Wall).Median
@@ -101,7 +102,7 @@ func (b *bench) trips() {
 }
 
 // tail shows the 99th percentile while both processes compute with so many goroutines each.
-func (b *bench) tail(name string, d duty, each int, trip float64) {
+func (b *bench) tail(name string, d duty.Duty, each int, trip float64) {
 	b.ours.compute(each)
 	var tails []float64
 	side := b.ours.side(d, 1)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"bellows/bench/wire/internal/duty"
 	"bellows/link/wire"
 )
 
@@ -16,10 +17,11 @@ func TestDutiesEndAfterTheirRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDriver()
-	for _, job := range []duty{
-		{"push", 64 << 10, 4, 10}, {"pull", 1 << 20, 3, 7}, {"list", 1 << 10, 8, 20}, {"push", 1 << 10, 1, 5}, {"pull", 1 << 10, 9, 2},
+	for _, job := range []duty.Duty{
+		{Kind: "push", Size: 64 << 10, Window: 4, Count: 10}, {Kind: "pull", Size: 1 << 20, Window: 3, Count: 7}, {Kind: "list", Size: 1 << 10, Window: 8, Count: 20},
+		{Kind: "push", Size: 1 << 10, Window: 1, Count: 5}, {Kind: "pull", Size: 1 << 10, Window: 9, Count: 2},
 	} {
-		latencies := make([]time.Duration, job.count)
+		latencies := make([]time.Duration, job.Count)
 		asked := map[string]int{}
 		toClient := []wire.Envelope{{Message: begin{duty: job, latencies: latencies}}}
 		for most := 0; len(toClient) > 0; {
@@ -31,7 +33,7 @@ func TestDutiesEndAfterTheirRequests(t *testing.T) {
 					asked["push"]++
 				case *wire.Pull:
 					asked["pull"]++
-					if n := len(m.Parts[0].Rows); job.kind == "list" && 4*width*n != job.size {
+					if n := len(m.Parts[0].Rows); job.Kind == "list" && 4*width*n != job.Size {
 						t.Errorf("%v: %d rows are asked for", job, n)
 					}
 				}
@@ -48,7 +50,7 @@ func TestDutiesEndAfterTheirRequests(t *testing.T) {
 				lane.Step(records.Envelopes, &applied)
 				toClient = append(toClient, applied.Envelopes...)
 			}
-			if most = max(most, d.sent-d.answered); most > job.window {
+			if most = max(most, d.sent-d.answered); most > job.Window {
 				t.Fatalf("%v: %d requests are in flight", job, most)
 			}
 		}
@@ -61,11 +63,11 @@ func TestDutiesEndAfterTheirRequests(t *testing.T) {
 			t.Fatalf("%v: no end after %d of its requests", job, d.answered)
 		}
 		want := "pull"
-		if job.kind == "push" {
+		if job.Kind == "push" {
 			want = "push"
 		}
-		if asked[want] != job.count || len(asked) != 1 || latencies[job.count-1] == 0 {
-			t.Errorf("%v: the lane was asked %v, the last request took %v", job, asked, latencies[job.count-1])
+		if asked[want] != job.Count || len(asked) != 1 || latencies[job.Count-1] == 0 {
+			t.Errorf("%v: the lane was asked %v, the last request took %v", job, asked, latencies[job.Count-1])
 		}
 	}
 	if lane.Applied() != 15 {
@@ -75,7 +77,7 @@ func TestDutiesEndAfterTheirRequests(t *testing.T) {
 
 func TestDutiesThatNobodyKnows(t *testing.T) {
 	t.Parallel()
-	for _, d := range []duty{{kind: "push", size: 3 << 10}, {kind: "sort", size: 1 << 10}, {kind: "list", size: 1 << 20}} {
+	for _, d := range []duty.Duty{{Kind: "push", Size: 3 << 10}, {Kind: "sort", Size: 1 << 10}, {Kind: "list", Size: 1 << 20}} {
 		if _, err := tableOf(d); err == nil {
 			t.Errorf("%v has a table", d)
 		}
@@ -95,15 +97,5 @@ func TestRateOf(t *testing.T) {
 		if rate, err := rateOf([]byte(bad)); err == nil {
 			t.Errorf("%q gives %v", bad, rate)
 		}
-	}
-}
-
-func TestPortOf(t *testing.T) {
-	t.Parallel()
-	if p := portOf("tcp:127.0.0.1:6543"); p != 6543 {
-		t.Errorf("port %d", p)
-	}
-	if p := portOf("unix:/run/x/s"); p != 0 {
-		t.Errorf("a socket's file has port %d", p)
 	}
 }

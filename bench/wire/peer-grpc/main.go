@@ -1,13 +1,12 @@
 // Command peer-grpc moves the same bytes as bench/wire over one bidirectional gRPC stream with a codec that copies
-// nothing. It has a module of its own, so that gRPC is no dependency of the project. bench/wire builds and runs it: as
-// "serve ADDRESS" it answers the lines "port" and "usage", as "drive ADDRESS" lines such as "push 65536 32 1000".
+// nothing. It has a module of its own, so that gRPC is no dependency of the project. bench/wire builds it and calls it with
+// "serve ADDRESS" and "drive ADDRESS"; what the two answer is said in package duty.
 //
 // A push is a message of that size, which the server copies into its table (less work than adding it), and an answer of
 // 16 bytes. A pull is a message of 16 bytes, and an answer of that size, which the server has copied out of its table.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,10 +14,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
+
+	"bellows/bench/internal/pair"
+	"bellows/bench/wire/internal/duty"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -47,38 +47,20 @@ const (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fail(errors.New("use: peer-grpc serve|drive ADDRESS"))
-	}
-	network, place, _ := strings.Cut(os.Args[2], ":")
-	switch os.Args[1] {
-	case "serve":
-		fail(serve(network, place))
-	case "drive":
-		fail(drive(network, place))
-	default:
-		fail(fmt.Errorf("%q is neither serve nor drive", os.Args[1]))
-	}
-}
-
-func fail(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "peer-grpc:", err)
-		os.Exit(1)
-	}
-}
-
-// lines answers every line of standard input until it ends.
-func lines(answer func(line string) (string, error)) error {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
-		text, err := answer(in.Text())
-		if err != nil {
-			text = "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	pair.Exit(pair.Attempt(func() {
+		if len(os.Args) != 3 {
+			pair.Check(errors.New("use: peer-grpc serve|drive ADDRESS"))
 		}
-		fmt.Println(text)
-	}
-	return in.Err()
+		network, place, _ := strings.Cut(os.Args[2], ":")
+		switch os.Args[1] {
+		case "serve":
+			serve(network, place)
+		case "drive":
+			drive(network, place)
+		default:
+			pair.Check(fmt.Errorf("%q is neither serve nor drive", os.Args[1]))
+		}
+	}))
 }
 
 var desc = grpc.ServiceDesc{ServiceName: "raw", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
@@ -86,34 +68,16 @@ var desc = grpc.ServiceDesc{ServiceName: "raw", HandlerType: (*any)(nil), Stream
 	{StreamName: "pull", Handler: pull, ClientStreams: true, ServerStreams: true},
 }}
 
-func serve(network, place string) error {
-	l, err := net.Listen(network, place)
-	if err != nil {
-		return err
-	}
+// closer ends a server.
+type closer func()
+
+func (c closer) Close() error { c(); return nil }
+
+func serve(network, place string) {
+	l := pair.Must(net.Listen(network, place))
 	s := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
 	s.RegisterService(&desc, nil)
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
-	port := 0
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		port = a.Port
-	}
-	if err := lines(func(line string) (string, error) { return serverAnswer(line, port) }); err != nil {
-		return err
-	}
-	s.Stop()
-	return <-ended
-}
-
-func serverAnswer(line string, port int) (string, error) {
-	switch line {
-	case "port":
-		return fmt.Sprint(port), nil
-	case "usage":
-		return fmt.Sprintf("%.9g %d", processorSeconds(), allocations()), nil
-	}
-	return "", fmt.Errorf("a server does not know %q", line)
+	duty.Serve(network+":"+l.Addr().String(), closer(s.Stop), func() error { return s.Serve(l) }, nil)
 }
 
 // push takes payloads and answers each.
@@ -164,56 +128,36 @@ func ended(err error) error {
 	return err
 }
 
-func drive(network, place string) error {
+func drive(network, place string) {
 	target := "passthrough:///" + place
 	if network == "unix" {
 		target = "unix:" + place
 	}
-	c, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)))
-	if err != nil {
-		return err
-	}
+	c := pair.Must(grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax))))
 	streams := map[string]grpc.ClientStream{}
 	for _, s := range desc.Streams {
-		if streams[s.StreamName], err = c.NewStream(context.Background(), &s, "/raw/"+s.StreamName); err != nil {
-			return err
+		streams[s.StreamName] = pair.Must(c.NewStream(context.Background(), &s, "/raw/"+s.StreamName))
+	}
+	duty.Drive(func(d duty.Duty, _ []time.Duration) error {
+		if streams[d.Kind] == nil || d.Size < small || d.Size > messageMax || d.Window < 1 {
+			return fmt.Errorf("%s of %d bytes: %w", d.Kind, d.Size, duty.ErrKind)
 		}
-	}
-	if err := lines(func(line string) (string, error) { return driverAnswer(line, streams) }); err != nil {
-		return err
-	}
-	return c.Close()
+		return requests(streams[d.Kind], d)
+	}, nil)
+	pair.Check(c.Close())
 }
 
-func driverAnswer(line string, streams map[string]grpc.ClientStream) (string, error) {
-	var kind string
-	var size, inFlight, count int
-	if _, err := fmt.Sscanf(line, "%s %d %d %d", &kind, &size, &inFlight, &count); err != nil {
-		return "", fmt.Errorf("a driver does not know %q", line)
-	}
-	stream := streams[kind]
-	if stream == nil || size < small || size > messageMax || inFlight < 1 {
-		return "", fmt.Errorf("%q: no such kind of request", line)
-	}
-	made, cpu, wall := allocations(), processorSeconds(), time.Now()
-	if err := requests(stream, kind, size, inFlight, count); err != nil {
-		return "", err
-	}
-	took, used := time.Since(wall).Seconds(), processorSeconds()-cpu
-	return fmt.Sprintf("%d %.9g %.9g %d 0 0", count, took, used, allocations()-made), nil
-}
-
-// requests sends count of them, so many in flight.
-func requests(stream grpc.ClientStream, kind string, size, inFlight, count int) error {
-	out := make([]byte, size)
-	if kind == "pull" {
+// requests does a duty.
+func requests(stream grpc.ClientStream, d duty.Duty) error {
+	out := make([]byte, d.Size)
+	if d.Kind == "pull" {
 		out = make([]byte, small)
-		binary.LittleEndian.PutUint64(out, uint64(size))
+		binary.LittleEndian.PutUint64(out, uint64(d.Size))
 	}
-	places, answered := make(chan struct{}, inFlight), make(chan error, 1)
+	places, answered := make(chan struct{}, d.Window), make(chan error, 1)
 	go func() {
-		for range count {
+		for range d.Count {
 			var m message
 			if err := stream.RecvMsg(&m); err != nil {
 				answered <- err
@@ -224,7 +168,7 @@ func requests(stream grpc.ClientStream, kind string, size, inFlight, count int) 
 		}
 		answered <- nil
 	}()
-	for range count {
+	for range d.Count {
 		select {
 		case places <- struct{}{}:
 		case err := <-answered:
@@ -235,18 +179,4 @@ func requests(stream grpc.ClientStream, kind string, size, inFlight, count int) 
 		}
 	}
 	return <-answered
-}
-
-func processorSeconds() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-}
-
-func allocations() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
 }

@@ -1,4 +1,11 @@
-package main
+// Package duty is what the processes of bench/wire have in common, in a contender of this module and in one of another: a server, which answers
+// "port" and "usage", and a driver, which answers a duty, such as "push 65536 32 1000". Both take "compute N". Each answer is one line of
+// numbers.
+//
+// The caller calls Serve or Drive, once, and ends when it returns. An error ends the process as in package pair: under pair.Attempt.
+//
+// The package refuses to measure more than one process: who asks both adds them up.
+package duty
 
 import (
 	"errors"
@@ -7,6 +14,8 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,19 +23,20 @@ import (
 	"bellows/vec"
 )
 
-// The processes of a contender are two: a server, which answers "port" and "usage", and a driver, which answers a job,
-// such as "push 65536 32 1000". Both take "compute N". Each answer is one line of numbers.
-
-// duty is a driver's job: a number of requests of one kind and size, so many at a time.
-type duty struct {
-	kind   string // push, pull or list
-	size   int    // bytes of values
-	window int    // requests in flight
-	count  int
+// Duty is a driver's job: a number of requests of one kind and size, so many at a time.
+type Duty struct {
+	Kind   string // push, pull or list
+	Size   int    // bytes of values
+	Window int    // requests in flight
+	Count  int
 }
 
-// serve is a server's process: it accepts one connection, and talks until its input ends.
-func serve(address string, listening io.Closer, accept func() error, computes func(n int)) {
+// ErrKind is a duty that a contender cannot do.
+var ErrKind = errors.New("no such kind of request")
+
+// Serve is a server's process: it accepts one connection at an address such as tcp:HOST:PORT, and talks until its input ends. computes, if there is
+// one, is told how many goroutines are going to compute.
+func Serve(address string, listening io.Closer, accept func() error, computes func(n int)) {
 	ended := make(chan error, 1)
 	go func() { ended <- accept() }()
 	talk(computes, func(line string) ([]float64, error) {
@@ -44,18 +54,27 @@ func serve(address string, listening io.Closer, accept func() error, computes fu
 	}
 }
 
-// drive is a driver's talk. A duty notes how long each request took where only one is in flight.
-func drive(do func(d duty, latencies []time.Duration) error, computes func(n int)) {
+// portOf is the port of an address tcp:HOST:PORT; 0 where it has none.
+func portOf(address string) int {
+	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
+	if err != nil {
+		return 0
+	}
+	return port
+}
+
+// Drive is a driver's process. do does a duty, and notes how long each request took where only one is in flight.
+func Drive(do func(d Duty, latencies []time.Duration) error, computes func(n int)) {
 	talk(computes, func(line string) ([]float64, error) {
-		var d duty
-		if _, err := fmt.Sscanf(line, "%s %d %d %d", &d.kind, &d.size, &d.window, &d.count); err != nil {
+		var d Duty
+		if _, err := fmt.Sscanf(line, "%s %d %d %d", &d.Kind, &d.Size, &d.Window, &d.Count); err != nil {
 			return nil, fmt.Errorf("a driver does not know %q", line)
 		}
 		return timed(d, do)
 	})
 }
 
-// talk answers "compute N" itself; computes, if there is one, is told how many goroutines are going to compute.
+// talk answers "compute N" itself.
 func talk(computes func(n int), answer func(line string) ([]float64, error)) {
 	load := burners{told: computes}
 	defer load.set(0)
@@ -70,13 +89,13 @@ func talk(computes func(n int), answer func(line string) ([]float64, error)) {
 
 // timed does a duty and returns requests, wall and CPU seconds, allocations, and the median and 99th percentile in
 // seconds of a request, which are 0 where several are in flight.
-func timed(d duty, drive func(duty, []time.Duration) error) ([]float64, error) {
+func timed(d Duty, do func(Duty, []time.Duration) error) ([]float64, error) {
 	var latencies []time.Duration
-	if d.window == 1 {
-		latencies = make([]time.Duration, d.count)
+	if d.Window == 1 {
+		latencies = make([]time.Duration, d.Count)
 	}
 	before := allocations()
-	turn, err := pair.Measure(func() (float64, error) { return float64(d.count), drive(d, latencies) })()
+	turn, err := pair.Measure(func() (float64, error) { return float64(d.Count), do(d, latencies) })()
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +151,3 @@ func burn(stop *atomic.Bool, ended chan<- struct{}) {
 	}
 	ended <- struct{}{}
 }
-
-// errKind is a job that a contender cannot do.
-var errKind = errors.New("no such kind of request")
