@@ -121,7 +121,7 @@ type Controller struct {
 	waits      waits
 	computing  []computed // by split; nil: no node has said anything
 	early      early
-	out        []out                // per split
+	out        []inFlight           // per split
 	recovery   *recovery            // nil: it is the first, or has taken over
 	covering   bellows.CommitNumber // lanes have been asked whether they have the records up to this
 	uncovered  []wire.Address       // those who have not said so
@@ -135,7 +135,7 @@ func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
-	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]out, n),
+	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
 		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
@@ -184,11 +184,11 @@ func (c *Controller) begin(fx *Effects) {
 	}
 	c.begun = true
 	c.drain()
-	c.first(fx)
+	c.dispatchFirst(fx)
 }
 
-// first dispatches the first tasks, or those that a saved run had left.
-func (c *Controller) first(fx *Effects) {
+// dispatchFirst dispatches the first tasks, or those that a saved run had left.
+func (c *Controller) dispatchFirst(fx *Effects) {
 	for _, m := range c.staleness {
 		c.control(staleness(m))
 	}

@@ -30,9 +30,9 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		c.waits.began(c.nowMillis)
 	}
 	if c.finishMove(executor, d.fx); c.recovery != nil {
-		c.settled(executor)
+		c.replayMove(executor)
 	}
-	c.take(u)
+	c.started(u)
 	c.horizon = max(c.horizon, u.Clock)
 	c.out[executor].add(u, c.number, args)
 	if c.recovery == nil {
@@ -40,8 +40,8 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	}
 }
 
-// take counts a task that is out.
-func (c *Controller) take(u bellows.Unit) {
+// started counts a task that is out.
+func (c *Controller) started(u bellows.Unit) {
 	c.next[u.Split] = u.Clock + 1
 	c.tasks++
 	if u.Items.Len() > 0 {
@@ -107,12 +107,12 @@ type Out struct {
 	Commit bellows.CommitNumber // that it sees
 }
 
-// out is the tasks of one split that are out, in the order of their dispatch: what another controller would have to dispatch again. What is
+// inFlight is the tasks of one split that are out, in the order of their dispatch: what another controller would have to dispatch again. What is
 // behind the list is memory of arguments that were there.
-type out []Out
+type inFlight []Out
 
 // add takes note of a task, copying its arguments.
-func (o *out) add(u bellows.Unit, commit bellows.CommitNumber, args []float64) {
+func (o *inFlight) add(u bellows.Unit, commit bellows.CommitNumber, args []float64) {
 	n := len(*o)
 	if n < cap(*o) {
 		*o = (*o)[:n+1]
@@ -123,8 +123,8 @@ func (o *out) add(u bellows.Unit, commit bellows.CommitNumber, args []float64) {
 	t.Unit, t.Commit, t.Args = u, commit, append(t.Args[:0], args...)
 }
 
-// drop forgets a task whose flush has its number, and reports whether it was out. As a rule it is the first.
-func (o *out) drop(u bellows.Unit) bool {
+// remove forgets a task whose flush has its number, and reports whether it was out. As a rule it is the first.
+func (o *inFlight) remove(u bellows.Unit) bool {
 	list := *o
 	for i := range list {
 		if list[i].Unit == u {

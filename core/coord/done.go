@@ -29,7 +29,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 		return
 	}
-	if s, ahead := c.ahead(m); ahead {
+	if s, ahead := c.mustCatchUp(m); ahead {
 		c.keepEarly(s, sent{from, m}, fx)
 		return
 	}
@@ -49,8 +49,8 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	wire.Free(m)
 }
 
-// ahead is the split of the first unit that was dispatched and is not its split's next; false: there is none.
-func (c *Controller) ahead(m *wire.Done) (bellows.SplitID, bool) {
+// mustCatchUp is the split of the first unit that was dispatched and is not its split's next; false: there is none.
+func (c *Controller) mustCatchUp(m *wire.Done) (bellows.SplitID, bool) {
 	for i := range m.Results {
 		u := &m.Results[i].Unit
 		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On("overlap-accepted") {
@@ -97,7 +97,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		return
 	}
 	for i := range m.Results {
-		err := c.count(m.Results[i].Unit)
+		err := c.completeUnit(m.Results[i].Unit)
 		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
 			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
 		}
@@ -109,7 +109,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	c.waits.moved(c.nowMillis)
 	c.urgent = c.urgent || !m.Deferrable || c.progress.Complete() > complete
 	c.record(m, fx)
-	c.tell(from.Node, m.Results, fx)
+	c.tellDriver(from.Node, m.Results, fx)
 }
 
 // current reports whether a flush is held by the owners of now. If not its client is told so, and is done again when they hold it. Nobody can name an owner to
@@ -132,20 +132,20 @@ func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 	return false
 }
 
-// count takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
-func (c *Controller) count(u bellows.Unit) error {
+// completeUnit takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
+func (c *Controller) completeUnit(u bellows.Unit) error {
 	if err := c.progress.Check(u); err != nil {
 		return err
 	}
-	if !c.out[u.Split].drop(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
+	if !c.out[u.Split].remove(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
 		return fmt.Errorf("%v was not dispatched", u)
 	}
 	c.progress.Commit(u)
 	return nil
 }
 
-// tell tells the driver what tasks of a client have signalled, whose flush has just got its number.
-func (c *Controller) tell(from bellows.NodeID, results []wire.Result, fx *Effects) {
+// tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its number.
+func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *Effects) {
 	number := c.number // there may be more by what the driver does
 	for i := range results {
 		r := &results[i]

@@ -60,7 +60,7 @@ func (c *Controller) conclude(fx *Effects) {
 	clear(c.dispatches)
 	c.dispatches = c.dispatches[:0]
 	if c.ending == nil && c.tasks == 0 && c.begun {
-		c.rest(fx)
+		c.idle(fx)
 	}
 }
 
@@ -95,8 +95,8 @@ func (c *Controller) announce(fx *Effects) {
 	}
 }
 
-// rest decides what it means that no task is out.
-func (c *Controller) rest(fx *Effects) {
+// idle decides what it means that no task is out.
+func (c *Controller) idle(fx *Effects) {
 	switch {
 	case len(c.queue) > 0:
 		c.end(&Outcome{Interrupted: true, Reason: "interrupted"}, fx)

@@ -21,19 +21,19 @@ import (
 // Of all tails the longest is the truth, since whoever acted on a record has heard of it from a lane. Records that no lane has count nothing: their
 // flushes are still held.
 type recovery struct {
-	from   Saved
-	asked  bool
-	held   []*wire.Holding // by lane; nil: it has not promised
-	first  int             // lanes with which the job began
-	best   int             // the lane that is asked for its tail
-	need   bellows.CommitNumber
-	upTo   bellows.CommitNumber // what that lane has
-	tail   []wire.Record        // from need on, in messages
-	kept   []*wire.Records
-	dones  []sent           // that came meanwhile
-	driver error            // what the driver did not do again
-	end    *wire.End        // what a lane was told of the job's end; nil: none was
-	gone   []bellows.NodeID // who was declared gone
+	from     Saved
+	asked    bool
+	holdings []*wire.Holding // by lane; nil: it has not promised
+	first    int             // lanes with which the job began
+	best     int             // the lane that is asked for its tail
+	need     bellows.CommitNumber
+	upTo     bellows.CommitNumber // what that lane has
+	tail     []wire.Record        // from need on, in messages
+	kept     []*wire.Records
+	dones    []sent           // that came meanwhile
+	driver   error            // what the driver did not do again
+	end      *wire.End        // what a lane was told of the job's end; nil: none was
+	gone     []bellows.NodeID // who was declared gone
 }
 
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
@@ -60,7 +60,7 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c.covered, c.forgotten = from.Commit, from.Commit
 	c.roll.Expect()
 	c.timeless = true
-	c.recovery = &recovery{from: from, best: none, held: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
+	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
 	return c, nil
 }
 
@@ -90,10 +90,10 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 		return
 	}
 	c.waits.end(c.nowMillis)
-	r.held[i] = m
+	r.holdings[i] = m
 	c.askAdded(m, fx)
 	r.hears(m)
-	if r.best != none || slices.Contains(r.held, nil) && !planted.On("recover-without-promise") {
+	if r.best != none || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
 		return
 	}
 	c.chooseTail(fx)
@@ -109,8 +109,8 @@ func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 		if add.Kind == bellows.AddLane {
 			a = wire.LaneAt(add.Node, int(add.Lane))
 		}
-		if c.takeIn(a); len(c.cfg.Lanes) > len(c.recovery.held) {
-			c.recovery.held = append(c.recovery.held, nil)
+		if c.enrol(a); len(c.cfg.Lanes) > len(c.recovery.holdings) {
+			c.recovery.holdings = append(c.recovery.holdings, nil)
 			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
 		}
 	}
@@ -142,23 +142,23 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 
 // fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
 func (r *recovery) fresh(lane int) bool {
-	return lane >= r.first && r.held[lane] != nil && r.held[lane].Last == 0
+	return lane >= r.first && r.holdings[lane] != nil && r.holdings[lane].Last == 0
 }
 
 // chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
 func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
 	r.need = r.from.Commit + 1
-	for i, h := range r.held {
+	for i, h := range r.holdings {
 		if h == nil || r.fresh(i) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
-		if r.best == none || cmp.Or(cmp.Compare(r.held[r.best].Last, h.Last), cmp.Compare(h.Tail, r.held[r.best].Tail)) < 0 {
+		if r.best == none || cmp.Or(cmp.Compare(r.holdings[r.best].Last, h.Last), cmp.Compare(h.Tail, r.holdings[r.best].Tail)) < 0 {
 			r.best = i
 		}
 	}
-	best, lane := r.held[r.best], c.cfg.Lanes[r.best]
+	best, lane := r.holdings[r.best], c.cfg.Lanes[r.best]
 	r.upTo = best.Last
 	switch {
 	case best.Last < r.from.Commit:
@@ -200,7 +200,7 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 
 // last is the newest record that the one before has numbered, as far as anybody knows.
 func (r *recovery) last() (n bellows.CommitNumber) {
-	for _, h := range r.held {
+	for _, h := range r.holdings {
 		if h != nil {
 			n = max(n, h.Last)
 		}
@@ -261,39 +261,39 @@ func (c *Controller) replay(fx *Effects) {
 		if one := r.at(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
 			c.number, c.draining = 1, true // before anything was dispatched
 		}
-		c.first(fx)
+		c.dispatchFirst(fx)
 	}
 	for c.number < last && r.driver == nil && c.ending == nil {
 		one := r.at(c.number + 1)
 		switch one.Control.Kind {
 		case bellows.NoControl:
-			c.again(one, fx)
+			c.replayFlush(one, fx)
 		case bellows.Drain:
 			c.number++
 			c.draining = true
 		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
-			c.reroute(&one.Control)
+			c.replayRoute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
 		}
 	}
 }
 
-// again takes the record of a flush that counts.
-func (c *Controller) again(one *wire.Record, fx *Effects) {
+// replayFlush takes the record of a flush that counts.
+func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.number++
 	c.counted.Add(one.Flush)
 	for i := range one.Results {
-		if err := c.count(one.Results[i].Unit); err != nil {
+		if err := c.completeUnit(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
 			return
 		}
 	}
-	c.tell(one.Flush.Client, one.Results, fx)
+	c.tellDriver(one.Flush.Client, one.Results, fx)
 }
 
-// reroute takes the record of a change of the route.
-func (c *Controller) reroute(change *bellows.Control) {
+// replayRoute takes the record of a change of the route.
+func (c *Controller) replayRoute(change *bellows.Control) {
 	c.number++
 	if planted.On("replay-forgets-route") {
 		return
@@ -306,10 +306,10 @@ func (c *Controller) reroute(change *bellows.Control) {
 	c.cfg.Route = next
 }
 
-// settled takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
-func (c *Controller) settled(s bellows.SplitID) {
+// replayMove takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
+func (c *Controller) replayMove(s bellows.SplitID) {
 	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
-		c.reroute(&one.Control)
+		c.replayRoute(&one.Control)
 	}
 }
 
@@ -332,14 +332,14 @@ func (c *Controller) repeats(r bellows.Control) bool {
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	for i, l := range c.cfg.Lanes {
 		switch {
-		case r.held[i] == nil || planted.On("lane-left-behind"):
+		case r.holdings[i] == nil || planted.On("lane-left-behind"):
 			continue
 		case r.fresh(i):
 			c.welcome(l, fx)
 			continue
 		}
 		var m *wire.Records
-		for n := r.held[i].Last + 1; r.at(n) != nil; n++ {
+		for n := r.holdings[i].Last + 1; r.at(n) != nil; n++ {
 			one := r.at(n)
 			done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results}
 			if m != nil && (len(m.List) >= c.cfg.Limits.Records || !m.Room(&done)) {
@@ -371,7 +371,7 @@ func (r *recovery) whole() (list []sent) {
 	}
 	var all []parts
 	at := map[bellows.FlushID]int{}
-	for _, h := range r.held {
+	for _, h := range r.holdings {
 		if h == nil || planted.On("held-not-asked") {
 			continue
 		}
@@ -414,7 +414,7 @@ func (c *Controller) awaitLanes(fx *Effects) {
 		return
 	}
 	var open []wire.Address
-	for i, h := range c.recovery.held {
+	for i, h := range c.recovery.holdings {
 		if h == nil || c.recovery.best == i {
 			open = append(open, c.cfg.Lanes[i])
 		}

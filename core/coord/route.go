@@ -30,7 +30,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 		return err
 	}
 	c.sendRecords(fx) // to those that there were
-	c.takeIn(a)
+	c.enrol(a)
 	c.welcome(a, fx)
 	c.conclude(fx)
 	return nil
@@ -46,7 +46,7 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 		return err
 	}
 	c.conclude(fx) // for those that there were
-	c.takeIn(a)
+	c.enrol(a)
 	c.welcome(a, fx)
 	return nil
 }
@@ -119,8 +119,8 @@ func (c *Controller) change(change bellows.Control, fx *Effects) error {
 	return nil
 }
 
-// takeIn counts an actor among those of the job, and its node among those that are watched.
-func (c *Controller) takeIn(a wire.Address) {
+// enrol counts an actor among those of the job, and its node among those that are watched.
+func (c *Controller) enrol(a wire.Address) {
 	switch {
 	case a.Role == wire.Lane && !slices.Contains(c.cfg.Lanes, a):
 		c.cfg.Lanes = append(slices.Clip(c.cfg.Lanes), a)

@@ -72,13 +72,13 @@ func (c *Controller) restore(s Saved) error {
 		}
 		c.cfg.Route = saved
 		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
-			c.takeIn(a)
+			c.enrol(a)
 		}
 	}
 	c.number, c.horizon, c.draining, c.finishing, c.counted = s.Commit, s.Horizon, s.Draining, s.Finishing, s.Counted.Clone()
 	for i := range s.Out {
 		t := &s.Out[i]
-		c.take(t.Unit)
+		c.started(t.Unit)
 		c.out[t.Unit.Split].add(t.Unit, t.Commit, t.Args)
 	}
 	return nil

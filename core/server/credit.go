@@ -14,9 +14,9 @@ import (
 // credit is what has been sent to a node, in words of four bytes, and is not known to have come there. One that is started again has a
 // new one: what was under way to the process before it will not be read.
 type credit struct {
-	life     uint32 // of the node's client; 0: the first that the lane knew
-	unread   int
-	unmarked int // of these, behind the last mark
+	incarnation uint32 // of the node's client; 0: the first that the lane knew
+	unread      int
+	unmarked    int // of these, behind the last mark
 }
 
 // creditOf is a node's; nil: this lane's own node, where nothing waits.
@@ -45,7 +45,7 @@ func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
 	c.unread += words
 	if c.unmarked += words; c.unmarked > l.cfg.Limits.Unread/8 {
 		m := l.newMark()
-		m.Weight, m.Life = c.unmarked, c.life
+		m.Weight, m.Life = c.unmarked, c.incarnation
 		out.Send(l.cfg.Self, to, m)
 		c.unmarked = 0
 	}
@@ -64,7 +64,7 @@ func (l *Lane) newMark() *wire.Mark {
 
 // takeMark notes that a node has read up to a mark.
 func (l *Lane) takeMark(from wire.Address, m *wire.Mark) {
-	if c := l.creditOf(from.Node); c != nil && m.Life == c.life && !planted.On("mark-forgotten") {
+	if c := l.creditOf(from.Node); c != nil && m.Life == c.incarnation && !planted.On("mark-forgotten") {
 		c.unread -= m.Weight
 	}
 	l.marks = append(l.marks, m)

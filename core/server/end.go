@@ -47,12 +47,12 @@ func (l *Lane) end(out *wire.Outbox) {
 			l.counts.Applied += pushRows(f.push, l)
 			continue
 		}
-		l.drop(pushRows(f.push, l), l.bits(f.push))
+		l.countDropped(pushRows(f.push, l), l.bits(f.push))
 	}
 	l.held = nil
 	for _, w := range l.waiting {
 		if !planted.On("full-uncounted") {
-			l.drop(w.rows, w.bits)
+			l.countDropped(w.rows, w.bits)
 		}
 	}
 	l.count()

@@ -58,12 +58,12 @@ func (s *silence) hears() { s.spoken, s.cut = true, false }
 // is not held then never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
 func (l *Lane) outlived(who subscriber) bool {
 	i := slices.Index(l.cfg.Clients, who.address)
-	if i < 0 || who.incarnation <= l.lives[i] {
-		return i >= 0 && who.incarnation < l.lives[i]
+	if i < 0 || who.incarnation <= l.incarnations[i] {
+		return i >= 0 && who.incarnation < l.incarnations[i]
 	}
-	l.lives[i] = who.incarnation
+	l.incarnations[i] = who.incarnation
 	if c := l.creditOf(who.address.Node); c != nil {
-		*c = credit{life: who.incarnation}
+		*c = credit{incarnation: who.incarnation}
 	}
 	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return r.from == who.address }) // which it has not asked
 	for _, p := range l.owned {
@@ -75,13 +75,13 @@ func (l *Lane) outlived(who subscriber) bool {
 // past reports whether an incarnation of a client is known not to be the newest.
 func (l *Lane) past(client wire.Address, incarnation uint32) bool {
 	i := slices.Index(l.cfg.Clients, client)
-	return i >= 0 && incarnation < l.lives[i]
+	return i >= 0 && incarnation < l.incarnations[i]
 }
 
-// lifeOf is the newest incarnation of a client that the lane knows; 0: it is no client.
-func (l *Lane) lifeOf(a wire.Address) uint32 {
+// incarnationOf is the newest incarnation of a client that the lane knows; 0: it is no client.
+func (l *Lane) incarnationOf(a wire.Address) uint32 {
 	if i := slices.Index(l.cfg.Clients, a); i >= 0 {
-		return l.lives[i]
+		return l.incarnations[i]
 	}
 	return 0
 }
@@ -92,8 +92,8 @@ type fenced struct {
 	incarnation uint32
 }
 
-// out reports whether an incarnation of a node is behind a fence.
-func (l *Lane) out(n bellows.NodeID, incarnation uint32) bool {
+// isFenced reports whether an incarnation of a node is behind a fence.
+func (l *Lane) isFenced(n bellows.NodeID, incarnation uint32) bool {
 	return slices.ContainsFunc(l.fenced, func(f fenced) bool {
 		return f.node == n && incarnation <= f.incarnation
 	})
@@ -103,7 +103,7 @@ func (l *Lane) out(n bellows.NodeID, incarnation uint32) bool {
 // counts, and nobody waits for it. One that is started again is heard. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
 // place its values are torn.
 func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
-	if l.out(m.Node, m.Incarnation) || planted.On("fenced-push-taken") {
+	if l.isFenced(m.Node, m.Incarnation) || planted.On("fenced-push-taken") {
 		return
 	}
 	l.fenced = append(l.fenced, fenced{m.Node, m.Incarnation})
@@ -117,7 +117,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 			rest = append(rest, f)
 			continue
 		}
-		l.drop(pushRows(f.push, l), l.bits(f.push))
+		l.countDropped(pushRows(f.push, l), l.bits(f.push))
 		l.forgo(f.push.Flush, l.least(f.push))
 		l.heldBytes -= f.bytes
 	}
@@ -126,12 +126,12 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		if !gone(sender(w.from, w.flush)) {
 			return false
 		}
-		l.drop(w.rows, w.bits)
+		l.countDropped(w.rows, w.bits)
 		l.forgo(w.flush, w.first)
 		return true
 	})
 	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(subscriber{r.from, r.pull.Incarnation}) })
-	leaser := func(a wire.Address) bool { return gone(subscriber{a, l.lifeOf(a)}) }
+	leaser := func(a wire.Address) bool { return gone(subscriber{a, l.incarnationOf(a)}) }
 	for _, p := range l.owned {
 		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
 		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
@@ -166,11 +166,11 @@ func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	if e.From.Role != wire.Client {
 		return false
 	}
-	of := l.lifeOf(e.From)
+	of := l.incarnationOf(e.From)
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		if l.out(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
-			l.drop(pushRows(m, l), l.bits(m))
+		if l.isFenced(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
+			l.countDropped(pushRows(m, l), l.bits(m))
 		}
 		of = m.Flush.Incarnation
 	case *wire.Pull:
@@ -178,5 +178,5 @@ func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	case *wire.Unsubscribe:
 		of = m.Incarnation
 	}
-	return l.out(e.From.Node, of)
+	return l.isFenced(e.From.Node, of)
 }

@@ -113,32 +113,32 @@ type Lane struct {
 	progress *gate.Progress
 	applied  bellows.CommitNumber // records up to this have been taken
 	barrier  bellows.CommitNumber // applied when the last clock became complete
-	owned    []*part
-	byNumber []*part // by route.Number; nil: not here
+	owned    []*partition
+	byNumber []*partition // by route.Number; nil: not here
 
-	held      []*flush
-	heldBytes int
-	lives     []uint32 // per client: its newest incarnation
-	counted   gate.Counted
-	waiting   []waiter // flushes told Full, by rank
-	pulls     []parkedPull
-	owing     bool      // somebody's subscription is owed rows
-	unasked   []unasked // per subscriber, while relay runs
-	news      []news    // what the message being taken has committed
-	numbered  []*flush  // by the record being taken
-	spare     []*flush
-	marks     []*wire.Mark // have come back
-	pairs     []wire.Pair  // scratch
-	stamps    uint64       // that have been given to partitions
-	counts    wire.Counts
-	final     wire.Counts     // as it has closed
-	closing   bool            // the controller has ended the job
-	closed    bool            // and nothing more can come
-	told      *wire.End       // by the controller, last
-	complaint *wire.Complaint // somebody sent what cannot be
-	broken    bool            // and only the end counts any more
-	ended     []bool          // per client: it has said or will not say that the job is over
-	open      int             // clients that may still say so
+	held         []*flush
+	heldBytes    int
+	incarnations []uint32 // per client: its newest incarnation
+	counted      gate.Counted
+	waiting      []waiter // flushes told Full, by rank
+	pulls        []parkedPull
+	owing        bool      // somebody's subscription is owed rows
+	unasked      []unasked // per subscriber, while relay runs
+	news         []news    // what the message being taken has committed
+	numbered     []*flush  // by the record being taken
+	spare        []*flush
+	marks        []*wire.Mark // have come back
+	pairs        []wire.Pair  // scratch
+	stamps       uint64       // that have been given to partitions
+	counts       wire.Counts
+	final        wire.Counts     // as it has closed
+	closing      bool            // the controller has ended the job
+	closed       bool            // and nothing more can come
+	told         *wire.End       // by the controller, last
+	complaint    *wire.Complaint // somebody sent what cannot be
+	broken       bool            // and only the end counts any more
+	ended        []bool          // per client: it has said or will not say that the job is over
+	open         int             // clients that may still say so
 
 	begun   bool                         // it takes part by the route; before that it knows no records
 	first   struct{ lanes, clients int } // with which the job began
@@ -171,11 +171,11 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
-		byNumber: make([]*part, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
+		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
 	l.first.lanes, l.first.clients = len(cfg.Route.Lanes()), len(cfg.Route.Clients())
 	for _, a := range cfg.Clients {
-		l.lives = append(l.lives, cfg.Incarnation(a))
+		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
 	}
 	if l.begun = slices.Contains(cfg.Route.Lanes(), self); !l.begun {
 		return l, nil
@@ -201,10 +201,10 @@ func (l *Lane) own(ref bellows.PartitionRef) error {
 	if n := l.cfg.Limits.Digits; n > 0 {
 		st.SortDigits(n)
 	}
-	p := &part{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st,
+	p := &partition{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st,
 		subscribedMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
 	at := l.cfg.Route.Number(ref)
-	after := slices.IndexFunc(l.owned, func(o *part) bool { return l.cfg.Route.Number(o.ref) > at })
+	after := slices.IndexFunc(l.owned, func(o *partition) bool { return l.cfg.Route.Number(o.ref) > at })
 	if after < 0 {
 		after = len(l.owned)
 	}
@@ -293,7 +293,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
-		if p, err := l.part(m.Pair); err == nil { // else the lease was given by an owner of the past
+		if p, err := l.find(m.Pair); err == nil { // else the lease was given by an owner of the past
 			p.release(e.From, l, out)
 		}
 		wire.Free(m)
@@ -306,8 +306,8 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// part returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
-func (l *Lane) part(p wire.Pair) (*part, error) {
+// find returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
+func (l *Lane) find(p wire.Pair) (*partition, error) {
 	t, g := l.byNumber[l.cfg.Route.Number(p.Ref)], l.cfg.Route.Owner(p.Ref).Generation
 	switch {
 	case (t == nil || t.gone) && p.Generation >= g:

@@ -13,7 +13,7 @@ type request struct {
 
 // takeAcquire queues a request for a lease.
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
-	p, err := l.part(m.Pair)
+	p, err := l.find(m.Pair)
 	if err != nil {
 		l.refuse(from, m.Request, err, out)
 		wire.Free(m)
@@ -26,9 +26,9 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 	p.queue = append(p.queue, request{from, m})
 }
 
-// grant serves the queue of leases, in order: a request that must wait makes those behind it wait,
+// grantQueued serves the queue of leases, in order: a request that must wait makes those behind it wait,
 // except where the gate alone holds it back.
-func (p *part) grant(l *Lane, out *wire.Outbox) {
+func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 	rest := p.queue[:0]
 	blocked := false
 	for _, r := range p.queue {
@@ -40,13 +40,13 @@ func (p *part) grant(l *Lane, out *wire.Outbox) {
 			blocked = true
 			rest = append(rest, r)
 		default:
-			p.hand(r, l, out)
+			p.grant(r, l, out)
 		}
 	}
 	p.queue = rest
 }
 
-func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
+func (p *partition) grant(r request, l *Lane, out *wire.Outbox) {
 	p.leases.Grant(r.acquire.Mode, r.from)
 	p.remote = r.from.Node != l.cfg.Self.Node
 	g := wire.New[wire.Granted]()
@@ -64,7 +64,7 @@ func (p *part) hand(r request, l *Lane, out *wire.Outbox) {
 }
 
 // release ends a shared lease.
-func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
+func (p *partition) release(from wire.Address, l *Lane, out *wire.Outbox) {
 	if !p.leases.Release(from) {
 		l.breach(from, out, "it releases a lease on %v that it does not have", p.ref)
 		return
@@ -75,7 +75,7 @@ func (p *part) release(from wire.Address, l *Lane, out *wire.Outbox) {
 }
 
 // endExclusive ends an exclusive lease with the commit of its flush.
-func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
+func (p *partition) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	if !p.remote || !planted.On("copy-forgotten") {
 		p.store.Adopt(f.push.Leases[lease].Values)
 	}
@@ -93,4 +93,4 @@ func (p *part) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 
 // torn reports whether the partition's values are neither before nor after a lease: its holder works on
 // the slab itself.
-func (p *part) torn() bool { return p.leases.Exclusive() && !p.remote }
+func (p *partition) torn() bool { return p.leases.Exclusive() && !p.remote }

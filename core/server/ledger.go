@@ -39,7 +39,7 @@ func (l *Lane) bits(m *wire.Push) []audit.Ledger {
 }
 
 // bits is the audit's sum over a chunk as its client made it: by keys where it has keys; 0 where the clock is not in the sample.
-func (p *part) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
+func (p *partition) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
 	if !p.sample.Has(clock) {
 		return 0
 	}
@@ -50,23 +50,23 @@ func (p *part) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
 }
 
 // slabBits is the audit's sum over values of the whole partition; 0 where the clock is not in the sample.
-func (p *part) slabBits(values []float32, clock bellows.Clock) audit.Sum {
+func (p *partition) slabBits(values []float32, clock bellows.Clock) audit.Sum {
 	if !p.sample.Has(clock) {
 		return 0
 	}
 	return p.store.Bits(nil, values)
 }
 
-// drop counts a push that never counts.
-func (l *Lane) drop(rows int64, bits []audit.Ledger) {
+// countDropped counts a push that never counts.
+func (l *Lane) countDropped(rows int64, bits []audit.Ledger) {
 	l.counts.Dropped += rows
 	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
 }
 
-// drop counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
+// countUnapplied counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
 // that leases keep out. Leases are out at the end of jobs that failed, and of no others: nobody asks for the state of such
 // a job, which would have what leases kept out (applyDeferred).
-func (p *part) drop() (rows int64) {
+func (p *partition) countUnapplied() (rows int64) {
 	for _, list := range [][]entry{p.later, p.deferred} {
 		for _, e := range list {
 			if e.chunk >= 0 {
@@ -85,7 +85,7 @@ func (l *Lane) count() {
 	for _, p := range l.owned {
 		w := p.store.Written()
 		l.counts.Applied += w.Rows + p.joined
-		l.counts.Dropped += p.drop()
+		l.counts.Dropped += p.countUnapplied()
 		l.counts.Ledgers[p.ref.Table].Add(&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"bellows/table"
 )
 
-// part is one partition at its lane: state, leases, and what waits to be applied.
+// partition is one partition at its lane: state, leases, and what waits to be applied.
 //
 // A recorded chunk is applied at once, or it is in later (its table has a barrier, and its clock is not complete), or in deferred (a lease is out, which sees one version). Entries of deferred
 // keep their order, clock marks among them, and what is visible meanwhile is lag. An exclusive holder in this process works on the slab itself, one elsewhere on a copy.
@@ -19,7 +19,7 @@ import (
 // order, so that none starves (TestAnExclusiveRequestIsNotPassed); the sums of the ledgers grow where bits are taken, given and written, and nowhere else (TestTheAuditSeesLossesInside).
 //
 // Turned down: applying under shared leases and showing the holder a copy: a copy of the partition for each lease, in order to save a wait of one task.
-type part struct {
+type partition struct {
 	ref        bellows.PartitionRef
 	generation bellows.Generation
 	gone       bool                 // another lane owns it; what was recorded before is still applied, since its clients and the audit wait for it
@@ -59,10 +59,10 @@ type part struct {
 }
 
 // pair is the partition as the lane owns it.
-func (p *part) pair() wire.Pair { return wire.Pair{Ref: p.ref, Generation: p.generation} }
+func (p *partition) pair() wire.Pair { return wire.Pair{Ref: p.ref, Generation: p.generation} }
 
 // visible is what a read of the partition sees now.
-func (p *part) visible(l *Lane) wire.Need {
+func (p *partition) visible(l *Lane) wire.Need {
 	if len(p.deferred) > 0 {
 		return p.lag
 	}
@@ -73,7 +73,7 @@ func (p *part) visible(l *Lane) wire.Need {
 }
 
 // buffer makes an empty buffer for sums over a partition.
-func (p *part) buffer() *delta.Buffer {
+func (p *partition) buffer() *delta.Buffer {
 	if n := len(p.buffers); n > 0 {
 		b := p.buffers[n-1]
 		p.buffers = p.buffers[:n-1]
@@ -82,7 +82,7 @@ func (p *part) buffer() *delta.Buffer {
 	return delta.NewBuffer(p.schema, p.store.Rows())
 }
 
-func (p *part) giveBuffer(b *delta.Buffer) {
+func (p *partition) giveBuffer(b *delta.Buffer) {
 	b.Reset()
 	p.buffers = append(p.buffers, b)
 }

@@ -56,7 +56,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
-	known, fresh := l.sift(m)
+	known, fresh := l.dedupe(m)
 	if !fresh {
 		l.answerHeld(from, m, out)
 		return
@@ -78,7 +78,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	f := l.newFlush()
 	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, several: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
-		l.drop(pushRows(m, l), l.bits(m))
+		l.countDropped(pushRows(m, l), l.bits(m))
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
@@ -100,21 +100,21 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 
 func (l *Lane) checkPush(m *wire.Push) error {
 	for i := range m.Chunks {
-		if _, err := l.part(m.Chunks[i].Pair); err != nil {
+		if _, err := l.find(m.Chunks[i].Pair); err != nil {
 			return err
 		}
 	}
 	for i := range m.Leases {
-		if _, err := l.part(m.Leases[i].Pair); err != nil {
+		if _, err := l.find(m.Leases[i].Pair); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sift leaves of a push what the lane does not know. It reports whether the lane knows something of the flush, and whether anything is left: of a flush that was
+// dedupe leaves of a push what the lane does not know. It reports whether the lane knows something of the flush, and whether anything is left: of a flush that was
 // recorded nothing is. Parts that wait for room are known, unless they are sent again: then what waits is what comes now.
-func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
+func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 	if planted.On("push-twice") {
 		return false, true
 	}
@@ -127,11 +127,11 @@ func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
 			if planted.On("dedupe-by-flush") {
 				return true, false
 			}
-			l.mark(f.push)
+			l.stamp(f.push)
 			l.strip(m)
 		}
 	}
-	for i := l.waits(m); i < len(l.waiting) && same(l.waiting[i].flush, m.Flush); i++ {
+	for i := l.waiterAt(m); i < len(l.waiting) && same(l.waiting[i].flush, m.Flush); i++ {
 		w := &l.waiting[i]
 		if w.asked {
 			continue
@@ -152,8 +152,8 @@ func (l *Lane) sift(m *wire.Push) (known, fresh bool) {
 	return known, !known || len(m.Chunks)+len(m.Leases) > 0
 }
 
-// mark gives the partitions of a push a stamp that no other has.
-func (l *Lane) mark(m *wire.Push) {
+// stamp gives the partitions of a push a stamp that no other has.
+func (l *Lane) stamp(m *wire.Push) {
 	l.stamps++
 	for i := range m.Chunks {
 		l.byNumber[l.cfg.Route.Number(m.Chunks[i].Ref)].stamp = l.stamps
@@ -170,8 +170,8 @@ func (l *Lane) strip(m *wire.Push) {
 	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
 }
 
-// waits is the place of the first that waits of a push's flush, or where it would be.
-func (l *Lane) waits(m *wire.Push) int {
+// waiterAt is the place of the first that waits of a push's flush, or where it would be.
+func (l *Lane) waiterAt(m *wire.Push) int {
 	i, _ := slices.BinarySearchFunc(l.waiting, waiter{flush: m.Flush, clock: m.Clock, first: -1}, rank)
 	return i
 }
@@ -252,7 +252,7 @@ func rank(a, b waiter) int {
 func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) {
 	w := waiter{flush: m.Flush, clock: m.Clock, first: l.least(m), pairs: slices.Clone(l.pairsOf(m)), named: m.Again || known, from: from,
 		rows: pushRows(m, l), bits: l.bits(m)}
-	if !l.wait(w) {
+	if !l.enqueue(w) {
 		l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
 		return
 	}
@@ -278,8 +278,8 @@ func (w *waiter) shares(pairs []wire.Pair) bool {
 	})
 }
 
-// wait notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
-func (l *Lane) wait(w waiter) bool {
+// enqueue notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
+func (l *Lane) enqueue(w waiter) bool {
 	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
 	if again {
 		l.waiting[i] = w

@@ -18,7 +18,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 		return
 	}
 	for i := range m.Parts {
-		if _, err := l.part(m.Parts[i].Pair); err != nil {
+		if _, err := l.find(m.Parts[i].Pair); err != nil {
 			l.refuse(from, m.Request, err, out)
 			wire.Free(m)
 			return
@@ -38,7 +38,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 	}
 	for _, p := range l.owned {
 		if len(p.queue) > 0 {
-			p.grant(l, out)
+			p.grantQueued(l, out)
 		}
 	}
 	rest := l.pulls[:0]

@@ -91,7 +91,7 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 		c := &m.Chunks[i]
 		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
 		p.applied = l.applied
-		p.take(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
+		p.accept(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
 	}
 	for i := range leases {
 		e := &m.Leases[i]
@@ -114,8 +114,8 @@ const (
 	keepMark  = -2 // an image is to be kept
 )
 
-// take accepts a chunk of a recorded flush.
-func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
+// accept takes in a chunk of a recorded flush.
+func (p *partition) accept(e entry, l *Lane, out *wire.Outbox) {
 	switch {
 	case p.barrier && !planted.On("visible-when-recorded"):
 		p.later = append(p.later, e)
@@ -128,14 +128,14 @@ func (p *part) take(e entry, l *Lane, out *wire.Outbox) {
 
 // postpone puts an entry behind the leases that are out. What is visible stays as it was before
 // this record.
-func (p *part) postpone(e entry, l *Lane) {
+func (p *partition) postpone(e entry, l *Lane) {
 	if len(p.deferred) == 0 {
 		p.lag = wire.Need{Commit: l.applied - 1, Clock: p.reached}
 	}
 	p.deferred = append(p.deferred, e)
 }
 
-func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
+func (p *partition) apply(e entry, l *Lane, out *wire.Outbox) {
 	switch e.chunk {
 	case clockMark:
 		p.applyClocks(e.clock, l, out)
@@ -150,7 +150,7 @@ func (p *part) apply(e entry, l *Lane, out *wire.Outbox) {
 }
 
 // give writes one chunk of a clock as it came.
-func (p *part) give(c *wire.Chunk, clock bellows.Clock) {
+func (p *partition) give(c *wire.Chunk, clock bellows.Clock) {
 	bits := p.bits(c, clock)
 	p.taken += bits
 	p.yielded += bits
@@ -158,7 +158,7 @@ func (p *part) give(c *wire.Chunk, clock bellows.Clock) {
 }
 
 // write gives deltas of a clock to the rule.
-func (p *part) write(rows []uint32, deltas []float32, clock bellows.Clock) {
+func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) {
 	apply := p.store.Apply
 	if p.sample.Has(clock) {
 		apply = p.store.ApplySummed
@@ -173,7 +173,7 @@ func (p *part) write(rows []uint32, deltas []float32, clock bellows.Clock) {
 }
 
 // reach makes the clocks up to c visible.
-func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
+func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.barrier && (p.leases.Out() || len(p.deferred) > 0) {
 		if !planted.On("clock-mark-lost") {
 			p.postpone(entry{chunk: clockMark, clock: c}, l)
@@ -189,7 +189,7 @@ func (p *part) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 
 // applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
 // the tree and given to the rule once.
-func (p *part) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
+func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	for len(p.later) > 0 && !l.broken {
 		clock := p.later[0].clock
 		for _, e := range p.later[1:] {
@@ -202,7 +202,7 @@ func (p *part) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	}
 }
 
-func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
+func (p *partition) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.sums = p.sums[:0]
 	for _, e := range p.later {
 		if e.clock == clock {
@@ -212,7 +212,7 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	if len(p.sums) == 1 {
 		p.give(&p.sums[0], clock)
 	} else {
-		begin := p.begin
+		begin := p.audited
 		if !p.sample.Has(clock) {
 			begin = func(*delta.Buffer) {}
 		}
@@ -241,11 +241,11 @@ func (p *part) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.later = rest
 }
 
-// begin takes a chunk, in a buffer of its own, into a sum.
-func (p *part) begin(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
+// audited adds a chunk, in a buffer of its own, to the ledger before it becomes part of a sum.
+func (p *partition) audited(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
 
 // catchUp applies what leases had kept out.
-func (p *part) catchUp(l *Lane, out *wire.Outbox) {
+func (p *partition) catchUp(l *Lane, out *wire.Outbox) {
 	for _, e := range p.deferred {
 		p.apply(e, l, out)
 	}
@@ -340,12 +340,12 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 			p.applyClocks(math.MaxInt32, l, out)
 		}
 	}
-	l.owe(nil, func(p *part) bool { return p.ref.Table == t })
+	l.owe(nil, func(p *partition) bool { return p.ref.Table == t })
 }
 
 // keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
 // way when the controller, which knows that no task is out, asks.
-func (p *part) keep() {
+func (p *partition) keep() {
 	if len(p.deferred) > 0 && !planted.On("keep-at-once") {
 		p.deferred = append(p.deferred, entry{chunk: keepMark})
 		return

@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// said is what the lane has said since the transcript had so many bytes.
+// saidSince is what the lane has said since the transcript had so many bytes.
 func (s *script) saidSince(at int) string { return s.text.String()[at:] }
 
 // TestWhatDescendsHasABound sends a lane that is full flushes of which each is below all before, as no client does that keeps to the protocol: of

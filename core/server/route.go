@@ -127,11 +127,11 @@ func (l *Lane) abandon() {
 	l.ahead = nil
 	for _, a := range list {
 		if a.refused != nil {
-			l.drop(a.rows, a.bits)
+			l.countDropped(a.rows, a.bits)
 		}
 		switch m := a.envelope.Message.(type) {
 		case *wire.Push:
-			l.drop(pushRows(m, l), l.bits(m))
+			l.countDropped(pushRows(m, l), l.bits(m))
 		case *wire.End:
 			l.noteEnd(a.envelope.From)
 		}
@@ -212,7 +212,7 @@ func (l *Lane) admit(a wire.Address) {
 	}
 	gone := slices.Contains(l.left, a)
 	l.cfg.Clients = append(slices.Clip(l.cfg.Clients), a)
-	l.lives, l.ended = append(l.lives, 1), append(l.ended, gone)
+	l.incarnations, l.ended = append(l.incarnations, 1), append(l.ended, gone)
 	if !gone {
 		l.open++
 	}
@@ -229,7 +229,7 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 }
 
 // lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so is what is held of it and not recorded. It is not leased.
-func (l *Lane) lose(p *part, out *wire.Outbox) {
+func (l *Lane) lose(p *partition, out *wire.Outbox) {
 	p.gone, p.subs = true, nil
 	if p.awaited {
 		p.awaited = false

@@ -69,7 +69,7 @@ func (l *Lane) readyBehind() (pending.Behind, uint32) {
 }
 
 // partBehind is what keeps a partition from meeting a need.
-func (l *Lane) partBehind(p *part, need wire.Need) (pending.Behind, uint32) {
+func (l *Lane) partBehind(p *partition, need wire.Need) (pending.Behind, uint32) {
 	v := p.visible(l)
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
 	case p.leases.Exclusive():
@@ -95,7 +95,7 @@ func (l *Lane) slowest() uint32 {
 
 // relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
 func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
-	p, err := l.part(wire.Pair{Ref: w.Ref, Generation: w.Generation})
+	p, err := l.find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	switch {
 	case err == errStale: // the client asks another when it hears of the route
 		return pending.Record, 0

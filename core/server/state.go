@@ -87,7 +87,7 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 
 // applyDeferred applies what leases kept out of a job that is over. It is done when the state is asked for and
 // not at the job's end, when a task of this node may still look at the slab.
-func (p *part) applyDeferred(l *Lane) {
+func (p *partition) applyDeferred(l *Lane) {
 	if planted.On("leased-out-dropped") {
 		return
 	}

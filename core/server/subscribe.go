@@ -38,7 +38,7 @@ type unasked struct {
 }
 
 // wrote notes that rows (nil: all) have changed.
-func (p *part) wrote(rows []uint32) {
+func (p *partition) wrote(rows []uint32) {
 	if len(p.subs) == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (p *part) wrote(rows []uint32) {
 }
 
 // subscribe adds rows to what a client is sent of a partition.
-func (l *Lane) subscribe(p *part, who subscriber, rows []uint32) {
+func (l *Lane) subscribe(p *partition, who subscriber, rows []uint32) {
 	if !slices.Contains(l.cfg.Clients, who.address) {
 		return // nobody who pushes here
 	}
@@ -82,12 +82,12 @@ func (l *Lane) subscribe(p *part, who subscriber, rows []uint32) {
 }
 
 // subscriber is the place of a client among the subscribers, or -1.
-func (p *part) subscriber(who subscriber) int {
+func (p *partition) subscriber(who subscriber) int {
 	return slices.IndexFunc(p.subs, func(s subscription) bool { return s.to == who })
 }
 
 // subscribeKeys is subscribe for keys. It refuses more than a client may be subscribed to.
-func (l *Lane) subscribeKeys(p *part, who subscriber, list []bellows.Key) error {
+func (l *Lane) subscribeKeys(p *partition, who subscriber, list []bellows.Key) error {
 	if !slices.Contains(l.cfg.Clients, who.address) {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (l *Lane) subscribeKeys(p *part, who subscriber, list []bellows.Key) error 
 
 // takeUnsubscribe ends a subscription. One with an owner of the past has ended.
 func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
-	p, err := l.part(of)
+	p, err := l.find(of)
 	if err != nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
 }
 
 // owe notes who is to be sent what has changed: all subscribers of the partitions that a test names, or one.
-func (l *Lane) owe(who *subscriber, which func(*part) bool) {
+func (l *Lane) owe(who *subscriber, which func(*partition) bool) {
 	for _, p := range l.owned {
 		if len(p.subs) == 0 || !which(p) {
 			continue
@@ -132,8 +132,8 @@ func (l *Lane) owe(who *subscriber, which func(*part) bool) {
 	}
 }
 
-func hasBarrier(p *part) bool { return p.barrier }
-func noBarrier(p *part) bool  { return !p.barrier }
+func hasBarrier(p *partition) bool { return p.barrier }
+func noBarrier(p *partition) bool  { return !p.barrier }
 
 // relay sends subscribers what they are owed, one message a client.
 func (l *Lane) relay(out *wire.Outbox) {
@@ -161,7 +161,7 @@ func (l *Lane) relay(out *wire.Outbox) {
 }
 
 // relayPart adds what has changed of a partition to its subscriber's message.
-func (l *Lane) relayPart(p *part, s *subscription, out *wire.Outbox) {
+func (l *Lane) relayPart(p *partition, s *subscription, out *wire.Outbox) {
 	u := l.unaskedTo(s.to)
 	if u.words > 0 && u.words+p.words(s) > l.cfg.Limits.RelayWords {
 		u.send(l, out)
@@ -190,7 +190,7 @@ func (l *Lane) unaskedTo(who subscriber) *unasked {
 }
 
 // words is how many words a subscription takes in a message if all of it has changed.
-func (p *part) words(s *subscription) int {
+func (p *partition) words(s *subscription) int {
 	switch {
 	case s.keys != nil:
 		return s.keys.Len() * (2 + p.schema.Width)
@@ -201,7 +201,7 @@ func (p *part) words(s *subscription) int {
 }
 
 // fill writes to a part what has changed of a subscription.
-func (p *part) fill(to *wire.RowsPart, s *subscription) {
+func (p *partition) fill(to *wire.RowsPart, s *subscription) {
 	switch {
 	case s.keys != nil:
 		to.OwnKeys(s.keys.Take(to.ScratchKeys()))
@@ -223,7 +223,7 @@ func (p *part) fill(to *wire.RowsPart, s *subscription) {
 }
 
 // changedSince appends the subscribed rows that have changed since the client was sent any.
-func (p *part) changedSince(s *subscription, list []uint32) []uint32 {
+func (p *partition) changedSince(s *subscription, list []uint32) []uint32 {
 	if p.changed == nil {
 		return list
 	}

@@ -41,15 +41,15 @@ func (t *tail) add(m *wire.Records, bytesMax int) {
 		t.first = m.List[0].Number
 	}
 	for i := range m.List {
-		t.keep(&m.List[i])
+		t.append(&m.List[i])
 	}
 	for t.bytes > bytesMax {
-		t.drop()
+		t.dropOldest()
 	}
 }
 
-// keep adds a record.
-func (t *tail) keep(r *wire.Record) {
+// append adds a record.
+func (t *tail) append(r *wire.Record) {
 	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results))
 	for i := range r.Results {
 		most += 8 * len(r.Results[i].Values)
@@ -129,8 +129,8 @@ func (t *tail) room(most int) *[]byte {
 	return &t.chunks[n]
 }
 
-// drop lets the oldest record go, and a chunk with its last.
-func (t *tail) drop() {
+// dropOldest lets the oldest record go, and a chunk with its last.
+func (t *tail) dropOldest() {
 	chunk := t.chunks[0]
 	length := int(binary.LittleEndian.Uint32(chunk[t.head:]))
 	t.first, t.n, t.bytes = t.first+1, t.n-1, t.bytes-length
@@ -145,12 +145,12 @@ func (t *tail) drop() {
 // forget lets go of the records below a number.
 func (t *tail) forget(below bellows.CommitNumber) {
 	for t.n > 0 && (t.first < below || t.n > 1 && planted.On("tail-freed-early")) {
-		t.drop()
+		t.dropOldest()
 	}
 }
 
-// begin is the first record that is kept; what follows the last one, if none is.
-func (t *tail) begin(last bellows.CommitNumber) bellows.CommitNumber {
+// oldest is the first record that is kept; what follows the last one, if none is.
+func (t *tail) oldest(last bellows.CommitNumber) bellows.CommitNumber {
 	if t.n == 0 {
 		return last + 1
 	}
@@ -230,7 +230,7 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 
 // takeQuery answers what the lane holds. The term of the one that asks has been taken note of: the lane hears none below it any more.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
-	h := &wire.Holding{Term: l.term, Last: l.applied, Tail: l.tail.begin(l.applied)}
+	h := &wire.Holding{Term: l.term, Last: l.applied, Tail: l.tail.oldest(l.applied)}
 	for _, f := range l.held {
 		at := slices.IndexFunc(h.Flushes, func(o wire.HeldFlush) bool { return o.Flush == f.push.Flush })
 		if at < 0 {

@@ -30,7 +30,7 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 		}
 		kept.add(m, most)
 		wire.Free(m)
-		begin := kept.begin(0)
+		begin := kept.oldest(0)
 		if draw.IntN(10) == 0 {
 			begin += bellows.CommitNumber(draw.IntN(3))
 			kept.forget(begin)
@@ -53,8 +53,8 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 			t.Fatalf("it keeps %d bytes", kept.bytes)
 		}
 	}
-	if kept.begin(0) < 1000 {
-		t.Errorf("nothing has been let go: record %d is the oldest", kept.begin(0))
+	if kept.oldest(0) < 1000 {
+		t.Errorf("nothing has been let go: record %d is the oldest", kept.oldest(0))
 	}
 }
 
