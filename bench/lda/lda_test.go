@@ -86,14 +86,14 @@ func TestReachedIsTheFirstSweepThatIsAsGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, ok := last(out, 2)
+	second, ok := out.At(loglik, 2)
 	if !ok {
 		t.Fatal("no likelihood after two sweeps")
 	}
-	if got, sweep := reached(out, second); got < second || sweep > 2 {
+	if got, sweep := out.First(loglik, second); got < second || sweep > 2 {
 		t.Errorf("reached %v after %d sweeps, want %v after 2 at most", got, sweep, second)
 	}
-	if got, sweep := reached(out, 0); sweep != 4 || got >= 0 {
+	if got, sweep := out.First(loglik, 0); sweep != 4 || got >= 0 {
 		t.Errorf("the likelihood of certainty was reached after %d sweeps: %v", sweep, got)
 	}
 	tokens := float64(c.train.Documents.Tokens())

@@ -11,7 +11,6 @@ import (
 	"bellows/app"
 	"bellows/app/lda"
 	"bellows/bench/internal/pair"
-	"bellows/bench/internal/trial"
 )
 
 //go:embed peer/peer.py
@@ -87,7 +86,7 @@ func (b *bench) race(c *corpus, peer *pair.Child, f fit) {
 	setup := c.setup(speedTopics, sweepsMost, samplers[0])
 	setup.Goal = &app.Goal{Metric: loglik, Value: value}
 	ours := pair.Must(setup.Train())
-	best, sweeps := reached(ours, value)
+	best, sweeps := ours.First(loglik, value)
 	b.AddFact(pair.Fact{Figure: f.name, Unit: "nats", Ours: best, Peer: "theirs", Bound: value, Least: true, Exact: true})
 	took := pair.Must(ours.To(sweeps))
 	took.Work, theirs.Work = 1, 1
@@ -97,18 +96,6 @@ func (b *bench) race(c *corpus, peer *pair.Child, f fit) {
 	if alpha > 0 {
 		b.Note("their topics score best with %g as the weight of each topic, not with their own", alpha)
 	}
-}
-
-// reached is the first sweep after which held-out documents are predicted at least as well, and how well; the last sweep
-// when none is.
-func reached(out *trial.Outcome, value float64) (got float64, sweep int) {
-	for _, e := range out.Epochs {
-		sweep = e.Number
-		if got, _ = last(out, sweep); got >= value {
-			break
-		}
-	}
-	return got, sweep
 }
 
 // score reads the topics of a peer and scores them with the weights that suit them best; alpha is 0 when those are its

@@ -25,7 +25,7 @@ func (b *bench) samplers(c *corpus) {
 	best := math.Inf(-1)
 	for i, sampler := range samplers {
 		b.rates(fmt.Sprintf("%s, %d topics, %d sweeps", sampler, raceTopics, sweeps), runs[i], sweeps, 0)
-		value, _ := last(runs[i][0], sweeps)
+		value, _ := runs[i][0].At(loglik, sweeps)
 		best = max(best, value)
 	}
 	goal := best * (1 + raceMargin)
@@ -37,7 +37,7 @@ func (b *bench) samplers(c *corpus) {
 
 // arrive adds the CPU time of a sampler to the goal, scoring after every sweep included.
 func (b *bench) arrive(sampler string, runs []*trial.Outcome, goal float64) {
-	got, sweep := reached(runs[0], goal)
+	got, sweep := runs[0].First(loglik, goal)
 	if got < goal {
 		b.Note("%s did not come to the goal: %.4f after %d sweeps", sampler, got, sweep)
 		return

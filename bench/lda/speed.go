@@ -74,18 +74,6 @@ func (b *bench) rates(figure string, runs []*trial.Outcome, sweeps int, least fl
 		}
 		b.AddFact(fact)
 	}
-	value, _ := last(runs[0], sweeps)
+	value, _ := runs[0].At(loglik, sweeps)
 	b.AddFact(pair.Fact{Figure: "  held-out log-likelihood per token", Unit: "nats", Ours: value, Exact: true})
-}
-
-// last is the held-out likelihood after a sweep, or after the run's last one before it.
-func last(out *trial.Outcome, sweep int) (value float64, ok bool) {
-	for _, e := range out.Epochs[:min(sweep, len(out.Epochs))] {
-		for _, m := range e.Metrics {
-			if m.Name == loglik {
-				value, ok = m.Value, true
-			}
-		}
-	}
-	return value, ok
 }

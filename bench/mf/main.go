@@ -86,24 +86,16 @@ func (b bench) all(files sets.Pair) {
 // scoring of held-out ratings after each epoch, which LIBMF leaves out when it is quiet.
 func (b bench) speed(peer *peer, train *data.Set, threads int) {
 	epochs := max(10, 10_000_000/train.Rows())
-	setup := trial.Setup{App: mf.App{}, Data: train, Slots: threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
-	whole, visiting := setup.Sides("bellows", epochs)
-	sides := []pair.Side{whole, visiting}
-	if peer.program != "" {
-		sides = append(sides, peer.side(threads, 2*epochs))
-	}
-	series := b.Interleave(sides...)
-	row := pair.Row{Figure: fmt.Sprintf("visits, threads %d", threads), Unit: "ratings/s", Clock: pair.Wall, Target: 1,
-		Ours: series[1], Peer: pair.Series{Name: "LIBMF"}}
+	row := pair.Row{Unit: "ratings/s", Peer: pair.Series{Name: "LIBMF"}}
 	if known, ok := recorded[peer.name]; ok && threads <= len(known.rate) {
 		row.Recorded = known.rate[threads-1]
 	}
-	if len(series) > 2 {
-		row.Peer = series[2]
+	var sides []pair.Side
+	if peer.program != "" {
+		sides = append(sides, peer.side(threads, 2*epochs))
 	}
-	b.Add(row)
-	row.Figure, row.Ours, row.Target = fmt.Sprintf("visits and scoring, threads %d", threads), series[0], 0
-	b.Add(row)
+	trial.Setup{App: mf.App{}, Data: train, Slots: threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}.Race(b.Bench, row, epochs,
+		fmt.Sprintf("visits, threads %d", threads), fmt.Sprintf("visits and scoring, threads %d", threads), sides...)
 }
 
 // quality trains with the defaults and compares with the best that LIBMF reaches over settings and iterations, chosen on

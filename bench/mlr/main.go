@@ -118,24 +118,16 @@ func (b *bench) system(train *data.Set, slots int, torch bool) {
 	if b.Full {
 		epochs = 10
 	}
-	setup := trial.Setup{App: mlr.New(), Data: train, Slots: slots}
-	whole, visiting := setup.Sides("bellows", epochs)
-	sides := []pair.Side{whole, visiting}
-	if torch {
-		sides = append(sides, rename(b.peer.Side(fmt.Sprintf("loop\t%d", batch)), "PyTorch"))
-	}
-	series := b.Interleave(sides...)
-	row := pair.Row{Unit: "samples/s", Clock: pair.Wall, Ours: series[1], Peer: pair.Series{Name: "PyTorch"}, Target: 1,
-		Figure: fmt.Sprintf("system-level, visits, threads %d", slots)}
+	row := pair.Row{Unit: "samples/s", Peer: pair.Series{Name: "PyTorch"}}
 	if slots == 1 {
 		row.Recorded = torchBatch128
 	}
+	var peer []pair.Side
 	if torch {
-		row.Peer = series[2]
+		peer = append(peer, rename(b.peer.Side(fmt.Sprintf("loop\t%d", batch)), "PyTorch"))
 	}
-	b.Add(row)
-	row.Figure, row.Ours, row.Target = fmt.Sprintf("system-level, whole job, threads %d", slots), series[0], 0
-	b.Add(row)
+	row = trial.Setup{App: mlr.New(), Data: train, Slots: slots}.Race(b.Bench, row, epochs,
+		fmt.Sprintf("system-level, visits, threads %d", slots), fmt.Sprintf("system-level, whole job, threads %d", slots), peer...)
 	row.Figure, row.Peer, row.Recorded = fmt.Sprintf("the same beside Bösen, threads %d", slots), pair.Series{Name: "Bösen"}, bosenOneCore
 	if slots == 2 {
 		row.Recorded = bosenTwoCores

@@ -173,6 +173,6 @@ func readAndReach(path string, test *data.Set, accuracy float64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, ok := out.Reached("test_accuracy", accuracy, true)
-	return ok, nil
+	got, _ := out.First("test_accuracy", accuracy)
+	return got >= accuracy, nil
 }

@@ -108,6 +108,29 @@ func mallocs() uint64 {
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
+// At is a metric as it was last known by the end of an epoch, counted from 1.
+func (o *Outcome) At(metric string, epoch int) (value float64, ok bool) {
+	for _, e := range o.Epochs[:min(epoch, len(o.Epochs))] {
+		for _, m := range e.Metrics {
+			if m.Name == metric {
+				value, ok = m.Value, true
+			}
+		}
+	}
+	return value, ok
+}
+
+// First is the first epoch after which a metric was at least so much, and how much; the last epoch where it never was.
+func (o *Outcome) First(metric string, least float64) (value float64, epoch int) {
+	for _, e := range o.Epochs {
+		var ok bool
+		if value, ok = o.At(metric, e.Number); ok && value >= least {
+			return value, e.Number
+		}
+	}
+	return value, len(o.Epochs)
+}
+
 // Score is a metric of the model that the run kept, on labelled data.
 func (o *Outcome) Score(set *data.Set, metric string) (float64, error) {
 	p, err := o.finished()
@@ -166,18 +189,6 @@ func (o *Outcome) PerTask(from, to int) (mallocs float64, tasks int, err error) 
 	return float64(b.mallocs-a.mallocs) / float64(tasks), tasks, nil
 }
 
-// Reached is the time of training when a metric first was at least as good as the value, and whether it ever was.
-func (o *Outcome) Reached(metric string, value float64, least bool) (trained time.Duration, ok bool) {
-	for i, e := range o.Epochs {
-		for _, m := range e.Metrics {
-			if m.Name == metric && (least && m.Value >= value || !least && m.Value <= value) {
-				return o.marks[i].trained, true
-			}
-		}
-	}
-	return 0, false
-}
-
 // Warm is the epochs that a Side runs before it counts.
 const Warm = 2
 
@@ -194,4 +205,19 @@ func (s Setup) Sides(name string, epochs int) (whole, visiting pair.Side) {
 	}}
 	visiting = pair.Side{Name: name, Run: func() (pair.Turn, error) { return last.Visiting(Warm, Warm+epochs) }}
 	return whole, visiting
+}
+
+// Race adds two rows: the visits alone, as a peer's iterations are, and the whole job, which has no target. A peer that is not there
+// leaves what row says of it. It returns the second.
+func (s Setup) Race(b *pair.Bench, row pair.Row, epochs int, visits, all string, peer ...pair.Side) pair.Row {
+	whole, visiting := s.Sides("bellows", epochs)
+	series := b.Interleave(append([]pair.Side{whole, visiting}, peer...)...)
+	if len(peer) > 0 {
+		row.Peer = series[2]
+	}
+	row.Clock, row.Figure, row.Ours, row.Target = pair.Wall, visits, series[1], 1
+	b.Add(row)
+	row.Figure, row.Ours, row.Target = all, series[0], 0
+	b.Add(row)
+	return row
 }
