@@ -52,6 +52,11 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 		if kept.bytes > most {
 			t.Fatalf("it keeps %d bytes", kept.bytes)
 		}
+		for i, c := range kept.chunks {
+			if cap(c) != chunkRoom {
+				t.Fatalf("chunk %d has grown to %d bytes: its records take more than was said", i, cap(c))
+			}
+		}
 	}
 	if kept.oldest(0) < 1000 {
 		t.Errorf("nothing has been let go: record %d is the oldest", kept.oldest(0))
@@ -78,4 +83,22 @@ func clone(r *wire.Record) wire.Record {
 		c.Results = append(c.Results, wire.Result{Unit: one.Unit, Values: append([]float64(nil), one.Values...)})
 	}
 	return c
+}
+
+// TestATailThatGoesRoundTakesNoMemory adds records for which others are let go: chunks come back.
+func TestATailThatGoesRoundTakesNoMemory(t *testing.T) {
+	var kept tail
+	m := wire.New[wire.Records]()
+	for n := range bellows.CommitNumber(64) {
+		m.AppendControl(n, bellows.Control{Kind: bellows.KeepTables})
+	}
+	add := func() {
+		for range 64 { // several chunks
+			kept.add(m, 4<<10)
+		}
+	}
+	add()
+	if n := testing.AllocsPerRun(20, add); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }
