@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -22,7 +23,8 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 		for range 1 + draw.IntN(4) {
 			n := bellows.CommitNumber(len(all) + 1)
 			if draw.IntN(5) == 0 {
-				m.AppendControl(n, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -int32(n), Clock: -1, Route: 2, Node: 3, Lane: 4, Partition: 5, Generation: 6, Split: 7})
+				m.AppendControl(n, bellows.Control{Kind: bellows.SetStaleness, Table: math.MaxUint16, Clocks: -int32(n), Clock: -1, Route: math.MaxUint32, Node: math.MaxUint16, Lane: 4,
+					Partition: math.MaxUint32, Generation: math.MaxUint32, Split: math.MaxUint32})
 			} else {
 				m.Append(n, drawDone(draw, n))
 			}
