@@ -91,3 +91,18 @@ func TestKeysRefused(t *testing.T) {
 	s.end(clients[1])
 	s.check()
 }
+
+// TestWhoAsksForTooManyKeysIsToldWhatItDid refuses keys by the kind of error that the store names, not as what is lost.
+func TestWhoAsksForTooManyKeysIsToldWhatItDid(t *testing.T) {
+	s := newKeysScript(t)
+	m := pushBy(0, clients[0], 1, ref(3, 0), wire.Subtree{}, 0)
+	c := &m.Chunks[0]
+	c.Rows, c.Keys, c.Values = nil, make([]bellows.Key, 200), make([]float32, 200)
+	for i := range c.Keys {
+		c.Keys[i] = bellows.Key(i)
+	}
+	s.lane.Step([]wire.Envelope{{From: clients[0], To: laneAt, Message: m}}, &s.out)
+	if r, ok := s.out.Envelopes[0].Message.(*wire.Refused); !ok || r.Kind != bellows.Refused || r.Flush != m.Flush {
+		t.Errorf("says %+v", s.out.Envelopes[0].Message)
+	}
+}

@@ -51,6 +51,8 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	switch err := l.checkPush(m); {
 	case err == errStale:
 		out.Send(l.cfg.Self, from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
+		l.arrived(m) // it comes again under the same name, to where it belongs
+		l.admitWaiting(out)
 		return
 	case err != nil:
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
@@ -295,13 +297,13 @@ func (l *Lane) enqueue(w waiter) bool {
 // arrived forgets that what a push brings waits.
 func (l *Lane) arrived(m *wire.Push) {
 	if len(l.waiting) > 0 {
-		pairs := l.pairsOf(m)
+		pairs := pushed(m)
 		l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == m.Flush && w.shares(pairs) })
 	}
 }
 
 // admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One flush at a time is enough: its own record
-// admits the next.
+// admits the next, or what keeps it from having one here (lose, takeFence, Stale).
 func (l *Lane) admitWaiting(out *wire.Outbox) {
 	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return !w.asked })
 	if i < 0 {

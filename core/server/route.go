@@ -252,13 +252,13 @@ func (l *Lane) lose(p *partition, out *wire.Outbox) {
 		l.forget(f, p.ref)
 	}
 	l.held = slices.DeleteFunc(l.held, func(f *flush) bool { return f.open == 0 && len(f.push.Pairs) > 0 })
+	l.admitWaiting(out) // what is held of it no more has no record here, which would make room
 }
 
 // forget takes the parts of a partition out of what is held of a flush.
 func (l *Lane) forget(f *flush, ref bellows.PartitionRef) {
 	m, bytes := f.push, pushBytes(f.push)
 	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == ref })
-	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return e.Ref == ref })
 	l.heldBytes -= bytes - pushBytes(m)
 	f.bytes -= bytes - pushBytes(m)
 	f.open = len(m.Chunks) + len(m.Leases)

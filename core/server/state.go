@@ -95,10 +95,18 @@ func (p *partition) applyDeferred(l *Lane) {
 	p.catchUp(l, &nobody)
 }
 
-// Kept is the image of a partition that the last Keep made, or nil.
+// Kept is the image of a partition that the last Keep made, or nil. When the job is over that has what a lease kept out whose holder died
+// before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	if p := l.byNumber[l.cfg.Route.Number(ref)]; p != nil && p.kept && !p.gone {
-		return &p.image
+	p := l.byNumber[l.cfg.Route.Number(ref)]
+	if p == nil || p.gone {
+		return nil
 	}
-	return nil
+	if l.closed && !p.torn() {
+		p.applyDeferred(l)
+	}
+	if !p.kept {
+		return nil
+	}
+	return &p.image
 }

@@ -54,11 +54,7 @@ func (t *tail) append(r *wire.Record) {
 	for i := range r.Results {
 		most += 8 * len(r.Results[i].Values)
 	}
-	control := r.Control.Kind != bellows.NoControl
-	if control {
-		most += controlMost
-	}
-	chunk := t.room(most)
+	chunk := t.room(most) // also for a control, which comes with no flush and takes less than the numbers of one may
 	b, at := *chunk, len(*chunk)
 	b = append(b, 0, 0, 0, 0)
 	b = put(put(put(b, uint64(r.Flush.Client)), uint64(r.Flush.Incarnation)), r.Flush.Seq)
@@ -70,7 +66,7 @@ func (t *tail) append(r *wire.Record) {
 	for i := range r.Results {
 		b = keepUnit(b, &r.Results[i], &last)
 	}
-	if control {
+	if r.Control.Kind != bellows.NoControl {
 		b = keepControl(b, &r.Control)
 	}
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at))
@@ -103,9 +99,6 @@ func keepUnit(b []byte, r *wire.Result, last *bellows.Unit) []byte {
 	}
 	return b
 }
-
-// controlMost is how many bytes a control takes at most.
-const controlMost = 10 * binary.MaxVarintLen64
 
 func keepControl(b []byte, c *bellows.Control) []byte {
 	for _, x := range [...]uint64{uint64(c.Kind), uint64(c.Table), uint64(uint32(c.Clocks)), uint64(uint32(c.Clock)), uint64(c.Route), uint64(c.Node),

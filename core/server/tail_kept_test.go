@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -22,7 +23,8 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 		for range 1 + draw.IntN(4) {
 			n := bellows.CommitNumber(len(all) + 1)
 			if draw.IntN(5) == 0 {
-				m.AppendControl(n, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -int32(n), Clock: -1, Route: 2, Node: 3, Lane: 4, Partition: 5, Generation: 6, Split: 7})
+				m.AppendControl(n, bellows.Control{Kind: bellows.SetStaleness, Table: math.MaxUint16, Clocks: -int32(n), Clock: -1, Route: math.MaxUint32, Node: math.MaxUint16, Lane: 4,
+					Partition: math.MaxUint32, Generation: math.MaxUint32, Split: math.MaxUint32})
 			} else {
 				m.Append(n, drawDone(draw, n))
 			}
@@ -52,6 +54,11 @@ func TestTheTailGivesBackWhatItTook(t *testing.T) {
 		if kept.bytes > most {
 			t.Fatalf("it keeps %d bytes", kept.bytes)
 		}
+		for i, c := range kept.chunks {
+			if cap(c) != chunkRoom {
+				t.Fatalf("chunk %d has grown to %d bytes: its records take more than was said", i, cap(c))
+			}
+		}
 	}
 	if kept.oldest(0) < 1000 {
 		t.Errorf("nothing has been let go: record %d is the oldest", kept.oldest(0))
@@ -78,4 +85,22 @@ func clone(r *wire.Record) wire.Record {
 		c.Results = append(c.Results, wire.Result{Unit: one.Unit, Values: append([]float64(nil), one.Values...)})
 	}
 	return c
+}
+
+// TestATailThatGoesRoundTakesNoMemory adds records for which others are let go: chunks come back.
+func TestATailThatGoesRoundTakesNoMemory(t *testing.T) {
+	var kept tail
+	m := wire.New[wire.Records]()
+	for n := range bellows.CommitNumber(64) {
+		m.AppendControl(n, bellows.Control{Kind: bellows.KeepTables})
+	}
+	add := func() {
+		for range 64 { // several chunks
+			kept.add(m, 4<<10)
+		}
+	}
+	add()
+	if n := testing.AllocsPerRun(20, add); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

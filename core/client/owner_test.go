@@ -1,0 +1,93 @@
+package client_test
+
+import (
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core/pending"
+	"bellows/link/wire"
+)
+
+// readTwice has split 0 read the same rows in two clocks, and finish both: the second time it subscribes to them.
+func readTwice(d *desk) {
+	d.t.Helper()
+	for clock := range bellows.Clock(2) {
+		d.dispatch(clock, 0, 0)
+		d.said()
+		d.read(0, 0, 0, 4)
+		d.said()
+		d.answer(1, 0, clock-1)
+		d.finish(0)
+		d.said()
+	}
+	if n := len(d.pulls); n != 2 || !d.pulls[1].Parts[0].Subscribe {
+		d.t.Fatalf("%d questions, and no subscription", n)
+	}
+}
+
+// TestWhoReadsAfterAMoveAsks moves a partition to which a client is subscribed while nobody waits for its rows: the new owner knows of no subscription, so that the next
+// task asks, and waits for nothing that comes unasked.
+func TestWhoReadsAfterAMoveAsks(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	readTwice(d)
+	r.tell(r.addLane, r.move(0, 0, laneAdded))
+	d.expect("")
+	d.dispatch(2, 0, 0)
+	d.said()
+	if d.read(0, 0, 0, 4) {
+		t.Fatal("rows of a clock that is not there")
+	}
+	d.expect("lane 0 of node 2: pull t0/p0 [] after commit 0 clock 1")
+}
+
+// TestAWordAboutRowsIsOfTheirPartition has a lane be asked about rows that come unasked, and about a question. The rows come, and then the lane's word that it owes none
+// any more: that is not of the question, which goes on waiting.
+func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
+	d := newDesk(t)
+	for c := range bellows.Clock(2) {
+		d.dispatch(c, bellows.CommitNumber(c), 0)
+		d.said()
+		d.read(0, 1, 0, 4)
+		d.said()
+		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
+		if c == 1 {
+			d.tasks[0].AddRow(1, 0, []float32{1})
+		}
+		d.finish(0)
+		d.said()
+	}
+	d.dispatch(2, 2, 0, 1)
+	d.said()
+	if d.read(0, 1, 0, 4) || d.said() != "" {
+		t.Fatal("it does not wait for rows that come unasked")
+	}
+	if d.read(1, 0, 0, 4) || d.said() == "" {
+		t.Fatal("it does not ask")
+	}
+	var about []pending.Wait
+	for now := int64(500); now <= 3000 && about == nil; now += 500 {
+		d.Tick(now, &d.fx)
+		for _, e := range d.fx.Envelopes {
+			if m, ok := e.Message.(*wire.Inquiry); ok && e.To == lanes[0] {
+				about = slices.DeleteFunc(slices.Clone(m.List), func(w pending.Wait) bool { return w.Of != pending.Relay })
+			}
+		}
+		d.said()
+	}
+	if len(about) != 1 {
+		t.Fatalf("it asks about %+v", about)
+	}
+	rows := wire.New[wire.Rows]()
+	rows.Incarnation = 1
+	p := rows.Extend()
+	p.Pair, p.Commit, p.Complete = pairAt(1, 0, 1), 2, bellows.NoClock
+	p.Own(append(p.Scratch(), 0))
+	p.Values = append(p.Values, 2)
+	d.deliver(lanes[0], rows)
+	d.expect("wake split 0 clock 2 items [0,1)")
+	about[0].Behind = pending.Nothing
+	d.deliver(lanes[0], &wire.Standing{Incarnation: 1, List: about})
+	d.expect("")
+}

@@ -1,0 +1,238 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/server"
+	"bellows/core/store"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// moved is a partition of the free table at its second owner.
+func moved(p bellows.PartitionID) wire.Pair { return wire.Pair{Ref: ref(1, p).Ref, Generation: 2} }
+
+// TestAMoveLeavesTheRestOfAFlush gives a partition away while a flush is held that has a delta for it, and ends a lease on another: the lease ends with the
+// record, with the values that the flush brought.
+func TestAMoveLeavesTheRestOfAFlush(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	s.acquire(1, ref(1, 1), wire.Exclusive)
+	m := pushBy(0, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
+	m.Pairs = append(m.Pairs, ref(1, 1))
+	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: ref(1, 1), Values: []float32{7, 8}})
+	s.send(clients[0], "push t1/p0, and the lease on t1/p1 ends", m)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.record(3, 1, 1, 0)
+	at := s.text.Len()
+	s.pull(2, ref(1, 1), wire.Need{Clock: bellows.NoClock})
+	s.expect(at, "rows for request 2 t1/p1 all [7 8]")
+}
+
+// TestAMoveGivesBackTheRoomOfWhatIsHeld gives a partition away of which half a flush is held, at a lane that holds 16 bytes at most: the half makes room,
+// once, and neither less nor more when the rest is recorded.
+func TestAMoveGivesBackTheRoomOfWhatIsHeld(t *testing.T) {
+	s, r := newScript(t, 16), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	both := pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
+	both.Pairs = append(both.Pairs, ref(1, 1))
+	both.Chunks = append(both.Chunks, wire.Chunk{Pair: ref(1, 1), Rows: []uint32{0}, Values: []float32{8}})
+	s.send(clients[0], "push of 16 bytes, half of it for t1/p0", both)
+	at := s.text.Len()
+	s.push(2, 1, 5, ref(1, 1), 1)
+	s.expect(at, "full, flush 1 of node 2")
+	at = s.text.Len()
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.expect(at, "room for flush 1 of node 2")
+	at = s.text.Len()
+	s.push(2, 1, 5, ref(1, 1), 1)
+	s.expect(at, "done flush 1 of node 2")
+	s.record(3, 1, 1, 0)
+	s.push(2, 2, 6, ref(1, 1), 1)
+	at = s.text.Len()
+	s.push(2, 3, 7, ref(1, 1), 1)
+	s.expect(at, "full, flush 3 of node 2")
+}
+
+// TestAMoveLetsWaitersIn gives the partition away of which the flush is for which others wait: none of its parts is held here any more, so that no record of it would ever make room.
+func TestAMoveLetsWaitersIn(t *testing.T) {
+	s, r := newScript(t, 4), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.push(1, 1, 0, ref(1, 0), 1)
+	s.push(2, 1, 5, ref(1, 1), 1)
+	at := s.text.Len()
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.expect(at, "room for flush 1 of node 2")
+}
+
+// TestAPushThatIsRefusedWaitsNoMore has a push wait for room while its partition goes to another lane. Asked to come again it is refused, as of an owner of the past: its place goes to
+// the next that waits, it keeps no later flush of its client back, and at the end it is not among what was dropped here.
+func TestAPushThatIsRefusedWaitsNoMore(t *testing.T) {
+	s, r := newScript(t, 8), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.push(2, 1, 0, ref(1, 1), 1)
+	s.push(1, 1, 1, ref(1, 0), 1)
+	s.push(2, 2, 9, ref(1, 1), 1)
+	at := s.text.Len()
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.expect(at, "room for flush 1 of node 1")
+	at = s.text.Len()
+	s.push(1, 1, 1, ref(1, 0), 1)
+	s.expect(at, "flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 2: room for flush 2 of node 2")
+	s.record(3, 2, 1, 0)
+	s.push(2, 2, 9, ref(1, 1), 1)
+	at = s.text.Len()
+	s.push(1, 2, 3, ref(1, 1), 1)
+	s.expect(at, "done flush 2 of node 1")
+	s.record(4, 2, 2, 1)
+	s.record(5, 1, 2, 0)
+	s.end(clients[0])
+	s.end(clients[1])
+	s.end(controller)
+	s.expect(at, "closed: applied 3 dropped 0")
+}
+
+// TestALaneThatBeginsKnowsWhoAndHow begins a lane behind a record that added a client, and one that made a table with a barrier one without: the client's push is taken,
+// each client is waited for once at the end, and what is recorded is visible at once.
+func TestALaneThatBeginsKnowsWhoAndHow(t *testing.T) {
+	s, r := beginner(t)
+	r.next(r.AddClient(addedClient.Node))
+	r.next(r.AddLane(addedLane))
+	r.next(r.MovePartition(ref(0, 0).Ref, addedLane))
+	m := r.begin(17, 2, 1)
+	m.Begin.Staleness[0] = int32(table.Async)
+	s.send(controller, "begin behind record 17", m)
+	if err := s.lane.Load(ref(0, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
+		t.Fatal(err)
+	}
+	to := wire.Pair{Ref: ref(0, 0).Ref, Generation: 2}
+	at := s.text.Len()
+	s.send(addedClient, "pull t0/p0, and subscribe", pullBy(3, 1, to))
+	s.send(addedClient, "push t0/p0", pushBy(3, addedClient, 1, to, wire.Subtree{}, 10))
+	s.expect(at, "held flush 1 of node 4")
+	at = s.text.Len()
+	rec := wire.New[wire.Records]()
+	rec.Append(18, &wire.Done{Flush: bellows.FlushID{Client: addedClient.Node, Incarnation: 1, Seq: 1}})
+	s.send(controller, "commit 18 is flush 1 of node 4", rec)
+	s.expect(at, "to node 4: rows for request 0 t0/p0 [0] [15] after commit 18")
+	s.end(controller)
+	s.end(clients[0])
+	s.end(clients[1])
+	at = s.text.Len()
+	s.expect(at, "")
+	if strings.Contains(s.text.String(), "closed") {
+		t.Error("it closes without the word of a client")
+	}
+	s.end(addedClient)
+	s.expect(at, "closed: applied 1 dropped 0")
+}
+
+// limited is a lane like newScript's, with limits of its own, before a partition of t1 comes to it.
+func limited(t *testing.T, limits server.Limits) (*script, *roads) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lane = l
+	r.next(r.AddLane(addedLane))
+	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
+	s.change(18, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	return s, r
+}
+
+// load brings the state of a partition of the free table, and a word that is about nothing, behind which what waited is looked at.
+func (s *script) load(p bellows.PartitionID) {
+	s.t.Helper()
+	if err := s.lane.Load(ref(1, p).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(0, 1)})
+}
+
+// TestWhatIsHereIsServedWhileMoreIsAwaited has the state of one partition come, and of another not: who asks for the first is answered.
+func TestWhatIsHereIsServedWhileMoreIsAwaited(t *testing.T) {
+	s, r := limited(t, server.Limits{})
+	s.load(0)
+	s.change(19, r.next(r.MovePartition(ref(1, 1).Ref, addedLane)))
+	at := s.text.Len()
+	s.pull(1, moved(0), wire.Need{Clock: bellows.NoClock})
+	s.expect(at, "rows for request 2 t1/p0 all [5 6]")
+	at = s.text.Len()
+	s.pull(2, moved(1), wire.Need{Clock: bellows.NoClock})
+	s.expect(at, "")
+	s.load(1)
+	s.expect(at, "to node 2: rows for request 2 t1/p1 all [5 6]")
+}
+
+// TestWhatFoundNoRoomIsToldWhenTheStateComes pushes more to a partition that is awaited than may wait: the first waits, the second is to be sent again when
+// the first is held, by the same route.
+func TestWhatFoundNoRoomIsToldWhenTheStateComes(t *testing.T) {
+	s, _ := limited(t, server.Limits{Ahead: 8})
+	at := s.text.Len()
+	s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
+	s.send(clients[0], "push 6", pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1))
+	s.expect(at, "")
+	s.load(0)
+	s.expect(at, "held flush 5 of node 1\n    to node 1: flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
+}
+
+// TestAnswersAreGivenOnceWhereTooMuchIsAhead has no place for what is ahead of a lane: a push, a question and a request are refused at once, and are not answered again when the lane has caught up.
+func TestAnswersAreGivenOnceWhereTooMuchIsAhead(t *testing.T) {
+	for what, m := range map[string]wire.Message{
+		"flush 6 of node 1 is stale by route 2: [{t1/p0 2}]": pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1),
+		"request 9 is stale by route 2":                      pullBy(2, 9, moved(0)),
+		"request 8 is stale by route 2":                      &wire.Acquire{Request: 8, Route: 2, Pair: moved(0), Mode: wire.Shared, Need: wire.Need{Clock: bellows.NoClock}},
+	} {
+		s, _ := limited(t, server.Limits{Parked: 1})
+		s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
+		if got := s.said(clients[0], m); got != "to node 1: "+what {
+			t.Errorf("says %q, want %q", got, what)
+		}
+		at := s.text.Len()
+		s.load(0)
+		if got := strings.Count(s.saidSince(at), "    to "); got != 1 {
+			t.Errorf("caught up, it says %d words:\n%s", got, s.saidSince(at))
+		}
+	}
+}
+
+// TestWhatAProcessOfThePastPushesWaitsForNoRoute has a newer process of a client be known: a push of the one before it, by a route that the lane does not know, does not make the newer one wait.
+func TestWhatAProcessOfThePastPushesWaitsForNoRoute(t *testing.T) {
+	for client, at := range clients {
+		s := newScript(t, 0)
+		pull := func() string {
+			m := pullOf(0)
+			m.Incarnation = 2
+			return s.said(at, m)
+		}
+		pull()
+		s.send(at, "a push of the first process", pushBy(5, at, 1, ref(1, 0), wire.Subtree{}, 1))
+		if got := pull(); !strings.Contains(got, "rows for request 2") {
+			t.Errorf("the second process of node %d is told %q", client+1, got)
+		}
+	}
+}
+
+// TestWhatIsAheadOfAPartitionNeverSeenIsDropped ends a job while a push waits for a route that brings a partition here, and the client's word at the end waits behind it: both count, though
+// the controller is the last to speak.
+func TestWhatIsAheadOfAPartitionNeverSeenIsDropped(t *testing.T) {
+	s := newScript(t, 0)
+	s.send(clients[0], "push by route 2", pushBy(2, clients[0], 1, moved(0), wire.Subtree{}, 1))
+	s.end(clients[0])
+	s.end(clients[1])
+	at := s.text.Len()
+	s.end(controller)
+	s.expect(at, "closed: applied 0 dropped 1")
+	if strings.Contains(s.saidSince(at), "refused") {
+		t.Error(s.saidSince(at))
+	}
+}

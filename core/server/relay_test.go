@@ -1,0 +1,48 @@
+package server
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// TestWhoWasSentRowsIsForgotten has process after process of a node subscribe and be sent rows: of those that are no more the lane keeps nothing.
+func TestWhoWasSentRowsIsForgotten(t *testing.T) {
+	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
+	at, client, controller := wire.LaneAt(0, 0), wire.ClientAt(1), wire.Address{Role: wire.Controller}
+	l, err := NewLane(core.Job{Controller: controller, Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, at, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out wire.Outbox
+	step := func(from wire.Address, m wire.Message) {
+		l.Step([]wire.Envelope{{From: from, To: at, Message: m}}, &out)
+	}
+	pair := wire.Pair{Generation: 1}
+	sent := 0
+	for life := uint32(1); life <= 20; life++ {
+		id := bellows.FlushID{Client: 1, Incarnation: life, Seq: 1}
+		step(client, &wire.Pull{Incarnation: life, Request: 1, Need: wire.Need{Clock: bellows.NoClock}, Parts: []wire.PullPart{{Pair: pair, Subscribe: true}}})
+		step(client, &wire.Push{Flush: id, Pairs: []wire.Pair{pair}, Chunks: []wire.Chunk{{Pair: pair, Rows: []uint32{0}, Values: []float32{1}}}})
+		out.Envelopes = nil
+		r := &wire.Records{}
+		r.Append(bellows.CommitNumber(life), &wire.Done{Flush: id})
+		step(controller, r)
+		for _, e := range out.Envelopes {
+			if m, ok := e.Message.(*wire.Rows); ok && m.Incarnation == life {
+				sent++
+			}
+		}
+		if len(l.unasked) > 0 || len(l.owned[0].subs) != 1 {
+			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, len(l.unasked), len(l.owned[0].subs))
+		}
+	}
+	if sent != 20 {
+		t.Errorf("%d of 20 processes were sent rows", sent)
+	}
+}
