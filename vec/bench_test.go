@@ -30,6 +30,7 @@ func BenchmarkSums(b *testing.B) {
 		{"limit/UpdateFrom", 12 << 16, func() { limit.UpdateFrom(x, y) }},
 		{"Axpy", 12 << 16, func() { Axpy(0, x, y) }},
 		{"Add", 12 << 16, func() { Add(x, y) }},
+		{"AddThree", 20 << 16, func() { AddThree(x, x, x, y) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(c.bytes))

@@ -33,6 +33,14 @@ func add(x, y []float32) {
 	}
 }
 
+func addThree(x, p, q, y []float32) {
+	if active() == levelGo {
+		goAddThree(x, p, q, y)
+	} else if len(x) > 0 {
+		addThreeAVX2(len(x), &x[0], &p[0], &q[0], &y[0])
+	}
+}
+
 func addInt32(x, y []int32) {
 	if active() == levelGo {
 		goAddInt32(x, y)

@@ -7,6 +7,7 @@ func detect() level { return levelGo }
 
 func axpy(alpha float32, x, y []float32)  { goAxpy(alpha, x, y) }
 func add(x, y []float32)                  { goAdd(x, y) }
+func addThree(x, p, q, y []float32)       { goAddThree(x, p, q, y) }
 func addInt32(x, y []int32)               { goAddInt32(x, y) }
 func scale(alpha float32, x []float32)    { goScale(alpha, x) }
 func dot(x, y []float32) float32          { return goDot(x, y) }

@@ -20,6 +20,13 @@ func goAdd(x, y []float32) {
 	}
 }
 
+func goAddThree(x, p, q, y []float32) {
+	p, q, y = p[:len(x)], q[:len(x)], y[:len(x)]
+	for i, v := range x {
+		y[i] = (y[i] + v) + (p[i] + q[i])
+	}
+}
+
 func goAddInt32(x, y []int32) {
 	y = y[:len(x)]
 	for i, v := range x {

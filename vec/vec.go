@@ -27,6 +27,19 @@ func Add(x, y []float32) {
 	add(x, y)
 }
 
+// AddThree adds x, p and q to y in two pairs: y[i] = (y[i] + x[i]) + (p[i] + q[i]), the bits of Add(p, q), Add(x, y) and
+// Add(q, y), with half their traffic. The lengths must be equal. q stays as it is.
+func AddThree(x, p, q, y []float32) {
+	same("AddThree", len(x), len(y))
+	same("AddThree", len(p), len(y))
+	same("AddThree", len(q), len(y))
+	for len(x) > chunk {
+		addThree(x[:chunk], p[:chunk], q[:chunk], y[:chunk])
+		x, p, q, y = x[chunk:], p[chunk:], q[chunk:], y[chunk:]
+	}
+	addThree(x, p, q, y)
+}
+
 // AddInt32 adds x to y: y[i] += x[i], wrapping on overflow. The lengths must be
 // equal.
 func AddInt32(x, y []int32) {

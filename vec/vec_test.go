@@ -55,6 +55,32 @@ func TestElementwiseAgainstReference(t *testing.T) {
 
 func exact(_, _ float32) float64 { return 0 }
 
+// TestAddThreeIsThreeAdditions also holds that what is added stays as it is, and that the long slices are crossed.
+func TestAddThreeIsThreeAdditions(t *testing.T) {
+	check := func(t *testing.T, n, offset int) {
+		r := source(5)
+		x, p, q := sprinkle(r, values(r, n)), sprinkle(r, values(r, n)), sprinkle(r, values(r, n))
+		y := fieldOf(offset, sprinkle(r, values(r, n)))
+		want, pair := slices.Clone(y.x), slices.Clone(p)
+		goAdd(q, pair)
+		goAdd(x, want)
+		goAdd(pair, want)
+		right := fieldOf(15-offset, q)
+		AddThree(x, p, right.x, y.x)
+		for i, v := range y.x {
+			if !sameFloat(v, want[i]) {
+				t.Fatalf("%s: element %d is %v, want %v", place(n, offset), i, v, want[i])
+			}
+		}
+		y.intact(t, place(n, offset))
+		right.intact(t, place(n, offset))
+	}
+	eachSet(t, func(t *testing.T) {
+		eachPlace(func(n, offset int) { check(t, n, offset) })
+		check(t, 2*chunk+13, 3)
+	})
+}
+
 func TestAddInt32(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
 		r := source(2)
@@ -381,6 +407,9 @@ func TestWrongLengthsPanic(t *testing.T) {
 	two, three := make([]float32, 2), make([]float32, 3)
 	mustPanic(t, "Axpy", func() { Axpy(1, two, three) })
 	mustPanic(t, "Add", func() { Add(three, two) })
+	mustPanic(t, "AddThree", func() { AddThree(two, two, two, three) })
+	mustPanic(t, "AddThree", func() { AddThree(two, three, two, two) })
+	mustPanic(t, "AddThree", func() { AddThree(two, two, three, two) })
 	mustPanic(t, "AddInt32", func() { AddInt32(make([]int32, 1), nil) })
 	mustPanic(t, "Dot", func() { Dot(two, three) })
 	mustPanic(t, "Exp", func() { Exp(two, three) })
@@ -397,6 +426,7 @@ func TestKernelsDoNotAllocate(t *testing.T) {
 			var local [10]float32 // must stay on the stack
 			Axpy(1, local[:], y[:10])
 			Add(x, y)
+			AddThree(local[:], x[:10], x[10:20], y[:10])
 			AddInt32(index, index)
 			Scale(0.5, y)
 			x[0] = Dot(x, y) + SumSquares(x) + AbsMax(y)

@@ -251,6 +251,112 @@ add_end:
 	VZEROUPPER
 	RET
 
+// func addThreeAVX2(n int, x *float32, p *float32, q *float32, y *float32)
+// Requires: AVX
+TEXT ·addThreeAVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ p+16(FP), DX
+	MOVQ q+24(FP), BX
+	MOVQ y+32(FP), SI
+
+addThree_many:
+	CMPQ    AX, $0x00000020
+	JL      addThree_one
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS (BX), Y2
+	VMOVUPS (SI), Y3
+	VADDPS  Y0, Y3, Y3
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y2, Y3, Y3
+	VMOVUPS Y3, (SI)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 32(BX), Y2
+	VMOVUPS 32(SI), Y3
+	VADDPS  Y0, Y3, Y3
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(SI)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VMOVUPS 64(BX), Y2
+	VMOVUPS 64(SI), Y3
+	VADDPS  Y0, Y3, Y3
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y2, Y3, Y3
+	VMOVUPS Y3, 64(SI)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VMOVUPS 96(BX), Y2
+	VMOVUPS 96(SI), Y3
+	VADDPS  Y0, Y3, Y3
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y2, Y3, Y3
+	VMOVUPS Y3, 96(SI)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	ADDQ    $0x00000080, SI
+	SUBQ    $0x00000020, AX
+	JMP     addThree_many
+
+addThree_one:
+	CMPQ    AX, $0x00000008
+	JL      addThree_rest
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS (BX), Y2
+	VMOVUPS (SI), Y3
+	VADDPS  Y0, Y3, Y3
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y2, Y3, Y3
+	VMOVUPS Y3, (SI)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	ADDQ    $0x00000020, SI
+	SUBQ    $0x00000008, AX
+	JMP     addThree_one
+
+addThree_rest:
+	TESTQ        AX, AX
+	JZ           addThree_end
+	LEAQ         restmask<>+0(SB), DI
+	MOVQ         AX, R8
+	NEGQ         R8
+	VMOVUPS      32(DI)(R8*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMASKMOVPS   (DX), Y0, Y2
+	VMASKMOVPS   (BX), Y0, Y3
+	VMASKMOVPS   (SI), Y0, Y0
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	TESTQ        $0x00000004, AX
+	JZ           addThree_store0_two
+	VMOVUPS      X0, (SI)
+	ADDQ         $0x10, SI
+	VEXTRACTF128 $0x01, Y0, X0
+
+addThree_store0_two:
+	TESTQ     $0x00000002, AX
+	JZ        addThree_store0_last
+	VMOVLPS   X0, (SI)
+	ADDQ      $0x08, SI
+	VPERMILPS $0x4e, X0, X0
+
+addThree_store0_last:
+	TESTQ  $0x00000001, AX
+	JZ     addThree_store0_done
+	VMOVSS X0, (SI)
+
+addThree_store0_done:
+addThree_end:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(n int, alpha float32, x *float32)
 // Requires: AVX
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-24

@@ -19,6 +19,11 @@ func addAVX2(n int, x *float32, y *float32)
 //go:noescape
 func addInt32AVX2(n int, x *int32, y *int32)
 
+// addThreeAVX2 is y = (y + x) + (p + q) for n elements.
+//
+//go:noescape
+func addThreeAVX2(n int, x *float32, p *float32, q *float32, y *float32)
+
 // scaleAVX2 is x *= alpha for n elements.
 //
 //go:noescape

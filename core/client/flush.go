@@ -39,6 +39,32 @@ func (u *update) merge(o *update, c *Client) {
 	}
 }
 
+// mergeThree adds the deltas of o, and those of p and q to that, along the tree; it may change p, and keeps none.
+func (u *update) mergeThree(o, p, q *update, c *Client) {
+	if !u.alike(o) || !u.alike(p) || !u.alike(q) {
+		u.merge(o, c)
+		p.merge(q, c)
+		u.merge(p, c)
+		return
+	}
+	for _, n := range u.touched {
+		u.buffers[n].MergeThree(o.buffers[n], p.buffers[n], q.buffers[n])
+	}
+}
+
+// alike says whether both have deltas for the same partitions.
+func (u *update) alike(o *update) bool {
+	if len(u.touched) != len(o.touched) {
+		return false
+	}
+	for _, n := range u.touched {
+		if o.buffers[n] == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // bundle is an update that a flush sends and a split may still lay over its reads; both must have let
 // it go before its memory is used again.
 type bundle struct {
@@ -75,9 +101,36 @@ type writeSet struct {
 	leases  []leaseGrant
 }
 
+// subtree is the sum of the deltas of an aligned group of splits, or two halves that are not added yet.
 type subtree struct {
 	at     wire.Subtree
 	bundle *bundle
+	right  *bundle // the sum of the group's right half, where bundle is that of the left; nil: bundle is all
+}
+
+// join is the parent of two siblings. Two that have halves are added at once, the halves of each first.
+func (s *subtree) join(right subtree, c *Client) subtree {
+	parent := subtree{at: delta.Parent(s.at), bundle: s.bundle}
+	if s.right == nil || right.right == nil {
+		s.add(c)
+		right.add(c)
+		parent.right = right.bundle
+		return parent
+	}
+	s.bundle.update.mergeThree(&s.right.update, &right.bundle.update, &right.right.update, c)
+	s.right.drop(c)
+	right.bundle.drop(c)
+	right.right.drop(c)
+	return parent
+}
+
+// add makes one sum of what is in halves.
+func (s *subtree) add(c *Client) {
+	if s.right != nil {
+		s.bundle.update.merge(&s.right.update, c)
+		s.right.drop(c)
+		s.right = nil
+	}
 }
 
 func (c *Client) newWriteSet(clock bellows.Clock) *writeSet {

@@ -12,6 +12,7 @@ package delta
 import (
 	"bellows"
 	"bellows/core/keys"
+	"bellows/core/planted"
 	"bellows/table"
 	"bellows/vec"
 )
@@ -184,6 +185,22 @@ func (b *Buffer) Merge(o *Buffer) {
 	for i, k := range o.keys.Keys() {
 		b.AddKey(k, o.values[i*b.width:(i+1)*b.width])
 	}
+}
+
+// MergeThree adds three more buffers of the same partition, which it may change: o to b, q to p, and what they are to b. The
+// bits are those of two Merges of siblings and of that of their parents.
+func (b *Buffer) MergeThree(o, p, q *Buffer) {
+	if !(b.whole && o.whole && p.whole && q.whole) || b.counts {
+		b.Merge(o)
+		p.Merge(q)
+		b.Merge(p)
+		return
+	}
+	if planted.On("pairs-crossed") {
+		o, p = p, o
+	}
+	vec.AddThree(o.values, p.values, q.values, b.values)
+	b.joined += o.joined + p.joined + q.joined + 3*b.rows
 }
 
 // MergeChunk adds the content of another buffer of the same partition.

@@ -164,6 +164,45 @@ func TestAFirstDeltaKeepsItsSign(t *testing.T) {
 	}
 }
 
+// TestFourAreMergedAlongTheTree merges four buffers at once and in pairs, each of them whole, of some rows or empty.
+func TestFourAreMergedAlongTheTree(t *testing.T) {
+	const rows = 9
+	for forms := range 3 * 3 * 3 * 3 {
+		make4 := func() (list [4]*delta.Buffer) {
+			r := rand.New(rand.NewPCG(1, uint64(forms)))
+			for i, form := 0, forms; i < 4; i, form = i+1, form/3 {
+				list[i] = delta.NewBuffer(schema, rows)
+				all := make([]float32, rows*schema.Width)
+				for j := range all {
+					all[j] = float32(r.NormFloat64())
+				}
+				switch form % 3 {
+				case 0:
+					list[i].AddRange(0, all)
+				case 1:
+					for _, row := range []int{i, 8, 4 - i} {
+						list[i].AddRow(row, all[:schema.Width])
+					}
+				}
+			}
+			return list
+		}
+		pairs, four := make4(), make4()
+		pairs[0].Merge(pairs[1])
+		pairs[2].Merge(pairs[3])
+		pairs[0].Merge(pairs[2])
+		four[0].MergeThree(four[1], four[2], four[3])
+		if pairs[0].Len() != four[0].Len() || pairs[0].Joined() != four[0].Joined() {
+			t.Fatalf("forms %d: %d rows and %d joined, want %d and %d", forms, four[0].Len(), four[0].Joined(), pairs[0].Len(), pairs[0].Joined())
+		}
+		for row := range rows {
+			if got, want := four[0].Find(row), pairs[0].Find(row); !slices.Equal(got, want) {
+				t.Fatalf("forms %d: row %d is %v, want %v", forms, row, got, want)
+			}
+		}
+	}
+}
+
 // TestCountsAreAddedAsIntegers adds counts whose bits, taken for floats and added, would give others, in every way in which a buffer adds.
 func TestCountsAreAddedAsIntegers(t *testing.T) {
 	s := &table.Schema{Name: "c", Rows: 2, Width: 1, DType: table.Int32}
@@ -190,6 +229,18 @@ func TestCountsAreAddedAsIntegers(t *testing.T) {
 			b.AddRange(0, x)
 			b.AddRange(0, y)
 			_, v := b.Chunk()
+			return v
+		},
+		"four at once": func() []float32 {
+			var list [4]*delta.Buffer
+			for i := range list {
+				list[i] = delta.NewBuffer(s, 2)
+				list[i].AddRange(0, counts(0, 0))
+			}
+			list[0].AddRange(0, x)
+			list[2].AddRange(0, y)
+			list[0].MergeThree(list[1], list[2], list[3])
+			_, v := list[0].Chunk()
 			return v
 		},
 		"all to rows": func() []float32 {

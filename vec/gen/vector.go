@@ -10,6 +10,7 @@ func vectorKernels() {
 	axpyKernel()
 	addKernel("addAVX2", "func(n int, x, y *float32)", func(a, b reg.VecVirtual) { VADDPS(a, b, b) })
 	addKernel("addInt32AVX2", "func(n int, x, y *int32)", func(a, b reg.VecVirtual) { VPADDD(a, b, b) })
+	addThreeKernel()
 	scaleKernel()
 	dotKernel()
 	sumSquaresKernel()
@@ -39,6 +40,21 @@ func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
 		a, b := l.load(x), l.load(y)
 		op(a, b)
 		l.store(b, y)
+	})
+	finish()
+}
+
+func addThreeKernel() {
+	TEXT("addThreeAVX2", NOSPLIT, "func(n int, x, p, q, y *float32)")
+	Pragma("noescape")
+	Doc("addThreeAVX2 is y = (y + x) + (p + q) for n elements.")
+	n, x, p, q, y := load64("n"), load64("x"), load64("p"), load64("q"), load64("y")
+	elements("addThree", n, 4, []stream{x, p, q, y}, func(l lanes) {
+		a, b, c, d := l.load(x), l.load(p), l.load(q), l.load(y)
+		VADDPS(a, d, d)
+		VADDPS(b, c, c)
+		VADDPS(c, d, d)
+		l.store(d, y)
 	})
 	finish()
 }
