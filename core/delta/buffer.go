@@ -12,7 +12,6 @@ package delta
 import (
 	"bellows"
 	"bellows/core/keys"
-	"bellows/core/planted"
 	"bellows/table"
 	"bellows/vec"
 )
@@ -195,9 +194,6 @@ func (b *Buffer) MergeThree(o, p, q *Buffer) {
 		p.Merge(q)
 		b.Merge(p)
 		return
-	}
-	if planted.On("pairs-crossed") {
-		o, p = p, o
 	}
 	vec.AddThree(o.values, p.values, q.values, b.values)
 	b.joined += o.joined + p.joined + q.joined + 3*b.rows

@@ -35,7 +35,7 @@ const (
 	WideShapes    = 3
 	LongShapes    = 2
 	AllShapes     = Shapes + LooseShapes + WideShapes + LongShapes
-	SplitsMax     = 12
+	SplitsMax     = 16
 	ClocksMax     = 80
 	PartitionsMax = SplitsMax // of a table
 
@@ -83,7 +83,7 @@ func newJob(shape uint64) *Job {
 	case shape >= long:
 		j.Brief, j.Splits, j.Clocks = true, 4+rng.IntN(2), 68+rng.IntN(ClocksMax-68)
 	case shape >= wide:
-		j.Splits = 9 + rng.IntN(SplitsMax-8)
+		j.Splits = SplitsMax - rng.IntN(5)
 	}
 	step := table.Rule{Name: "sgd", Step: 0.25}
 	if rng.IntN(2) == 0 {
