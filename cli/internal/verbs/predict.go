@@ -41,58 +41,44 @@ func (c *Tool) predictCommand() *cobra.Command {
 
 func (c *Tool) predict(q *question) error {
 	start := time.Now()
-	out := c.Out
+	b := bufio.NewWriterSize(c.Out, 1<<16)
+	var out io.Writer = b
 	if c.JSON {
-		out = &predictionLines{to: c.Out}
+		out = &predictionLines{to: json.NewEncoder(b)}
 	}
-	b := bufio.NewWriterSize(out, 1<<16)
-	err := q.predictor.Predict(q.set, b)
+	err := q.predictor.Predict(q.set, out)
 	if err == nil {
 		err = b.Flush()
 	}
+	if err != nil && bellows.KindOf(err) == bellows.Bug { // nobody has classified it
+		err = &bellows.Error{Kind: bellows.IO, Op: "write predictions", Err: err}
+	}
 	if err != nil {
-		return asIO("write predictions", err)
+		return err
 	}
 	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds()})
 }
 
-// asIO gives an error that nobody has classified the kind of a failed read or write.
-func asIO(op string, err error) error {
-	if bellows.KindOf(err) == bellows.Bug {
-		return &bellows.Error{Kind: bellows.IO, Op: op, Err: err}
-	}
-	return err
-}
-
 // predictionLines turns each line written to it into a JSON line.
 type predictionLines struct {
-	to   io.Writer
-	rest []byte
+	to   *json.Encoder
+	rest []byte // of a line that has not ended
 	row  int
-	out  bytes.Buffer
 }
 
 func (p *predictionLines) Write(b []byte) (int, error) {
 	p.rest = append(p.rest, b...)
-	p.out.Reset()
 	for {
-		line, rest, ok := bytes.Cut(p.rest, []byte{'\n'})
-		if !ok {
-			break
+		line, rest, whole := bytes.Cut(p.rest, []byte{'\n'})
+		if !whole {
+			return len(b), nil
 		}
 		p.row++
-		text, err := json.Marshal(predictionLine{p.row, predictionValue(string(line))})
-		if err != nil {
-			return 0, err
+		if err := p.to.Encode(predictionLine{p.row, predictionValue(string(line))}); err != nil {
+			return 0, fmt.Errorf("standard output: %w", err)
 		}
-		p.out.Write(append(text, '\n'))
 		p.rest = rest
 	}
-	p.rest = append([]byte(nil), p.rest...)
-	if _, err := p.to.Write(p.out.Bytes()); err != nil {
-		return 0, fmt.Errorf("standard output: %w", err)
-	}
-	return len(b), nil
 }
 
 // predictionValue is a number where the line is one, a list where it has several fields.
