@@ -7,7 +7,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +81,7 @@ type form struct {
 var forms = []form{{"NN", vec.GemmNN, false, false}, {"NT", vec.GemmNT, false, true}, {"TN", vec.GemmTN, true, false}}
 
 func race(b *pair.Bench, peer *pair.Child, f form, s shape, target float64) {
-	x, y, z := random(s.m*s.k), random(s.k*s.n), make([]float32, s.m*s.n)
+	x, y, z := pair.Random(s.m*s.k, 1), pair.Random(s.k*s.n, 2), make([]float32, s.m*s.n)
 	lda, ldb := s.k, s.n
 	if f.ta {
 		lda = s.m
@@ -115,14 +114,4 @@ func openBLAS() (*pair.Child, error) {
 		return nil, fmt.Errorf("compiling the OpenBLAS program: %w; install gcc and libopenblas-dev\n%s", err, out)
 	}
 	return pair.Start("OpenBLAS", program)
-}
-
-// random is n numbers between -0.5 and 0.5, fixed by n.
-func random(n int) []float32 {
-	r := rand.New(rand.NewPCG(uint64(n), 1))
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = r.Float32() - 0.5
-	}
-	return x
 }

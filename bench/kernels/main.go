@@ -68,7 +68,7 @@ func streams(b *pair.Bench, s size) {
 	b.Section(fmt.Sprintf("loads plus stores, working set of %d KiB: %s", s.bytes>>10, s.name))
 	for _, k := range streamKernels {
 		n := s.bytes / 4 / k.vectors
-		x, y := random(n, 1), random(n, 2)
+		x, y := pair.Random(n, 1), pair.Random(n, 2)
 		work := k.moved * float64(n)
 		b.Race(pair.Row{Figure: k.name, Unit: "B/s", Clock: pair.CPU, Target: s.target},
 			side(k.name, work, func() { k.ours(x, y) }), side(k.limit, work, func() { k.bound(x, y) }))
@@ -96,7 +96,7 @@ func functions(b *pair.Bench) {
 	const n = 4096
 	b.Section("elementwise functions against package math, 4,096 elements")
 	for _, f := range elementwise {
-		x, y := random(n, 3), make([]float32, n)
+		x, y := pair.Random(n, 3), make([]float32, n)
 		for i := range x {
 			x[i] = 8*x[i] + 8.5 // positive, so that log does real work
 		}
@@ -120,7 +120,7 @@ func factors(b *pair.Bench) {
 		ranks = []int{32, 64, 128}
 	}
 	for _, rank := range ranks {
-		f := &vec.Factors{Rank: rank, Stride: rank, P: random(users*rank, 4), Q: random(items*rank, 5), Step: 1e-4, L2: 0.1}
+		f := &vec.Factors{Rank: rank, Stride: rank, P: pair.Random(users*rank, 4), Q: pair.Random(items*rank, 5), Step: 1e-4, L2: 0.1}
 		r := rand.New(rand.NewPCG(6, 7))
 		const n = 1 << 18
 		spread := ratings(n, func() (int, int) { return r.IntN(users), r.IntN(items) })
@@ -144,20 +144,10 @@ type triples struct {
 }
 
 func ratings(n int, at func() (user, item int)) triples {
-	t := triples{make([]int32, n), make([]int32, n), random(n, 8)}
+	t := triples{make([]int32, n), make([]int32, n), pair.Random(n, 8)}
 	for j := range n {
 		u, i := at()
 		t.user[j], t.item[j] = int32(u), int32(i)
 	}
 	return t
-}
-
-// random is n numbers between -1 and 1, fixed by the seed.
-func random(n int, seed uint64) []float32 {
-	r := rand.New(rand.NewPCG(seed, 0))
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = 2*r.Float32() - 1
-	}
-	return x
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 
@@ -110,8 +109,8 @@ func (c *corpus) score(path string) (best, alpha float64, err error) {
 		return 0, 0, fmt.Errorf("lda: the peer gave %d bytes for %d topics of %d words, not %d", len(raw), speedTopics, words, want)
 	}
 	values := make([]float32, len(raw)/4)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	if _, err := binary.Decode(raw, binary.LittleEndian, values); err != nil {
+		return 0, 0, err
 	}
 	topics := lda.Topics{Vocab: c.train.Documents.Vocab, Words: values[:speedTopics*words], Alpha: make([]float64, speedTopics)}
 	for k, a := range values[speedTopics*words:] {

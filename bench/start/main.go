@@ -6,7 +6,7 @@
 package main
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -85,45 +85,38 @@ func waitFor(dir string, env []string, wanted func(line string) bool, program st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, 0, err
 	}
+	w := &watcher{wanted: wanted}
 	command := exec.Command(program, args...)
 	command.Dir, command.Env = dir, append(os.Environ(), env...)
-	reader, writer, err := os.Pipe()
+	command.Stdout, command.Stderr = w, w
+	w.start = time.Now()
+	err = command.Run()
+	if err == nil && w.took == 0 {
+		err = errors.New("it ended without the line that was waited for")
+	}
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("%s %s: %w; %s", program, strings.Join(args, " "), err, w.last)
 	}
-	defer reader.Close()
-	command.Stdout, command.Stderr = writer, writer
-	start := time.Now()
-	err = command.Start()
-	writer.Close()
-	if err != nil {
-		return 0, 0, err
-	}
-	took, last := watch(bufio.NewReader(reader), start, wanted)
-	if err := command.Wait(); err != nil {
-		return 0, 0, fmt.Errorf("%s %s: %w; %s", program, strings.Join(args, " "), err, last)
-	}
-	if took == 0 {
-		return 0, 0, fmt.Errorf("%s %s: ended without the line that was waited for; %s", program, strings.Join(args, " "), last)
-	}
-	return took, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
+	return w.took, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
-// watch reads to the end; it returns when the first wanted line came (0: never), and the last line.
-func watch(r *bufio.Reader, start time.Time, wanted func(string) bool) (took time.Duration, last string) {
-	if _, err := r.Peek(1); err == nil && wanted("") {
-		took = time.Since(start)
+// watcher takes the time of the first wanted line in what is written to it, whole or as far as it has come, and keeps the last line.
+type watcher struct {
+	wanted func(line string) bool
+	start  time.Time
+	took   time.Duration // 0: it has not come
+	rest   string        // of a line that has not ended
+	last   string
+}
+
+func (w *watcher) Write(b []byte) (int, error) {
+	for line := range strings.Lines(w.rest + string(b)) {
+		if w.took == 0 && w.wanted(line) {
+			w.took = time.Since(w.start)
+		}
+		if w.last, w.rest = strings.TrimSpace(line), line; strings.HasSuffix(line, "\n") {
+			w.rest = ""
+		}
 	}
-	for {
-		line, err := r.ReadString('\n')
-		if line != "" {
-			last = strings.TrimSpace(line)
-		}
-		if took == 0 && line != "" && wanted(line) {
-			took = time.Since(start)
-		}
-		if err != nil {
-			return took, last
-		}
-	}
+	return len(b), nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"strings"
 	"testing"
 	"time"
 )
@@ -23,20 +21,28 @@ func TestFirstEpochKnowsALossLine(t *testing.T) {
 	}
 }
 
-func TestWatchWaitsForTheLineAndKeepsTheLast(t *testing.T) {
+func TestWatcherWaitsForTheLineAndKeepsTheLast(t *testing.T) {
 	t.Parallel()
-	text := "title\n  1  0.5 0.6\nthe end"
-	start := time.Now().Add(-time.Second)
-	if took, last := watch(bufio.NewReader(strings.NewReader(text)), start, firstEpoch); took < time.Second || last != "the end" {
-		t.Errorf("took %v, last %q", took, last)
-	}
-	if took, _ := watch(bufio.NewReader(strings.NewReader("title\n")), start, firstEpoch); took != 0 {
-		t.Errorf("took %v without the line", took)
-	}
-	if took, _ := watch(bufio.NewReader(strings.NewReader("x")), start, anything); took < time.Second {
-		t.Errorf("the first byte took %v", took)
-	}
-	if took, _ := watch(bufio.NewReader(strings.NewReader("")), start, anything); took != 0 {
-		t.Errorf("no byte took %v", took)
+	for _, c := range []struct {
+		wanted func(string) bool
+		text   []string
+		found  bool
+		last   string
+	}{
+		{firstEpoch, []string{"title\n  1  0.5 0.6\nthe end"}, true, "the end"},
+		{firstEpoch, []string{"title\n  1  0", ".5 0.6\n", "the", " end\n"}, true, "the end"},
+		{firstEpoch, []string{"title\n"}, false, "title"},
+		{anything, []string{"x"}, true, "x"},
+		{anything, []string{""}, false, ""},
+	} {
+		w := &watcher{wanted: c.wanted, start: time.Now().Add(-time.Second)}
+		for _, text := range c.text {
+			if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
+				t.Errorf("%q: %d bytes were taken, %v", text, n, err)
+			}
+		}
+		if found := w.took >= time.Second; found != c.found || w.last != c.last {
+			t.Errorf("%q: took %v, last %q", c.text, w.took, w.last)
+		}
 	}
 }

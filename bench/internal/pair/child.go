@@ -28,18 +28,17 @@ func Start(name, program string, args ...string) (*Child, error) {
 	c := &Child{name: name, command: exec.Command(program, args...)}
 	c.command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1")
 	c.command.Stderr = &c.stderr
-	in, err := c.command.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("pair: start %s: %w", name, err)
-	}
 	out, err := c.command.StdoutPipe()
+	if err == nil {
+		c.in, err = c.command.StdinPipe()
+	}
+	if err == nil {
+		err = c.command.Start()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pair: start %s: %w", name, err)
 	}
-	if err := c.command.Start(); err != nil {
-		return nil, fmt.Errorf("pair: start %s: %w", name, err)
-	}
-	c.in, c.out = in, bufio.NewScanner(out)
+	c.out = bufio.NewScanner(out)
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package pair
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"syscall"
 	"time"
@@ -112,6 +113,16 @@ func timeCalls(calls int, do func()) time.Duration {
 		do()
 	}
 	return time.Since(start)
+}
+
+// Random is n numbers between -1 and 1, fixed by the seed: what kernels are given to work on.
+func Random(n int, seed uint64) []float32 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 2*r.Float32() - 1
+	}
+	return x
 }
 
 // CPUTime is the user and system time of this process so far, all threads together.

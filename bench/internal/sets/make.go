@@ -25,21 +25,22 @@ func (s *Shelf) Ratings(users, items, ratings int) (Pair, error) {
 		fmt.Fprintf(w, "%d\t%d\t%.1f\n", u, i, min(5, max(1, v)))
 	}
 	name := "generated-" + strconv.Itoa(ratings)
-	train, err := s.write(name+".train.tsv", func(w *bufio.Writer) {
-		for range ratings {
-			line(w)
-		}
+	made := Pair{Name: name, Origin: fmt.Sprintf("%s: no --data, so %d x %d ratings made from a seed", name, users, items)}
+	return made.fill(ratings, ratings/10, func(part string, n int) (string, error) {
+		return s.write(name+"."+part+".tsv", func(w *bufio.Writer) {
+			for range n {
+				line(w)
+			}
+		})
 	})
-	if err != nil {
-		return Pair{}, err
+}
+
+// fill makes both files, of so many rows each.
+func (p Pair) fill(train, test int, file func(part string, n int) (string, error)) (_ Pair, err error) {
+	if p.Train, err = file("train", train); err == nil {
+		p.Test, err = file("test", test)
 	}
-	test, err := s.write(name+".test.tsv", func(w *bufio.Writer) {
-		for range ratings / 10 {
-			line(w)
-		}
-	})
-	return Pair{Name: name, Train: train, Test: test,
-		Origin: fmt.Sprintf("%s: no --data, so %d x %d ratings made from a seed", name, users, items)}, err
+	return p, err
 }
 
 // Images makes a pair of IDX files with their labels from a seed: ten classes, each a blurred pattern with noise.
@@ -50,7 +51,9 @@ func (s *Shelf) Images(train, test, side int) (Pair, error) {
 	for i, v := range pattern {
 		pattern[i] = max(0, v)
 	}
-	file := func(stem string, n int) (string, error) {
+	p := Pair{Name: "generated-images", Origin: fmt.Sprintf("generated-images: no --data, so %d images made from a seed", train)}
+	return p.fill(train, test, func(part string, n int) (string, error) {
+		stem := map[string]string{"train": "train", "test": "t10k"}[part] // as MNIST's are called
 		label := make([]byte, n)
 		for i := range label {
 			label[i] = byte(r.IntN(classes))
@@ -69,14 +72,7 @@ func (s *Shelf) Images(train, test, side int) (Pair, error) {
 				}
 			}
 		})
-	}
-	p := Pair{Name: "generated-images", Origin: fmt.Sprintf("generated-images: no --data, so %d images made from a seed", train)}
-	var err error
-	if p.Train, err = file("train", train); err != nil {
-		return p, err
-	}
-	p.Test, err = file("t10k", test)
-	return p, err
+	})
 }
 
 // idx writes the header of an IDX file of unsigned bytes.
@@ -92,20 +88,14 @@ func idx(w *bufio.Writer, dims ...int) {
 func (s *Shelf) Documents(train, test, features int) (Pair, error) {
 	const classes, words = 20, 60
 	r := rand.New(rand.NewPCG(15, 16))
-	file := func(name string, n int) (string, error) {
-		return s.write(name, func(w *bufio.Writer) {
+	p := Pair{Name: "generated-documents", Origin: fmt.Sprintf("generated-documents: no --data, so %d documents made from a seed", train)}
+	return p.fill(train, test, func(part string, n int) (string, error) {
+		return s.write("documents."+part+".libsvm", func(w *bufio.Writer) {
 			for range n {
 				document(w, r, r.IntN(classes), classes, words, features)
 			}
 		})
-	}
-	p := Pair{Name: "generated-documents", Origin: fmt.Sprintf("generated-documents: no --data, so %d documents made from a seed", train)}
-	var err error
-	if p.Train, err = file("documents.train.libsvm", train); err != nil {
-		return p, err
-	}
-	p.Test, err = file("documents.test.libsvm", test)
-	return p, err
+	})
 }
 
 // document writes one row. A word in eight belongs to the class.

@@ -37,6 +37,17 @@ func (k Check) but(status, todo string) Check {
 	return k
 }
 
+// least makes a check worse where there is less than that of something: a failure below none, a warning below low.
+func (k Check) least(have, none, low uint64, ifNone, ifLow string) Check {
+	switch {
+	case have < none:
+		return k.but("fail", ifNone)
+	case have < low:
+		return k.but("warn", ifLow)
+	}
+	return k
+}
+
 // Report is all checks, and how many of them failed or warn.
 type Report struct {
 	Checks []Check `json:"checks"`
@@ -165,13 +176,8 @@ func (m machine) memory(limits cgroup.Limits) Check {
 		left := limits.Memory - min(limits.Memory, limits.Used)
 		available = min(available, left)
 	}
-	switch {
-	case available < memoryNone:
-		return k.but("fail", "free some memory: training needs the data and the model in it")
-	case available < memoryLow:
-		return k.but("warn", "large files may not fit; close other programs or raise the limit")
-	}
-	return k
+	return k.least(available, memoryNone, memoryLow, "free some memory: training needs the data and the model in it",
+		"large files may not fit; close other programs or raise the limit")
 }
 
 func (m machine) openFiles() Check {
@@ -179,14 +185,8 @@ func (m machine) openFiles() Check {
 	if err != nil {
 		return good("open files", "unknown").but("warn", "the limit cannot be read: "+err.Error())
 	}
-	k := good("open files", "%d, at most %d", soft, hard)
-	switch {
-	case soft < filesNone:
-		return k.but("fail", "raise the limit: ulimit -n 4096")
-	case soft < filesLow:
-		return k.but("warn", "globs of many files may fail; raise the limit: ulimit -n 4096")
-	}
-	return k
+	return good("open files", "%d, at most %d", soft, hard).least(soft, filesNone, filesLow, "raise the limit: ulimit -n 4096",
+		"globs of many files may fail; raise the limit: ulimit -n 4096")
 }
 
 // clock checks that reading the time does not enter the kernel, which every task does twice.
@@ -230,11 +230,8 @@ func (m machine) folder(f Folder) Check {
 		return good(f.Name, "%s is writable, free space unknown", f.Dir)
 	}
 	k := good(f.Name, "%s is writable, %s free", f.Dir, figures.Bytes(free))
-	switch {
-	case free < diskNone:
+	if free < diskNone {
 		return f.but(k, "fail")
-	case free < diskLow:
-		return k.but("warn", "large inputs or models may not fit")
 	}
-	return k
+	return k.least(free, 0, diskLow, "", "large inputs or models may not fit")
 }

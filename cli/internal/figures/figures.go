@@ -78,10 +78,13 @@ func Metric(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// Plural is "1 argument" or "2 arguments".
+// Plural is "1 argument" or "2 arguments", "2 processes".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

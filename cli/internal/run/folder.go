@@ -64,7 +64,7 @@ func Claim(req Request) (*Folder, error) {
 			continue
 		}
 		if err != nil {
-			return nil, cannotMake(dir, err)
+			return nil, err
 		}
 		return f.begin(req)
 	}
@@ -87,7 +87,7 @@ func claimNext(req Request, n int) (*Folder, error) {
 		}
 		f, err := open(dir)
 		if err != nil {
-			return nil, cannotMake(dir, err)
+			return nil, err
 		}
 		return f.begin(req)
 	}
@@ -98,12 +98,8 @@ func claimNamed(req Request) (*Folder, error) {
 		return nil, cannotMake(req.Out, err)
 	}
 	f, err := open(req.Out)
-	if errors.Is(err, errHeld) {
-		return nil, &bellows.Error{Kind: bellows.Refused, Op: "use run folder", Subject: req.Out, Err: err,
-			Hint: "wait for it, or give --out another folder"}
-	}
 	if err != nil {
-		return nil, cannotMake(req.Out, err)
+		return nil, err
 	}
 	if r := readRecord(req.Out); r != nil && r.State != done && !req.Fresh && !r.Config.same(&req.Config) {
 		f.lock.Close()
@@ -123,14 +119,15 @@ func cannotMake(dir string, err error) error {
 func open(dir string) (*Folder, error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, cannotMake(dir, err)
 	}
 	if err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		d.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errHeld
+			return nil, &bellows.Error{Kind: bellows.Refused, Op: "use run folder", Subject: dir, Err: errHeld,
+				Hint: "wait for it, or give --out another folder"}
 		}
-		return nil, err
+		return nil, cannotMake(dir, err)
 	}
 	return &Folder{Dir: dir, lock: d}, nil
 }

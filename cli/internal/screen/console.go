@@ -96,13 +96,11 @@ func (t Told) Unwrap() error { return t.Err }
 
 // fault is the JSON line of an error, the last of a command that failed.
 type fault struct {
-	Error faultBody `json:"error"`
-}
-
-type faultBody struct {
-	Kind     string `json:"kind"`
-	ExitCode int    `json:"exit_code"`
-	Message  string `json:"message"`
+	Error struct {
+		Kind     string `json:"kind"`
+		ExitCode int    `json:"exit_code"`
+		Message  string `json:"message"`
+	} `json:"error"`
 }
 
 // Fail shows an error, the cause last on the screen, and returns the exit code.
@@ -117,7 +115,9 @@ func (c *Console) Fail(err error) int {
 		message += "\nthis is a defect of " + c.Name + "; please report it with the command and `" + c.Name + " version`"
 	}
 	if !errors.As(err, new(Told)) {
-		if err := c.Object(fault{faultBody{line.KindName(kind), kind.ExitCode(), message}}); err != nil {
+		var f fault
+		f.Error.Kind, f.Error.ExitCode, f.Error.Message = line.KindName(kind), kind.ExitCode(), message
+		if err := c.Object(f); err != nil {
 			c.Talk("%v", err)
 		}
 	}

@@ -3,7 +3,7 @@ package verbs
 import (
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
 	"bellows/app"
 	"bellows/cli/internal/figures"
@@ -104,21 +104,14 @@ func orEmpty[V any](m map[string]V) map[string]V {
 
 func (r modelReport) print(c *screen.Console) {
 	c.Printf("%s: %s, every byte as its manifest says\n", r.Model, r.App)
-	section := func(title string) { c.Printf("\n%s\n", title) }
-	section("tensors")
+	c.Printf("\ntensors\n")
 	for _, t := range r.Tensors {
 		c.Printf("  %-16s %s %v\n", t.Name, t.DType, t.Shape)
 	}
-	section("settings")
-	for _, k := range slices.Sorted(maps.Keys(r.Settings)) {
-		c.Printf("  %-16s %s\n", k, r.Settings[k])
-	}
-	section("metrics")
-	for _, k := range slices.Sorted(maps.Keys(r.Metrics)) {
-		c.Printf("  %-16s %s\n", k, strconv.FormatFloat(r.Metrics[k], 'g', 6, 64))
-	}
+	printMap(c, "settings", r.Settings, "%s")
+	printMap(c, "metrics", r.Metrics, "%.6g")
 	if len(r.IDs) > 0 {
-		section("ids")
+		c.Printf("\nids\n")
 	}
 	for _, ids := range r.IDs {
 		c.Printf("  %-16s %s:", ids.File, figures.Grouped(int64(ids.Count)))
@@ -131,17 +124,19 @@ func (r modelReport) print(c *screen.Console) {
 		c.Printf("\n")
 	}
 	if len(r.Learned) > 0 {
-		section("learned")
+		c.Printf("\nlearned\n  %s\n", strings.Join(r.Learned, "\n  "))
 	}
-	for _, line := range r.Learned {
-		c.Printf("  %s\n", line)
-	}
-	section("files")
+	c.Printf("\nfiles\n")
 	for _, f := range r.Files {
 		c.Printf("  %-18s %12s bytes  sha256 %s\n", f.Name, figures.Grouped(f.Bytes), f.SHA256)
 	}
-	section("versions")
-	for _, k := range slices.Sorted(maps.Keys(r.Versions)) {
-		c.Printf("  %-16s %s\n", k, r.Versions[k])
+	printMap(c, "versions", r.Versions, "%s")
+}
+
+// printMap is a section of names and values, by name.
+func printMap[V any](c *screen.Console, title string, values map[string]V, form string) {
+	c.Printf("\n%s\n", title)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c.Printf("  %-16s "+form+"\n", name, values[name])
 	}
 }

@@ -3,7 +3,6 @@ package verbs
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,10 +11,6 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/app"
-	"bellows/cli/internal/line"
-	"bellows/data"
-	"bellows/model"
 
 	"github.com/spf13/cobra"
 )
@@ -34,132 +29,56 @@ type predictionLine struct {
 }
 
 func (c *Tool) predictCommand() *cobra.Command {
-	var reading readOptions
 	one, other := c.sample(0), c.sample(1)
-	cmd := &cobra.Command{
+	return c.questionCommand(&cobra.Command{
 		Use:   "predict MODEL DATA...",
 		Short: "Predict each row of DATA with a saved model",
 		Long: "Predict each row of DATA with a saved model, one line per row, in the order of DATA.\n" +
 			"The rows may lack what is predicted: ratings of two fields, tables without a label.",
 		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
-		Args:    modelAndData,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, err := c.question(cmd.Context(), args, reading, true)
-			if err != nil {
-				return err
-			}
-			defer ask.set.Close()
-			return c.answer(ask, args[0])
-		},
-	}
-	reading.register(cmd.Flags())
-	return cmd
+	}, true, c.predict)
 }
 
-func (c *Tool) answer(ask question, name string) error {
+func (c *Tool) predict(q *question) error {
 	start := time.Now()
-	out := c.Out
+	b := bufio.NewWriterSize(c.Out, 1<<16)
+	var out io.Writer = b
 	if c.JSON {
-		out = &predictionLines{to: c.Out}
+		out = &predictionLines{to: json.NewEncoder(b)}
 	}
-	b := bufio.NewWriterSize(out, 1<<16)
-	err := ask.predictor.Predict(ask.set, b)
+	err := q.predictor.Predict(q.set, out)
 	if err == nil {
 		err = b.Flush()
 	}
+	if err != nil && bellows.KindOf(err) == bellows.Bug { // nobody has classified it
+		err = &bellows.Error{Kind: bellows.IO, Op: "write predictions", Err: err}
+	}
 	if err != nil {
-		return asIO("write predictions", err)
-	}
-	return c.Object(predictReport{name, ask.model.App, ask.set.Rows(), time.Since(start).Seconds()})
-}
-
-// asIO gives an error that nobody has classified the kind of a failed read or write.
-func asIO(op string, err error) error {
-	if bellows.KindOf(err) == bellows.Bug {
-		return &bellows.Error{Kind: bellows.IO, Op: op, Err: err}
-	}
-	return err
-}
-
-// question is a model and data to ask it about.
-type question struct {
-	model     *model.Model
-	predictor app.Predictor
-	set       *data.Set
-}
-
-// question opens the model and reads the data as the model needs it.
-func (c *Tool) question(ctx context.Context, args []string, reading readOptions, unlabelled bool) (question, error) {
-	q := question{}
-	var err error
-	if q.model, err = model.Open(args[0]); err != nil {
-		return q, err
-	}
-	a := c.application(q.model.App)
-	if a == nil {
-		return q, bellows.Errorf(bellows.BadData, "open model", args[0],
-			"it is of the application %q, and this version has %s", q.model.App, strings.Join(c.names(), ", "))
-	}
-	if q.predictor, err = a.Open(q.model); err != nil {
-		return q, err
-	}
-	kind, opt := q.predictor.Read()
-	if opt, err = reading.apply(opt); err != nil {
-		return q, err
-	}
-	opt.Unlabelled = unlabelled
-	opt.Stdin = c.In
-	if q.set, err = data.Read(ctx, args[1:], kind, opt); err != nil {
-		return q, interruptedWhile(ctx, "reading", err)
-	}
-	c.Talk("%s: %s", strings.Join(args[1:], " "), q.set.Detected)
-	return q, nil
-}
-
-// interruptedWhile turns the error of a cancelled step into one that says so.
-func interruptedWhile(ctx context.Context, doing string, err error) error {
-	if ctx.Err() == nil {
 		return err
 	}
-	return bellows.Errorf(bellows.Interrupted, "interrupted", "while "+doing, "nothing was written")
-}
-
-func modelAndData(cmd *cobra.Command, args []string) error {
-	if len(args) >= 2 {
-		return nil
-	}
-	return line.Exactly("MODEL", "DATA")(cmd, args)
+	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds()})
 }
 
 // predictionLines turns each line written to it into a JSON line.
 type predictionLines struct {
-	to   io.Writer
-	rest []byte
+	to   *json.Encoder
+	rest []byte // of a line that has not ended
 	row  int
-	out  bytes.Buffer
 }
 
 func (p *predictionLines) Write(b []byte) (int, error) {
 	p.rest = append(p.rest, b...)
-	p.out.Reset()
 	for {
-		line, rest, ok := bytes.Cut(p.rest, []byte{'\n'})
-		if !ok {
-			break
+		line, rest, whole := bytes.Cut(p.rest, []byte{'\n'})
+		if !whole {
+			return len(b), nil
 		}
 		p.row++
-		text, err := json.Marshal(predictionLine{p.row, predictionValue(string(line))})
-		if err != nil {
-			return 0, err
+		if err := p.to.Encode(predictionLine{p.row, predictionValue(string(line))}); err != nil {
+			return 0, fmt.Errorf("standard output: %w", err)
 		}
-		p.out.Write(append(text, '\n'))
 		p.rest = rest
 	}
-	p.rest = append([]byte(nil), p.rest...)
-	if _, err := p.to.Write(p.out.Bytes()); err != nil {
-		return 0, fmt.Errorf("standard output: %w", err)
-	}
-	return len(b), nil
 }
 
 // predictionValue is a number where the line is one, a list where it has several fields.

@@ -2,13 +2,14 @@ package verbs
 
 import (
 	"bytes"
+	"encoding/json"
 	"testing"
 )
 
 func TestPredictionLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := &predictionLines{to: &out}
+	p := &predictionLines{to: json.NewEncoder(&out)}
 	for _, part := range []string{"1.5\n2\t0.", "25\nlab", "el\nNaN\n"} {
 		if n, err := p.Write([]byte(part)); err != nil || n != len(part) {
 			t.Fatal(n, err)

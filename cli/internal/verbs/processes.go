@@ -99,11 +99,7 @@ func (m members) place() string {
 	if m.Processes == 0 {
 		return "one process, " + figures.Plural(m.Workers, "worker")
 	}
-	processes := "1 process"
-	if m.Processes > 1 {
-		processes = fmt.Sprintf("%d processes", m.Processes)
-	}
-	return fmt.Sprintf("%s, %s, %s", processes, figures.Plural(m.Workers, "worker"), figures.Plural(m.Servers, "server"))
+	return fmt.Sprintf("%s, %s, %s", figures.Plural(m.Processes, "process"), figures.Plural(m.Workers, "worker"), figures.Plural(m.Servers, "server"))
 }
 
 func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,12 +78,7 @@ func jobs(folder string) ([]job, error) {
 			list = append(list, job{parts[1], pid, filepath.Join(folder, e.Name())})
 		}
 	}
-	slices.SortFunc(list, func(a, b job) int {
-		if a.name != b.name {
-			return strings.Compare(a.name, b.name)
-		}
-		return a.pid - b.pid
-	})
+	slices.SortFunc(list, func(a, b job) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.pid, b.pid)) })
 	return list, nil
 }
 

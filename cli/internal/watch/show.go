@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,9 +33,11 @@ func render(now, before *api.Status) []string {
 	return v.lines
 }
 
-func (v *view) line(parts ...string) {
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	v.lines = append(v.lines, strings.Join(parts, " · "))
+func (v *view) line(parts ...string) { v.lines = append(v.lines, join(parts...)) }
+
+// join is a line of all parts that say something.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
 func (v *view) head() {
@@ -64,11 +67,7 @@ func clocks(s *api.Status) string {
 }
 
 func (v *view) totals() {
-	var before *api.Counters
-	if v.before != nil {
-		before = &v.before.Counters
-	}
-	v.line("slots: " + strings.Join(shares(&v.now.Counters, before), ", "))
+	v.line("slots: " + v.shares())
 	if t := v.traffic(); t != "" {
 		v.line("between nodes: " + t)
 	}
@@ -98,12 +97,17 @@ func spent(now, before *api.Counters) (byPhase map[string]float64, total float64
 }
 
 // shares is what part of slot time went into each phase: "compute 61 %".
-func shares(now, before *api.Counters) (list []string) {
-	byPhase, total := spent(now, before)
+func (v *view) shares() string {
+	var before *api.Counters
+	if v.before != nil {
+		before = &v.before.Counters
+	}
+	byPhase, total := spent(&v.now.Counters, before)
+	var list []string
 	for _, name := range phaseNames() {
 		list = append(list, strings.ReplaceAll(name, "_", " ")+" "+percent(byPhase[name], total))
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 func percent(part, whole float64) string {
@@ -115,29 +119,21 @@ func percent(part, whole float64) string {
 
 // traffic is what travels by class, largest first; nothing where nothing does.
 func (v *view) traffic() string {
-	type flow struct {
-		class string
-		bytes int64
-	}
-	var list []flow
+	passed := map[string]int64{}
 	for class, f := range v.now.Bytes {
 		n := f.Bytes
 		if v.before != nil {
 			n -= v.before.Bytes[class].Bytes
 		}
 		if n > 0 {
-			list = append(list, flow{class, n})
+			passed[class] = n
 		}
 	}
-	slices.SortFunc(list, func(a, b flow) int {
-		if a.bytes != b.bytes {
-			return int(min(1, max(-1, b.bytes-a.bytes)))
-		}
-		return strings.Compare(a.class, b.class)
-	})
 	var words []string
-	for _, f := range list {
-		words = append(words, f.class+" "+v.amount(f.bytes))
+	for _, class := range slices.SortedFunc(maps.Keys(passed), func(a, b string) int {
+		return cmp.Or(cmp.Compare(passed[b], passed[a]), cmp.Compare(a, b))
+	}) {
+		words = append(words, class+" "+v.amount(passed[class]))
 	}
 	return strings.Join(words, ", ")
 }
@@ -263,27 +259,11 @@ func (v *view) events() {
 
 // brief is a job in one line.
 func brief(s *api.Status) string {
-	words := []string{fmt.Sprintf("%s.%d", s.Job, s.PID), string(s.State), fmt.Sprintf("epoch %d", s.Epoch)}
-	if c := clocks(s); c != "" {
-		words = append(words, c)
-	}
-	return strings.Join(append(words, figures.Duration(s.Elapsed)+" s", s.Model), " · ")
+	return join(fmt.Sprintf("%s.%d", s.Job, s.PID), string(s.State), fmt.Sprintf("epoch %d", s.Epoch), clocks(s), figures.Duration(s.Elapsed)+" s", s.Model)
 }
 
 // pulse is what a job has done since before, in one line.
 func pulse(now, before *api.Status) string {
 	v := &view{now: now, before: before}
-	words := []string{figures.Duration(now.Elapsed) + " s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch)}
-	if c := clocks(now); c != "" {
-		words = append(words, c)
-	}
-	var last *api.Counters
-	if before != nil {
-		last = &before.Counters
-	}
-	words = append(words, strings.Join(shares(&now.Counters, last), ", "))
-	if t := v.traffic(); t != "" {
-		words = append(words, t)
-	}
-	return strings.Join(words, " · ")
+	return join(figures.Duration(now.Elapsed)+" s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch), clocks(now), v.shares(), v.traffic())
 }
