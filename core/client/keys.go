@@ -6,6 +6,10 @@ import (
 	"bellows"
 )
 
+// Rows of sparse tables are named by keys, on the wire and in the cache (docs/decisions/0010): a task sorts the keys of a
+// read by their partitions without the shell's lock (Group), and the read goes on as that of any rows. Numbers of rows
+// are the lane's alone.
+
 // groups are the keys of one read, sorted by their partition and within it by themselves, each once.
 type groups struct {
 	table bellows.TableID
@@ -116,7 +120,8 @@ func (t *Task) AddKeys(tab bellows.TableID, list []bellows.Key, deltas []float32
 	}
 }
 
-// row is the row of a key in place: most likely the one behind that of the key before.
+// row is the row of a key in place: most likely the one behind that of the key before, for tasks that go through keys as
+// they ascend.
 func (p *pin) row(key bellows.Key, width int) []float32 {
 	at := seek(p.block.keys, p.near, key)
 	p.near = at + 1
