@@ -255,7 +255,7 @@ func (c *Client) pushNothing(f *flush) {
 
 // fillDone completes what is said of a flush when all of it is held: the results of its units, and its pairs, which
 // the controller compares with its route. A record that shows nothing before its clock is complete, and holds up no
-// lease and little memory, may leave with the record that completes the clock (Barred; TestOnlyBarrierDeltasAreBarred).
+// lease and little memory, may leave with the record that completes the clock (Deferrable; TestOnlyBarrierDeltasAreDeferrable).
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
