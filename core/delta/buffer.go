@@ -1,12 +1,12 @@
-// Package delta accumulates updates before they leave a node: the rows that one split changed in
-// one partition, and the fixed order in which splits are summed.
+// Package delta accumulates updates before they leave a node: the rows that one split changed in one partition, and the fixed
+// order in which splits are summed.
 //
-// A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
-// Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits
-// whichever nodes they ran on. A row that a split did not touch is absent, not zero.
+// A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush. Sums follow the binary
+// tree over split ids (Sum), so that the same splits give the same bits whichever nodes they ran on. A row that a split did
+// not touch is absent, not zero: adding 0 to -0 would change its bits, and a rule with a memory would take a step.
 //
-// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers them,
-// sums by number like any rows. A buffer is used in one of the two ways.
+// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers them, sums by number like
+// any rows. A buffer is used in one of the two ways.
 package delta
 
 import (
@@ -16,8 +16,12 @@ import (
 	"bellows/vec"
 )
 
-// Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
-// first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
+// Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's first, or have keys. The zero
+// Buffer is not ready: use NewBuffer or NewKeyed.
+//
+// It has one of three forms: rows by slot, in the order of first touch; whole, every row in order, from the first time that
+// all are added at once; or keyed. Each is compared with a map: TestBufferAgainstMap, TestKeyedBuffersAgainstMap. A first
+// delta is taken as it is, and not added to zero (TestAFirstDeltaKeepsItsSign).
 type Buffer struct {
 	rows, width int
 	counts      bool    // values are 32-bit counts
@@ -26,7 +30,7 @@ type Buffer struct {
 	ids         []uint32
 	keys        *keys.Index // of a keyed buffer, in place of slot and ids
 	values      []float32
-	joined      int // rows of deltas that were added to rows present
+	joined      int // rows of deltas that were added to rows present: where the audit's rows go in a sum
 }
 
 // NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond, which
