@@ -75,10 +75,12 @@ func (d *Rounds) DispatchInitialTasks(to *Dispatcher) {
 	d.dispatch(to)
 }
 
+// begin makes room for a round's results.
 func (d *Rounds) begin() {
 	d.results, d.came, d.done = make([][]float64, d.Splits), make([]bool, d.Splits), 0
 }
 
+// dispatch dispatches a round.
 func (d *Rounds) dispatch(to *Dispatcher) {
 	for s := range d.Splits {
 		to.DispatchTask(bellows.SplitID(s))

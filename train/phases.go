@@ -9,7 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// phases measures what becomes of the time of a runner's compute slots.
+// phases measures what becomes of the time of a runner's compute slots. It has a lock of its own, since tasks begin and end to
+// compute without the client's (docs/decisions/0021).
 type phases struct {
 	mu    sync.Mutex // guards meter
 	meter tally.Meter
@@ -40,6 +41,7 @@ func (p *phases) follow(c *client.Client, ended bool) {
 	p.meter.Wait(time.Since(p.base), w)
 }
 
+// spent is what became of the slots' time until now.
 func (p *phases) spent() tally.Spent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,6 +65,7 @@ func (r *Runner) Count(to *tally.Tally) {
 	r.count(to)
 }
 
+// count is Count under the runner's lock.
 func (r *Runner) count(to *tally.Tally) {
 	to.Spent = r.phases.spent()
 	to.Staleness = r.client.Counts().Staleness
@@ -78,7 +81,8 @@ func (r *Runner) Report(from, to wire.Address, fill func(*wire.Report)) {
 	r.fill, r.route = fill, wire.Envelope{From: from, To: to}
 }
 
-// report adds a report to what a step sends, where it is due. The caller holds the runner's lock.
+// report adds a report to what a step sends, where it is due, ahead of the message that brings results: node 0 then knows of
+// the clock's costs when it hears of the clock. The caller holds the runner's lock.
 func (r *Runner) report(fx *client.Effects) {
 	if r.fill == nil {
 		return

@@ -16,9 +16,21 @@ import (
 	"bellows/table"
 )
 
-// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step
-// hands it the messages that arrive, and what tasks cause to be sent goes out through post, on the
-// goroutine of the task.
+// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step hands it the messages that
+// arrive, and what a step wants sent is enqueued before the lock is given back, so that messages leave in the order of steps.
+//
+// A task asks its client on its own goroutine: lock, ask, unlock, and then, if it must wait, Bus.Drain, which may run whoever
+// the question is for, in this very process (docs/2-goroutines-and-locks.md). So on few cores a question is answered without waking
+// anybody. Only then does the task give its slot away (wait).
+//
+// Invariants:
+//   - The client is entered under mu alone. mu is held for no longer than a step: not while a task computes, nor while a
+//     message is written (docs/2-goroutines-and-locks.md).
+//   - A task computes with a slot, and at most as many do as there are slots (TestNoSlotIsLost, P9 of the simulation); one
+//     that waits has none (TestATaskThatWaitsGivesItsSlotAway).
+//   - Nothing that a step wants sent stays behind (TestNothingSentIsLeftLying).
+//   - Whoever asks or waits when the job has ended is unwound, by a panic that call takes (TestWhoAsksAfterTheEndIsUnwound,
+//     TestWhoWaitsAtTheEndIsUnwound): an application need not look for the end.
 type Runner struct {
 	mu        sync.Mutex // guards client
 	client    *client.Client
@@ -38,9 +50,9 @@ type Runner struct {
 	endOnce   sync.Once
 }
 
-// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps, only
-// queues them; Drain, called without it, may run whoever they are for. Leave has them run by somebody else: for who keeps the
-// time.
+// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps, only queues them; Drain, called
+// without it, may run whoever they are for. Leave has them run by somebody else: the goroutine that keeps the time must not be
+// kept.
 type Bus interface {
 	Enqueue(out *wire.Outbox)
 	Drain()
@@ -96,6 +108,7 @@ func (r *Runner) Tick(nowMillis int64) {
 	r.bus.Leave()
 }
 
+// lock enters the client, with effects for the step to fill.
 func (r *Runner) lock() *client.Effects {
 	fx := r.effects.Get().(*client.Effects)
 	r.mu.Lock()
@@ -138,6 +151,7 @@ func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	return r.leave(false, r.client.MayWait(t.core), fx)
 }
 
+// lease asks the client for a lease and reports whether the task has it; if not, it must wait.
 func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
@@ -186,7 +200,8 @@ func (r *Runner) wait(t *Task) {
 	r.pool.park(t)
 }
 
-// run runs one task to its end.
+// run runs one task to its end, on the goroutine that has its slot. A task that is unwound is not finished: the client has been
+// told of the end, and counts nothing more.
 func (r *Runner) run(t *Task) {
 	t.result = t.result[:0]
 	select {
@@ -210,6 +225,7 @@ func (r *Runner) run(t *Task) {
 	t.leave()
 }
 
+// errUnwound is what call makes of an unwound task.
 var errUnwound = fmt.Errorf("unwound")
 
 // call runs an executor; a panic of the application is an error that ends the job, not the process.

@@ -9,8 +9,12 @@ import (
 	"bellows/core/slots"
 )
 
-// pool is the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute slots decides. One holds
-// a slot from the moment it begins a task until it parks in a wait or finds nothing more to do.
+// pool is the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute slots decides. One holds a slot
+// from the moment it begins a task until it parks in a wait or finds nothing more to do.
+//
+// A task's stack cannot be put aside, so one that waits keeps its goroutine, and another takes its slot: there are as many
+// goroutines as tasks have begun and not ended, at most one for each split, and those that are left over are used again
+// (TestGoroutinesAreUsedAgain). Whoever gives a slot away hands it over himself (give): nobody schedules in between.
 type pool struct {
 	mu        sync.Mutex // guards scheduler and idle
 	scheduler slots.Scheduler
@@ -41,7 +45,8 @@ func (p *pool) park(t *Task) {
 	<-t.ready
 }
 
-// give carries out a turn. It unlocks.
+// give carries out a turn: lets a task go on, or begin on a goroutine that is idle, or on a new one. It unlocks, since whoever
+// is handed a task may come back at once.
 func (p *pool) give(turn slots.Turn) {
 	if turn.Do == slots.Nothing {
 		p.mu.Unlock()

@@ -33,7 +33,7 @@ type Task struct {
 	values []float32 // one row, of PushValue
 }
 
-// unwound is what stops a task whose job has ended.
+// unwound is the panic that stops a task whose job has ended.
 type unwound struct{}
 
 // Split is the split that the task works on.
@@ -151,6 +151,7 @@ func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 // of one lane.
 const pullMost = 4 << 20
 
+// readKeys asks for the rows of keys until they are there.
 func (t *Task) readKeys(tab Table, list []bellows.Key) {
 	t.core.Group(tab, list)
 	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadKeys(t.core, fx) })
@@ -191,7 +192,8 @@ func (t *Task) PushKey(tab Table, key bellows.Key, delta []float32) {
 	t.PushKeys(tab, t.one[:], delta)
 }
 
-// checkSparse is the width of a sparse table.
+// checkSparse is the width of a sparse table. Misuse of a table is a panic, which ends the job by name
+// (TestMisuseEndsTheJobByName).
 func (t *Task) checkSparse(tab Table) int {
 	if int(tab) >= len(t.runner.tables) || !t.runner.tables[tab].Sparse {
 		panic(fmt.Sprintf("train: table %d has no keys: it is not declared Sparse", tab))
@@ -217,6 +219,7 @@ func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 // SignalTaskCompletion sets the numbers that the driver is told when the task has been committed.
 func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.result[:0], result...) }
 
+// checkRows is that for the rows [first, end) of a dense table.
 func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
 	if int(tab) < len(t.runner.tables) && t.runner.tables[tab].Sparse {
 		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use PullKey, PullKeys, PushKey, PushKeys", tab))

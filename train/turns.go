@@ -59,12 +59,14 @@ func (r *Runner) wake(t *Task) {
 	r.pool.wake(t)
 }
 
+// enter waits for the task's turn to ask, where there are turns.
 func (t *Task) enter(ask Ask) {
 	if turns := t.runner.turns; turns != nil {
 		turns.Enter(t, ask)
 	}
 }
 
+// leave ends the task's turn.
 func (t *Task) leave() {
 	if turns := t.runner.turns; turns != nil {
 		turns.Leave(t)

@@ -36,12 +36,14 @@ func Loop(job *Job, clocks int, work func(w *Worker) error) {
 	}
 }
 
-// loop runs one worker function, a clock at a time.
+// loop runs one worker function, a clock at a time, as a coroutine (iter.Pull): a call of Clock yields to RunTask, which returns
+// until the next clock is dispatched.
 type loop struct {
 	worker *Worker
 	failed *error
 }
 
+// RunTask runs the function until it calls Clock, or returns.
 func (l *loop) RunTask(t *Task) error {
 	l.worker.Task = t
 	if _, more := l.worker.next(); !more && *l.failed != nil {
@@ -63,6 +65,7 @@ func (l *loop) Close() error {
 	return nil
 }
 
+// clocks is how many there are: what the driver gave.
 func (l *loop) clocks(t *Task) int { return int(t.Args()[0]) }
 
 // Clock ends the current clock's work: its deltas are on their way. It returns when the next clock's
