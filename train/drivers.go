@@ -104,8 +104,9 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	to.Finish()
 }
 
-// Save is the number of rounds done and, in the middle of one, what has come of it: split after split the length of its
-// result and the result, or -1. What Each remembers of its own is not in it.
+// Save is the number of rounds done and, in the middle of one, what has come of it: split after
+// split the length of its result and the result, or -1. What Each remembers of its own is not in
+// it.
 func (d *Rounds) Save() []float64 {
 	state := []float64{float64(d.round)}
 	if d.done == 0 {

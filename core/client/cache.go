@@ -7,13 +7,15 @@ import (
 	"bellows/link/wire"
 )
 
-// block is a piece of the cache: rows of one partition, each at least as new as the block's version, and none with
-// an update that the version lacks and a split of this node may still lay over it (changedBetween).
+// block is a piece of the cache: rows of one partition, each at least as new as the block's
+// version, and none with an update that the version lacks and a split of this node may still lay
+// over it (changedBetween).
 //
-// A task that has pinned it looks at it without a lock, so it does not change while readers is more than 1, the cache's
-// own. Newer rows go into a block of their own that takes its place in the cache (renew, then lift); the old one gives
-// its memory back when the last task that looks at it has finished. Where its values are memory of a message, that is
-// kept for as long as any block uses it (answer).
+// A task that has pinned it looks at it without a lock, so it does not change while readers is more
+// than 1, the cache's own. Newer rows go into a block of their own that takes its place in the
+// cache (renew, then lift); the old one gives its memory back when the last task that looks at it
+// has finished. Where its values are memory of a message, that is kept for as long as any block
+// uses it (answer).
 type block struct {
 	commit   bellows.CommitNumber // its version: every commit up to this
 	complete bellows.Clock        // and every clock up to this, of all splits
@@ -55,7 +57,8 @@ func (b *block) view(first, end, width int) []float32 {
 	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
 }
 
-// rowSet names rows of one partition in one of three ways: an ascending list, consecutive ones, or ascending keys.
+// rowSet names rows of one partition in one of three ways: an ascending list, consecutive ones, or
+// ascending keys.
 type rowSet struct {
 	list       []uint32
 	keys       []bellows.Key
@@ -85,8 +88,8 @@ func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 	return contains(rows, w.list)
 }
 
-// join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
-// its block says does no harm.
+// join adds the rows of an older block that b lacks, and takes its version: a row that is newer
+// than its block says does no harm.
 func (b *block) join(old *block, width int) {
 	n := len(old.rows) + len(b.rows)
 	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
@@ -110,7 +113,8 @@ func (c *Client) renew(p *partition) {
 	p.block = b
 }
 
-// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
+// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left
+// out.
 func (b *block) lift(r *wire.RowsPart, width int) {
 	b.commit, b.complete = r.Commit, r.Complete
 	switch {

@@ -8,15 +8,17 @@ import (
 	"bellows/link/wire"
 )
 
-// Units are started in the order in which they are dispatched, one at a time in a split, and none while
+// Units are started in the order in which they are dispatched, one at a time in a split, and none
+// while
 //
-//   - a lane has no room for what has left (Client.full): what is begun now would have to wait there too, and the
-//     clocks that are behind come first (docs/4-consistency.md, Bounds);
+//   - a lane has no room for what has left (Client.full): what is begun now would have to wait
+//     there too, and the clocks that are behind come first (docs/4-consistency.md, Bounds);
 //   - the split is Limits.Retained flushes ahead of what its reads would see;
 //   - a task has failed, or the job has ended.
 //
-// A unit may be dispatched twice: another controller dispatches again whatever has no number yet. The client runs it
-// once (firstDispatch); its flush, which has left or will, is taken by the new controller as by the old one.
+// A unit may be dispatched twice: another controller dispatches again whatever has no number yet.
+// The client runs it once (firstDispatch); its flush, which has left or will, is taken by the new
+// controller as by the old one.
 
 // split is one executor's place in the client.
 type split struct {
@@ -53,8 +55,9 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	c.writeSetOf(t.Unit.Clock).open++
 }
 
-// firstDispatch takes note of a unit, and reports whether it was not dispatched before (TestAUnitIsRunOnce). Those of
-// a split come in the order of clocks, so that the last clock is all there is to remember.
+// firstDispatch takes note of a unit, and reports whether it was not dispatched before
+// (TestAUnitIsRunOnce). Those of a split come in the order of clocks, so that the last clock is all
+// there is to remember.
 func (s *split) firstDispatch(u *bellows.Unit) bool {
 	switch {
 	case u.Clock < s.clock:
@@ -68,8 +71,8 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 	return true
 }
 
-// startQueued starts the next task of every split that is free, unless nothing may begin (see above): called behind
-// whatever may have changed that.
+// startQueued starts the next task of every split that is free, unless nothing may begin (see
+// above): called behind whatever may have changed that.
 func (c *Client) startQueued(fx *Effects) {
 	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
 		return
@@ -85,9 +88,9 @@ func (c *Client) startQueued(fx *Effects) {
 	}
 }
 
-// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task on it must see them
-// in the tables (minCommit; planted: own-commit-forgotten). It is done between two tasks, since a task that has pinned
-// older rows still lays them over.
+// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task
+// on it must see them in the tables (minCommit; planted: own-commit-forgotten). It is done between
+// two tasks, since a task that has pinned older rows still lays them over.
 func (s *split) dropVisibleOwn(c *Client) {
 	keep := s.retained[:0]
 	for _, b := range s.retained {

@@ -11,17 +11,20 @@ import (
 
 // A client ends in one of three ways, and each next one includes the one before:
 //
-//   - failed: a task has returned an error. No other task begins, which would miss its updates; those that run finish,
-//     and their flushes leave.
-//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only End is taken still.
-//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed, so that a lane which
-//     has heard it from everybody has all that clients have sent, and the audit adds up (docs/decisions/0006; planted:
-//     end-not-passed-on). Then the client says its last word, its counts, and nothing more.
+//   - failed: a task has returned an error. No other task begins, which would miss its updates;
+//     those that run finish, and their flushes leave.
+//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only
+//     End is taken still.
+//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed,
+//     so that a lane which has heard it from everybody has all that clients have sent, and the
+//     audit adds up (docs/decisions/0006; planted: end-not-passed-on). Then the client says its
+//     last word, its counts, and nothing more.
 //
-// The first complaint is kept and said to each controller that follows, since the one before has perhaps told nobody
-// (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word.
+// The first complaint is kept and said to each controller that follows, since the one before has
+// perhaps told nobody (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word.
 //
-// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may be under way too (0006).
+// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may
+// be under way too (0006).
 
 // breach ends the client's work: what it was sent cannot be.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
@@ -57,7 +60,8 @@ func (c *Client) complain(m wire.Message, fx *Effects) {
 	fx.Send(c.cfg.Self, c.cfg.Controller, m)
 }
 
-// complainAgain tells a controller that follows another why the client does not go on (planted: complaint-not-repeated).
+// complainAgain tells a controller that follows another why the client does not go on (planted:
+// complaint-not-repeated).
 func (c *Client) complainAgain(fx *Effects) {
 	if planted.On("complaint-not-repeated") {
 		return
@@ -72,8 +76,8 @@ func (c *Client) complainAgain(fx *Effects) {
 	}
 }
 
-// end passes the end on. Tasks that wait are woken to find out; those that run are unwound when they ask next, and what they
-// finish is dropped.
+// end passes the end on. Tasks that wait are woken to find out; those that run are unwound when
+// they ask next, and what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
 	c.ended = m
 	fx.Ended = m

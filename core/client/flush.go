@@ -8,8 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// update is deltas for any partitions: a task's while it runs, a bundle's then. Its buffers are the partitions' and go back
-// to their pools.
+// update is deltas for any partitions: a task's while it runs, a bundle's then. Its buffers are the
+// partitions' and go back to their pools.
 type update struct {
 	buffers []*delta.Buffer // by route.Number; nil: none
 	touched []int
@@ -40,8 +40,8 @@ func (u *update) merge(o *update, c *Client) {
 	}
 }
 
-// bundle is an update that a flush sends and a split may still lay over its reads; both must have let it go (users)
-// before its memory is used again.
+// bundle is an update that a flush sends and a split may still lay over its reads; both must have
+// let it go (users) before its memory is used again.
 type bundle struct {
 	update update
 	users  int
@@ -65,10 +65,11 @@ func (c *Client) newBundle() *bundle {
 	return b
 }
 
-// writeSet is what finished tasks of one clock leave for the next flush. At most one is open for each clock, besides those
-// of tasks with leases, which leave alone; it is open from the first unit that is dispatched. It leaves when no unit of
-// its clock is left here, or when no task executes (flushReady): waiting longer could be waiting for oneself. Then it
-// belongs to its flush, whose deltas are sent from here, again too (pushAgain).
+// writeSet is what finished tasks of one clock leave for the next flush. At most one is open for
+// each clock, besides those of tasks with leases, which leave alone; it is open from the first unit
+// that is dispatched. It leaves when no unit of its clock is left here, or when no task executes
+// (flushReady): waiting longer could be waiting for oneself. Then it belongs to its flush, whose
+// deltas are sent from here, again too (pushAgain).
 type writeSet struct {
 	clock   bellows.Clock
 	open    int        // units of the clock that are dispatched here and not finished
@@ -90,8 +91,9 @@ func (c *Client) newWriteSet(clock bellows.Clock) *writeSet {
 	return w
 }
 
-// writeSetOf is the open write set of a clock. They stand in the order of clocks, in which they leave where they leave
-// together: a lane above its cap relies on that (server, hasRoom; TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
+// writeSetOf is the open write set of a clock. They stand in the order of clocks, in which they
+// leave where they leave together: a lane above its cap relies on that (server, hasRoom;
+// TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
 func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 	at := len(c.writeSets)
 	for at > 0 && c.writeSets[at-1].clock >= clock {
@@ -104,9 +106,9 @@ func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 	return w
 }
 
-// flush is a write set that has left, until every part of it is visible: the client's side of one two-phase commit. It has
-// a part for each partition that it changes, and pushes that bring them: one for each lane at first, more where parts
-// have to go elsewhere by a newer route.
+// flush is a write set that has left, until every part of it is visible: the client's side of one
+// two-phase commit. It has a part for each partition that it changes, and pushes that bring them:
+// one for each lane at first, more where parts have to go elsewhere by a newer route.
 //
 //	preparing: some vote is missing ──votes == len(parts)──▶ done ──all Committed, none waiting──▶ closed
 //	     ▲                                                    │
@@ -115,13 +117,13 @@ func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 // Invariants:
 //   - votes counts the parts from partHeld on, visible those that are, stale those in partStale
 //     (TestWhatIsStaleWaitsForTheRoute).
-//   - Done is handed out once for each time that all parts are held: by this client, or with the push to the one lane
-//     that gets all (TestAStaleDoneIsDoneAgain, TestAStaleDoneOfOneLane).
+//   - Done is handed out once for each time that all parts are held: by this client, or with the
+//     push to the one lane that gets all (TestAStaleDoneIsDoneAgain, TestAStaleDoneOfOneLane).
 //   - Each part is linked to the one push in which it was sent last, or unlinked while it is stale.
 //   - It is closed once, when visible is len(parts); a flush without parts by its number alone.
 //
-// Turned down: accounting by push, or by lane. A partition that moves takes its part of the flush along, and its new owner
-// answers for it (docs/decisions/0030).
+// Turned down: accounting by push, or by lane. A partition that moves takes its part of the flush
+// along, and its new owner answers for it (docs/decisions/0030).
 type flush struct {
 	id         bellows.FlushID
 	clock      bellows.Clock
@@ -138,8 +140,8 @@ type flush struct {
 	preparing  bool                 // some vote is missing, as far as is known: counted in Client.preparing
 }
 
-// lanePush is what one lane was sent of a flush at one time. A lane without room sends Full and keeps nothing of what it
-// names; the same message leaves again when it sends Room.
+// lanePush is what one lane was sent of a flush at one time. A lane without room sends Full and
+// keeps nothing of what it names; the same message leaves again when it sends Room.
 type lanePush struct {
 	lane             int
 	push             *wire.Push
@@ -154,8 +156,8 @@ type lanePush struct {
 	asked            int  // what resent was when its lane was asked about it last (enquire.go); -1: sent again, and not asked about
 }
 
-// flushPart is a flush's part for one partition: what is accounted for, since partitions move. An answer means it if it
-// names the pair, whichever lane says it.
+// flushPart is a flush's part for one partition: what is accounted for, since partitions move. An
+// answer means it if it names the pair, whichever lane says it.
 type flushPart struct {
 	pair  wire.Pair // as it was sent last
 	push  int       // in which it was sent last: index in flush.pushes
@@ -166,8 +168,9 @@ type flushPart struct {
 // none is the end of a list of parts.
 const none = -1
 
-// partState is how far a part of a flush is, as far as is known: the answers of a lane come in order, but those of two
-// lanes may overtake each other, and a new controller may record what nobody here knows to be held.
+// partState is how far a part of a flush is, as far as is known: the answers of a lane come in
+// order, but those of two lanes may overtake each other, and a new controller may record what
+// nobody here knows to be held.
 //
 //	sent ⇄ full          takeFull; sendAgain
 //	sent, held → stale   staleParts: refused by a lane, or by the controller when it was done
@@ -227,14 +230,17 @@ func (p *lanePush) has(f *flush, s partState) bool {
 	return false
 }
 
-// What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought. An answer about a pair at
-// another generation than that at which it was sent last is of an owner of the past, or of one that this client has not
-// heard of yet: it changes nothing, but for a commit by that one. Nor does one about a flush that is visible everywhere, or
-// of the process before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that it has something
-// of a flush that was not sent, or that was sent to another lane: TestAnswersToNoQuestionAreNamed.
+// What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought.
+// An answer about a pair at another generation than that at which it was sent last is of an owner
+// of the past, or of one that this client has not heard of yet: it changes nothing, but for a
+// commit by that one. Nor does one about a flush that is visible everywhere, or of the process
+// before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that it has
+// something of a flush that was not sent, or that was sent to another lane:
+// TestAnswersToNoQuestionAreNamed.
 
-// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is past, or was a breach,
-// which the sentence describes. newer says that an owner that is not known yet may say it.
+// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is
+// past, or was a breach, which the sentence describes. newer says that an owner that is not known
+// yet may say it.
 func (c *Client) spokenOf(id bellows.FlushID, pairs []wire.Pair, lane wire.Address, newer bool, fx *Effects, sentence string) *flush {
 	f := c.find(id)
 	own := c.cfg.Incarnation
@@ -248,8 +254,8 @@ func (c *Client) spokenOf(id bellows.FlushID, pairs []wire.Pair, lane wire.Addre
 	return f
 }
 
-// allOf names the parts of the first push of a flush to a lane, without those that were sent again, and reports whether it
-// was sent anything.
+// allOf names the parts of the first push of a flush to a lane, without those that were sent again,
+// and reports whether it was sent anything.
 func (c *Client) allOf(f *flush, lane wire.Address) (sent bool) {
 	c.named = c.named[:0]
 	for i := range f.pushes {

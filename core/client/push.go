@@ -9,20 +9,23 @@ import (
 	"bellows/link/wire"
 )
 
-// The way of a push: Finish → accumulate → flushReady → flush → load → sendFlush; then, as lanes answer, takeFull and
-// takeRoom (backpressure), takeHeld → done (all have voted), and takeCommitted → close.
+// The way of a push: Finish → accumulate → flushReady → flush → load → sendFlush; then, as lanes
+// answer, takeFull and takeRoom (backpressure), takeHeld → done (all have voted), and takeCommitted
+// → close.
 //
-// A flush for one lane needs nobody's vote but that lane's, so its Done is part of the push and the lane sends it on when
-// it holds all (docs/decisions/0022): one hop less. The client learns that it was held when it is committed. A flush for
-// several lanes leaves its results with the first, for a controller that recovers from what lanes hold
-// (TestTheFirstLaneKeepsWhatAFlushHasFinished); its Done is said here.
+// A flush for one lane needs nobody's vote but that lane's, so its Done is part of the push and the
+// lane sends it on when it holds all (docs/decisions/0022): one hop less. The client learns that it
+// was held when it is committed. A flush for several lanes leaves its results with the first, for a
+// controller that recovers from what lanes hold (TestTheFirstLaneKeepsWhatAFlushHasFinished); its
+// Done is said here.
 //
-// Turned down: a Done beside the pushes to several lanes, which would count before a lane that has no room holds its
-// part; and lanes that vote at the controller, to which clients times lanes frames would come (0022).
+// Turned down: a Done beside the pushes to several lanes, which would count before a lane that has
+// no room holds its part; and lanes that vote at the controller, to which clients times lanes
+// frames would come (0022).
 
-// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped and the controller
-// told. A task with exclusive leases is a flush of its own, at once: they keep everybody else out until it is
-// committed.
+// Finish takes a task that has run, with what it signalled. With an error the task's work is
+// dropped and the controller told. A task with exclusive leases is a flush of its own, at once:
+// they keep everybody else out until it is committed.
 func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.ended != nil {
@@ -51,9 +54,10 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// accumulate moves a finished task's deltas, leases and result into a write set. Under BSP a split's place in the tree is
-// taken even where it has changed nothing, so that its siblings' sums meet; deltas of the other tables stay with their
-// split, too, which lays them over its reads until they are committed (split.retained).
+// accumulate moves a finished task's deltas, leases and result into a write set. Under BSP a
+// split's place in the tree is taken even where it has changed nothing, so that its siblings' sums
+// meet; deltas of the other tables stay with their split, too, which lays them over its reads until
+// they are committed (split.retained).
 func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
 	if w.done == nil {
 		w.done = wire.New[wire.Done]()
@@ -76,10 +80,11 @@ func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
 	}
 }
 
-// addSubtree adds a subtree's sum and merges it with its sibling, as long as that is here, into their parent's: what a
-// node sends are sums over aligned groups of splits (TestAFlushOfTwoSplitsIsOneSubtree). Only siblings are
-// merged, so that the sum is that of the one tree, whichever splits run here (delta.Sum; planted: cousins-merged). A
-// subtree whose sibling has no splits stands for its parent.
+// addSubtree adds a subtree's sum and merges it with its sibling, as long as that is here, into
+// their parent's: what a node sends are sums over aligned groups of splits
+// (TestAFlushOfTwoSplitsIsOneSubtree). Only siblings are merged, so that the sum is that of the one
+// tree, whichever splits run here (delta.Sum; planted: cousins-merged). A subtree whose sibling has
+// no splits stands for its parent.
 func (w *writeSet) addSubtree(s subtree, c *Client) {
 	for merged := true; merged; {
 		merged = false
@@ -106,8 +111,9 @@ func (w *writeSet) addSubtree(s subtree, c *Client) {
 	w.tree = append(w.tree, s)
 }
 
-// flushReady sends the write set of every clock that has no unit left here; and every one that has finished units where no
-// task executes, since what waits may wait for these (Litz §4). The rest of such a clock is another flush.
+// flushReady sends the write set of every clock that has no unit left here; and every one that has
+// finished units where no task executes, since what waits may wait for these (Litz §4). The rest of
+// such a clock is another flush.
 func (c *Client) flushReady(fx *Effects) {
 	rest := c.writeSets[:0]
 	for _, w := range c.writeSets {
@@ -151,7 +157,8 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	c.sendFlush(f, fx)
 }
 
-// updates are the sums that a flush sends, with where each stands in the tree; the deltas of the other tables stand nowhere.
+// updates are the sums that a flush sends, with where each stands in the tree; the deltas of the
+// other tables stand nowhere.
 func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
 	for _, s := range f.writes.tree {
 		if !yield(&s.bundle.update, s.at) {
@@ -166,8 +173,9 @@ func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
 	}
 }
 
-// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions; nil: not sent. What it
-// puts there is memory of the write set's, which stays as it is until the flush is closed.
+// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions;
+// nil: not sent. What it puts there is memory of the write set's, which stays as it is until the
+// flush is closed.
 func (c *Client) load(f *flush, to func(number int) *lanePush) {
 	for u, at := range f.updates {
 		for _, n := range u.touched {
@@ -201,7 +209,8 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 	return p
 }
 
-// pushAt is the place of the push to a lane among those of a flush from a place on: behind them, if it is a new one.
+// pushAt is the place of the push to a lane among those of a flush from a place on: behind them, if
+// it is a new one.
 func (c *Client) pushAt(f *flush, lane, from int) int {
 	for i := from; i < len(f.pushes); i++ {
 		if f.pushes[i].lane == lane {
@@ -214,8 +223,8 @@ func (c *Client) pushAt(f *flush, lane, from int) int {
 	return len(f.pushes) - 1
 }
 
-// sendFlush sends the pushes of a flush. Each names all pairs of the flush, so that a lane can tell a controller that
-// recovers what else there must be (TestEveryPushNamesTheWholeFlush).
+// sendFlush sends the pushes of a flush. Each names all pairs of the flush, so that a lane can tell
+// a controller that recovers what else there must be (TestEveryPushNamesTheWholeFlush).
 func (c *Client) sendFlush(f *flush, fx *Effects) {
 	c.indexParts(f, false)
 	c.flushes = append(c.flushes, f)
@@ -244,8 +253,9 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 }
 
-// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing, as it holds any other:
-// what its tasks have signalled is known to somebody besides the controller then (TestAFlushOfNothingIsHeld).
+// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing,
+// as it holds any other: what its tasks have signalled is known to somebody besides the controller
+// then (TestAFlushOfNothingIsHeld).
 func (c *Client) pushNothing(f *flush) {
 	lane := max(0, slices.IndexFunc(c.lanes, func(a wire.Address) bool { return a.Node == c.cfg.Self.Node }))
 	m := wire.New[wire.Push]()
@@ -253,9 +263,10 @@ func (c *Client) pushNothing(f *flush) {
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 }
 
-// fillDone completes what is said of a flush when all of it is held: the results of its units, and its pairs, which
-// the controller compares with its route. A record that shows nothing before its clock is complete, and holds up no
-// lease and little memory, may leave with the record that completes the clock (Deferrable; TestOnlyBarrierDeltasAreDeferrable).
+// fillDone completes what is said of a flush when all of it is held: the results of its units, and
+// its pairs, which the controller compares with its route. A record that shows nothing before its
+// clock is complete, and holds up no lease and little memory, may leave with the record that
+// completes the clock (Deferrable; TestOnlyBarrierDeltasAreDeferrable).
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
@@ -263,8 +274,8 @@ func (c *Client) fillDone(f *flush) *wire.Done {
 	return d
 }
 
-// takeFull notes that a lane has no room for parts of a flush, and has not kept them. Until it has, no task begins
-// (TestAFullLaneStopsNewTasks).
+// takeFull notes that a lane has no room for parts of a flush, and has not kept them. Until it has,
+// no task begins (TestAFullLaneStopsNewTasks).
 func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
 	const sentence = "found no room, which it did not ask for"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
@@ -286,9 +297,9 @@ func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
 	}
 }
 
-// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded,
-// since it may have to wait for the very tasks that wait for what its record would bring. Those ask instead
-// (TestWhoWaitsForAFlushWithoutRoomAsks).
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not
+// sure to be recorded, since it may have to wait for the very tasks that wait for what its record
+// would bring. Those ask instead (TestWhoWaitsForAFlushWithoutRoomAsks).
 func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	if !p.countedAsCertain {
 		return
@@ -302,7 +313,8 @@ func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	}
 }
 
-// takeRoom sends again what a lane had no room for, with the rest of that push, which the lane knows and passes over.
+// takeRoom sends again what a lane had no room for, with the rest of that push, which the lane
+// knows and passes over.
 func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	const sentence = "found room, for which it did not wait"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
@@ -325,8 +337,8 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// sendAgain sends a push for which there was no room. The message is the one that was sent before: the lane has not kept
-// it.
+// sendAgain sends a push for which there was no room. The message is the one that was sent before:
+// the lane has not kept it.
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	p.due = false
 	p.resent++
@@ -345,8 +357,8 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 }
 
-// takeHeld counts a lane's votes; when all are in, the controller is told (planted: done-after-first,
-// held-by-lane). A vote that comes twice counts once.
+// takeHeld counts a lane's votes; when all are in, the controller is told (planted:
+// done-after-first, held-by-lane). A vote that comes twice counts once.
 func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, "is held, of which it was sent nothing")
 	if f == nil {
@@ -377,8 +389,8 @@ func (c *Client) votesIn(f *flush) {
 	}
 }
 
-// done hands out what the controller is told when every part of a flush is held: once, but for a flush that is reopened.
-// From then on what shows at once is sure to come.
+// done hands out what the controller is told when every part of a flush is held: once, but for a
+// flush that is reopened. From then on what shows at once is sure to come.
 func (c *Client) done(f *flush) *wire.Done {
 	d := c.fillDone(f)
 	f.writes.done = nil
@@ -388,8 +400,8 @@ func (c *Client) done(f *flush) *wire.Done {
 	return d
 }
 
-// expectRelay notes that a push is sure to be recorded: if some of it shows at once, its lane will send, behind the record,
-// what the node has subscribed to (relayComes).
+// expectRelay notes that a push is sure to be recorded: if some of it shows at once, its lane will
+// send, behind the record, what the node has subscribed to (relayComes).
 func (c *Client) expectRelay(p *lanePush) {
 	if p.visibleOnCommit && !p.countedAsCertain {
 		p.countedAsCertain = true
@@ -397,9 +409,10 @@ func (c *Client) expectRelay(p *lanePush) {
 	}
 }
 
-// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its memory is free again. A
-// lane says the number as soon as it has the record, though parts may have to wait for a clock or a lease: rows that it
-// shows from then on may hold the flush, and a split that did not know would lay its deltas over them once more.
+// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its
+// memory is free again. A lane says the number as soon as it has the record, though parts may have
+// to wait for a clock or a lease: rows that it shows from then on may hold the flush, and a split
+// that did not know would lay its deltas over them once more.
 func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effects) {
 	const sentence = "is committed, of which it held nothing more"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, true, fx, sentence)
@@ -446,7 +459,8 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 	}
 }
 
-// recordedAt notes that a lane has recorded its parts of a flush. What it sends unasked comes behind this.
+// recordedAt notes that a lane has recorded its parts of a flush. What it sends unasked comes
+// behind this.
 func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 	if p.countedAsCertain {
 		p.countedAsCertain = false
@@ -455,8 +469,8 @@ func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 	}
 }
 
-// close ends a flush that is visible everywhere. Nobody looks at its memory any more but splits at what they retain
-// (bundle), so it is used again.
+// close ends a flush that is visible everywhere. Nobody looks at its memory any more but splits at
+// what they retain (bundle), so it is used again.
 func (c *Client) close(f *flush) {
 	w := f.writes
 	for _, s := range w.tree {

@@ -9,7 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// A read goes over the partitions that it touches, and sees to each by the first of these that will do (readOp.want):
+// A read goes over the partitions that it touches, and sees to each by the first of these that will
+// do (readOp.want):
 //
 //  1. the task has pinned the rows already;
 //  2. the cache has them in a version that the task may see: they are pinned;
@@ -17,25 +18,27 @@ import (
 //  4. another task has asked for them, and needs no more than this one: the task waits with it;
 //  5. a question of its own, in one pull for each lane.
 //
-// An answer goes into the cache, where the next task finds it, and is pinned for those who wait. When a task waits for
-// nothing more it is woken and reads again, which finds all pinned. It is the lane that keeps a read waiting until its
-// gate opens: the client knows neither clocks of other nodes nor which commits are to come.
+// An answer goes into the cache, where the next task finds it, and is pinned for those who wait.
+// When a task waits for nothing more it is woken and reads again, which finds all pinned. It is the
+// lane that keeps a read waiting until its gate opens: the client knows neither clocks of other
+// nodes nor which commits are to come.
 //
-// Two rules about what may be put together. Without the first a job hung, without the second an update counted twice:
+// Two rules about what may be put together. Without the first a job hung, without the second an
+// update counted twice:
 //
-//   - Nobody joins a question that waits for a later clock than he needs, since that clock may wait for his own task
-//     (serves; planted: later-clock-shared).
-//   - Rows of two versions are joined in one block only if no own update of this node lies between them: the block has
-//     the older version, so that the update would be laid over rows that contain it (changedBetween; planted:
-//     join-across-own).
+//   - Nobody joins a question that waits for a later clock than he needs, since that clock may wait
+//     for his own task (serves; planted: later-clock-shared).
+//   - Rows of two versions are joined in one block only if no own update of this node lies between
+//     them: the block has the older version, so that the update would be laid over rows that
+//     contain it (changedBetween; planted: join-across-own).
 
-// fetch is something about one partition that tasks wait for, or that is on its way: rows or a lease that a lane was
-// asked for, or rows that come unasked because they are subscribed to (request is 0). One that is refused as stale waits
-// for a route and is asked again as a new question (ask). Freed ones lie behind the open ones in Client.fetches, and are
-// used again.
+// fetch is something about one partition that tasks wait for, or that is on its way: rows or a
+// lease that a lane was asked for, or rows that come unasked because they are subscribed to
+// (request is 0). One that is refused as stale waits for a route and is asked again as a new
+// question (ask). Freed ones lie behind the open ones in Client.fetches, and are used again.
 //
-// Invariant: a task is a waiter of as many fetches as it has waits, but while it delays a lease (Task.delayed). Those of
-// a prefetch have no waiter, and nobody asks what became of them.
+// Invariant: a task is a waiter of as many fetches as it has waits, but while it delays a lease
+// (Task.delayed). Those of a prefetch have no waiter, and nobody asks what became of them.
 type fetch struct {
 	request    uint64 // by which the answer names it; a pull for several partitions has one for all. 0: it comes unasked
 	number     int
@@ -85,8 +88,8 @@ func (c *Client) freeFetch(f *fetch) {
 	c.fetches = c.fetches[:last]
 }
 
-// Read makes the rows [first, end) of a table readable for the task and reports whether they are; if not, the task
-// waits until it is woken and asks again.
+// Read makes the rows [first, end) of a table readable for the task and reports whether they are;
+// if not, the task waits until it is woken and asks again.
 func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
 	return c.read(readOp{c: c, t: t}, tab, first, end, fx)
 }
@@ -107,8 +110,8 @@ func (c *Client) read(asked readOp, tab bellows.TableID, first, end bellows.RowI
 	return asked.done(fx)
 }
 
-// Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits for nothing: a later
-// Read finds them sooner (TestPrefetchWaitsForNothing).
+// Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits
+// for nothing: a later Read finds them sooner (TestPrefetchWaitsForNothing).
 func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) {
 	c.read(readOp{c: c, t: t, ahead: true}, tab, first, end, fx)
 }
@@ -180,8 +183,9 @@ func (a *readOp) want(n int, w rowSet) {
 	a.request(n, w, cached, need)
 }
 
-// serves reports whether the answer to a question that another task asked will do for a need, and comes as soon: the gate
-// opens for commits that are recorded already, whatever their number, but for a clock only when its tasks are done.
+// serves reports whether the answer to a question that another task asked will do for a need, and
+// comes as soon: the gate opens for commits that are recorded already, whatever their number, but
+// for a clock only when its tasks are done.
 func (f *fetch) serves(n wire.Need) bool {
 	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
@@ -196,10 +200,11 @@ func (a *readOp) join(f *fetch) {
 	}
 }
 
-// request adds a question about a partition to the pull for its lane. Where a quarter of a dense partition or more is
-// wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
-// asked for again, with all that it holds, and subscribed to: so what is subscribed to is what is cached. The need is
-// the one by which the answer may be joined with what is cached; it may be more than the lane is told (pin.notBefore).
+// request adds a question about a partition to the pull for its lane. Where a quarter of a dense
+// partition or more is wanted, all of it is fetched, since other tasks will want the rest. Rows
+// that the cache holds in an older version are asked for again, with all that it holds, and
+// subscribed to: so what is subscribed to is what is cached. The need is the one by which the
+// answer may be joined with what is cached; it may be more than the lane is told (pin.notBefore).
 func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.partitions[n]
 	if a.pulls == nil {
@@ -278,8 +283,9 @@ func (a *readOp) done(fx *Effects) bool {
 	return false
 }
 
-// suspend counts a task as waiting for answers, the last of which is about a partition. If nothing executes any more, the
-// write sets leave as they are: their units may be what others wait for, and these what this task waits for.
+// suspend counts a task as waiting for answers, the last of which is about a partition. If nothing
+// executes any more, the write sets leave as they are: their units may be what others wait for, and
+// these what this task waits for.
 func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
@@ -291,10 +297,11 @@ func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// takeRows puts the rows of a message, answers or sent unasked, into the cache and pins them for those who wait. An
-// answer to no question is passed over: its question was asked again of another owner. One of an owner of the past is
-// asked for again: what it says was so, and others may have seen newer rows since
-// (TestWhatAnOwnerOfThePastSaysChangesNothing). Other rows than were asked for are a breach.
+// takeRows puts the rows of a message, answers or sent unasked, into the cache and pins them for
+// those who wait. An answer to no question is passed over: its question was asked again of another
+// owner. One of an owner of the past is asked for again: what it says was so, and others may have
+// seen newer rows since (TestWhatAnOwnerOfThePastSaysChangesNothing). Other rows than were asked
+// for are a breach.
 func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
 		wire.Free(m)
@@ -337,12 +344,14 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	}
 }
 
-// fits reports whether an answer has a row for each key that was asked (TestAnAnswerThatDoesNotFitItsKeysIsNamed).
+// fits reports whether an answer has a row for each key that was asked
+// (TestAnAnswerThatDoesNotFitItsKeysIsNamed).
 func (f *fetch) fits(r *wire.RowsPart, width int) bool {
 	return len(f.keys) == 0 || len(r.Values) == len(f.keys)*width
 }
 
-// sameRows reports whether an answer is about the rows that were asked for. Within a node it has the very list.
+// sameRows reports whether an answer is about the rows that were asked for. Within a node it has
+// the very list.
 func sameRows(got, asked []uint32) bool {
 	if (got == nil) != (asked == nil) || len(got) != len(asked) {
 		return false
@@ -350,9 +359,10 @@ func sameRows(got, asked []uint32) bool {
 	return len(got) == 0 || &got[0] == &asked[0] || slices.Equal(got, asked)
 }
 
-// cache makes the rows of an answer the partition's block, together with those of the block before where that is still
-// new enough for who asked, and no update of this node came between the two. Rows of a partition that is subscribed to,
-// which are not part of the subscription, are shown to who asked and not kept: nobody would lift their version.
+// cache makes the rows of an answer the partition's block, together with those of the block before
+// where that is still new enough for who asked, and no update of this node came between the two.
+// Rows of a partition that is subscribed to, which are not part of the subscription, are shown to
+// who asked and not kept: nobody would lift their version.
 func (c *Client) cache(p *partition, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
@@ -401,9 +411,10 @@ func (c *Client) changedBetween(p *partition, after, upTo bellows.CommitNumber) 
 	return false
 }
 
-// pin makes a block what the task sees of a partition, and measures how stale it is. Which of the split's retained deltas
-// it lacks is decided here, once: the lane has told a flush's number before it showed any row that has it, on the same
-// connection, so that a number that is not known yet is one that the block does not contain (docs/decisions/0007).
+// pin makes a block what the task sees of a partition, and measures how stale it is. Which of the
+// split's retained deltas it lacks is decided here, once: the lane has told a flush's number before
+// it showed any row that has it, on the same connection, so that a number that is not known yet is
+// one that the block does not contain (docs/decisions/0007).
 func (c *Client) pin(t *Task, n int, b *block) {
 	at := &t.pins[n]
 	if at.block == nil {

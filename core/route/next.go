@@ -8,9 +8,10 @@ import (
 	"bellows/link/wire"
 )
 
-// A change is made in two steps by two: the controller makes it of its newest route (AddLane … MoveSplit) and records it;
-// everybody, the controller included, follows the record with Next. That a move is wise, or safe to make now, is the
-// controller's to judge; Next refuses only what would break an invariant of Route.
+// A change is made in two steps by two: the controller makes it of its newest route (AddLane …
+// MoveSplit) and records it; everybody, the controller included, follows the record with Next. That
+// a move is wise, or safe to make now, is the controller's to judge; Next refuses only what would
+// break an invariant of Route.
 
 // AddLane is the change by which a lane takes part that holds nothing yet.
 func (r *Route) AddLane(a wire.Address) bellows.Control {
@@ -22,7 +23,8 @@ func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
 }
 
-// MovePartition is the change by which another lane holds a partition, at the generation behind that of this route.
+// MovePartition is the change by which another lane holds a partition, at the generation behind
+// that of this route.
 func (r *Route) MovePartition(p bellows.PartitionRef, to wire.Address) bellows.Control {
 	return r.move(p, Owner{to, r.Owner(p).Generation + 1})
 }
@@ -37,9 +39,9 @@ func (r *Route) MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control 
 	return bellows.Control{Kind: bellows.MoveSplit, Route: r.version + 1, Split: s, Node: to}
 }
 
-// Next is the route that follows by one change. It refuses one that does not fit (TestAChangeThatDoesNotFitIsRefused): this
-// route stays as it is in any case. A move copies the list of owners or of nodes, which jobs have in the thousands; the
-// rest is shared.
+// Next is the route that follows by one change. It refuses one that does not fit
+// (TestAChangeThatDoesNotFitIsRefused): this route stays as it is in any case. A move copies the
+// list of owners or of nodes, which jobs have in the thousands; the rest is shared.
 func (r *Route) Next(c bellows.Control) (*Route, error) {
 	if c.Route != r.version+1 {
 		return nil, fmt.Errorf("route %d does not follow route %d", c.Route, r.version)
@@ -99,8 +101,8 @@ func (r *Route) change(c bellows.Control) error {
 	return nil
 }
 
-// Whole is the route as changes of none, for Rebuilt (TestTheWholeMakesTheSameRoute): it is as long as the job is wide, however
-// often it has changed.
+// Whole is the route as changes of none, for Rebuilt (TestTheWholeMakesTheSameRoute): it is as long
+// as the job is wide, however often it has changed.
 func (r *Route) Whole() (list []bellows.Control) {
 	for _, a := range r.lanes {
 		list = append(list, r.AddLane(a))
@@ -117,8 +119,8 @@ func (r *Route) Whole() (list []bellows.Control) {
 	return list
 }
 
-// Rebuilt is the route of which there is the whole, of the job that this one is of. A whole that leaves a partition or a split
-// to nobody is refused.
+// Rebuilt is the route of which there is the whole, of the job that this one is of. A whole that
+// leaves a partition or a split to nobody is refused.
 func (r *Route) Rebuilt(version bellows.RouteVersion, whole []bellows.Control) (*Route, error) {
 	n := &Route{version: version, cuts: r.cuts, first: r.first, owners: make([]Owner, len(r.owners)), nodes: make([]bellows.NodeID, len(r.nodes))}
 	run := make([]bool, len(r.nodes))
