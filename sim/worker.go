@@ -111,7 +111,7 @@ func (k *worker) notice(sentence string) {
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.coverage.Hit(coverage.FlushNamed)
 		k.unheld.Name(func(at account.PartAt) bool {
-			return strings.HasPrefix(sentence, fmt.Sprintf("%v waits for %v to hold", at.Flush, at.Lane))
+			return strings.HasPrefix(sentence, fmt.Sprintf("%v has waited ", at.Flush)) && strings.Contains(sentence, fmt.Sprintf(" s for %v to hold", at.Lane))
 		})
 		return
 	}

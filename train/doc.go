@@ -4,13 +4,14 @@
 // clock, and gives a Driver and an Executor (Litz §3). Its duties, in order:
 //
 //  1. Fill in a Job. Splits and items never change while the job lives.
-//  2. Driver.DispatchInitialTasks dispatches the first tasks. A task is the next clock of one split.
+//  2. Driver.DispatchInitialTasks dispatches the first tasks. A task is the next clock of one
+//     split.
 //  3. Executor.RunTask reads rows, computes, writes deltas, and signals a result.
 //  4. Driver.HandleTaskCompletion learns of each committed result, dispatches more, reports epochs,
 //     keeps the best state, and says when the job is finished.
 //
-// The Bösen form is built on the same parts: a Worker function per split that loops over
-// PullRow, PushRow and Clock (Loop).
+// The Bösen form is built on the same parts: a Worker function per split that loops over PullRow,
+// PushRow and Clock (Loop).
 //
 // There is one set of verbs, those of Task. The papers call them:
 //

@@ -75,10 +75,12 @@ func (d *Rounds) DispatchInitialTasks(to *Dispatcher) {
 	d.dispatch(to)
 }
 
+// begin makes room for a round's results.
 func (d *Rounds) begin() {
 	d.results, d.came, d.done = make([][]float64, d.Splits), make([]bool, d.Splits), 0
 }
 
+// dispatch dispatches a round.
 func (d *Rounds) dispatch(to *Dispatcher) {
 	for s := range d.Splits {
 		to.DispatchTask(bellows.SplitID(s))
@@ -102,8 +104,9 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	to.Finish()
 }
 
-// Save is the number of rounds done and, in the middle of one, what has come of it: split after split the length of its
-// result and the result, or -1. What Each remembers of its own is not in it.
+// Save is the number of rounds done and, in the middle of one, what has come of it: split after
+// split the length of its result and the result, or -1. What Each remembers of its own is not in
+// it.
 func (d *Rounds) Save() []float64 {
 	state := []float64{float64(d.round)}
 	if d.done == 0 {

@@ -15,9 +15,10 @@ import (
 // fingerprintClocks is how many clocks of each split are asked for their items.
 const fingerprintClocks = 4
 
-// Fingerprint says what a job is, and what would compute it here, for nodes that join to be compared. What a Driver and
-// executors do is not looked into: the program's version and Job.Data stand for that. It asks Items for the first four clocks of
-// each split: some milliseconds for 100,000 splits.
+// Fingerprint says what a job is, and what would compute it here, for nodes that join to be
+// compared. What a Driver and executors do is not looked into: the program's version and Job.Data
+// stand for that. It asks Items for the first four clocks of each split: some milliseconds for
+// 100,000 splits.
 func Fingerprint(job *Job, wire vec.Format) bellows.Fingerprint {
 	return bellows.Fingerprint{
 		Tables: hashed(func(w io.Writer) {

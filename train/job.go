@@ -27,11 +27,12 @@ type Job struct {
 	// is a clock that visits nothing, such as one that scores held-out rows.
 	Items  func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 	Driver Driver
-	// Data is what the application says of its data and settings, for nodes that join to be compared: the same text wherever the
-	// same job is made. Empty: they are not compared.
+	// Data is what the application says of its data and settings, for nodes that join to be
+	// compared: the same text wherever the same job is made. Empty: they are not compared.
 	Data string
-	// Prepare makes ready what the executors of these splits will need: on each node that runs tasks, before NewExecutor, with the
-	// splits that are active there. Where several nodes share a job, in the laboratory, one is told after the other. nil: nothing is to be done.
+	// Prepare makes ready what the executors of these splits will need: on each node that runs
+	// tasks, before NewExecutor, with the splits that are active there. Where several nodes share a
+	// job, in the laboratory, one is told after the other. nil: nothing is to be done.
 	Prepare func(active []bellows.SplitID) error
 	// NewExecutor makes the executor of a split on the node where the split is active.
 	NewExecutor func(split bellows.SplitID) (Executor, error)
@@ -40,7 +41,8 @@ type Job struct {
 // Executor runs the tasks of one split, one after the other (Litz §3). One that is an io.Closer is
 // closed when the job has ended.
 type Executor interface {
-	// RunTask does the task's unit of work. An error ends the job, with nothing of the task applied.
+	// RunTask does the task's unit of work. An error ends the job, with nothing of the task
+	// applied.
 	RunTask(t *Task) error
 }
 

@@ -9,7 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// phases measures what becomes of the time of a runner's compute slots.
+// phases measures what becomes of the time of a runner's compute slots. It has a lock of its own,
+// since tasks begin and end to compute without the client's (docs/decisions/0021).
 type phases struct {
 	mu    sync.Mutex // guards meter
 	meter tally.Meter
@@ -24,7 +25,8 @@ func (p *phases) compute(more int) {
 	p.mu.Unlock()
 }
 
-// follow tells the meter what the client waits for, if that has changed. The caller holds the runner's lock.
+// follow tells the meter what the client waits for, if that has changed. The caller holds the
+// runner's lock.
 func (p *phases) follow(c *client.Client, ended bool) {
 	w := c.Waits()
 	if w == p.waits && !ended {
@@ -40,6 +42,7 @@ func (p *phases) follow(c *client.Client, ended bool) {
 	p.meter.Wait(time.Since(p.base), w)
 }
 
+// spent is what became of the slots' time until now.
 func (p *phases) spent() tally.Spent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,6 +66,7 @@ func (r *Runner) Count(to *tally.Tally) {
 	r.count(to)
 }
 
+// count is Count under the runner's lock.
 func (r *Runner) count(to *tally.Tally) {
 	to.Spent = r.phases.spent()
 	to.Staleness = r.client.Counts().Staleness
@@ -71,14 +75,16 @@ func (r *Runner) count(to *tally.Tally) {
 // reportEvery is how long a report stays good enough.
 const reportEvery = 50 * time.Millisecond
 
-// Report makes the runner send a report, between these two, ahead of the results of a clock, unless it has just
-// sent one, and ahead of its last word. fill adds what the runner does not know. It is called before the
-// first task.
+// Report makes the runner send a report, between these two, ahead of the results of a clock, unless
+// it has just sent one, and ahead of its last word. fill adds what the runner does not know. It is
+// called before the first task.
 func (r *Runner) Report(from, to wire.Address, fill func(*wire.Report)) {
 	r.fill, r.route = fill, wire.Envelope{From: from, To: to}
 }
 
-// report adds a report to what a step sends, where it is due. The caller holds the runner's lock.
+// report adds a report to what a step sends, where it is due, ahead of the message that brings
+// results: node 0 then knows of the clock's costs when it hears of the clock. The caller holds the
+// runner's lock.
 func (r *Runner) report(fx *client.Effects) {
 	if r.fill == nil {
 		return

@@ -16,9 +16,24 @@ import (
 	"bellows/table"
 )
 
-// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step
-// hands it the messages that arrive, and what tasks cause to be sent goes out through post, on the
-// goroutine of the task.
+// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client:
+// Step hands it the messages that arrive, and what a step wants sent is enqueued before the lock is
+// given back, so that messages leave in the order of steps.
+//
+// A task asks its client on its own goroutine: lock, ask, unlock, and then, if it must wait,
+// Bus.Drain, which may run whoever the question is for, in this very process
+// (docs/2-goroutines-and-locks.md). So on few cores a question is answered without waking anybody.
+// Only then does the task give its slot away (wait).
+//
+// Invariants:
+//   - The client is entered under mu alone. mu is held for no longer than a step: not while a task
+//     computes, nor while a message is written (docs/2-goroutines-and-locks.md).
+//   - A task computes with a slot, and at most as many do as there are slots (TestNoSlotIsLost, P9
+//     of the simulation); one that waits has none (TestATaskThatWaitsGivesItsSlotAway).
+//   - Nothing that a step wants sent stays behind (TestNothingSentIsLeftLying).
+//   - Whoever asks or waits when the job has ended is unwound, by a panic that call takes
+//     (TestWhoAsksAfterTheEndIsUnwound, TestWhoWaitsAtTheEndIsUnwound): an application need not
+//     look for the end.
 type Runner struct {
 	mu        sync.Mutex // guards client
 	client    *client.Client
@@ -38,17 +53,17 @@ type Runner struct {
 	endOnce   sync.Once
 }
 
-// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps, only
-// queues them; Drain, called without it, may run whoever they are for. Leave has them run by somebody else: for who keeps the
-// time.
+// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps,
+// only queues them; Drain, called without it, may run whoever they are for. Leave has them run by
+// somebody else: the goroutine that keeps the time must not be kept.
 type Bus interface {
 	Enqueue(out *wire.Outbox)
 	Drain()
 	Leave()
 }
 
-// NewRunner makes the runner of a client and the executors of the splits that are active on its node.
-// notice takes sentences about waits that last.
+// NewRunner makes the runner of a client and the executors of the splits that are active on its
+// node. notice takes sentences about waits that last.
 func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount int, bus Bus,
 	notice func(string)) (*Runner, error) {
 	r := &Runner{client: c, tables: job.Tables, bus: bus, notice: notice, tasks: make([]*Task, job.Splits),
@@ -72,8 +87,8 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 	return r, nil
 }
 
-// Share makes the runner give processors away as soon as it has no work. It is called before the first task,
-// where other processes of the job compute on the same machine.
+// Share makes the runner give processors away as soon as it has no work. It is called before the
+// first task, where other processes of the job compute on the same machine.
 func (r *Runner) Share() { r.pool.shared = true }
 
 // Step takes messages for the client. What it sends is enqueued.
@@ -96,14 +111,15 @@ func (r *Runner) Tick(nowMillis int64) {
 	r.bus.Leave()
 }
 
+// lock enters the client, with effects for the step to fill.
 func (r *Runner) lock() *client.Effects {
 	fx := r.effects.Get().(*client.Effects)
 	r.mu.Lock()
 	return fx
 }
 
-// unlock leaves the client and carries out its effects; messages are enqueued before others may step
-// the client, so that they keep their order.
+// unlock leaves the client and carries out its effects; messages are enqueued before others may
+// step the client, so that they keep their order.
 func (r *Runner) unlock(fx *client.Effects) {
 	if fx.Ended != nil { // before the last word leaves: whoever has it may let this node go
 		r.endOnce.Do(func() { close(r.ended) })
@@ -127,8 +143,8 @@ func (r *Runner) unlock(fx *client.Effects) {
 	r.effects.Put(fx)
 }
 
-// read asks the client for rows and reports whether they are there; if not, the task must wait. Whoever holds a lease may not, unless nobody whom it
-// would wait for can wait for the lease.
+// read asks the client for rows and reports whether they are there; if not, the task must wait.
+// Whoever holds a lease may not, unless nobody whom it would wait for can wait for the lease.
 func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
@@ -138,6 +154,7 @@ func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	return r.leave(false, r.client.MayWait(t.core), fx)
 }
 
+// lease asks the client for a lease and reports whether the task has it; if not, it must wait.
 func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
@@ -154,7 +171,8 @@ func (r *Runner) prefetch(question func(*client.Effects)) {
 	r.bus.Drain()
 }
 
-// leave leaves the client behind a question, whose error ends the task, and delivers what it sent if the task must wait.
+// leave leaves the client behind a question, whose error ends the task, and delivers what it sent
+// if the task must wait.
 func (r *Runner) leave(answered bool, err error, fx *client.Effects) bool {
 	r.unlock(fx)
 	if err != nil {
@@ -175,8 +193,8 @@ func (r *Runner) checkEnded(fx *client.Effects) {
 	}
 }
 
-// wait gives the task's compute slot away until the task is woken and has one again (Litz §4). The read
-// before it has said that the task does not compute.
+// wait gives the task's compute slot away until the task is woken and has one again (Litz §4). The
+// read before it has said that the task does not compute.
 func (r *Runner) wait(t *Task) {
 	defer r.phases.compute(1)
 	if r.turns != nil {
@@ -186,7 +204,8 @@ func (r *Runner) wait(t *Task) {
 	r.pool.park(t)
 }
 
-// run runs one task to its end.
+// run runs one task to its end, on the goroutine that has its slot. A task that is unwound is not
+// finished: the client has been told of the end, and counts nothing more.
 func (r *Runner) run(t *Task) {
 	t.result = t.result[:0]
 	select {
@@ -210,6 +229,7 @@ func (r *Runner) run(t *Task) {
 	t.leave()
 }
 
+// errUnwound is what call makes of an unwound task.
 var errUnwound = fmt.Errorf("unwound")
 
 // call runs an executor; a panic of the application is an error that ends the job, not the process.
@@ -243,8 +263,8 @@ func (r *Runner) Unfinished() (list []bellows.Unit) {
 // Ended is closed when the client has been told that the job is over.
 func (r *Runner) Ended() <-chan struct{} { return r.ended }
 
-// Close waits until no task runs any more, and closes the executors that are io.Closers. The job must
-// have ended.
+// Close waits until no task runs any more, and closes the executors that are io.Closers. The job
+// must have ended.
 func (r *Runner) Close() error {
 	<-r.ended
 	r.pool.close()

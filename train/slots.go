@@ -9,8 +9,14 @@ import (
 	"bellows/core/slots"
 )
 
-// pool is the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute slots decides. One holds
-// a slot from the moment it begins a task until it parks in a wait or finds nothing more to do.
+// pool is the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute
+// slots decides. One holds a slot from the moment it begins a task until it parks in a wait or
+// finds nothing more to do.
+//
+// A task's stack cannot be put aside, so one that waits keeps its goroutine, and another takes its
+// slot: there are as many goroutines as tasks have begun and not ended, at most one for each split,
+// and those that are left over are used again (TestGoroutinesAreUsedAgain). Whoever gives a slot
+// away hands it over himself (give): nobody schedules in between.
 type pool struct {
 	mu        sync.Mutex // guards scheduler and idle
 	scheduler slots.Scheduler
@@ -33,15 +39,16 @@ func (p *pool) wake(t *Task) {
 	p.give(p.scheduler.Wake(t.split))
 }
 
-// park gives the slot of a task, on whose goroutine it is called, to the next, and returns when the task has been woken and
-// has a slot again.
+// park gives the slot of a task, on whose goroutine it is called, to the next, and returns when the
+// task has been woken and has a slot again.
 func (p *pool) park(t *Task) {
 	p.mu.Lock()
 	p.give(p.scheduler.Park(t.split))
 	<-t.ready
 }
 
-// give carries out a turn. It unlocks.
+// give carries out a turn: lets a task go on, or begin on a goroutine that is idle, or on a new
+// one. It unlocks, since whoever is handed a task may come back at once.
 func (p *pool) give(turn slots.Turn) {
 	if turn.Do == slots.Nothing {
 		p.mu.Unlock()
@@ -89,9 +96,10 @@ func (p *pool) loop(t *Task) {
 	}
 }
 
-// spinMax is how long a goroutine without work looks for some before it sleeps: to wake it takes 50 µs and
-// more on virtual machines, and most gaps between the tasks of neighbouring clocks are shorter. Where other
-// processes have the same processors it would take them away from those that have work.
+// spinMax is how long a goroutine without work looks for some before it sleeps: to wake it takes 50
+// µs and more on virtual machines, and most gaps between the tasks of neighbouring clocks are
+// shorter. Where other processes have the same processors it would take them away from those that
+// have work.
 const spinMax = 100 * time.Microsecond
 
 // await is the next task, nil when there will be none.
@@ -106,7 +114,8 @@ func (p *pool) await(mine <-chan *Task) *Task {
 	return <-mine
 }
 
-// longest is the split whose task has computed for longest, and for how long, when so much more time has passed.
+// longest is the split whose task has computed for longest, and for how long, when so much more
+// time has passed.
 func (p *pool) longest(passedMillis int64) (bellows.SplitID, int64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,7 +33,7 @@ type Task struct {
 	values []float32 // one row, of PushValue
 }
 
-// unwound is what stops a task whose job has ended.
+// unwound is the panic that stops a task whose job has ended.
 type unwound struct{}
 
 // Split is the split that the task works on.
@@ -49,7 +49,8 @@ func (t *Task) Items() bellows.Range { return t.core.Unit.Items }
 func (t *Task) Args() []float64 { return t.core.Args }
 
 // PullRange returns the rows [first, end) of a table, row after row: a read-only view, valid until
-// the task ends. It shows every commit that the task must see, and the split's own deltas made before.
+// the task ends. It shows every commit that the task must see, and the split's own deltas made
+// before.
 func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskRead, tab, first})
@@ -65,8 +66,8 @@ func (t *Task) read(question func(*client.Effects) bool) {
 	}
 }
 
-// Prefetch asks for the rows [first, end) of a table without waiting for them: a later pull, by this
-// task or another of the node, finds them in the cache or on their way.
+// Prefetch asks for the rows [first, end) of a table without waiting for them: a later pull, by
+// this task or another of the node, finds them in the cache or on their way.
 func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskPrefetch, tab, first})
@@ -93,8 +94,8 @@ func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 }
 
 // PushRange adds deltas to consecutive rows from first; len(deltas) is a multiple of the table's
-// width. The deltas are copied. They count from the task's commit on; the split's own reads see them
-// at once where the table's rule is additive.
+// width. The deltas are copied. They count from the task's commit on; the split's own reads see
+// them at once where the table's rule is additive.
 func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
 	w := t.runner.tables[tab].Width
 	if len(deltas)%w != 0 {
@@ -131,9 +132,9 @@ func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	}
 }
 
-// PullKeys writes the rows of the keys of a sparse table, in the order given, to dst: len(list) x width
-// values. A key that no committed update has touched has the initialiser's row, and is not created. Keys
-// that ascend are found fastest.
+// PullKeys writes the rows of the keys of a sparse table, in the order given, to dst: len(list) x
+// width values. A key that no committed update has touched has the initialiser's row, and is not
+// created. Keys that ascend are found fastest.
 func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 	w := t.checkSparse(tab)
 	if len(dst) != len(list)*w {
@@ -147,10 +148,11 @@ func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 	}
 }
 
-// pullMost is how many values PullKeys asks for at once: what comes for them fits a frame, even if it is all
-// of one lane.
+// pullMost is how many values PullKeys asks for at once: what comes for them fits a frame, even if
+// it is all of one lane.
 const pullMost = 4 << 20
 
+// readKeys asks for the rows of keys until they are there.
 func (t *Task) readKeys(tab Table, list []bellows.Key) {
 	t.core.Group(tab, list)
 	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadKeys(t.core, fx) })
@@ -175,8 +177,8 @@ func (t *Task) PullKey(tab Table, key bellows.Key) []float32 {
 	return t.core.ViewKey(tab, key)
 }
 
-// PushKeys adds a delta row to the row of each of the keys of a sparse table, which is created by it where it
-// is not there. The deltas are copied, and count as those of PushRange do.
+// PushKeys adds a delta row to the row of each of the keys of a sparse table, which is created by
+// it where it is not there. The deltas are copied, and count as those of PushRange do.
 func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
 	w := t.checkSparse(tab)
 	if len(deltas) != len(list)*w {
@@ -191,7 +193,8 @@ func (t *Task) PushKey(tab Table, key bellows.Key, delta []float32) {
 	t.PushKeys(tab, t.one[:], delta)
 }
 
-// checkSparse is the width of a sparse table.
+// checkSparse is the width of a sparse table. Misuse of a table is a panic, which ends the job by
+// name (TestMisuseEndsTheJobByName).
 func (t *Task) checkSparse(tab Table) int {
 	if int(tab) >= len(t.runner.tables) || !t.runner.tables[tab].Sparse {
 		panic(fmt.Sprintf("train: table %d has no keys: it is not declared Sparse", tab))
@@ -202,8 +205,8 @@ func (t *Task) checkSparse(tab Table) int {
 // Lease gives the slab of one partition, its rows one after the other, until the task ends. With
 // Exclusive nobody else sees the partition meanwhile, updates are in place, and the task's end is
 // their commit; with Shared the slab is read-only. Leases are taken in ascending order of table and
-// partition, after the task's reads: what could make two tasks wait for each other ends the job with an
-// error, such as a read that must wait while the task holds an exclusive lease.
+// partition, after the task's reads: what could make two tasks wait for each other ends the job
+// with an error, such as a read that must wait while the task holds an exclusive lease.
 func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 	ref := bellows.PartitionRef{Table: tab, Partition: p}
 	t.enter(Ask{Kind: AskLease, Table: tab})
@@ -217,6 +220,7 @@ func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 // SignalTaskCompletion sets the numbers that the driver is told when the task has been committed.
 func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.result[:0], result...) }
 
+// checkRows is that for the rows [first, end) of a dense table.
 func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
 	if int(tab) < len(t.runner.tables) && t.runner.tables[tab].Sparse {
 		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use PullKey, PullKeys, PushKey, PushKeys", tab))

@@ -2,13 +2,14 @@ package train
 
 import "bellows"
 
-// Turns runs the tasks of a runner where goroutines on slots do not: in virtual time, where one task at a time
-// may touch its client and what it computes takes as long as somebody says.
+// Turns runs the tasks of a runner where goroutines on slots do not: in virtual time, where one
+// task at a time may touch its client and what it computes takes as long as somebody says.
 //
-// Begin names a task that may begin, by its Run, Wake one that may go on after Wait. A task that runs calls the
-// others, on the goroutine of Run: Enter before it asks something of its client, Leave when it has been answered,
-// Wait in between for as long as there is no answer. What it does between Leave and the next Enter touches
-// nothing that others can see. A task of a job that has ended leaves by returning from Run.
+// Begin names a task that may begin, by its Run, Wake one that may go on after Wait. A task that
+// runs calls the others, on the goroutine of Run: Enter before it asks something of its client,
+// Leave when it has been answered, Wait in between for as long as there is no answer. What it does
+// between Leave and the next Enter touches nothing that others can see. A task of a job that has
+// ended leaves by returning from Run.
 type Turns interface {
 	Begin(t *Task)
 	Wake(t *Task)
@@ -59,12 +60,14 @@ func (r *Runner) wake(t *Task) {
 	r.pool.wake(t)
 }
 
+// enter waits for the task's turn to ask, where there are turns.
 func (t *Task) enter(ask Ask) {
 	if turns := t.runner.turns; turns != nil {
 		turns.Enter(t, ask)
 	}
 }
 
+// leave ends the task's turn.
 func (t *Task) leave() {
 	if turns := t.runner.turns; turns != nil {
 		turns.Leave(t)

@@ -7,8 +7,9 @@ import (
 	"bellows"
 )
 
-// Worker is the Bösen form of an executor: one function per split that loops over its clocks. Between two calls of
-// Clock it is the task of one clock, with its verbs and its items; what it was given to read is valid until then.
+// Worker is the Bösen form of an executor: one function per split that loops over its clocks.
+// Between two calls of Clock it is the task of one clock, with its verbs and its items; what it was
+// given to read is valid until then.
 type Worker struct {
 	*Task // of the current clock
 	yield func(struct{}) bool
@@ -17,12 +18,12 @@ type Worker struct {
 }
 
 // Loop makes the driver and executors of a job whose splits each run work for that many clocks. The
-// functions run freely within the staleness of the tables that they read; work returns an error to end
-// the job, and must call Clock once per clock.
+// functions run freely within the staleness of the tables that they read; work returns an error to
+// end the job, and must call Clock once per clock.
 //
-// The stack of a function cannot move. Where a split goes on elsewhere, on another node or from a saved run, work is
-// called again there, with Now() its next clock: it runs the clocks that are left, and its locals do not travel. What must
-// last is in tables.
+// The stack of a function cannot move. Where a split goes on elsewhere, on another node or from a
+// saved run, work is called again there, with Now() its next clock: it runs the clocks that are
+// left, and its locals do not travel. What must last is in tables.
 func Loop(job *Job, clocks int, work func(w *Worker) error) {
 	job.Driver = &Clocks{Splits: job.Splits, Count: clocks}
 	job.NewExecutor = func(bellows.SplitID) (Executor, error) {
@@ -36,12 +37,14 @@ func Loop(job *Job, clocks int, work func(w *Worker) error) {
 	}
 }
 
-// loop runs one worker function, a clock at a time.
+// loop runs one worker function, a clock at a time, as a coroutine (iter.Pull): a call of Clock
+// yields to RunTask, which returns until the next clock is dispatched.
 type loop struct {
 	worker *Worker
 	failed *error
 }
 
+// RunTask runs the function until it calls Clock, or returns.
 func (l *loop) RunTask(t *Task) error {
 	l.worker.Task = t
 	if _, more := l.worker.next(); !more && *l.failed != nil {
@@ -63,10 +66,11 @@ func (l *loop) Close() error {
 	return nil
 }
 
+// clocks is how many there are: what the driver gave.
 func (l *loop) clocks(t *Task) int { return int(t.Args()[0]) }
 
-// Clock ends the current clock's work: its deltas are on their way. It returns when the next clock's
-// work may begin.
+// Clock ends the current clock's work: its deltas are on their way. It returns when the next
+// clock's work may begin.
 func (w *Worker) Clock() {
 	if !w.yield(struct{}{}) {
 		panic(unwound{})

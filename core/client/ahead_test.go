@@ -75,8 +75,8 @@ func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
 	}
 	d.Tick(1000, &d.fx)
 	d.Tick(4000, &d.fx)
-	want := "split 0 clock 2 items [0,1) waits for table f, t1/p0 at lane 0 of node 0, until its split's own updates of it are committed since 3.0 s, behind commits to come, and gives up after 3600.0 s without one"
-	if n := d.fx.Notices; len(n) != 3 || n[0] != want || !strings.HasPrefix(n[1], "flush 1 of node 1 waits ") || !strings.HasPrefix(n[2], "flush 2 of node 1 waits ") {
+	want := "split 0 clock 2 items [0,1) has waited 3.0 s for table f, t1/p0 at lane 0 of node 0, until its split's own updates of it are committed, behind commits to come, and gives up after 3600.0 s without one"
+	if n := d.fx.Notices; len(n) != 3 || n[0] != want || !strings.HasPrefix(n[1], "flush 1 of node 1 has waited ") || !strings.HasPrefix(n[2], "flush 2 of node 1 has waited ") {
 		t.Errorf("notices %q", n)
 	}
 	d.fx.Reset()

@@ -9,7 +9,13 @@ import (
 	"bellows/vec"
 )
 
-// account counts for the audit what a flush takes of an update, from the buffers and not from the chunks made of them.
+// The audit compares what clients have sent with what lanes took or dropped, table by table: rows
+// in every clock, and in a sample of the clocks the bits of the values (docs/decisions/0027). Here
+// is the sending side. It is told when a flush leaves, once: what is sent again, since it was stale
+// or found no room, is the same flush.
+
+// account counts for the audit what a flush takes of an update, from the buffers and not from the
+// chunks made of them: a count must not come from the code that it judges.
 func (c *Client) account(f *flush, u *update) {
 	for _, n := range u.touched {
 		b, p := u.buffers[n], &c.partitions[n]
@@ -43,8 +49,9 @@ func (c *Client) accountLease(l leaseGrant, clock bellows.Clock) {
 // roundedMost is how many values are rounded at a time, while they are near.
 const roundedMost = 4 << 10
 
-// narrowed is the audit's sum over a buffer as its lane will see it, rounded on its way. That its values are rounded twice, here
-// and where they are sent, is the price of a count that does not come from what it is to judge.
+// narrowed is the audit's sum over a buffer as its lane will see it, rounded on its way
+// (TestTheLedgerHasWhatLanesWillSee). Values are rounded twice, here and where they are sent, for
+// the same reason.
 func (c *Client) narrowed(p *partition, b *delta.Buffer) (sum audit.Sum) {
 	rows, values := b.Chunk()
 	w := p.schema.Width

@@ -7,23 +7,30 @@ import (
 	"bellows/link/wire"
 )
 
-// block is a piece of the cache: rows of one partition at one version. It never changes once it is
-// made; a newer one takes its place.
+// block is a piece of the cache: rows of one partition, each at least as new as the block's
+// version, and none with an update that the version lacks and a split of this node may still lay
+// over it (changedBetween).
+//
+// A task that has pinned it looks at it without a lock, so it does not change while readers is more
+// than 1, the cache's own. Newer rows go into a block of their own that takes its place in the
+// cache (renew, then lift); the old one gives its memory back when the last task that looks at it
+// has finished. Where its values are memory of a message, that is kept for as long as any block
+// uses it (answer).
 type block struct {
-	commit   bellows.CommitNumber
-	complete bellows.Clock
-	rows     []uint32 // ascending; nil: all
-	values   []float32
-	readers  int           // tasks that look at it, and the cache
-	source   *answer       // whose memory values are; nil: its own
-	keys     []bellows.Key // of a sparse table, in place of rows
-	own      []float32     // memory for values of a sparse table that are joined
+	commit   bellows.CommitNumber // its version: every commit up to this
+	complete bellows.Clock        // and every clock up to this, of all splits
+	rows     []uint32             // ascending; nil: all
+	values   []float32            // row after row
+	readers  int                  // pins of tasks, and 1 for the cache, or for the step that makes it
+	source   *answer              // whose memory values are; nil: its own
+	keys     []bellows.Key        // of a sparse table, in place of rows
+	own      []float32            // memory for values of a sparse table that are joined
 }
 
-// answer is a Rows message whose memory blocks use.
+// answer is a Rows message whose memory blocks use: freed behind the last.
 type answer struct {
 	rows   *wire.Rows
-	blocks int
+	blocks int // and the step that takes it
 }
 
 // unpinBlock lets go of a block; the last to do so gives its memory back.
@@ -50,7 +57,8 @@ func (b *block) view(first, end, width int) []float32 {
 	return b.values[at*width : (at+end-first)*width : (at+end-first)*width]
 }
 
-// rowSet names rows of one partition: a list, or consecutive ones, or those of keys.
+// rowSet names rows of one partition in one of three ways: an ascending list, consecutive ones, or
+// ascending keys.
 type rowSet struct {
 	list       []uint32
 	keys       []bellows.Key
@@ -64,7 +72,7 @@ func (w rowSet) len() int {
 	return w.end - w.first
 }
 
-// coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains the wanted ones.
+// coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains these.
 func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 	if w.keys != nil {
 		return contains(list, w.keys)
@@ -80,8 +88,8 @@ func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 	return contains(rows, w.list)
 }
 
-// join adds the rows of an older block that b lacks, and takes its version: a row that is newer than
-// its block says does no harm.
+// join adds the rows of an older block that b lacks, and takes its version: a row that is newer
+// than its block says does no harm.
 func (b *block) join(old *block, width int) {
 	n := len(old.rows) + len(b.rows)
 	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
@@ -95,7 +103,7 @@ func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
 	b.commit, b.complete, b.values = old.commit, old.complete, b.own
 }
 
-// renew puts a copy in the place of a block that tasks look at.
+// renew puts a copy in the place of a partition's block, which tasks look at.
 func (c *Client) renew(p *partition) {
 	old, b := p.block, c.spare.blocks.get()
 	b.commit, b.complete, b.readers = old.commit, old.complete, 1
@@ -105,7 +113,8 @@ func (c *Client) renew(p *partition) {
 	p.block = b
 }
 
-// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left out.
+// lift brings a block that nobody looks at to a newer version. Rows that it does not hold are left
+// out.
 func (b *block) lift(r *wire.RowsPart, width int) {
 	b.commit, b.complete = r.Commit, r.Complete
 	switch {

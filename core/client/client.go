@@ -1,18 +1,33 @@
-// Package client is a node's view of the tables: it runs what the controller dispatches, answers
-// reads from its cache or fetches them, and sends what finished tasks changed.
+// Package client is the worker's half of a parameter server on one node. It runs the units that the
+// controller dispatches, answers their reads from a cache or from the lanes that own the rows, and
+// sends what finished tasks changed.
 //
-// A Client is a state machine. Its shell delivers messages with Deliver, starts the tasks that
-// Effects.Run names, wakes those in Effects.Wake, calls Finish for every task it ran, and Tick a few
-// times a second; a task calls Read and Lease before it looks at rows, and its own methods (View,
-// Gather, AddRange, AddRow) without the shell's lock, since they touch only what the task has pinned.
-// Rows of sparse tables go the same way by Group and ReadKeys, then ViewKey, GatherKeys and AddKey; their
-// partitions are not leased.
+// A Client is a step function: no goroutine, no clock, no I/O. Its shell (train.Runner), one
+// goroutine at a time,
 //
-// Deltas of finished tasks are summed per clock; a flush leaves when no unit of its clock is left on the
-// node, or nothing else can run (Litz §4). Its parts are held at the lanes, then the controller is
-// told, and only the lanes' Committed makes them count. The client never acts on a commit that no
-// lane has told it. What comes from other nodes has passed package validate; an answer to what the client did not
-// ask ends the job by a wire.Complaint that names the sender.
+//  1. hands it every message with Deliver, and the time with Tick a few times a second;
+//  2. sends Effects.Envelopes in their order, before anybody steps the client again: a push, the
+//     release of a lease and the end overtake nothing that was said before them;
+//  3. starts the tasks in Effects.Run, and lets those in Effects.Wake ask again what they waited
+//     for;
+//  4. calls Finish for every task that has run.
+//
+// A task asks before it looks. Read, ReadRows, ReadKeys (after Group) and Lease report whether what
+// it needs is there; if not, the task waits to be woken and asks the same again. What it does then
+// (View, Gather, AddRange, AddRow; of sparse tables ViewKey, GatherKeys, AddKeys; Leased) touches
+// only what it has pinned and its own deltas, and is done without the shell's lock.
+//
+// The way of a unit is told by the files: dispatch.go until it runs; read.go, with cache.go,
+// subscribe.go and lease.go, what it sees; task.go what it looks at and changes; push.go from its
+// end to the commit, with flush.go for what is known of a flush meanwhile. Apart from that way
+// stand route.go (what goes elsewhere by a newer route), enquire.go and waits.go (what takes long)
+// and end.go.
+//
+// The client refuses to guess: it acts on a commit only when a lane has said it, answers no read
+// with rows whose version it does not know, and waits for nothing without asking, in the end, what
+// became of it. Frames from other nodes have passed package validate; what a lane or controller
+// cannot say all the same, such as that it grants a lease which nobody asked for, is a breach, and
+// ends the job by a wire.Complaint that names the sender (end.go).
 package client
 
 import (
@@ -36,8 +51,9 @@ import (
 // Options are what is a client's own beside its job.
 type Options struct {
 	Limits Limits
-	// KeySeed is a number that who makes the data does not know, so that no data has keys that fall on one place of an index (keys.Index).
-	// It changes nothing that is seen. 0: everybody knows it.
+	// KeySeed places keys in indexes (keys.Index). Whoever makes the data must not know it, or can
+	// choose keys that fall on one place, each of which costs a walk over all before. It changes
+	// nothing that is seen. 0 is known to all.
 	KeySeed uint64
 }
 
@@ -49,20 +65,21 @@ type config struct {
 	Incarnation uint32 // which process of the node it is in
 }
 
-// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that, which costs time and changes
-// no result: tests make them small, to reach them.
+// Limits are what a client bounds by itself. Each field is 0, for the default, or less than that,
+// which costs time and changes no result: tests make them small, to reach them.
 type Limits struct {
-	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits then. By default 64, since a pin has a
-	// bit for each.
+	// Retained is how many flushes a split may be ahead of what its reads see; its next task waits
+	// then. By default 64, since a pin has a bit for each.
 	Retained int
-	// Subscribed is how many keys of a partition a client subscribes to; what it reads beyond, it asks for each time. By default as many as
-	// lanes let it.
+	// Subscribed is how many keys of a partition a client subscribes to; what it reads beyond, it
+	// asks for each time. By default as many as lanes let it (table.Cut.SubscribedMost).
 	Subscribed int
-	// Unread is how often a subscription's rows may come after the last read before it is given up, by default 4; and the debt of
-	// a subscription to keys, in units of these.
+	// Unread is how often a subscription's rows may come after the last read before it is given up,
+	// by default 4; and the debt of a subscription to keys, in units of these. Smaller asks more
+	// often, larger sends more for nothing.
 	Unread int
-	// DeferrableValues is how many values a flush may have whose record waits for its clock, by default 65,536: lanes hold it until
-	// then.
+	// DeferrableValues is how many values a flush may have whose record waits for its clock, by
+	// default 65,536: lanes hold it until then, so that large ones would fill their memory.
 	DeferrableValues int
 }
 
@@ -102,30 +119,53 @@ func (fx *Effects) Reset() {
 		Notices: fx.Notices[:0]}
 }
 
-// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that are summed here, the flushes that have left, and the tasks that
-// the controller has dispatched. In the commit protocol, which is two-phase commit, it asks lanes to prepare (Push) and says when all have voted (Done).
+// Client is the state of one node's tables as its tasks see them: cached rows, the deltas that are
+// summed here, the flushes that have left, and the units that the controller has dispatched.
 //
-// A task is queued, executing or waiting, then finished. Its deltas join those of its clock (writeSet), then they are a flush, each part of which goes
-// from sent to visible (partState). A cached block is pinned by the tasks that read it, and gives its memory back behind the last.
+// Updates are committed by two-phase commit with a logged decision, of which this is the
+// coordinator's first half:
+//
+//	Push       prepare: each lane is sent its parts of a flush
+//	Held       a lane's vote, that it keeps them unseen; Full is backpressure in its place, and Room ends it
+//	Done       all have voted; said by the client, or by the one lane that has all parts
+//	(record)   the controller's decision, which goes to lanes and not to clients
+//	Committed  a lane has the decision: the flush's number, and whether it can be seen there
+//
+// A unit is queued, executing or waiting, and finished (dispatch.go). Its deltas join the write set
+// of its clock, which leaves as a flush; each part of that goes from sent to visible (partState). A
+// block of the cache is pinned by the tasks that read it, and gives its memory back behind the
+// last.
 //
 // Invariants, and what holds them:
-//   - No split sees a partition's version go back, by reads, subscriptions or leases: TestALeaseDoesNotGoBack, TestAKeyDoesNotGoBack, P3 of the simulation.
-//   - Under additive rules a split sees its own updates at once, and each once: TestOwnDeltasAreLaidOverUntilTheirCommit, P2 of the simulation.
-//   - Memory of a flush is used again only behind its last Committed, and what has been sent is not changed: the simulation sums every message on its way.
+//   - No split sees a partition's version go back, by reads, subscriptions or leases:
+//     TestALeaseDoesNotGoBack, TestAKeyDoesNotGoBack, P3 of the simulation.
+//   - Under additive rules a split sees its own updates at once, and each once:
+//     TestOwnDeltasAreLaidOverUntilTheirCommit, P2 of the simulation.
+//   - A flush's memory is used again only behind its last Committed, and what has been sent is not
+//     changed: the simulation sums every message on its way.
 //   - A unit runs once, however often it is dispatched: TestAUnitIsRunOnce.
-//   - Whatever is waited for is asked after, named, and given up: TestAQuestionThatIsLostEndsTheJob, TestALaneThatSaysNothingEndsTheJob, P8 of the simulation.
-//   - Behind End, or a breach, nothing of the job is said any more: TestAnswersToNoQuestionAreNamed.
+//   - No task begins while a lane has no room (TestAFullLaneStopsNewTasks), nor behind one that has
+//     failed, whose updates it would miss (planted: failure-ignored).
+//   - Whatever is waited for is asked after, named, and given up:
+//     TestAQuestionThatIsLostEndsTheJob, TestALaneThatSaysNothingEndsTheJob, P8 of the simulation.
+//   - Of eras other than its own and of terms that are over nothing is taken:
+//     TestOtherErasAreNothing, TestALowerTermIsNotObeyed.
 //
-// It has no lock: one goroutine at a time calls it (train.Runner sees to that), except that tasks read pinned blocks and write their own deltas without one. That is why
-// blocks never change, and why own deltas are kept apart from them. Turned down: adding own deltas into cached blocks, which readers would have to lock
-// (docs/decisions/0007); an answer for each part of a push with a number of the client's, which a partition's next owner would not know (0030).
+// It has no lock: one goroutine at a time calls it, except that tasks read pinned blocks and write
+// their own deltas meanwhile. That is why a pinned block does not change, and why own deltas are
+// kept apart from it. Turned down:
+//   - to add own deltas to cached blocks, which readers would have to lock (docs/decisions/0007);
+//   - to account for a flush by push, or by a number of the client's that answers echo: the next
+//     owner of a partition, which has got the part with it, knows neither (0030);
+//   - to wait, as a reader, for the record of one's own flush even where a lane may have no room
+//     for it: the room may depend on the very task that waits (0022, see relayComes).
 type Client struct {
-	cfg        config      // its route is the job's first: tasks divide tables by it, without a lock
-	now        core.Job    // its route is that of now
+	cfg        config      // its route is the job's first, by which tasks divide tables without a lock: how they are cut never changes
+	now        core.Job    // its route is that of now, by which everything is sent
 	partitions []partition // by route.Number
 	splits     []*split
-	lanes      []wire.Address         // every lane that owns a partition
-	relays     []int                  // per lane: flushes that it will record and has not
+	lanes      []wire.Address         // every lane that owns a partition, or has; an index stays that lane's for good
+	relays     []int                  // per lane: pushes that are sure to be recorded and show at once (lanePush.countedAsCertain)
 	relayed    []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
 	fetches    []*fetch
 	writeSets  []*writeSet
@@ -134,26 +174,26 @@ type Client struct {
 	sixteen    []uint16     // scratch: of narrowed
 	rounded    []float32    // scratch: of narrowed
 	spare      spares
-	partAt     []int // scratch: by route.Number, the place behind that in flush.parts; 0 but for a while
-	named      []int // scratch: places in flush.parts
+	partAt     []int // scratch: by route.Number, 1 + the place in flush.parts; 0 between two steps (indexParts)
+	named      []int // scratch: places in flush.parts, of the parts that a lane's answer means (spokenOf)
 
-	request         uint64
-	seq             uint64
-	executing       int  // tasks running and not waiting
-	waiting         int  // tasks running and waiting
-	preparing       int  // of flushes: some lane does not hold its part
-	full            int  // parts of flushes that lanes had no room for
-	failed          bool // a task ended in an error: no other begins, since it would miss that one's updates
-	broken          bool // somebody sent what cannot be: only the end counts any more
+	request         uint64 // the number of the last question; 0 is never one
+	seq             uint64 // the number of the last flush
+	executing       int    // tasks running and not waiting
+	waiting         int    // tasks running and waiting
+	preparing       int    // of flushes: some vote is missing (flush.preparing)
+	full            int    // parts of flushes that lanes had no room for (partFull): nothing begins until they have
+	failed          bool   // a task ended in an error: no other begins, since it would miss that one's updates
+	broken          bool   // somebody sent what cannot be: only the end counts any more
 	nowMillis       int64
 	enquiries       []enquiry    // per lane
-	enquiring       int          // questions under way in all
-	computing       bellows.Unit // of which the controller was told last
-	computingMillis int64        // when
-	routeless       int64        // how long something has waited for a route
+	enquiring       int          // inquiries under way, of all lanes
+	computing       bellows.Unit // the unit that the controller was told last to compute for long
+	computingMillis int64        // when it was told
+	routeless       int64        // milliseconds for which something has waited for a route
 	counts          wire.Counts
 	ended           *wire.End
-	barriers        bool // some table is BSP
+	barriers        bool // some table is BSP, so that every task has a subtree of deltas, though perhaps empty
 
 	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
 
@@ -161,26 +201,29 @@ type Client struct {
 	dropped int          // how many such messages
 }
 
-// partition is what the client knows of one partition.
+// partition is what the client knows of one partition: who owns it, and what the cache holds of it.
+//
+// It is not cached (block is nil), cached, or subscribed to: the lane sends what changes of certain
+// rows, and block has no row that is not one of them, so that each message lifts the version of all
+// of it (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends when
+// nobody reads (unsubscribe) or when the partition gets another owner, who knows of none
+// (TestAMoveEndsASubscription).
 type partition struct {
-	ref      bellows.PartitionRef
-	pair     wire.Pair
-	schema   *table.Schema
-	first    bellows.RowID
-	rows     int
-	lane     int // index in Client.lanes
-	barrier  bool
-	additive bool
-	keySeed  uint64
-	format   vec.Format // in which its deltas travel
-	sample   audit.Sample
-	block    *block
-	// subscribed: the lane sends what changes of the rows in block; unread: how often it did since a task
-	// read some.
-	subscribed bool
-	unread     int
+	ref        bellows.PartitionRef
+	pair       wire.Pair
+	schema     *table.Schema
+	rows       int
+	lane       int  // of its owner: index in Client.lanes
+	barrier    bool // its table is BSP: a clock's commits show together
+	additive   bool // its rule adds, so that own deltas may be laid over (read-my-writes)
+	keySeed    uint64
+	format     vec.Format // in which its deltas travel
+	sample     audit.Sample
+	block      *block
+	subscribed bool            // block is not nil
+	unread     int             // how often its rows came since a task read some
 	keySub     keySubscription // of a sparse table
-	buffers    sync.Pool       // empty *delta.Buffer
+	buffers    sync.Pool       // empty *delta.Buffer; tasks get them without the shell's lock
 }
 
 // New makes the client of a node, whose address in the job is self.
@@ -197,7 +240,7 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 			ref := bellows.PartitionRef{Table: bellows.TableID(i), Partition: bellows.PartitionID(n)}
 			first, end := cut.Rows(ref.Partition)
 			p := &c.partitions[cfg.Route.Number(ref)]
-			p.ref, p.schema, p.first, p.rows = ref, s, first, int(end-first)
+			p.ref, p.schema, p.rows = ref, s, int(end-first)
 			c.setOwner(p)
 			p.additive, p.keySeed = r.Additive(), cfg.KeySeed
 			p.sample = audit.SampleOf(ref, p.rows*s.Width)
@@ -213,7 +256,9 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	return c
 }
 
-// setBarriers marks the partitions of tables whose clocks become visible as a whole.
+// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may
+// change a table's staleness while no task is out (coord.Dispatcher.SetStaleness), so that tasks
+// look at the marks without a lock.
 func (c *Client) setBarriers() {
 	c.barriers = false
 	for i := range c.partitions {
@@ -234,7 +279,10 @@ func (p *partition) buffer() *delta.Buffer {
 	return delta.NewBuffer(p.schema, p.rows)
 }
 
-// Deliver takes one message that has arrived.
+// Deliver takes one message that has arrived. What is of another era, of a controller that has been
+// replaced, or comes behind the end is dropped here, so that no handler asks; messages from
+// controllers that were not heard before get the complaint again, which the one before has perhaps
+// told nobody.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if !e.In(c.cfg.Era) {
@@ -304,8 +352,9 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	}
 }
 
-// outranked reports whether a word of a controller is one of an earlier term, which is dropped: another has taken its place (bellows.Term). Kinds
-// without a term are of any.
+// outranked reports whether a message of a controller is of an earlier term: another has taken its
+// place (bellows.Term), and it is dropped (TestALowerTermIsNotObeyed). Kinds without a term are of
+// any.
 func (c *Client) outranked(term bellows.Term) bool {
 	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
 		c.dropped++
@@ -315,7 +364,7 @@ func (c *Client) outranked(term bellows.Term) bool {
 	return false
 }
 
-// Refused is how many words of earlier controllers the client has dropped.
+// Refused is how many messages of earlier controllers the client has dropped.
 func (c *Client) Refused() int { return c.dropped }
 
 // Counts are the client's counts so far.

@@ -331,7 +331,7 @@ func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
 		notices = append(notices, d.fx.Notices...)
 		d.said()
 	}
-	if want := "flush 1 of node 1 waits for lane 0 of node 0 to hold its part since 2.5 s, and gives up after 600.0 s without a word of that lane"; !slices.Equal(notices, []string{want}) {
+	if want := "flush 1 of node 1 has waited 2.5 s for lane 0 of node 0 to hold its part, and gives up after 600.0 s without a word of that lane"; !slices.Equal(notices, []string{want}) {
 		t.Errorf("notices %q, want %q", notices, want)
 	}
 	d.deliver(lanes[0], &wire.Held{Flush: id})

@@ -8,27 +8,41 @@ import (
 	"bellows/link/wire"
 )
 
+// Units are started in the order in which they are dispatched, one at a time in a split, and none
+// while
+//
+//   - a lane has no room for what has left (Client.full): what is begun now would have to wait
+//     there too, and the clocks that are behind come first (docs/4-consistency.md, Bounds);
+//   - the split is Limits.Retained flushes ahead of what its reads would see;
+//   - a task has failed, or the job has ended.
+//
+// A unit may be dispatched twice: another controller dispatches again whatever has no number yet.
+// The client runs it once (firstDispatch); its flush, which has left or will, is taken by the new
+// controller as by the old one.
+
 // split is one executor's place in the client.
 type split struct {
 	task      *Task
-	clock     bellows.Clock   // of the last task that was dispatched
-	units     []bellows.Range // of that clock that were
-	running   bool
+	clock     bellows.Clock   // of the last unit that was dispatched
+	units     []bellows.Range // the units of that clock that were
+	running   bool            // its task executes or waits
 	queue     []queued
-	retained  []*bundle // own deltas that readers may not see in the tables yet
-	minCommit bellows.CommitNumber
+	retained  []*bundle            // own deltas that reads may not see in the tables yet, oldest first
+	minCommit bellows.CommitNumber // what its tasks must see: the newest of its own commits that is retained no more
 }
 
+// queued is a unit that is dispatched and not begun: it is to see every commit up to one.
 type queued struct {
 	unit   bellows.Unit
 	commit bellows.CommitNumber
 	args   []float64
 }
 
+// enqueue takes a unit behind the others of its split.
 func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	s := c.splits[t.Unit.Split]
 	if !s.firstDispatch(&t.Unit) && !planted.On("unit-run-twice") {
-		return // another controller, which has not seen its flush, dispatches it once more: it is done, or will be
+		return
 	}
 	n := len(s.queue)
 	if n < cap(s.queue) {
@@ -41,7 +55,9 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	c.writeSetOf(t.Unit.Clock).open++
 }
 
-// firstDispatch takes note of a unit, and reports whether it was not dispatched before. Those of a split come in the order of clocks.
+// firstDispatch takes note of a unit, and reports whether it was not dispatched before
+// (TestAUnitIsRunOnce). Those of a split come in the order of clocks, so that the last clock is all
+// there is to remember.
 func (s *split) firstDispatch(u *bellows.Unit) bool {
 	switch {
 	case u.Clock < s.clock:
@@ -55,8 +71,8 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 	return true
 }
 
-// startQueued starts the next task of every split that is free, unless a lane has no room: then
-// nothing new is begun.
+// startQueued starts the next task of every split that is free, unless nothing may begin (see
+// above): called behind whatever may have changed that.
 func (c *Client) startQueued(fx *Effects) {
 	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
 		return
@@ -72,7 +88,9 @@ func (c *Client) startQueued(fx *Effects) {
 	}
 }
 
-// dropVisibleOwn lets go of the split's flushes that are known to be committed: its next task must see them in the tables.
+// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task
+// on it must see them in the tables (minCommit; planted: own-commit-forgotten). It is done between
+// two tasks, since a task that has pinned older rows still lays them over.
 func (s *split) dropVisibleOwn(c *Client) {
 	keep := s.retained[:0]
 	for _, b := range s.retained {
@@ -88,6 +106,7 @@ func (s *split) dropVisibleOwn(c *Client) {
 	s.retained = keep
 }
 
+// start makes the oldest queued unit of a split its task.
 func (c *Client) start(s *split, fx *Effects) {
 	q := s.queue[0]
 	copy(s.queue, s.queue[1:])

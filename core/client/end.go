@@ -9,7 +9,24 @@ import (
 	"bellows/link/wire"
 )
 
-// breach ends the client's work: what it was sent cannot be. No other task begins.
+// A client ends in one of three ways, and each next one includes the one before:
+//
+//   - failed: a task has returned an error. No other task begins, which would miss its updates;
+//     those that run finish, and their flushes leave.
+//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only
+//     End is taken still.
+//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed,
+//     so that a lane which has heard it from everybody has all that clients have sent, and the
+//     audit adds up (docs/decisions/0006; planted: end-not-passed-on). Then the client says its
+//     last word, its counts, and nothing more.
+//
+// The first complaint is kept and said to each controller that follows, since the one before has
+// perhaps told nobody (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word.
+//
+// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may
+// be under way too (0006).
+
+// breach ends the client's work: what it was sent cannot be.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
 	c.stop(&wire.Complaint{Node: from.Node, Breach: true,
 		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
@@ -22,7 +39,7 @@ func (c *Client) lost(what string, fx *Effects) {
 	}
 }
 
-// giveUp ends the job, and the client's work, for a wait that cannot end otherwise.
+// giveUp ends the client's work, and so the job, for a wait that cannot end otherwise.
 func (c *Client) giveUp(fx *Effects, format string, args ...any) {
 	c.stop(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
 }
@@ -35,7 +52,7 @@ func (c *Client) stop(why wire.Message, fx *Effects) {
 	}
 }
 
-// complain tells the controller why the client does not go on, and each that follows it (complainAgain): the one before has perhaps told nobody.
+// complain tells the controller why the client does not go on.
 func (c *Client) complain(m wire.Message, fx *Effects) {
 	if c.complaint == nil {
 		c.complaint = m
@@ -43,7 +60,8 @@ func (c *Client) complain(m wire.Message, fx *Effects) {
 	fx.Send(c.cfg.Self, c.cfg.Controller, m)
 }
 
-// complainAgain tells a controller that follows another why the client does not go on.
+// complainAgain tells a controller that follows another why the client does not go on (planted:
+// complaint-not-repeated).
 func (c *Client) complainAgain(fx *Effects) {
 	if planted.On("complaint-not-repeated") {
 		return
@@ -58,6 +76,8 @@ func (c *Client) complainAgain(fx *Effects) {
 	}
 }
 
+// end passes the end on. Tasks that wait are woken to find out; those that run are unwound when
+// they ask next, and what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
 	c.ended = m
 	fx.Ended = m
@@ -75,7 +95,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 	c.lastWord(fx)
 }
 
-// lastWord tells the controller that nothing more comes.
+// lastWord tells the controller that nothing more comes, with the counts that the audit compares.
 func (c *Client) lastWord(fx *Effects) {
 	counts := c.counts
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's

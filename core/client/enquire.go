@@ -10,17 +10,23 @@ import (
 	"bellows/link/wire"
 )
 
-// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time after which it is named, the client asks the
-// lane what it has of it, and again while it lasts (wire.Inquiry). Answers come in order, so there are three cases:
+// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time
+// after which it is named, the client asks the lane what it has of it, and again while it lasts
+// (wire.Inquiry). Answers come in order, so there are three cases:
 //
-//   - The lane has it, and says what it is behind. That has an end: a task that computes, which may take Times.Task; or a record, which the controller
-//     makes as soon as it can, and it gives a job up in which none has been made for so long.
-//   - The lane has nothing of it, and the client still waits: the question or its answer is lost. The job ends at once
-//     (TestAQuestionThatIsLostEndsTheJob).
-//   - The lane says nothing at all for Times.Answer. The job ends then (TestALaneThatSaysNothingEndsTheJob).
+//   - The lane has it, and says what it is behind. That has an end: a task that computes, which may
+//     take Times.Task; or a record, which the controller makes as soon as it can, and it gives a
+//     job up in which none has been made for so long.
+//   - The lane has nothing of it, and the client still waits: the question or its answer is lost.
+//     The job ends at once (TestAQuestionThatIsLostEndsTheJob; planted: loss-overlooked).
+//   - The lane says nothing at all for Times.Answer. The job ends then
+//     (TestALaneThatSaysNothingEndsTheJob; planted: silence-accepted).
 //
-// So no wait needs a deadline that guesses how long others compute (TestAWaitForASlowTaskGoesOn). Turned down: a deadline for each question, which
-// would have to be longer than all tasks that may come before it; and asking the question itself again, which a lane would answer twice.
+// So no wait needs a deadline that guesses how long others compute (TestAWaitForASlowTaskGoesOn).
+// What waits for a route is not asked after: no lane has it (route.go).
+//
+// Turned down: a deadline for each question, which would have to be longer than all tasks that may
+// come before it; and asking the question itself again, which a lane would answer twice.
 
 // enquiry is what a client has asked a lane of its waits.
 type enquiry struct {
@@ -40,8 +46,9 @@ type wait struct {
 // old reports whether the lane is to be asked about a wait.
 func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.cfg.Times.Notice/2 }
 
-// enquire asks lanes about waits that last, and gives the job up when one has said nothing for too long. It is told how long the node was
-// awake since the last call.
+// enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives
+// the job up when one has said nothing for too long. It is told how long the node was awake since
+// the last call: while it slept, nobody could be heard.
 func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 	for _, f := range c.fetches {
 		f.wait.begin(c.nowMillis)
@@ -66,7 +73,7 @@ func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 	}
 }
 
-// inquire asks a lane about all old waits there.
+// inquire asks a lane about all old waits there, in as many messages as they take.
 func (c *Client) inquire(lane int, fx *Effects) {
 	var list []pending.Wait
 	add := func(w pending.Wait) {
@@ -101,7 +108,8 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 }
 
-// sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has it.
+// sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has
+// it: those of a clock, of a commit, or (0) of one that is not known yet.
 func (c *Client) sureToCome(p *partition, f *fetch) uint64 {
 	switch {
 	case p.barrier:
@@ -112,6 +120,7 @@ func (c *Client) sureToCome(p *partition, f *fetch) uint64 {
 	return uint64(c.relayed[p.lane])
 }
 
+// sendInquiry asks a lane of some waits. Its silence counts from here.
 func (c *Client) sendInquiry(lane int, list []pending.Wait, fx *Effects) {
 	e := &c.enquiries[lane]
 	e.open++
@@ -127,7 +136,8 @@ func (c *Client) hears(a wire.Address) {
 	}
 }
 
-// takeStanding learns what a lane has of the waits that it was asked about. What has been answered meanwhile is not waited for any more.
+// takeStanding learns what a lane has of the waits that it was asked about. What has been answered
+// meanwhile is not waited for any more, and is passed over.
 func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) {
 	lane := slices.Index(c.lanes, from)
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
@@ -185,7 +195,8 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 	}
 }
 
-// brings reports whether a push brings a pair, and how far that part is. The push of a flush of nothing brings none, and is asked about by none.
+// brings reports whether a push brings a pair, and how far that part is. The push of a flush of
+// nothing brings none, and is asked about by none.
 func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].pair == pair {
@@ -195,8 +206,10 @@ func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 	return partHeld, p.first == none && pair.Generation == 0
 }
 
-// contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it
-// answered to come to this has not come. The state is that of the part by which the lane was asked.
+// contradicts reports whether what a lane says of a push, some part of which is not known to be
+// visible, means that a message is lost: what it has said to come to this would have come before.
+// The state is that of the part by which the lane was asked
+// (TestAPushThatIsLostWhenSentAgainEndsTheJob).
 func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
 	switch w.Behind {
 	case pending.Nothing: // Committed is lost, or the push
@@ -209,7 +222,7 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 	return p.visibleOnCommit && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
 }
 
-// update takes a lane's word.
+// update takes what a lane says of a wait.
 func (w *wait) update(m *pending.Wait) {
 	w.known, w.behind, w.who = m.Behind != pending.Nothing, m.Behind, m.Who
 }

@@ -8,7 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// update is deltas for any partitions.
+// update is deltas for any partitions: a task's while it runs, a bundle's then. Its buffers are the
+// partitions' and go back to their pools.
 type update struct {
 	buffers []*delta.Buffer // by route.Number; nil: none
 	touched []int
@@ -65,8 +66,8 @@ func (u *update) alike(o *update) bool {
 	return true
 }
 
-// bundle is an update that a flush sends and a split may still lay over its reads; both must have let
-// it go before its memory is used again.
+// bundle is an update that a flush sends and a split may still lay over its reads; both must have
+// let it go (users) before its memory is used again.
 type bundle struct {
 	update update
 	users  int
@@ -90,18 +91,21 @@ func (c *Client) newBundle() *bundle {
 	return b
 }
 
-// writeSet is what finished tasks of one clock leave for the next flush: at most one is open for each clock, besides those of tasks with leases, which leave alone. It leaves when no unit of its
-// clock runs here, or when nothing else can run (flushReady): waiting longer could be waiting for oneself.
+// writeSet is what finished tasks of one clock leave for the next flush. At most one is open for
+// each clock, besides those of tasks with leases, which leave alone; it is open from the first unit
+// that is dispatched. It leaves when no unit of its clock is left here, or when no task executes
+// (flushReady): waiting longer could be waiting for oneself. Then it belongs to its flush, whose
+// deltas are sent from here, again too (pushAgain).
 type writeSet struct {
 	clock   bellows.Clock
-	open    int        // tasks of the clock that are dispatched here and not finished
-	done    *wire.Done // the results so far; nil: none
+	open    int        // units of the clock that are dispatched here and not finished
+	done    *wire.Done // the results so far; nil: none, or they have been handed out (done)
 	tree    []subtree  // BSP deltas: sums of aligned groups of splits
 	members []*bundle  // deltas of the other tables, a split each
 	leases  []leaseGrant
 }
 
-// subtree is the sum of the deltas of an aligned group of splits, or two halves that are not added yet.
+// subtree is the sum of the deltas of the splits below a node of the tree (package delta), or of its two halves, not added yet.
 type subtree struct {
 	at     wire.Subtree
 	bundle *bundle
@@ -139,8 +143,9 @@ func (c *Client) newWriteSet(clock bellows.Clock) *writeSet {
 	return w
 }
 
-// writeSetOf is the write set of a clock. They stand in the order of clocks, in which they leave where they leave together: a lane above its cap
-// relies on that (server, hasRoom).
+// writeSetOf is the open write set of a clock. They stand in the order of clocks, in which they
+// leave where they leave together: a lane above its cap relies on that (server, hasRoom;
+// TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
 func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 	at := len(c.writeSets)
 	for at > 0 && c.writeSets[at-1].clock >= clock {
@@ -153,50 +158,61 @@ func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 	return w
 }
 
-// flush is a write set that has left, until every part of it is visible. It has a part for each partition that it changes, and a push for each lane that a part was sent to: one
-// at first, more where parts had to go elsewhere by a newer route.
+// flush is a write set that has left, until every part of it is visible: the client's side of one
+// two-phase commit. It has a part for each partition that it changes, and pushes that bring them:
+// one for each lane at first, more where parts have to go elsewhere by a newer route.
 //
-// Invariants: votes counts the parts from partHeld on, visible those that are, stale those that wait for a route (TestWhatIsStaleWaitsForTheRoute). Done is said once for each time that
-// votes reaches len(parts), by this client or by the one lane that holds all of it (TestAStaleDoneIsDoneAgain). A flush without parts is held by some lane all the same,
-// so that its results are known to somebody besides the controller (TestAFlushOfNothingIsHeld).
+//	preparing: some vote is missing ──votes == len(parts)──▶ done ──all Committed, none waiting──▶ closed
+//	     ▲                                                    │
+//	     └──────── reopen: a part has another owner ──────────┘
 //
-// Turned down: accounting by push, or by lane: a partition that moves takes its part of the flush along, and its new owner answers for it (docs/decisions/0030).
+// Invariants:
+//   - votes counts the parts from partHeld on, visible those that are, stale those in partStale
+//     (TestWhatIsStaleWaitsForTheRoute).
+//   - Done is handed out once for each time that all parts are held: by this client, or with the
+//     push to the one lane that gets all (TestAStaleDoneIsDoneAgain, TestAStaleDoneOfOneLane).
+//   - Each part is linked to the one push in which it was sent last, or unlinked while it is stale.
+//   - It is closed once, when visible is len(parts); a flush without parts by its number alone.
+//
+// Turned down: accounting by push, or by lane. A partition that moves takes its part of the flush
+// along, and its new owner answers for it (docs/decisions/0030).
 type flush struct {
 	id         bellows.FlushID
 	clock      bellows.Clock
 	pushes     []lanePush
 	parts      []flushPart
-	votes      int // of the parts: some lane holds them, or has recorded them
-	visible    int // of the parts
-	values     int
+	votes      int // parts that some lane holds, or has recorded
+	visible    int // parts that are visible
+	values     int // of all deltas
 	writes     *writeSet
 	sum        *bundle              // the stream deltas, where they are of several splits
-	results    *wire.Done           // of its results: what is done may have to be done again
-	stale      int                  // of the parts: they wait for a route
-	staleUntil bellows.RouteVersion // which
-	preparing  bool                 // counted in Client.unheld
+	results    *wire.Done           // a copy, for a Done that has to be said again (reopen)
+	stale      int                  // parts that wait for a route
+	staleUntil bellows.RouteVersion // the newest that they wait for; not 0: the flush was reopened
+	preparing  bool                 // some vote is missing, as far as is known: counted in Client.preparing
 }
 
-// lanePush is what one lane was sent of a flush at one time.
+// lanePush is what one lane was sent of a flush at one time. A lane without room sends Full and
+// keeps nothing of what it names; the same message leaves again when it sends Room.
 type lanePush struct {
 	lane             int
 	push             *wire.Push
-	first            int  // of its parts, the others are linked to it; none: they have all been sent again
-	again            bool // as the push says, which may be its lane's by now
-	waited           bool // its lane had no room for some of it
-	due              bool // it has room now
-	visibleOnCommit  bool // some of it, as soon as it is recorded; the lane sends subscribed rows then
-	countedAsCertain bool // that it will be recorded: counted in Client.relays
-	wait             wait // for the lane to hold all of it
-	resent           int  // how often, when there was room
-	asked            int  // resent, when its lane was asked about it last; of one that is sent again by another route -1 before
+	first            int  // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
+	again            bool // it brings again what was stale: answers to it name their pairs
+	waited           bool // its lane had no room for some of it, and may say Room
+	due              bool // there is room now: within takeRoom
+	visibleOnCommit  bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
+	countedAsCertain bool // it is sure to be recorded: counted in Client.relays
+	wait             wait // how it stands at its lane, until all of it is visible
+	resent           int  // how often, because there was room
+	asked            int  // what resent was when its lane was asked about it last (enquire.go); -1: sent again, and not asked about
 }
 
-// flushPart is a flush's part for one partition: what is accounted for, since partitions move. Answers are matched by the pair, whichever lane
-// says them.
+// flushPart is a flush's part for one partition: what is accounted for, since partitions move. An
+// answer means it if it names the pair, whichever lane says it.
 type flushPart struct {
 	pair  wire.Pair // as it was sent last
-	push  int       // in which it was sent last
+	push  int       // in which it was sent last: index in flush.pushes
 	next  int       // another part of that push, or none
 	state partState
 }
@@ -204,7 +220,16 @@ type flushPart struct {
 // none is the end of a list of parts.
 const none = -1
 
-// partState is how far a part of a flush is. It goes from sent to visible, by way of the others or past them; from full it goes back to sent.
+// partState is how far a part of a flush is, as far as is known: the answers of a lane come in
+// order, but those of two lanes may overtake each other, and a new controller may record what
+// nobody here knows to be held.
+//
+//	sent ⇄ full          takeFull; sendAgain
+//	sent, held → stale   staleParts: refused by a lane, or by the controller when it was done
+//	stale → sent         pushAgain, to the owner of now
+//	sent → held          takeHeld
+//	any → recorded       takeCommitted: it has a number
+//	any → visible        takeCommitted
 type partState uint8
 
 const (
@@ -213,7 +238,7 @@ const (
 	partStale              // it is another lane's, of which a newer route knows
 	partHeld               // its lane keeps it until its record
 	partRecorded           // it has a number, and waits for a clock or a lease
-	partVisible
+	partVisible            // its lane shows it: it applied what it kept
 )
 
 // pairs appends the pairs of all parts of a flush.
@@ -224,6 +249,7 @@ func (f *flush) pairs(to []wire.Pair) []wire.Pair {
 	return to
 }
 
+// find is the flush of a name, or nil: it is closed, or never was.
 func (c *Client) find(id bellows.FlushID) *flush {
 	for _, f := range c.flushes {
 		if f.id == id {
@@ -256,12 +282,17 @@ func (p *lanePush) has(f *flush, s partState) bool {
 	return false
 }
 
-// What lanes say of a flush they say of pairs (wire.Held). A word about a pair at another generation than that at which it was sent
-// last is of an owner of the past, or of one that this client has not heard of yet: it changes nothing. So is one about a flush that is visible everywhere, or
-// of the process before this one. What no lane can say is that it has something of a flush that was not sent, or that was sent to another lane.
+// What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought.
+// An answer about a pair at another generation than that at which it was sent last is of an owner
+// of the past, or of one that this client has not heard of yet: it changes nothing, but for a
+// commit by that one. Nor does one about a flush that is visible everywhere, or of the process
+// before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that it has
+// something of a flush that was not sent, or that was sent to another lane:
+// TestAnswersToNoQuestionAreNamed.
 
-// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is past, or was a breach, which the sentence
-// describes. newer says that an owner that is not known yet may say it.
+// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is
+// past, or was a breach, which the sentence describes. newer says that an owner that is not known
+// yet may say it.
 func (c *Client) spokenOf(id bellows.FlushID, pairs []wire.Pair, lane wire.Address, newer bool, fx *Effects, sentence string) *flush {
 	f := c.find(id)
 	own := c.cfg.Incarnation
@@ -275,7 +306,8 @@ func (c *Client) spokenOf(id bellows.FlushID, pairs []wire.Pair, lane wire.Addre
 	return f
 }
 
-// allOf names the parts of the first push of a flush to a lane, but for those that were sent again, and reports whether it was sent anything.
+// allOf names the parts of the first push of a flush to a lane, without those that were sent again,
+// and reports whether it was sent anything.
 func (c *Client) allOf(f *flush, lane wire.Address) (sent bool) {
 	c.named = c.named[:0]
 	for i := range f.pushes {

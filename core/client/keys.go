@@ -6,7 +6,12 @@ import (
 	"bellows"
 )
 
-// groups are the keys of one read, sorted by their partition and within it by themselves, each once.
+// Rows of sparse tables are named by keys, on the wire and in the cache (docs/decisions/0010): a
+// task sorts the keys of a read by their partitions without the shell's lock (Group), and the read
+// goes on as that of any rows. Numbers of rows are the lane's alone.
+
+// groups are the keys of one read, sorted by their partition and within it by themselves, each
+// once.
 type groups struct {
 	table bellows.TableID
 	keys  []bellows.Key
@@ -22,8 +27,8 @@ func (g *groups) group(p int) []bellows.Key {
 	return g.keys[first:g.ends[p]]
 }
 
-// Group sorts the keys of a read, given in any order, for ReadKeys and PrefetchKeys. Keys that ascend are
-// grouped fastest.
+// Group sorts the keys of a read, given in any order, for ReadKeys and PrefetchKeys. Keys that
+// ascend are grouped fastest.
 func (t *Task) Group(tab bellows.TableID, list []bellows.Key) {
 	cut, g := t.client.cfg.Route.Cut(tab), &t.groups
 	g.table = tab
@@ -79,8 +84,8 @@ func (c *Client) readKeys(asked readOp, fx *Effects) bool {
 	return asked.done(fx)
 }
 
-// ViewKey is the row of a key as the task sees it, with its own deltas laid over (read-my-writes). ReadKeys
-// must have said that it is there. The slice is read-only and valid until the task ends.
+// ViewKey is the row of a key as the task sees it, with its own deltas laid over (read-my-writes).
+// ReadKeys must have said that it is there. The slice is read-only and valid until the task ends.
 func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
 	r := t.client.cfg.Route
 	n := r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})
@@ -116,7 +121,8 @@ func (t *Task) AddKeys(tab bellows.TableID, list []bellows.Key, deltas []float32
 	}
 }
 
-// row is the row of a key in place: most likely the one behind that of the key before.
+// row is the row of a key in place: most likely the one behind that of the key before, for tasks
+// that go through keys as they ascend.
 func (p *pin) row(key bellows.Key, width int) []float32 {
 	at := seek(p.block.keys, p.near, key)
 	p.near = at + 1

@@ -9,26 +9,38 @@ import (
 	"bellows/link/wire"
 )
 
+// A lease is asked for like rows, but of one partition at a time, and not before the split's own
+// updates of it are committed (acquire). While it is out its lane keeps commits out of the
+// partition: behind a shared one until the task ends (unpin), behind an exclusive one until the
+// flush is committed whose push brings the slab back. Within a node the grant is the slab itself
+// and writes are in place; between nodes both are copies (docs/decisions/0004).
+
 // leaseGrant is a lease that the task has.
 type leaseGrant struct {
-	task   *Task // of the split, whichever it runs
+	task   *Task // of the split, whichever unit it runs by now
 	number int
 	lane   int           // that has given it: its index in Client.lanes
 	grant  *wire.Granted // freed when nobody looks at its values any more
 }
 
-// Whoever holds a lease and waits may be waited for by those for whom he waits. These rules leave no circle; who breaks one is refused by name, however
-// it would have come out:
+// Whoever holds a lease and waits may be waited for by those for whom he waits: a deadlock. These
+// rules leave no circle; a task that breaks one is refused by name, however it would have come out:
 //
-//   - Leases are taken in ascending order of (table, partition), so that who waits for a lease waits for holders further on.
-//   - A read that must wait for an answer is of a partition further on than all that are leased, and nobody who holds an exclusive lease waits for
-//     one. It waits for what leases keep out there, as a lease would: for holders further on, or for records, which no lease keeps from being made.
-//   - Neither a read nor another lease must see a clock that is newer than what the leases have shown: its gate opens with tasks of other splits,
-//     which may wait for these leases (TestATaskThatOthersWaitForDoesNotWaitForThem). Commits that it must see are recorded already.
+//   - Leases are taken in ascending order of (table, partition): who waits for one waits for
+//     holders further on.
+//   - A read that must wait for an answer is of a partition further on than all that are leased,
+//     and a task with an exclusive lease waits for none. What such a read waits for are holders
+//     further on, as a lease would, or records, which no lease keeps from being made.
+//   - Neither a read nor another lease must see a clock that is newer than what the leases have
+//     shown: its gate opens with tasks of other splits, which may wait for these leases
+//     (TestATaskThatOthersWaitForDoesNotWaitForThem). Commits that it must see are recorded
+//     already.
 //
-// Turned down: to let the lane find the circle, since it knows of leases and of parked reads, but not of which task is behind both.
+// Turned down: to let the lane find the circle. It knows of leases and of parked reads, but not
+// which task is behind both.
 
-// wouldDeadlock says why the task, which holds leases, may not wait for a partition with a need; nil: it may.
+// wouldDeadlock says which rule the task, which holds leases, breaks if it waits for a partition
+// with a need; nil: none.
 func (t *Task) wouldDeadlock(what string, n int, need wire.Need) error {
 	for _, list := range [][]leaseGrant{t.leases, t.shared} {
 		for _, l := range list {
@@ -44,7 +56,8 @@ func (t *Task) wouldDeadlock(what string, n int, need wire.Need) error {
 	return nil
 }
 
-// MayWait says why the task may not wait for what it has just read, since it holds leases; nil: it may.
+// MayWait says why the task may not wait for what it has just read, since it holds leases; nil: it
+// may.
 func (c *Client) MayWait(t *Task) error {
 	if len(t.leases) > 0 {
 		return fmt.Errorf("%v: a read would wait while the task holds an exclusive lease; read first, then lease", t.Unit)
@@ -60,7 +73,8 @@ func (c *Client) MayWait(t *Task) error {
 }
 
 // Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
-// until it is woken and asks again. An error says that it may not (wouldDeadlock).
+// until it is woken and asks again. An error ends the task: the table has keys, or it might wait
+// for ever (wouldDeadlock).
 func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
 	fx.Era = c.cfg.Era
 	n := c.cfg.Route.Number(ref)
@@ -80,10 +94,16 @@ func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Ef
 	return false, nil
 }
 
-// acquire asks for the lease that a task waits for, once its split's own updates of the partition are committed: a lease shows the
-// partition as the lane has it, and nothing can be laid over that (read-my-writes). The commits do not depend on the task: a flush leaves as
-// soon as nothing else can run, a lease keeps no flush from being held or recorded, and one that has such updates does not wait for its
-// clock. Under BSP all clocks before the task's are visible anyway; other rules than additive ones promise nothing before the commit.
+// acquire asks for the lease that a task waits for, once its split's own updates of the partition
+// are committed: a lease shows the partition as the lane has it, and nothing can be laid over that
+// (TestALeaseWaitsForTheSplitsOwnUpdates). The commits do not depend on the task: a flush leaves as
+// soon as nothing else can run, a lease keeps no flush from being held or recorded, and one that
+// has such updates does not wait for its clock. Under BSP all clocks before the task's are visible
+// anyway; other rules than additive ones promise nothing before the commit.
+//
+// Turned down: a lane that holds the request back, which would have to know which of the client's
+// flushes are the split's; and the deltas laid over a copy, which an exclusive lease would commit
+// twice (docs/4-consistency.md).
 func (c *Client) acquire(t *Task, fx *Effects) {
 	n := t.waitsFor
 	p := &c.partitions[n]
@@ -104,7 +124,7 @@ func (c *Client) acquire(t *Task, fx *Effects) {
 	c.ask(f, fx)
 }
 
-// acquireDelayed asks for the leases that have waited for commits.
+// acquireDelayed asks for the leases that have waited for commits, behind each that has come.
 func (c *Client) acquireDelayed(fx *Effects) {
 	for _, s := range c.splits {
 		if s != nil && s.running && s.task.delayed {
@@ -113,6 +133,8 @@ func (c *Client) acquireDelayed(fx *Effects) {
 	}
 }
 
+// takeGranted hands a lease to the task that waits for it. Its split has seen that version then,
+// whatever the cache has.
 func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	f := c.findFetch(m.Request, c.cfg.Route.Number(m.Ref))
 	if f == nil || !f.lease || f.mode != m.Mode {
@@ -136,7 +158,8 @@ func (c *Client) takeGranted(m *wire.Granted, lane wire.Address, fx *Effects) {
 	c.resume(f, fx)
 }
 
-// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.
+// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the
+// partition has no rows.
 func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
 	if l := t.leaseOn(t.client.cfg.Route.Number(ref)); l != nil {
 		return l.grant.Values

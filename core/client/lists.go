@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// Lists of rows and keys ascend, so that two of them are compared, merged and written over each
+// other in one pass, and a block needs no index beside its list. TestListsAgainstMaps holds them to
+// slow references. A keys.Index for each block would take twelve bytes a key and more, and have to
+// be filled anew with every answer.
+
 // contains reports whether an ascending list has all of another.
 func contains[T cmp.Ordered](all, some []T) bool {
 	at := 0
@@ -16,8 +21,9 @@ func contains[T cmp.Ordered](all, some []T) bool {
 	return true
 }
 
-// seek is the place of x in an ascending list, or where it belongs. It looks from a place on which may be
-// near, in steps that double, so that seeking one after the other costs what lies between.
+// seek is the place of x in an ascending list, or where it belongs. It looks from a place on that
+// may be near, in steps that double (galloping search), so that seeking one after the other costs
+// what lies between.
 func seek[T cmp.Ordered](list []T, from int, x T) int {
 	low, end := 0, min(from, len(list))
 	if end < len(list) && list[end] <= x {
@@ -58,8 +64,8 @@ func merged[T cmp.Ordered](a, b, to []T) []T {
 	return append(append(to, a...), b...)
 }
 
-// joined merges two ascending lists and their rows behind those of to; where both have a row, the newer
-// one counts.
+// joined merges two ascending lists and their rows behind those of to; where both have a row, the
+// newer one counts.
 func joined[T cmp.Ordered](older, newer []T, old, fresh []float32, width int, ids []T, to []float32) ([]T, []float32) {
 	for i, j := 0, 0; i < len(older) || j < len(newer); {
 		switch {

@@ -9,8 +9,23 @@ import (
 	"bellows/link/wire"
 )
 
-// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped
-// and the controller told.
+// The way of a push: Finish → accumulate → flushReady → flush → load → sendFlush; then, as lanes
+// answer, takeFull and takeRoom (backpressure), takeHeld → done (all have voted), and takeCommitted
+// → close.
+//
+// A flush for one lane needs nobody's vote but that lane's, so its Done is part of the push and the
+// lane sends it on when it holds all (docs/decisions/0022): one hop less. The client learns that it
+// was held when it is committed. A flush for several lanes leaves its results with the first, for a
+// controller that recovers from what lanes hold (TestTheFirstLaneKeepsWhatAFlushHasFinished); its
+// Done is said here.
+//
+// Turned down: a Done beside the pushes to several lanes, which would count before a lane that has
+// no room holds its part; and lanes that vote at the controller, to which clients times lanes
+// frames would come (0022).
+
+// Finish takes a task that has run, with what it signalled. With an error the task's work is
+// dropped and the controller told. A task with exclusive leases is a flush of its own, at once:
+// they keep everybody else out until it is committed.
 func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.ended != nil {
@@ -39,7 +54,10 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// accumulate moves a finished task's deltas, leases and result into a write set.
+// accumulate moves a finished task's deltas, leases and result into a write set. Under BSP a
+// split's place in the tree is taken even where it has changed nothing, so that its siblings' sums
+// meet; deltas of the other tables stay with their split, too, which lays them over its reads until
+// they are committed (split.retained).
 func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
 	if w.done == nil {
 		w.done = wire.New[wire.Done]()
@@ -62,9 +80,12 @@ func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
 	}
 }
 
-// addSubtree adds a subtree's sum and merges it with its sibling, as long as that is here: what a node sends
-// are sums over aligned groups of splits. Two siblings are joined without being added; four in a row are added at once,
-// which reads and writes about half of what three additions do.
+// addSubtree adds a subtree's sum and joins it with its sibling, as long as that is here, into
+// their parent's: what a node sends are sums over aligned groups of splits
+// (TestAFlushIsSummedAlongTheTree). Only siblings are joined, so that the sum is that of the one
+// tree, whichever splits run here (delta.Sum; planted: cousins-merged). A subtree whose sibling has
+// no splits stands for its parent. Two siblings are joined without being added; four in a row are
+// added at once, which reads and writes about half of what three additions do.
 func (w *writeSet) addSubtree(s subtree, c *Client) {
 	for merged := true; merged; {
 		merged = false
@@ -89,8 +110,9 @@ func (w *writeSet) addSubtree(s subtree, c *Client) {
 	w.tree = append(w.tree, s)
 }
 
-// flushReady sends the write set of every clock that has no unit left here; and all of it where
-// nothing else can run.
+// flushReady sends the write set of every clock that has no unit left here; and every one that has
+// finished units where no task executes, since what waits may wait for these (Litz §4). The rest of
+// such a clock is another flush.
 func (c *Client) flushReady(fx *Effects) {
 	rest := c.writeSets[:0]
 	for _, w := range c.writeSets {
@@ -112,7 +134,7 @@ func (c *Client) flushReady(fx *Effects) {
 	c.writeSets = rest
 }
 
-// flush sends a write set as a flush: each lane's parts to that lane, to be held.
+// flush sends a write set as the next flush: each lane's parts to that lane, to be held.
 func (c *Client) flush(w *writeSet, fx *Effects) {
 	c.seq++
 	f := c.spare.flushes.get()
@@ -137,7 +159,8 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	c.sendFlush(f, fx)
 }
 
-// updates are the sums that a flush sends, with where each stands in the tree; the deltas of the other tables stand nowhere.
+// updates are the sums that a flush sends, with where each stands in the tree; the deltas of the
+// other tables stand nowhere.
 func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
 	for _, s := range f.writes.tree {
 		if !yield(&s.bundle.update, s.at) {
@@ -152,7 +175,9 @@ func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
 	}
 }
 
-// load puts a flush's deltas and ends of leases into the pushes for their partitions; nil: it is not to be sent.
+// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions;
+// nil: not sent. What it puts there is memory of the write set's, which stays as it is until the
+// flush is closed.
 func (c *Client) load(f *flush, to func(number int) *lanePush) {
 	for u, at := range f.updates {
 		for _, n := range u.touched {
@@ -173,19 +198,12 @@ func (c *Client) load(f *flush, to func(number int) *lanePush) {
 	}
 }
 
-// pushTo is the flush's push to the lane of a partition.
+// pushTo is the flush's push to the lane of a partition, which thereby has a part in the flush.
 func (c *Client) pushTo(f *flush, number int) *lanePush {
 	if at := c.partAt[number]; at > 0 {
 		return &f.pushes[f.parts[at-1].push]
 	}
-	lane := c.partitions[number].lane
-	i := slices.IndexFunc(f.pushes, func(p lanePush) bool { return p.lane == lane })
-	if i < 0 {
-		i = len(f.pushes)
-		m := wire.New[wire.Push]()
-		m.Flush, m.Clock, m.Route = f.id, f.clock, c.now.Route.Version()
-		f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
-	}
+	i := c.pushAt(f, c.partitions[number].lane, 0)
 	p := &f.pushes[i]
 	f.parts = append(f.parts, flushPart{pair: c.partitions[number].pair, push: i, next: p.first})
 	p.first = len(f.parts) - 1
@@ -193,6 +211,22 @@ func (c *Client) pushTo(f *flush, number int) *lanePush {
 	return p
 }
 
+// pushAt is the place of the push to a lane among those of a flush from a place on: behind them, if
+// it is a new one.
+func (c *Client) pushAt(f *flush, lane, from int) int {
+	for i := from; i < len(f.pushes); i++ {
+		if f.pushes[i].lane == lane {
+			return i
+		}
+	}
+	m := wire.New[wire.Push]()
+	m.Flush, m.Clock, m.Route = f.id, f.clock, c.now.Route.Version()
+	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
+	return len(f.pushes) - 1
+}
+
+// sendFlush sends the pushes of a flush. Each names all pairs of the flush, so that a lane can tell
+// a controller that recovers what else there must be (TestEveryPushNamesTheWholeFlush).
 func (c *Client) sendFlush(f *flush, fx *Effects) {
 	c.indexParts(f, false)
 	c.flushes = append(c.flushes, f)
@@ -221,8 +255,9 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 }
 
-// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing, as it holds any other: what its tasks have
-// signalled is known to somebody besides the controller then.
+// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing,
+// as it holds any other: what its tasks have signalled is known to somebody besides the controller
+// then (TestAFlushOfNothingIsHeld).
 func (c *Client) pushNothing(f *flush) {
 	lane := max(0, slices.IndexFunc(c.lanes, func(a wire.Address) bool { return a.Node == c.cfg.Self.Node }))
 	m := wire.New[wire.Push]()
@@ -230,7 +265,10 @@ func (c *Client) pushNothing(f *flush) {
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 }
 
-// fillDone is what is to be said of a flush when all of it is held.
+// fillDone completes what is said of a flush when all of it is held: the results of its units, and
+// its pairs, which the controller compares with its route. A record that shows nothing before its
+// clock is complete, and holds up no lease and little memory, may leave with the record that
+// completes the clock (Deferrable; TestOnlyBarrierDeltasAreDeferrable).
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
@@ -238,7 +276,8 @@ func (c *Client) fillDone(f *flush) *wire.Done {
 	return d
 }
 
-// takeFull notes that a lane has no room for parts of a flush.
+// takeFull notes that a lane has no room for parts of a flush, and has not kept them. Until it has,
+// no task begins (TestAFullLaneStopsNewTasks).
 func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
 	const sentence = "found no room, which it did not ask for"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
@@ -260,8 +299,9 @@ func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
 	}
 }
 
-// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded, since it
-// may have to wait for the very tasks that wait for what its record would bring.
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not
+// sure to be recorded, since it may have to wait for the very tasks that wait for what its record
+// would bring. Those ask instead (TestWhoWaitsForAFlushWithoutRoomAsks).
 func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	if !p.countedAsCertain {
 		return
@@ -275,7 +315,8 @@ func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	}
 }
 
-// takeRoom sends what a lane had no room for, and the rest of its push, which the lane knows.
+// takeRoom sends again what a lane had no room for, with the rest of that push, which the lane
+// knows and passes over.
 func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	const sentence = "found room, for which it did not wait"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, sentence)
@@ -298,7 +339,8 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// sendAgain sends a push for which there was no room, so that the lane has not kept it.
+// sendAgain sends a push for which there was no room. The message is the one that was sent before:
+// the lane has not kept it.
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	p.due = false
 	p.resent++
@@ -311,13 +353,14 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 	if f.writes.done == nil {
 		c.expectRelay(p)
 	}
-	if f.staleUntil > 0 { // it was taken back: that it is done is the client's to say, and the lane names what it speaks of, which may have come in another push
+	if f.staleUntil > 0 { // reopened: its Done is the client's to say, and the lane names the pairs that it speaks of
 		p.push.Done, p.push.Again = nil, true
 	}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 }
 
-// takeHeld counts the parts that a lane holds; when all are held, the controller is told. A word that came before does no harm.
+// takeHeld counts a lane's votes; when all are in, the controller is told (planted:
+// done-after-first, held-by-lane). A vote that comes twice counts once.
 func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
 	f := c.spokenOf(m.Flush, m.Pairs, lane, false, fx, "is held, of which it was sent nothing")
 	if f == nil {
@@ -340,7 +383,7 @@ func (c *Client) takeHeld(m *wire.Held, lane wire.Address, fx *Effects) {
 	}
 }
 
-// votesIn notes that a flush is known to be held.
+// votesIn notes that all parts of a flush are known to be held.
 func (c *Client) votesIn(f *flush) {
 	if f.preparing {
 		f.preparing = false
@@ -348,7 +391,8 @@ func (c *Client) votesIn(f *flush) {
 	}
 }
 
-// done is what the controller is told when every part of a flush is held.
+// done hands out what the controller is told when every part of a flush is held: once, but for a
+// flush that is reopened. From then on what shows at once is sure to come.
 func (c *Client) done(f *flush) *wire.Done {
 	d := c.fillDone(f)
 	f.writes.done = nil
@@ -358,8 +402,8 @@ func (c *Client) done(f *flush) *wire.Done {
 	return d
 }
 
-// expectRelay notes that a part of a flush is sure to be recorded: if some of it shows at once, its lane will send what
-// the node has subscribed to.
+// expectRelay notes that a push is sure to be recorded: if some of it shows at once, its lane will
+// send, behind the record, what the node has subscribed to (relayComes).
 func (c *Client) expectRelay(p *lanePush) {
 	if p.visibleOnCommit && !p.countedAsCertain {
 		p.countedAsCertain = true
@@ -367,14 +411,17 @@ func (c *Client) expectRelay(p *lanePush) {
 	}
 }
 
-// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its memory is free again.
+// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its
+// memory is free again. A lane says the number as soon as it has the record, though parts may have
+// to wait for a clock or a lease: rows that it shows from then on may hold the flush, and a split
+// that did not know would lay its deltas over them once more.
 func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effects) {
 	const sentence = "is committed, of which it held nothing more"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, true, fx, sentence)
 	if f == nil {
 		return
 	}
-	if d := f.writes.done; d != nil { // another controller asked the lanes, whose answers are still on their way to this client
+	if d := f.writes.done; d != nil { // a controller that recovered has numbered it from what lanes hold, before their votes came here
 		f.writes.done = nil
 		wire.Free(d)
 	}
@@ -388,8 +435,11 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 		if p.state < partHeld {
 			f.votes++
 		}
-		if p.state == partFull {
+		switch p.state {
+		case partFull:
 			c.full--
+		case partStale: // its new owner got it with the partition, and a controller that recovered has numbered it
+			f.stale--
 		}
 		if p.state = partRecorded; !m.Waiting {
 			p.state = partVisible
@@ -411,7 +461,8 @@ func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effect
 	}
 }
 
-// recordedAt notes that a lane has recorded its part of a flush. What it sends unasked comes behind this.
+// recordedAt notes that a lane has recorded its parts of a flush. What it sends unasked comes
+// behind this.
 func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 	if p.countedAsCertain {
 		p.countedAsCertain = false
@@ -420,7 +471,8 @@ func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 	}
 }
 
-// close ends a flush that is visible everywhere: its memory is free again.
+// close ends a flush that is visible everywhere. Nobody looks at its memory any more but splits at
+// what they retain (bundle), so it is used again.
 func (c *Client) close(f *flush) {
 	w := f.writes
 	for _, s := range w.tree {

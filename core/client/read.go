@@ -9,23 +9,53 @@ import (
 	"bellows/link/wire"
 )
 
-// fetch is a question under way: rows of one partition, or a lease on it, and who waits for it.
+// A read goes over the partitions that it touches, and sees to each by the first of these that will
+// do (readOp.want):
+//
+//  1. the task has pinned the rows already;
+//  2. the cache has them in a version that the task may see: they are pinned;
+//  3. the lane is sure to send them unasked: the task waits for that (subscribe.go);
+//  4. another task has asked for them, and needs no more than this one: the task waits with it;
+//  5. a question of its own, in one pull for each lane.
+//
+// An answer goes into the cache, where the next task finds it, and is pinned for those who wait.
+// When a task waits for nothing more it is woken and reads again, which finds all pinned. It is the
+// lane that keeps a read waiting until its gate opens: the client knows neither clocks of other
+// nodes nor which commits are to come.
+//
+// Two rules about what may be put together. Without the first a job hung, without the second an
+// update counted twice:
+//
+//   - Nobody joins a question that waits for a later clock than he needs, since that clock may wait
+//     for his own task (serves; planted: later-clock-shared).
+//   - Rows of two versions are joined in one block only if no own update of this node lies between
+//     them: the block has the older version, so that the update would be laid over rows that
+//     contain it (changedBetween; planted: join-across-own).
+
+// fetch is something about one partition that tasks wait for, or that is on its way: rows or a
+// lease that a lane was asked for, or rows that come unasked because they are subscribed to
+// (request is 0). One that is refused as stale waits for a route and is asked again as a new
+// question (ask). Freed ones lie behind the open ones in Client.fetches, and are used again.
+//
+// Invariant: a task is a waiter of as many fetches as it has waits, but while it delays a lease
+// (Task.delayed). Those of a prefetch have no waiter, and nobody asks what became of them.
 type fetch struct {
-	request    uint64 // 0: no question, what it waits for comes unasked
+	request    uint64 // by which the answer names it; a pull for several partitions has one for all. 0: it comes unasked
 	number     int
-	need       wire.Need
+	need       wire.Need     // what the answer must have seen; a task's own need may be less (pin.notBefore)
 	rows       []uint32      // nil: all
 	keys       []bellows.Key // of a sparse table, in place of rows
 	lease      bool
 	mode       wire.Mode // of a lease
 	subscribe  bool      // its answer begins a subscription, or adds to one
-	waiters    []*Task
-	wait       wait                 // for whom there are waiters
-	lane       int                  // that was asked, or sends it unasked: its index in Client.lanes
-	stale      bool                 // it is to be asked again by another route
-	staleUntil bellows.RouteVersion // which
+	waiters    []*Task   // of a lease: one
+	wait       wait      // how that stands, where there are waiters
+	lane       int       // that was asked, or sends it unasked: index in Client.lanes
+	stale      bool      // it is to be asked again, by route staleUntil or a later one
+	staleUntil bellows.RouteVersion
 }
 
+// newFetch is a fetch of nothing yet, at the partition's owner.
 func (c *Client) newFetch(number int) *fetch {
 	n := len(c.fetches)
 	if n < cap(c.fetches) {
@@ -58,9 +88,8 @@ func (c *Client) freeFetch(f *fetch) {
 	c.fetches = c.fetches[:last]
 }
 
-// Read makes the rows [first, end) of a table readable for the task and reports whether they are; if
-// not, the task waits until it is woken and asks again. Rows come from the cache if what is there is
-// new enough for the task, else from their lanes, where the gate may park the read.
+// Read makes the rows [first, end) of a table readable for the task and reports whether they are;
+// if not, the task waits until it is woken and asks again.
 func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) bool {
 	return c.read(readOp{c: c, t: t}, tab, first, end, fx)
 }
@@ -81,8 +110,8 @@ func (c *Client) read(asked readOp, tab bellows.TableID, first, end bellows.RowI
 	return asked.done(fx)
 }
 
-// Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits for
-// nothing: a later Read finds them sooner.
+// Prefetch asks for the rows [first, end) of a table unless they are there or under way, and waits
+// for nothing: a later Read finds them sooner (TestPrefetchWaitsForNothing).
 func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID, fx *Effects) {
 	c.read(readOp{c: c, t: t, ahead: true}, tab, first, end, fx)
 }
@@ -106,18 +135,18 @@ func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx
 	return asked.done(fx)
 }
 
-// readOp is one read on its way through the partitions that it touches.
+// readOp is one read on its way through the partitions that it touches. It lives for one step.
 type readOp struct {
 	c       *Client
 	t       *Task
 	need    wire.Need
 	pulls   []*wire.Pull // per lane; nil until the read must ask a lane
-	awaited int
-	last    int
-	ahead   bool // the task does not wait
+	awaited int          // partitions that are not there yet
+	last    int          // of these, the last: by route.Number
+	ahead   bool         // a prefetch: nothing is pinned and the task does not wait
 }
 
-// want sees to one partition: pinned already, in the cache, asked for by another task, or to be asked.
+// want sees to one partition, in the order that the head of this file has.
 func (a *readOp) want(n int, w rowSet) {
 	c, t := a.c, a.t
 	if b := t.pins[n].block; b != nil && w.coveredBy(b.rows, b.keys) {
@@ -145,7 +174,6 @@ func (a *readOp) want(n int, w rowSet) {
 		a.awaitPush(n, need)
 		return
 	}
-	// A question that waits for a later clock is no answer: that clock may wait for this very task.
 	for _, f := range c.fetches {
 		if f.number == n && f.request > 0 && !f.lease && w.coveredBy(f.rows, f.keys) && f.serves(need) {
 			a.join(f)
@@ -156,7 +184,8 @@ func (a *readOp) want(n int, w rowSet) {
 }
 
 // serves reports whether the answer to a question that another task asked will do for a need, and
-// comes as soon.
+// comes as soon: the gate opens for commits that are recorded already, whatever their number, but
+// for a clock only when its tasks are done.
 func (f *fetch) serves(n wire.Need) bool {
 	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
@@ -171,10 +200,11 @@ func (a *readOp) join(f *fetch) {
 	}
 }
 
-// request adds a question about a partition to the pull for its lane. Where much of the partition is
-// wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
-// asked for again with all that it holds, so that what is subscribed to is what is cached. The answer is joined with what is cached if that meets
-// a need, which may be more than the lane is told.
+// request adds a question about a partition to the pull for its lane. Where a quarter of a dense
+// partition or more is wanted, all of it is fetched, since other tasks will want the rest. Rows
+// that the cache holds in an older version are asked for again, with all that it holds, and
+// subscribed to: so what is subscribed to is what is cached. The need is the one by which the
+// answer may be joined with what is cached; it may be more than the lane is told (pin.notBefore).
 func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.partitions[n]
 	if a.pulls == nil {
@@ -238,7 +268,7 @@ func (c *Client) ask(f *fetch, fx *Effects) {
 	fx.Send(c.cfg.Self, c.lanes[p.lane], m)
 }
 
-// done sends the questions and reports whether there was none.
+// done sends the questions and reports whether there is nothing to wait for.
 func (a *readOp) done(fx *Effects) bool {
 	for lane, m := range a.pulls {
 		if m != nil {
@@ -253,8 +283,9 @@ func (a *readOp) done(fx *Effects) bool {
 	return false
 }
 
-// suspend counts a task as waiting for answers about a partition. If nothing runs any more, what tasks have
-// finished leaves.
+// suspend counts a task as waiting for answers, the last of which is about a partition. If nothing
+// executes any more, the write sets leave as they are: their units may be what others wait for, and
+// these what this task waits for.
 func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
@@ -266,7 +297,11 @@ func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// takeRows puts answers into the cache and pins them for those who wait.
+// takeRows puts the rows of a message, answers or sent unasked, into the cache and pins them for
+// those who wait. An answer to no question is passed over: its question was asked again of another
+// owner. One of an owner of the past is asked for again: what it says was so, and others may have
+// seen newer rows since (TestWhatAnOwnerOfThePastSaysChangesNothing). Other rows than were asked
+// for are a breach.
 func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
 		wire.Free(m)
@@ -309,12 +344,14 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	}
 }
 
-// fits reports whether an answer has a row for each key that was asked.
+// fits reports whether an answer has a row for each key that was asked
+// (TestAnAnswerThatDoesNotFitItsKeysIsNamed).
 func (f *fetch) fits(r *wire.RowsPart, width int) bool {
 	return len(f.keys) == 0 || len(r.Values) == len(f.keys)*width
 }
 
-// sameRows reports whether an answer is about the rows that were asked for. Within a node it has the very list.
+// sameRows reports whether an answer is about the rows that were asked for. Within a node it has
+// the very list.
 func sameRows(got, asked []uint32) bool {
 	if (got == nil) != (asked == nil) || len(got) != len(asked) {
 		return false
@@ -323,9 +360,9 @@ func sameRows(got, asked []uint32) bool {
 }
 
 // cache makes the rows of an answer the partition's block, together with those of the block before
-// where that is still new enough for who asked, and no update of this node came between the two: laid
-// over rows that contain it, it would count twice. Rows of a partition that is subscribed to, but for these,
-// are not kept: nobody would lift their version.
+// where that is still new enough for who asked, and no update of this node came between the two.
+// Rows of a partition that is subscribed to, which are not part of the subscription, are shown to
+// who asked and not kept: nobody would lift their version.
 func (c *Client) cache(p *partition, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
@@ -374,7 +411,10 @@ func (c *Client) changedBetween(p *partition, after, upTo bellows.CommitNumber) 
 	return false
 }
 
-// pin makes a block what the task sees of a partition, and measures how stale it is.
+// pin makes a block what the task sees of a partition, and measures how stale it is. Which of the
+// split's retained deltas it lacks is decided here, once: the lane has told a flush's number before
+// it showed any row that has it, on the same connection, so that a number that is not known yet is
+// one that the block does not contain (docs/decisions/0007).
 func (c *Client) pin(t *Task, n int, b *block) {
 	at := &t.pins[n]
 	if at.block == nil {
@@ -395,6 +435,7 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	c.counts.Staleness[min(lag, len(c.counts.Staleness)-1)]++
 }
 
+// resume ends a fetch: tasks that wait for nothing else are woken.
 func (c *Client) resume(f *fetch, fx *Effects) {
 	for _, t := range f.waiters {
 		if t.waits--; t.waits == 0 {

@@ -10,22 +10,29 @@ import (
 	"bellows/table"
 )
 
-// A client goes by the route that the controller has told it last. Two things can be behind or ahead of it:
+// A client goes by the route that the controller has told it last. Three may be ahead of it or
+// behind:
 //
-// A lane that knows a newer route refuses what is another's by that (wire.Stale). What was refused then waits, whole: a question until the
-// route comes, the parts of a flush too; then it is made again, a question as a new one, a flush under its own name, at the owner that there is by then. So
-// does a flush whose done the controller refuses, in all parts that have another owner: the new one says that it holds what came to it with the
-// partition, as if it had been sent. Nothing is asked again by the route by which it was refused (TestWhatIsStaleWaitsForTheRoute).
+//   - A lane that knows a newer route refuses what is another's by that (wire.Stale). What was
+//     refused waits for that route, and is then made again at the owner that there is: a question
+//     as a new one, the parts of a flush under its own name. Nothing is asked again by the route by
+//     which it was refused (TestWhatIsStaleWaitsForTheRoute).
+//   - The controller refuses a done likewise, in all pairs that have another owner. The parts are
+//     sent to the new one, which says that it holds them even if they came to it with the partition
+//     (TestAStaleDoneIsDoneAgain).
+//   - A lane that is behind keeps what it is asked, since that says by which route; the client
+//     knows nothing of it.
 //
-// Another controller says the whole route once more, which may be the one that there is. An older one ends the job: whoever said the newer has recorded it before
+// Another controller says the whole route once more, which may be the one that there is
+// (TestARouteIsToldAgain). An older one ends the job: whoever said the newer has recorded it before
 // (TestARouteOfNoRecordEndsTheJob).
 //
-// A lane that is behind keeps what it is asked, since that says by which route.
-//
-// Turned down: to ask the controller for the route, which is under way already, since a record that makes a route and the word to clients leave
-// in one step; and to send to the owner that a refusal names, by which a client would go by two routes at once.
+// Turned down: to ask the controller for the route, which is under way already, since a record that
+// makes a route and the word to clients leave in one step; and to send to the owner that a refusal
+// names, by which a client would go by two routes at once (docs/decisions/0031).
 
-// takeRoute goes by another route from now on.
+// takeRoute goes by another route from now on. What waited for it is made again before a new task
+// begins.
 func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	next, err := c.now.Route, error(nil)
 	switch {
@@ -59,7 +66,8 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// setOwner takes note of the lane that owns a partition.
+// setOwner takes note of the lane that owns a partition. Deltas for lanes of this node are not
+// narrowed: they are pointers.
 func (c *Client) setOwner(p *partition) {
 	owner := c.now.Route.Owner(p.ref)
 	p.pair = wire.Pair{Ref: p.ref, Generation: owner.Generation}
@@ -75,8 +83,9 @@ func (c *Client) setOwner(p *partition) {
 	}
 }
 
-// ownerChanged ends the subscription to a partition, since its new owner knows of none: those who waited for rows that come unasked ask for them. What
-// is cached is as it was.
+// ownerChanged ends the subscription to a partition, since its new owner knows of none: those who
+// waited for rows that come unasked ask for them. What is cached is as it was
+// (TestAMoveEndsASubscription).
 func (c *Client) ownerChanged(n int, fx *Effects) {
 	p := &c.partitions[n]
 	if p.subscribed {
@@ -89,8 +98,9 @@ func (c *Client) ownerChanged(n int, fx *Effects) {
 	}
 }
 
-// runSplits makes a place for each split that is this node's now, and lets go of the others. Nothing of one that goes is under way: all that
-// was dispatched of it counts, though its commits may not have come here yet.
+// runSplits makes a place for each split that is this node's now, and lets go of the others.
+// Nothing of one that goes is under way: all that was dispatched of it counts, though its commits
+// may not have come here yet.
 func (c *Client) runSplits(fx *Effects) {
 	for i := range c.splits {
 		own, s := c.now.Route.Node(bellows.SplitID(i)) == c.cfg.Self.Node, c.splits[i]
@@ -130,7 +140,9 @@ func (c *Client) takeStale(m *wire.Stale, from wire.Address, fx *Effects) {
 	c.tryAgain(fx)
 }
 
-// staleParts notes parts of a flush that have another owner. A pair at another generation than that at which it was sent last is not meant.
+// staleParts notes parts of a flush that have another owner. A pair at another generation than that
+// at which it was sent last is not meant. A flush that loses parts is not done any more, and what
+// its record would have brought is not sure.
 func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effects) {
 	for _, pair := range m.Pairs {
 		k := slices.IndexFunc(f.parts, func(p flushPart) bool { return p.pair == pair })
@@ -159,7 +171,8 @@ func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effe
 	c.reopen(f)
 }
 
-// reopen undoes that a flush is done: not all of it is held where it must be. What it has sent is its receivers' and stays as it is.
+// reopen undoes that a flush is done: not all of it is held where it must be. What has been sent is
+// its receivers' and stays as it is, so the new Done is made of a copy of the results.
 func (c *Client) reopen(f *flush) {
 	if f.writes.done == nil {
 		f.writes.done = copyResults(f.results)
@@ -170,14 +183,14 @@ func (c *Client) reopen(f *flush) {
 	}
 }
 
-// copyResults is what a done has of results.
+// copyResults is a done with the results of another.
 func copyResults(d *wire.Done) *wire.Done {
 	to := wire.New[wire.Done]()
 	to.AppendAll(d.Results)
 	return to
 }
 
-// tryAgain makes again what was stale and for which the route has come.
+// tryAgain makes again what was stale and for which the route has come, or is there already.
 func (c *Client) tryAgain(fx *Effects) {
 	v := c.now.Route.Version()
 	for i := 0; i < len(c.fetches); i++ {
@@ -192,10 +205,11 @@ func (c *Client) tryAgain(fx *Effects) {
 	}
 }
 
-// outdated reports whether an answer is that of an owner of the past. What it says was so, and others may have seen newer rows since.
+// outdated reports whether an answer is that of an owner of the past.
 func (p *partition) outdated(g bellows.Generation) bool { return g < p.pair.Generation }
 
-// pushAgain sends the stale parts of a flush to their owners of now. Their deltas are taken from the write set: of a push within one node its lane may have
+// pushAgain sends the stale parts of a flush to their owners of now, in pushes behind those that
+// there are. Their deltas are taken from the write set: of a push within one node its lane may have
 // taken out what it held.
 func (c *Client) pushAgain(f *flush, fx *Effects) {
 	old := len(f.pushes)
@@ -213,11 +227,13 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			p.pair, p.state = c.partitions[n].pair, partSent
 			f.stale--
 			was := f.pushes[p.push]
-			p.push = c.newPush(f, c.partitions[n].lane, old)
-			if now := &f.pushes[p.push]; was.lane == now.lane { // which is waited for all the same
+			p.push = c.pushAt(f, c.partitions[n].lane, old)
+			now := &f.pushes[p.push]
+			now.again, now.push.Again, now.asked = true, true, -1
+			if was.lane == now.lane { // which is waited for all the same
 				now.wait.patience = was.wait.patience
 			}
-			p.next, f.pushes[p.push].first = f.pushes[p.push].first, k
+			p.next, now.first = now.first, k
 		case p.push < old:
 			return nil // it is where it belongs
 		}
@@ -235,8 +251,9 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 	}
 }
 
-// unlink takes the stale parts out of what a push has brought. Of those that are left perhaps none shows before its clock is complete
-// (TestWhatIsLeftOfAStalePushWaitsForItsClock).
+// unlink takes the stale parts out of what a push has brought. Of those that are left perhaps none
+// shows before its clock is complete (TestWhatIsLeftOfAStalePushWaitsForItsClock; planted:
+// stale-part-shows).
 func (c *Client) unlink(f *flush, p *lanePush) {
 	kept, first, shows := none, none, false
 	for k := p.first; k != none; k = f.parts[k].next {
@@ -260,18 +277,9 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 	p.first = first
 }
 
-// newPush is the place of the push to a lane among those that are sent again, behind the others.
-func (c *Client) newPush(f *flush, lane, old int) int {
-	if i := slices.IndexFunc(f.pushes[old:], func(p lanePush) bool { return p.lane == lane }); i >= 0 {
-		return old + i
-	}
-	m := wire.New[wire.Push]()
-	m.Flush, m.Clock, m.Route, m.Again = f.id, f.clock, c.now.Route.Version(), true
-	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none, again: true, asked: -1})
-	return len(f.pushes) - 1
-}
-
-// awaitRoute names what waits for a route, and in the end gives it up: who made the route has told this node of it at once.
+// awaitRoute names what waits for a route, and in the end gives it up
+// (TestARouteThatDoesNotComeIsNamed): whoever made the route has told this node of it at once, so
+// that one which does not come means a controller that is lost.
 func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	what, until := c.stale()
 	if what == "" {
@@ -284,7 +292,8 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	case c.routeless > times.Leader:
 		c.giveUp(fx, "%s waits for route %d, which has not come in %s: node %d goes by route %d", what, until, seconds(c.routeless), c.cfg.Self.Node, c.now.Route.Version())
 	case before <= times.Notice && c.routeless > times.Notice:
-		fx.Notices = append(fx.Notices, fmt.Sprintf("%s waits for route %d since %.1f s, and gives up after %.1f s: node %d goes by route %d", what, until, float64(c.routeless)/1000, float64(times.Leader)/1000, c.cfg.Self.Node, c.now.Route.Version()))
+		fx.Notices = append(fx.Notices, fmt.Sprintf("%s has waited %s for route %d, and gives up after %s: node %d goes by route %d",
+			what, seconds(c.routeless), until, seconds(times.Leader), c.cfg.Self.Node, c.now.Route.Version()))
 	}
 }
 
@@ -303,7 +312,9 @@ func (c *Client) stale() (what string, until bellows.RouteVersion) {
 	return "", 0
 }
 
-// outgrown reports whether some part of a push has another owner now: its lane need not have it any more. When the flush is done, its client is told.
+// outgrown reports whether some part of a push has another owner now: its lane need not have it any
+// more, and is not asked after it. Should the flush be done there, the controller says that it is
+// stale.
 func (c *Client) outgrown(f *flush, p *lanePush) bool {
 	for k := p.first; k != none; k = f.parts[k].next {
 		if part := &f.parts[k]; part.state == partStale || part.pair.Generation < c.partitions[c.cfg.Route.Number(part.pair.Ref)].pair.Generation {

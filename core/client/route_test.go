@@ -201,6 +201,32 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d.expect("")
 }
 
+// TestAStalePartThatIsCommittedWaitsForNoRoute has a controller that recovers number a flush which the one before refused, since the new owner got the
+// part with its partition. What is left waits for a clock, and the route may come late.
+func TestAStalePartThatIsCommittedWaitsForNoRoute(t *testing.T) {
+	d := newDesk(t)
+	newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(0, 1, []float32{1})
+	d.tasks[0].AddRow(0, 5, []float32{2})
+	d.finish(0)
+	d.said()
+	id := d.sent[0].Flush
+	d.deliver(lanes[0], &wire.Held{Flush: id})
+	d.deliver(lanes[1], &wire.Held{Flush: id})
+	d.said()
+	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 1)}})
+	d.deliver(laneAdded, committed(wire.Commitment{Flush: id, Commit: 4, Pairs: []wire.Pair{pairAt(0, 1, 2)}}))
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 4, Waiting: true}))
+	for now := int64(1000); now < 60_000; now += 500 {
+		d.Tick(now, &d.fx)
+	}
+	if got := d.said(); strings.Contains(got, "route") {
+		t.Errorf("said %q", got)
+	}
+}
+
 // TestAStaleDoneOfOneLane is that of a flush whose only lane has passed its done on: the client does not know that it was held. It
 // goes to two lanes then.
 func TestAStaleDoneOfOneLane(t *testing.T) {
@@ -247,7 +273,7 @@ func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
 		}
 		d.expect("")
 	}
-	if want := "flush 1 of node 1 waits for route 7 since 2.5 s, and gives up after 30.0 s: node 1 goes by route 0"; len(notices) != 1 || notices[0] != want {
+	if want := "flush 1 of node 1 has waited 2.5 s for route 7, and gives up after 30.0 s: node 1 goes by route 0"; len(notices) != 1 || notices[0] != want {
 		t.Errorf("notices %q, want %q", notices, want)
 	}
 	for now := int64(30_000); now < 40_000; now += 500 {

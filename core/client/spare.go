@@ -1,6 +1,8 @@
 package client
 
-// spare keeps objects for their next use.
+// spare keeps objects for their next use, so that a step allocates nothing once as many have been
+// made as are needed at a time (TestKeysThatComeAllocateNothing). The client is stepped by one
+// goroutine at a time: a list will do.
 type spare[T any] []*T
 
 // get gives an object as it was put, or a new one.

@@ -9,22 +9,33 @@ import (
 	"bellows/link/wire"
 )
 
-// A partition that is read again and again is subscribed to: a question about rows that the cache holds in
-// an older version asks the lane to send them from then on when they have changed. While a partition is
-// subscribed to, all rows that the cache holds of it are, so that a message about some lifts the version of
-// all. A read that needs what is sure to come waits for it and asks nothing.
+// A partition that is read again and again is subscribed to (server push, Bösen §4.2): a question
+// about rows that the cache holds in an older version asks the lane to send them from then on when
+// they have changed. While a partition is subscribed to, all rows that the cache holds of it are,
+// so that a message about some lifts the version of all. A read that needs what is sure to come
+// waits for it and asks nothing (TestRowsThatAreReadAgainComeByThemselves).
 //
-// Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is read of such a table changes from
-// clock to clock more often than not, a subscription to keys has a bound, and must earn its keep: see keySubscription.
+// Whoever waits so has no question under way, so each thing that may keep the rows from coming
+// makes him ask: a lane that had no room (noRoom), another owner (ownerChanged), a message that is
+// not new enough with none behind it (wakeAwaiting). A subscription is not given up while somebody
+// waits for it (TestNoSubscriptionIsGivenUpUnderAQuestion; planted: gave-up-asking).
+//
+// Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is
+// read of such a table changes from clock to clock more often than not, a subscription to keys has
+// a bound, and must earn its keep: see keySubscription. Turned down: to subscribe at the first
+// read, since most rows of sparse data are read once (docs/decisions/0022).
 
-// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that
-// the cache does not hold yet. With a barrier, they come with each clock; without, with each commit of this
-// node's own, and a flush whose parts are all held is sure to be recorded.
+// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a
+// version that the cache does not hold yet. With a barrier they come with each clock. Without, they
+// come with each commit of this node's own: a flush that is done is sure to be recorded
+// (Client.relays), and one that is recorded has them under way until the cache has its commit
+// (Client.relayed).
 func (c *Client) relayComes(p *partition) bool {
 	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
 }
 
-// awaitPush makes the task wait for rows that come unasked, in a version that meets a need.
+// awaitPush makes the task wait for rows that come unasked, in a version that meets a need; with
+// others, where one message will do for all.
 func (a *readOp) awaitPush(n int, need wire.Need) {
 	if a.ahead {
 		return
@@ -40,7 +51,9 @@ func (a *readOp) awaitPush(n int, need wire.Need) {
 	a.join(f)
 }
 
-// takeUnasked takes rows that came for a subscription. They are memory of the message's.
+// takeUnasked takes rows that came for a subscription. They are memory of the message's: all rows
+// become a block that uses it, some are copied into the block that there is. A subscription that
+// does not pay is given up here.
 func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	n := c.cfg.Route.Number(r.Ref)
 	p := &c.partitions[n]
@@ -67,13 +80,14 @@ func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	}
 }
 
-// fetching reports whether a question about a partition is under way, or a task waits for what comes unasked.
+// fetching reports whether a question about a partition is under way, or a task waits for what
+// comes unasked.
 func (c *Client) fetching(n int) bool {
 	return slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.number == n })
 }
 
-// wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will
-// bring.
+// wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other
+// message will bring.
 func (c *Client) wakeAwaiting(n int, fx *Effects) {
 	p := &c.partitions[n]
 	for i := 0; i < len(c.fetches); i++ {
@@ -107,8 +121,9 @@ func (c *Client) askAll(p *partition, f *fetch, fx *Effects) {
 	c.ask(f, fx)
 }
 
-// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of
-// them is not yet a second one.
+// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next
+// read of them is not yet a second one, which would subscribe at once. What is under way of it is
+// passed over when it comes.
 func (c *Client) unsubscribe(p *partition, fx *Effects) {
 	p.subscribed = false
 	p.keySub = keySubscription{most: p.keySub.most}
@@ -117,14 +132,16 @@ func (c *Client) unsubscribe(p *partition, fx *Effects) {
 	fx.Send(c.cfg.Self, c.lanes[p.lane], &wire.Unsubscribe{Pair: p.pair, Incarnation: c.cfg.Incarnation})
 }
 
-// keySubscription is what a client knows of its subscription to keys of a partition: how many, and whether it pays.
+// keySubscription is what a client knows of its subscription to keys of a partition: how many, and
+// whether it pays.
 //
-// It pays as long as keys are read about as often as they come. Each key that comes costs what two reads of a key earn: fewer bytes
-// travel for a key that comes and is read in each clock than for one that is asked for, and no task waits; but keys that nobody reads
-// any more come all the same. A debt of four times the keys of the subscription ends it, as five messages do that nobody
-// reads.
+// It pays as long as keys are read about as often as they come. Each key that comes costs what two
+// reads of a key earn: fewer bytes travel for a key that comes and is read in each clock than for
+// one that is asked for, and no task waits; but keys that nobody reads any more come all the same.
+// A debt of four times the keys of the subscription ends it
+// (TestASubscriptionThatDoesNotPayIsGivenUp), as five messages do that nobody reads.
 type keySubscription struct {
-	most  int // keys to which the lane lets a client be subscribed
+	most  int // keys to which the lane lets a client be subscribed (TestASubscriptionToKeysHasABound)
 	asked int // with Subscribe: never fewer than the lane has
 	debt  int // keys that came and have not been earned
 }
@@ -138,11 +155,15 @@ func (w *keySubscription) read(n int) { w.debt = max(0, w.debt-2*n) }
 // idle reports whether a subscription with so much credit does not pay.
 func (w *keySubscription) idle(credit int) bool { return w.debt > credit }
 
-// keysToAsk writes to a list the keys that are asked for when some are wanted, and reports whether they are subscribed to.
+// keysToAsk writes to a list the keys that are asked for when some are wanted, and reports whether
+// they are subscribed to.
 //
-// The first read of a key asks for it. When the cache has all that is wanted, in an older version, the question is for all that is
-// cached, and begins a subscription, if so many may be subscribed to. Once there is one, keys that are wanted besides are added to it; in
-// a partition without a barrier with all that is cached, if that is older: else the answer could not be joined with it.
+// The first read of a key asks for it. When the cache has all that is wanted, in an older version,
+// the question is for all that is cached, and begins a subscription, if so many may be subscribed
+// to. Once there is one, keys that are wanted besides are added to it
+// (TestOtherKeysAreAddedToASubscription); in a partition without a barrier with all that is cached,
+// if that is older: else the answer could not be joined with it
+// (TestAnOlderBlockIsAskedForAsAWhole).
 func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows.Key) (list []bellows.Key, subscribe bool) {
 	b := p.block
 	if b == nil {

@@ -8,28 +8,38 @@ import (
 	"bellows/table"
 )
 
-// Task is one dispatched unit of work and what it has pinned. Its methods are for the goroutine that
-// runs it.
+// Task is one dispatched unit of work, what it has pinned, and what it has changed. A split has
+// one, which runs its units one after the other.
+//
+// Two write to it, never at once. The client does, under the shell's lock, while the task asks or
+// waits: pins, blocks, leases, and how long it waits. The goroutine that runs the task does without
+// the lock, between two questions: its deltas, its scratch, and pin.near. Its methods are for that
+// goroutine.
+//
+// What a task sees of a partition is the block that it has pinned; it pins another only for rows
+// that this one lacks. Over that, where the table's rule adds, lie the split's retained flushes
+// that the block lacks, in the order in which they were made, and then what the task itself has
+// added: read-my-writes (docs/decisions/0007).
 type Task struct {
 	Unit bellows.Unit
 	Args []float64 // valid until the task ends
 
 	client       *Client
-	commit       bellows.CommitNumber // every commit up to this is seen
+	commit       bellows.CommitNumber // every commit up to this must be seen
 	pins         []pin                // by route.Number
 	pinned       []int                // which pins are set
 	blocks       []*block             // every block that a view may point into
 	leases       []leaseGrant         // exclusive
 	shared       []leaseGrant
-	bspDeltas    update    // deltas for BSP tables
-	streamDeltas update    // deltas for the others
+	bspDeltas    update    // for BSP tables: summed along the tree over splits
+	streamDeltas update    // for the others: summed as tasks finish, and retained until their commit
 	own          []*bundle // the split's retained deltas when the task began
 	arena        []float32
-	list         []uint32 // scratch
+	list         []uint32 // scratch: rows of one partition, of the read being made
 	groups       groups   // of keys, as Group left them
 
-	waits    int       // answers that it waits for
-	waitsFor int       // the partition it waits for, by route.Number
+	waits    int       // answers that it waits for; 0: it executes, or does not run
+	waitsFor int       // the last partition that it waits for, by route.Number: the one that is named
 	delayed  bool      // it waits for its split's own commits before it asks for a lease on that
 	mode     wire.Mode // of the lease
 	patience patience
@@ -40,8 +50,9 @@ type pin struct {
 	block     *block
 	uncovered uint64 // retained deltas of the split that the block lacks, by their place
 	near      int    // behind the last row that was found by its key
-	// seen is the newest version at which the split has seen the partition in what the cache did not keep: rows, or a lease, whose end is a
-	// commit that it has seen too. What is cached may be older. It outlives the task (P3).
+	// seen is the newest version at which the split has seen the partition in what the cache did
+	// not keep: rows, or a lease, whose end is a commit that it has seen too. What is cached may be
+	// older. It outlives the task (P3 of the simulation: what a split reads never goes back).
 	seen wire.Need
 }
 
@@ -55,7 +66,10 @@ func newTask(c *Client) *Task {
 	return t
 }
 
-// need is what the task's reads of a table must see.
+// need is what the task's reads of a table must see: all updates of the clocks that the table's
+// staleness asks for, and, but under BSP, the commits that were known when it was dispatched and
+// those of its own split. Under BSP the clocks say all: a commit of a clock that is not complete
+// shows nowhere.
 func (t *Task) need(s *table.Schema) wire.Need {
 	n := wire.Need{Clock: s.Consistency.Needs(t.Unit.Clock)}
 	if s.Consistency != table.BSP {
@@ -64,8 +78,10 @@ func (t *Task) need(s *table.Schema) wire.Need {
 	return n
 }
 
-// View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes).
-// Read must have said that they are there. The slice is read-only and valid until the task ends.
+// View is the rows [first, end) as the task sees them, with its own deltas laid over
+// (read-my-writes). Read must have said that they are there. The slice is read-only and valid until
+// the task ends. It is the cache's own memory where the rows lie in one partition and nothing is to
+// be laid over them.
 func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	if first == end {
 		return nil // of no partition, behind the last row
@@ -110,7 +126,8 @@ func (t *Task) Gather(tab bellows.TableID, rows []bellows.RowID, dst []float32) 
 	}
 }
 
-// room is memory of the task's for n values, valid until the task ends.
+// room is memory of the task's for n values, valid until the task ends: slices that were given
+// before stay, in the arena before this one.
 func (t *Task) room(n int) []float32 {
 	at := len(t.arena)
 	if cap(t.arena)-at < n {
@@ -121,8 +138,9 @@ func (t *Task) room(n int) []float32 {
 	return t.arena[at : at+n : at+n]
 }
 
-// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to one, and every clock up
-// to another of all splits. Read must have said that some of the partition is there, or Lease that it is leased.
+// Version is how new what the task sees of a partition is, under a lease if it has one: it has
+// every commit up to one, and every clock up to another of all splits. Read must have said that
+// some of the partition is there, or Lease that it is leased.
 func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 	n := t.client.cfg.Route.Number(ref)
 	if l := t.leaseOn(n); l != nil {
@@ -132,7 +150,9 @@ func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 	return wire.Need{Commit: b.commit, Clock: b.complete}
 }
 
-// overlaid reports whether the task has deltas of its own to lay over a partition's rows.
+// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other
+// rules than additive ones show a split its updates from their commit on, since what they make of a
+// delta is known only there.
 func (t *Task) overlaid(n int) bool {
 	p := &t.client.partitions[n]
 	if !p.additive || planted.On("own-updates-forgotten") {
@@ -168,13 +188,14 @@ func (t *Task) overlay(n, first, end int, dst []float32) {
 	}
 }
 
-// notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was before. What a lane is
-// asked for it sends as it is, never older than what it has sent before.
+// notBefore is a need that what the cache holds must meet, so that the split does not see the
+// partition as it was before. A lane is not told of it: it answers with rows as they are, never
+// older than what it has sent before.
 func (p *pin) notBefore(n wire.Need) wire.Need {
 	return wire.Need{Commit: max(n.Commit, p.seen.Commit), Clock: max(n.Clock, p.seen.Clock)}
 }
 
-// sees notes that the split has seen the partition in a version.
+// sees notes that the split has seen the partition in a version (TestALeaseDoesNotGoBack).
 func (p *pin) sees(n wire.Need) {
 	if !planted.On("lease-unseen") {
 		p.seen = p.notBefore(n)
@@ -214,7 +235,8 @@ func (t *Task) buffer(number int) *delta.Buffer {
 	return u.buffer(number, t.client)
 }
 
-// unpin gives back what a finished task holds, except its exclusive leases: those end with its flush.
+// unpin gives back what a finished task has pinned. Its shared leases end here, its exclusive ones
+// with its flush.
 func (c *Client) unpin(t *Task, fx *Effects) {
 	for _, n := range t.pinned {
 		t.pins[n] = pin{seen: t.pins[n].seen}

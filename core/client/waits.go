@@ -11,15 +11,22 @@ import (
 	"bellows/link/wire"
 )
 
-// Waits is what the node waits for, for whoever measures it: tasks that wait for a read or a lease, flushes
-// that some lane does not hold yet, and flushes that are held and not yet visible everywhere. Of a flush for
-// one lane, which passes its done on, the client learns that it is held when it is recorded.
+// Whatever lasts longer than Times.Notice is named, once, with whom it is for and until when (P8 of
+// the simulation): the first task that waits, with how many others do; each flush that some lane
+// does not hold; a route that does not come. By then the lane has been asked what it is behind
+// (enquire.go).
+
+// Waits is what the node waits for, for whoever measures it (docs/decisions/0021): tasks that wait
+// for a read or a lease, flushes that some lane does not hold yet, and flushes that are held and
+// not yet visible everywhere. Of a flush for one lane, which passes its done on, the client learns
+// that it is held when it is recorded.
 func (c *Client) Waits() tally.Waits {
 	return tally.Waits{Tasks: c.waiting, Pushes: c.preparing, Commits: len(c.flushes) - c.preparing}
 }
 
-// Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end otherwise. It returns how much of the
-// time since the last tick counts for a wait: the node may have slept.
+// Tick tells the client the time: it names waits that last, with until when, and ends those that
+// cannot end otherwise. It returns how much of the time since the last tick counts for a wait: the
+// node may have slept.
 func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	fx.Era = c.cfg.Era
 	awake := c.cfg.Times.Awake(nowMillis - c.nowMillis)
@@ -33,8 +40,9 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	return awake
 }
 
-// Computes tells the client which task of the node has computed for longest, and for how long: what others wait for in the end. The controller is told
-// where that is long, and a task that has not ended after Times.Task, nor asked for anything, ends the job
+// Computes tells the client which task of the node has computed for longest, and for how long: what
+// others wait for in the end. The controller is told where that is long, and a task that has not
+// ended after Times.Task, nor asked for anything, ends the job
 // (TestATaskThatComputesForTooLongEndsTheJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	u := c.splits[s].task.Unit
@@ -65,7 +73,7 @@ func (c *Client) nameReads(fx *Effects) {
 	if first == nil {
 		return
 	}
-	sentence := fmt.Sprintf("%v waits for %s since %.1f s%s", first.Unit, first.describeWait(), first.patience.seconds(c.nowMillis), c.taskUntil(first))
+	sentence := fmt.Sprintf("%v has waited %.1f s for %s%s", first.Unit, first.patience.seconds(c.nowMillis), first.describeWait(), c.taskUntil(first))
 	if late > 1 {
 		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
 	}
@@ -105,8 +113,8 @@ func (c *Client) nameFlushes(fx *Effects) {
 			if held || c.outgrown(f, p) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
-			fx.Notices = append(fx.Notices, fmt.Sprintf("%v waits for %v to hold its part since %.1f s%s",
-				f.id, c.lanes[p.lane], p.wait.seconds(c.nowMillis), c.givesUp(p.lane, &p.wait)))
+			fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %.1f s for %v to hold its part%s",
+				f.id, p.wait.seconds(c.nowMillis), c.lanes[p.lane], c.givesUp(p.lane, &p.wait)))
 		}
 	}
 }
@@ -130,9 +138,11 @@ func (c *Client) givesUp(lane int, w *wait) string {
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
 }
 
+// seconds is how sentences have a time.
 func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }
 
-// patience is how long something has waited, by the ticks. The zero patience has not begun.
+// patience is how long something has waited, by the ticks: the client reads no clock. The zero
+// patience has not begun; a wait begins with the first tick that sees it.
 type patience struct {
 	sinceMillis int64
 	noticed     bool

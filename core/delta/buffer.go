@@ -3,10 +3,11 @@
 //
 // A Buffer belongs to one split until its clock's work is done; then it changes hands to the flush.
 // Sums follow the binary tree over split ids (Sum), so that the same splits give the same bits
-// whichever nodes they ran on. A row that a split did not touch is absent, not zero.
+// whichever nodes they ran on. A row that a split did not touch is absent, not zero: adding 0 to -0
+// would change its bits, and a rule with a memory would take a step.
 //
-// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers them,
-// sums by number like any rows. A buffer is used in one of the two ways.
+// A client's buffer for a sparse table holds rows by their keys (NewKeyed); a lane, which numbers
+// them, sums by number like any rows. A buffer is used in one of the two ways.
 package delta
 
 import (
@@ -18,6 +19,11 @@ import (
 
 // Buffer is a sum of deltas for some rows of one partition. Rows are counted from the partition's
 // first, or have keys. The zero Buffer is not ready: use NewBuffer or NewKeyed.
+//
+// It has one of three forms: rows by slot, in the order of first touch; whole, every row in order,
+// from the first time that all are added at once; or keyed. Each is compared with a map:
+// TestBufferAgainstMap, TestKeyedBuffersAgainstMap. A first delta is taken as it is, and not added
+// to zero (TestAFirstDeltaKeepsItsSign).
 type Buffer struct {
 	rows, width int
 	counts      bool    // values are 32-bit counts
@@ -26,17 +32,17 @@ type Buffer struct {
 	ids         []uint32
 	keys        *keys.Index // of a keyed buffer, in place of slot and ids
 	values      []float32
-	joined      int // rows of deltas that were added to rows present
+	joined      int // rows of deltas that were added to rows present: where the audit's rows go in a sum
 }
 
-// NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond, which
-// a partition got since, may be added too.
+// NewBuffer makes an empty buffer for a partition of that many rows of a table. Single rows beyond,
+// which a partition got since, may be added too.
 func NewBuffer(s *table.Schema, rows int) *Buffer {
 	return &Buffer{rows: rows, width: s.Width, counts: s.DType == table.Int32}
 }
 
-// NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and found
-// with FindKey. The seed is that of its keys.Index.
+// NewKeyed makes an empty buffer for a partition of a sparse table: rows are added with AddKey and
+// found with FindKey. The seed is that of its keys.Index.
 func NewKeyed(s *table.Schema, seed uint64) *Buffer {
 	b := &Buffer{width: s.Width, counts: s.DType == table.Int32, keys: &keys.Index{}}
 	b.keys.Seed(seed)
@@ -54,12 +60,12 @@ func (b *Buffer) Len() int {
 	return len(b.ids)
 }
 
-// Joined is how many rows of deltas have been added to rows that were present, here and in the buffers that were
-// merged: with Len, all that came.
+// Joined is how many rows of deltas have been added to rows that were present, here and in the
+// buffers that were merged: with Len, all that came.
 func (b *Buffer) Joined() int { return b.joined }
 
-// Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is keyed;
-// else nil. They stay the buffer's.
+// Keys are the keys of the rows present, in the order of their deltas in Chunk, where the buffer is
+// keyed; else nil. They stay the buffer's.
 func (b *Buffer) Keys() []bellows.Key {
 	if b.keys == nil {
 		return nil
@@ -210,7 +216,8 @@ func (b *Buffer) MergeChunk(rows []uint32, values []float32) {
 	}
 }
 
-// Overlay adds to dst, which holds the rows [first, end) of the partition, what the buffer has of them.
+// Overlay adds to dst, which holds the rows [first, end) of the partition, what the buffer has of
+// them.
 func (b *Buffer) Overlay(first, end int, dst []float32) {
 	if b.whole {
 		b.add(b.values[first*b.width:end*b.width], dst)

@@ -10,6 +10,13 @@ import (
 	"bellows/link/wire"
 )
 
+// Floating-point addition does not associate, so that a sum has the bits of its order. The order
+// here is that of one binary tree over split ids, whatever the nodes: a client adds what it has of
+// aligned subtrees (Sibling, Parent), and a lane adds what clients send along the rest of the tree
+// (Sum). Under BSP a run so has the same bits on one node or many. Sums in order of arrival would
+// have bits of the network (planted: sum-by-arrival), and of sums in the order of splits nodes
+// could not send theirs.
+
 // Leaf is the subtree of one split.
 func Leaf(s bellows.SplitID) wire.Subtree { return wire.Subtree{Index: uint32(s)} }
 
@@ -38,10 +45,11 @@ type Overlap struct{ Split bellows.SplitID }
 func (o *Overlap) Error() string { return fmt.Sprintf("two sums contain split %d", o.Split) }
 
 // Sum adds disjoint chunks of one partition along the tree and returns a buffer with the result:
-// the same bits for the same splits, however they were grouped into subtrees on the way. The chunks'
-// order does not matter. get gives an empty buffer of the partition, put takes one back. The list
-// is sorted in place. leaf is shown each chunk as the buffer holds it that begins with it, and must leave it as it is. It
-// fails where two chunks contain the same split: a client merged what are no siblings.
+// the same bits for the same splits, however they were grouped into subtrees on the way. The
+// chunks' order does not matter (TestSumDoesNotDependOnGrouping). get gives an empty buffer of the
+// partition, put takes one back. The list is sorted in place. leaf is shown each chunk as the
+// buffer holds it that begins with it, and must leave it as it is. It fails where two chunks
+// contain the same split: a client merged what are no siblings (TestSumsThatOverlapAreRefused).
 func Sum(chunks []wire.Chunk, get func() *Buffer, put, leaf func(*Buffer)) (*Buffer, *Overlap) {
 	if planted.On("sum-by-arrival") {
 		return sumByArrival(chunks, get, put, leaf), nil
@@ -83,6 +91,7 @@ func sum(t wire.Subtree, chunks []wire.Chunk, get func() *Buffer, put, leaf func
 	return a
 }
 
+// sumByArrival is Sum of the planted bug.
 func sumByArrival(chunks []wire.Chunk, get func() *Buffer, put, leaf func(*Buffer)) *Buffer {
 	b := get()
 	for _, c := range chunks {

@@ -8,14 +8,21 @@ import (
 	"bellows/link/wire"
 )
 
-// Counted is which flushes have a number, so that one that comes again is known: at lanes, whose clients send parts again, and
-// at the controller, which hears that one is done from its client and from lanes. It forgets nothing: of an incarnation of a client it keeps one
-// number, as long as its flushes are numbered without gaps. The zero value has none.
+// Counted is which flushes have a number, so that one that comes again is known (deduplication): at
+// lanes, whose clients send parts again, and at the controller, which hears that one is done from
+// its client and from lanes. It forgets nothing, since a message may be late by any time: of an
+// incarnation of a client it keeps one number, as long as its flushes are counted without gaps. The
+// zero value has none.
+//
+// A client that is started again numbers its flushes from 1, so that each incarnation has its own
+// numbers (TestAFlushIsKnownByItsIncarnation; planted: incarnation-ignored).
 type Counted struct {
-	byClient [][]incarnation // by node: a list of its incarnations, as a rule of one
+	byClient [][]incarnation // by node: its incarnations, as a rule one
 }
 
-// incarnation is the flushes of one incarnation: all up to upTo, and those above. Whoever counts them learns of every one, so that gaps close.
+// incarnation is the flushes of one incarnation: all up to upTo, and those above. Whoever counts
+// them learns of every one, so that gaps close, and above stays as short as flushes overtake each
+// other (TestGapsClose).
 type incarnation struct {
 	number uint32
 	upTo   uint64
@@ -43,7 +50,8 @@ func (f *Counted) Clone() Counted {
 	return c
 }
 
-// List is the flushes as somebody is told of them who begins later.
+// List is the flushes as somebody is told of them who begins later
+// (TestWhoIsToldKnowsTheSameFlushes).
 func (f *Counted) List() (to []wire.Recorded) {
 	for n, list := range f.byClient {
 		for _, l := range list {
@@ -62,6 +70,7 @@ func (f *Counted) Load(list []wire.Recorded) {
 	}
 }
 
+// of is the place of a flush's incarnation, which is made where there is none.
 func (f *Counted) of(id bellows.FlushID) *incarnation {
 	for len(f.byClient) <= int(id.Client) {
 		f.byClient = append(f.byClient, nil)
@@ -76,6 +85,7 @@ func (f *Counted) of(id bellows.FlushID) *incarnation {
 	return &(*list)[len(*list)-1]
 }
 
+// add counts a flush, and closes the gap that it leaves no more.
 func (l *incarnation) add(seq uint64) {
 	if seq != l.upTo+1 {
 		l.above = append(l.above, seq)

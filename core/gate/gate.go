@@ -1,8 +1,17 @@
 // Package gate decides what may be seen when: it follows the clocks of all splits through the
 // commits, and admits reads (BSP, SSP, async; Bösen §2.2 and Litz §4).
 //
-// Feed every record to Progress in the order of commit numbers; ask Admits before a read is served. Give the flush of each to Counted,
-// which knows it when it comes again.
+// Lanes and the controller each have a Progress and feed it every record, in the order of commit
+// numbers, so that all come to the same clocks without telling each other. Its callers' duties, in
+// order: Check and then Commit each unit of a flush, one after the other (who is refused ends the
+// job, so that nothing is ever taken back); look at Complete behind them; ask Admits before a read
+// is served, with what the state has that would answer it. Counted stands beside that: it knows a
+// flush when it comes again.
+//
+// The staleness of a table is not here: what a read needs of it is a pure function of schema and
+// clock (table.Consistency.Needs), made once by the client that asks. So a lane compares two
+// numbers, and staleness may change while reads wait.
+//
 // The package knows nothing of rows, messages or nodes.
 package gate
 
@@ -17,8 +26,21 @@ import (
 // Items are the items of a split in a clock, fixed for a job.
 type Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 
-// Progress is how far every split has come, by committed units. A split's clock is complete when its
-// committed units cover the clock's items exactly once; only then its next clock may begin.
+// Progress is how far every split has come, by committed units. A split's clock is complete when
+// its committed units cover the clock's items exactly once; only then its next clock may begin.
+//
+// Invariants:
+//   - Of a clock, an item is committed at most once, and all are before it is complete
+//     (TestAClockIsCompleteWhenItsItemsAreCoveredOnce, P1 of the simulation; planted:
+//     overlap-accepted).
+//   - A clock without items needs one empty unit (TestAClockWithoutItemsNeedsOneEmptyUnit): someone
+//     has to say that it is over. One with items is not completed by that
+//     (TestAClockOfOneItemIsNotDoneByNone).
+//   - Complete never falls, but by Restore, and is the least clock of all splits
+//     (TestCompleteIsTheSlowestSplit compares it with that).
+//
+// The splits that stand at the least clock are counted, so that a commit costs the same for any
+// number of splits; all are looked at once per clock, when the last of them leaves it.
 type Progress struct {
 	items    Items
 	splits   []split
@@ -28,11 +50,12 @@ type Progress struct {
 
 type split struct {
 	complete bellows.Clock
-	covered  []bellows.Range // units committed of the clock after it
+	covered  []bellows.Range // units committed of the clock after it: they do not overlap
 	items    int             // how many items they cover
 }
 
-// NewProgress starts before the first clock.
+// NewProgress starts before the first clock. Items is called for clocks in any order, again too,
+// and must always say the same.
 func NewProgress(splits int, items Items) *Progress {
 	p := &Progress{items: items, splits: make([]split, splits), complete: bellows.NoClock, atFloor: splits}
 	for i := range p.splits {
@@ -47,7 +70,8 @@ func (p *Progress) Complete() bellows.Clock { return p.complete }
 // Split is the last clock that one split has completed.
 func (p *Progress) Split(s bellows.SplitID) bellows.Clock { return p.splits[s].complete }
 
-// Check refuses a unit that is out of its split's order or overlaps what is committed.
+// Check refuses a unit that is out of its split's order or overlaps what is committed. It changes
+// nothing.
 func (p *Progress) Check(u bellows.Unit) error {
 	if int(u.Split) >= len(p.splits) {
 		return fmt.Errorf("%v: the job has %d splits", u, len(p.splits))
@@ -91,6 +115,7 @@ func (p *Progress) Commit(u bellows.Unit) {
 	}
 }
 
+// raiseFloor finds the least clock of all splits, and counts those that stand there.
 func (p *Progress) raiseFloor() {
 	p.complete = p.splits[0].complete
 	for i := range p.splits {
@@ -104,7 +129,7 @@ func (p *Progress) raiseFloor() {
 }
 
 // Admits reports whether a state that contains the commits up to applied and the clocks up to
-// complete may answer a read.
+// complete may answer a read: at a lane the partition's, at a client that of what is cached.
 func Admits(n wire.Need, applied bellows.CommitNumber, complete bellows.Clock) bool {
 	if planted.On("staleness-plus-one") {
 		n.Clock--
@@ -115,7 +140,8 @@ func Admits(n wire.Need, applied bellows.CommitNumber, complete bellows.Clock) b
 	return applied >= n.Commit && complete >= n.Clock
 }
 
-// Restore takes the clocks of a saved run: the last one that each split had completed.
+// Restore takes the clocks of a saved run, or of one that another joins late: the last one that
+// each split had completed. Whoever saves does so where no clock is half committed.
 func (p *Progress) Restore(complete []bellows.Clock) error {
 	if len(complete) != len(p.splits) {
 		return fmt.Errorf("the saved run has %d splits, this one %d", len(complete), len(p.splits))

@@ -1,13 +1,13 @@
-// Package keys gives 64-bit keys their partition and their numbers: what a sparse table has in place of
-// rows that are counted from 0.
+// Package keys gives 64-bit keys their partition and their numbers: what a sparse table has in
+// place of rows that are counted from 0.
 //
-// Partition is where a key's row lives, a pure function that every node computes alike. An Index numbers
-// the keys of one partition, or of one update of it, in the order in which they first came, so that their
-// rows can lie behind each other. Its owner adds keys, keeps a row for each number, and resets the index
-// together with the rows.
+// Partition is where a key's row lives, a pure function that every node computes alike. An Index
+// numbers the keys of one partition, or of one update of it, in the order in which they first came,
+// so that their rows can lie behind each other. Its owner adds keys, keeps a row for each number,
+// and resets the index together with the rows.
 //
-// The package does no locking, holds no rows, and never gives a number back but by Reset. It refuses
-// nothing: who bounds memory asks Len before Add.
+// The package does no locking, holds no rows, and never gives a number back but by Reset. It
+// refuses nothing: who bounds memory asks Len before Add.
 package keys
 
 import (
@@ -17,24 +17,28 @@ import (
 	"bellows/random"
 )
 
-// Hash spreads keys over 64 bits, by a bijection in which every bit of the key moves half of the bits.
+// Hash spreads keys over 64 bits, by a bijection in which every bit of the key moves half of the
+// bits.
 func Hash(k bellows.Key) uint64 { return random.Mix(uint64(k)) }
 
-// Partition is the partition, of n, of a key: the upper bits of its hash. An index looks at the lower ones.
+// Partition is the partition, of n, of a key: the upper bits of its hash. An index looks at the
+// lower ones.
 func Partition(k bellows.Key, n int) bellows.PartitionID {
 	p, _ := bits.Mul64(Hash(k), uint64(n))
 	return bellows.PartitionID(p)
 }
 
-// Index numbers keys from 0 in the order in which they were added. The zero Index is empty and ready.
+// Index numbers keys from 0 in the order in which they were added. The zero Index is empty and
+// ready.
 //
-// It is a table of open addressing with linear probing, at most two thirds full. A place holds a number
-// and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at a key that is
-// not the one it seeks. Rejected: a map, whose order does not repeat, so that a list of the keys would have
-// to stand beside it too.
+// It is a table of open addressing with linear probing, at most two thirds full. A place holds a
+// number and the upper half of the key's hash, eight bytes in all, so that a probe rarely looks at
+// a key that is not the one it seeks. Rejected: a map, whose order does not repeat, so that a list
+// of the keys would have to stand beside it too.
 //
-// The hash is invertible, so that keys can be made to fall on one place, and then each costs a walk over all before. A seed that those who
-// choose the keys do not know makes such keys like any others. It moves places and nothing that is seen.
+// The hash is invertible, so that keys can be made to fall on one place, and then each costs a walk
+// over all before. A seed that those who choose the keys do not know makes such keys like any
+// others. It moves places and nothing that is seen.
 type Index struct {
 	seed   uint64
 	list   []bellows.Key // by number
@@ -44,7 +48,8 @@ type Index struct {
 // placesMin is the smallest table that is not empty.
 const placesMin = 16
 
-// Seed gives an empty index its seed, which stays through Reset. By default it is 0, which everybody knows.
+// Seed gives an empty index its seed, which stays through Reset. By default it is 0, which
+// everybody knows.
 func (x *Index) Seed(seed uint64) { x.seed = seed }
 
 // hash is where a key belongs, and its upper half what stands there.
@@ -108,8 +113,8 @@ func (x *Index) grow() {
 	}
 }
 
-// Reset makes the index empty and keeps its memory. It costs what was added, or a sweep over the table
-// where that is less.
+// Reset makes the index empty and keeps its memory. It costs what was added, or a sweep over the
+// table where that is less.
 func (x *Index) Reset() {
 	if 8*len(x.list) > len(x.places) {
 		clear(x.places)

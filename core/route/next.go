@@ -8,6 +8,11 @@ import (
 	"bellows/link/wire"
 )
 
+// A change is made in two steps by two: the controller makes it of its newest route (AddLane …
+// MoveSplit) and records it; everybody, the controller included, follows the record with Next. That
+// a move is wise, or safe to make now, is the controller's to judge; Next refuses only what would
+// break an invariant of Route.
+
 // AddLane is the change by which a lane takes part that holds nothing yet.
 func (r *Route) AddLane(a wire.Address) bellows.Control {
 	return bellows.Control{Kind: bellows.AddLane, Route: r.version + 1, Node: a.Node, Lane: a.Index}
@@ -18,11 +23,13 @@ func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
 }
 
-// MovePartition is the change by which another lane holds a partition, at the generation behind that of this route.
+// MovePartition is the change by which another lane holds a partition, at the generation behind
+// that of this route.
 func (r *Route) MovePartition(p bellows.PartitionRef, to wire.Address) bellows.Control {
 	return r.move(p, Owner{to, r.Owner(p).Generation + 1})
 }
 
+// move is MovePartition at a generation that is given.
 func (r *Route) move(p bellows.PartitionRef, to Owner) bellows.Control {
 	return bellows.Control{Kind: bellows.MovePartition, Route: r.version + 1, Table: p.Table, Partition: p.Partition, Node: to.Lane.Node, Lane: to.Lane.Index, Generation: to.Generation}
 }
@@ -32,7 +39,9 @@ func (r *Route) MoveSplit(s bellows.SplitID, to bellows.NodeID) bellows.Control 
 	return bellows.Control{Kind: bellows.MoveSplit, Route: r.version + 1, Split: s, Node: to}
 }
 
-// Next is the route that follows by one change. It refuses one that does not fit: this route stays as it is in any case.
+// Next is the route that follows by one change. It refuses one that does not fit
+// (TestAChangeThatDoesNotFitIsRefused): this route stays as it is in any case. A move copies the
+// list of owners or of nodes, which jobs have in the thousands; the rest is shared.
 func (r *Route) Next(c bellows.Control) (*Route, error) {
 	if c.Route != r.version+1 {
 		return nil, fmt.Errorf("route %d does not follow route %d", c.Route, r.version)
@@ -54,7 +63,7 @@ func (r *Route) Next(c bellows.Control) (*Route, error) {
 	return &n, nil
 }
 
-// change makes one change in a route that nobody else has yet.
+// change makes one change in a route that nobody else has yet, and whose list for it is its own.
 func (r *Route) change(c bellows.Control) error {
 	ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
 	switch c.Kind {
@@ -92,7 +101,8 @@ func (r *Route) change(c bellows.Control) error {
 	return nil
 }
 
-// Whole is the route as changes of none, for Rebuilt: it is as long as the job is wide, however often it has changed.
+// Whole is the route as changes of none, for Rebuilt (TestTheWholeMakesTheSameRoute): it is as long
+// as the job is wide, however often it has changed.
 func (r *Route) Whole() (list []bellows.Control) {
 	for _, a := range r.lanes {
 		list = append(list, r.AddLane(a))
@@ -109,7 +119,8 @@ func (r *Route) Whole() (list []bellows.Control) {
 	return list
 }
 
-// Rebuilt is the route of which there is the whole, of the job that this one is of.
+// Rebuilt is the route of which there is the whole, of the job that this one is of. A whole that
+// leaves a partition or a split to nobody is refused.
 func (r *Route) Rebuilt(version bellows.RouteVersion, whole []bellows.Control) (*Route, error) {
 	n := &Route{version: version, cuts: r.cuts, first: r.first, owners: make([]Owner, len(r.owners)), nodes: make([]bellows.NodeID, len(r.nodes))}
 	run := make([]bool, len(r.nodes))

@@ -1,9 +1,15 @@
-// Package route says who owns what: which lane holds each partition, at which generation, and which
-// node runs each split.
+// Package route says who owns what: which lane holds each partition (a shard, in the words of
+// others), at which generation, and which node runs each split.
 //
-// A Route is a value: nobody changes it. Spread makes a job's first, and Next the one that follows it by one change, which is one record of
-// the controller's stream (bellows.Control). So a version names one route of a job, everywhere, and whoever takes the records in order comes to
-// the same routes; who begins later is told of the newest as a whole (Whole, Rebuilt). Cut, Number, Has and All are the same in all routes of a job.
+// A Route is a value: nobody changes it. Spread makes a job's first, and Next the one that follows
+// it by one change, which is one record of the controller's stream (bellows.Control). So a version
+// names one route of a job, everywhere, and whoever takes the records in order comes to the same
+// routes; who begins later is told of the newest as a whole (Whole, Rebuilt). Cut, Number, Has and
+// All are the same in all routes of a job, so that one of them will do for those.
+//
+// The first route is a pure function of the job, by which every node makes it for itself: nothing
+// about ownership is sent as long as it stays. Turned down: the route as a whole in each record,
+// sixteen bytes for each partition (docs/decisions/0031).
 package route
 
 import (
@@ -23,22 +29,29 @@ type Owner struct {
 
 // Route is the ownership of all partitions and splits of a job, and who takes part in it.
 //
-// Invariants: an owner is one of the lanes, a split's node has one of the clients (TestOnlyWhoTakesPartOwns); the lane of a partition changes only with its
-// generation, which never falls, so that a pair has one owner in all routes (TestAPairHasOneOwner); lanes and clients are added behind
-// the others, so that their places stay.
+// Invariants:
+//   - An owner is one of the lanes, a split's node has one of the clients
+//     (TestOnlyWhoTakesPartOwns).
+//   - The lane of a partition changes only with its generation, which never falls, so that a pair
+//     of partition and generation has one owner in all routes (TestAPairHasOneOwner). That is why
+//     receivers judge what they are sent by the pair and not by the version: what names an old
+//     generation is stale, however far behind the sender is.
+//   - Lanes and clients are added behind the others, so that their places stay.
+//   - A route shares with the one before what the change has left alone, and changes none of it
+//     (TestNextLeavesTheRouteBeforeAsItIs).
 type Route struct {
 	version bellows.RouteVersion
 	cuts    []table.Cut
-	first   []int // per table: the number of its partition 0 among all partitions
-	owners  []Owner
+	first   []int            // per table: the number of its partition 0 among all partitions
+	owners  []Owner          // by Number
 	nodes   []bellows.NodeID // per split
 	until   []int            // per split: the first later one that another node runs, or the number of splits
 	lanes   []wire.Address
 	clients []wire.Address
 }
 
-// Lanes are the addresses of the lanes of a job whose nodes have so many each: the first of every node, then the second, so that
-// a few partitions spread over nodes.
+// Lanes are the addresses of the lanes of a job whose nodes have so many each: the first of every
+// node, then the second, so that a few partitions spread over nodes.
 func Lanes(ofNode []int) (list []wire.Address) {
 	for i, more := 0, true; more; i++ {
 		more = false
@@ -100,13 +113,14 @@ func (r *Route) group() {
 // Version is which route of its job it is: the first is 0.
 func (r *Route) Version() bellows.RouteVersion { return r.version }
 
-// Has reports whether the job has a partition. The other questions about one are for those that it has.
+// Has reports whether the job has a partition. The other questions about one are for those that it
+// has.
 func (r *Route) Has(p bellows.PartitionRef) bool {
 	return int(p.Table) < len(r.cuts) && uint64(p.Partition) < uint64(r.cuts[p.Table].Len())
 }
 
-// Runs reports whether a node runs all the splits of a subtree, of which there is at least one. Those beyond the
-// job's last are nobody's.
+// Runs reports whether a node runs all the splits of a subtree, of which there is at least one, and
+// so may send its sum. Those beyond the job's last are nobody's.
 func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
 	first := uint64(t.Index) << t.Level
 	end := min(first+1<<t.Level, uint64(len(r.nodes)))
@@ -138,7 +152,8 @@ func (r *Route) All() iter.Seq[bellows.PartitionRef] {
 	}
 }
 
-// Number is a partition's place among the partitions of all tables.
+// Number is a partition's place among the partitions of all tables, by which actors have their
+// lists.
 func (r *Route) Number(p bellows.PartitionRef) int { return r.first[p.Table] + int(p.Partition) }
 
 // Owner is the holder of a partition.

@@ -11,12 +11,21 @@ import (
 	"bellows/table"
 )
 
-// sparse is the state of a partition whose rows have keys. A key gets a number when an update of it comes
-// to be held (Reserve), and its row then, from the initialiser; it counts from the first update that is
-// applied. Until then a reader sees in it what it would see without, so that an update which never commits
-// shows nowhere.
+// sparse is the state of a partition whose rows have keys. A key is in one of three states:
 //
-// Rows lie by their numbers in slabs of equal size, made as they are needed and never moved.
+//	untouched   it has no number; a read of it is the initialiser's row, and creates nothing
+//	reserved    an update of it is held (Reserve): it has a number, and a row that the initialiser filled
+//	live        an update of it was applied: it counts, and is in images
+//
+// It goes forward alone. A reader cannot tell the first two apart, so that an update which never
+// commits shows nowhere but as a place within the bound (TestAKeyCountsFromItsFirstUpdate; planted:
+// untouched-zero, reserved-saved).
+//
+// Rows lie by their numbers in slabs of equal size, made as they are needed and never moved: a
+// partition that grows copies nothing, and a chunk's numbers stay good from when it is held until
+// it is applied. Numbers depend on the order of first touch, so nobody sees them: what leaves is
+// sorted by key. That order is kept from one image to the next, and only keys that are new since
+// are sorted and merged into it.
 type sparse struct {
 	schema *table.Schema
 	cut    table.Cut
@@ -27,7 +36,7 @@ type sparse struct {
 	slabs  []slab
 	live   []uint64 // a bit for each number: the row counts
 	order  []uint32 // numbers of rows that count, by their keys, as the last image had them
-	fresh  []uint32 // those that have come to count since
+	fresh  []uint32 // those that have come to count since; with order, each live number once
 	radix  int      // so many of them are sorted digit by digit, fewer by comparing
 }
 
@@ -47,24 +56,27 @@ func newSparse(s *table.Schema, cut table.Cut, p bellows.PartitionID, seed uint6
 	return t
 }
 
-// SeedKeys gives the partition, before it has any keys, a seed that those who choose keys do not know, so that they cannot choose
-// slow ones (keys.Index). A dense partition needs none.
+// SeedKeys gives the partition, before it has any keys, a seed that those who choose keys do not
+// know, so that they cannot choose slow ones (keys.Index). It outlives Load
+// (TestIndexesKeepTheirSeed). A dense partition needs none.
 func (t *Partition) SeedKeys(seed uint64) {
 	if p := t.sparse; p != nil {
 		t.sparse = newSparse(p.schema, p.cut, p.of, seed)
 	}
 }
 
-// SortDigits has as many new rows as that sorted digit by digit, in place of radixMin: tests make it small, to reach it. It changes no result.
+// SortDigits has as many new rows as that sorted digit by digit, in place of radixMin: tests make
+// it small, to reach it. It changes no result (TestImagesAscendHoweverManyKeysAreNew).
 func (t *Partition) SortDigits(least int) {
 	if t.sparse != nil {
 		t.sparse.radix = least
 	}
 }
 
-// Reserve appends the numbers of the rows of keys, as Apply takes them, and gives a row to those that have
-// none. Beyond the partition's bound it fails with an error of kind Refused that names the table; what it
-// has reserved until then stays, within the bound.
+// Reserve appends the numbers of the rows of keys, as Apply takes them, and gives a row to those
+// that have none. Beyond the partition's bound it fails with an error of kind Refused that names
+// the table; what it has reserved until then stays, within the bound
+// (TestTheBoundOfASparseTableIsRefusedByName).
 func (t *Partition) Reserve(list []bellows.Key, to []uint32) ([]uint32, error) {
 	p := t.sparse
 	most := p.cut.Most()
@@ -128,7 +140,8 @@ func (t *Partition) ReadKeys(list []bellows.Key, to []float32) []float32 {
 // Key is the key of a row by its number, as Reserve gives it.
 func (t *Partition) Key(n uint32) bellows.Key { return t.sparse.index.Keys()[n] }
 
-// apply runs the rule on numbered rows, neighbours of one slab in one call.
+// apply runs the rule on numbered rows, neighbours of one slab in one call: keys that came together
+// are numbered together, so that a clock's rows are few runs. All of them are live from here on.
 func (t *Partition) apply(rows []uint32, deltas []float32) {
 	p, w := t.sparse, t.width
 	for i := 0; i < len(rows); {
@@ -152,7 +165,7 @@ func (t *Partition) apply(rows []uint32, deltas []float32) {
 	}
 }
 
-// sorted is the numbers of the rows that count, by their keys.
+// sorted is the numbers of the rows that count, by their keys. It merges fresh into order.
 func (p *sparse) sorted() []uint32 {
 	list := p.index.Keys()
 	byKey := func(a, b uint32) int {
@@ -164,7 +177,8 @@ func (p *sparse) sorted() []uint32 {
 	p.sortFresh(byKey)
 	old := len(p.order)
 	p.order = append(p.order, p.fresh...)
-	// Merged from the end, where there is room: what is written lies behind what is still to be read.
+	// Merged from the end, where there is room: what is written lies behind what is still to be
+	// read.
 	for i, j, to := old-1, len(p.fresh)-1, len(p.order)-1; j >= 0; to-- {
 		if i >= 0 && byKey(p.order[i], p.fresh[j]) > 0 {
 			p.order[to] = p.order[i]
@@ -178,12 +192,14 @@ func (p *sparse) sorted() []uint32 {
 	return p.order
 }
 
-// radixMin is from how many rows on sorting by digits is faster than by comparisons, each of which looks at two keys anywhere.
+// radixMin is from how many rows on sorting by digits is faster than by comparisons, each of which
+// looks at two keys anywhere.
 const radixMin = 256
 
-// sortFresh sorts the numbers in fresh by their keys: many of them by the bytes of the keys, the lowest first, which is stable. Bytes that all
-// keys share are passed over. An image of a million new keys takes a third of the time so (BenchmarkSparseImage), for 32 bytes a key meanwhile: its node
-// answers nobody while it is made.
+// sortFresh sorts the numbers in fresh by their keys: many of them by the bytes of the keys, the
+// lowest first, which is stable (LSD radix sort). Bytes that all keys share are passed over. An
+// image of a million new keys takes a third of the time so (BenchmarkSparseImage), for 32 bytes a
+// key meanwhile: its node answers nobody while it is made.
 func (p *sparse) sortFresh(byKey func(a, b uint32) int) {
 	n := len(p.fresh)
 	if n < p.radix {
@@ -255,7 +271,9 @@ func (t *Partition) save(to *Image) {
 	}
 }
 
-// load replaces the state by an image.
+// load replaces the state by an image, all of which is looked at first: one that does not fit
+// changes nothing (TestSparseImagesThatDoNotFitAreRefused, TestKeysOfAnotherPartitionAreRefused),
+// unless it has more rows than the table may.
 func (t *Partition) load(from *Image) error {
 	n := len(from.Keys)
 	if len(from.Values) != n*t.width || len(from.Slots) != len(t.widths) {
@@ -295,6 +313,7 @@ func (t *Partition) load(from *Image) error {
 	return nil
 }
 
+// misfit is the error of an image of another partition or table.
 func misfit(format string, args ...any) error {
 	return bellows.Errorf(bellows.BadData, "restore partition", "", format, args...)
 }

@@ -1,11 +1,16 @@
 // Package store holds the rows of one partition: one contiguous slab of values, and one per slot of
-// the table's rule, as wide as the rule says; or, where rows have keys, such slabs of equal size and an
-// index from keys to rows.
+// the table's rule, as wide as the rule says; or, where rows have keys, such slabs of equal size
+// and an index from keys to rows.
 //
 // The owner makes a Partition, reads and applies chunks in the order that the gate decides, and may
-// keep an image of it. Of a sparse table it reserves the rows of a chunk's keys first, which is where
-// memory is taken and refused, and applies by the numbers that it gets. The package does no locking and
-// takes no decision: who may read or write, and when, is the lane's business.
+// keep an image of it, of which checkpoints are made. Of a sparse table it reserves the rows of a
+// chunk's keys first, which is where memory is taken and refused, and applies by the numbers that
+// it gets: what is recorded is irrevocable, and must not fail when it is applied
+// (docs/decisions/0010).
+//
+// The package does no locking and takes no decision: who may read or write, and when, is the lane's
+// business. It keeps no versions either. A row is as the last Apply left it, and a lane that must
+// show an older state does not apply yet.
 package store
 
 import (
@@ -17,6 +22,20 @@ import (
 )
 
 // Partition is the state of one partition.
+//
+// Invariants:
+//   - What was applied in one image's life is in the next, slots too, and a partition that loads an
+//     image goes on as if it had never been elsewhere (TestImageBringsBackValuesAndSlots,
+//     TestASparseImageBringsBackRowsAndSlots; planted: slots-not-saved).
+//   - Written counts where rows are written, and not where somebody means them to be
+//     (TestAStoreCountsWhatItWrites; docs/decisions/0027).
+//   - A dense and a sparse partition that are sent the same updates have the same rows
+//     (TestSparseAgainstDense).
+//   - Reading and applying allocate nothing (TestHotPathsAllocateNothing,
+//     TestSparseHotPathsAllocateNothing).
+//
+// The slab of a dense partition is given out as it is (Values): a lease within a node is that
+// memory.
 type Partition struct {
 	id     bellows.PartitionID
 	first  bellows.RowID
@@ -24,7 +43,7 @@ type Partition struct {
 	width  int
 	rule   rule.Rule
 	values []float32   // rows x width
-	slots  [][]float32 // per slot: rows x its width
+	slots  [][]float32 // per slot of the rule: rows x its width
 	widths []int       // of the slots
 	row    [][]float32 // scratch: one row of each slot
 	sparse *sparse     // where rows have keys, in place of first, rows, values and slots
@@ -38,8 +57,8 @@ type Written struct {
 	Bits audit.Sum // of the deltas that ApplySummed gave to the rule
 }
 
-// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser: none
-// where rows have keys.
+// New makes a partition of a table with the rows that its cut gives it, filled by the initialiser:
+// none where rows have keys.
 func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
 	r, err := rule.For(s)
 	if err != nil {
@@ -71,8 +90,8 @@ func (t *Partition) Rows() int {
 	return t.rows
 }
 
-// Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update in
-// place.
+// Values is the slab itself of a dense table's partition, rows x width. Writing to it is an update
+// in place.
 func (t *Partition) Values() []float32 { return t.values }
 
 // Read appends the named rows (nil: all) of a dense table, row after row.
@@ -87,8 +106,8 @@ func (t *Partition) Read(rows []uint32, to []float32) []float32 {
 	return to
 }
 
-// Apply runs the table's rule on the named rows (nil: all, of a dense table) with a delta row for each.
-// Rows that have keys are named as Reserve numbers them.
+// Apply runs the table's rule on the named rows (nil: all, of a dense table) with a delta row for
+// each. Rows that have keys are named as Reserve numbers them.
 func (t *Partition) Apply(rows []uint32, deltas []float32) {
 	switch {
 	case t.sparse != nil:
@@ -101,12 +120,14 @@ func (t *Partition) Apply(rows []uint32, deltas []float32) {
 	t.written.Rows += int64(len(deltas) / t.width)
 }
 
-// ApplySummed is Apply, and adds up the bits of what it applied.
+// ApplySummed is Apply, and adds up the bits of what it applied: for the clocks that the audit
+// samples.
 func (t *Partition) ApplySummed(rows []uint32, deltas []float32) {
 	t.Apply(rows, deltas)
 	t.written.Bits += t.Bits(rows, deltas)
 }
 
+// applyRows runs the rule row by row: those that are named lie apart.
 func (t *Partition) applyRows(rows []uint32, deltas []float32) {
 	w := t.width
 	for i, r := range rows {
@@ -118,7 +139,8 @@ func (t *Partition) applyRows(rows []uint32, deltas []float32) {
 	}
 }
 
-// Adopt makes values those of all rows of a dense table. They may be the slab itself, written in place.
+// Adopt makes values those of all rows of a dense table: the end of an exclusive lease. They are
+// the slab itself, written in place, or have come back from another node.
 func (t *Partition) Adopt(values []float32) {
 	if len(values) > 0 && &values[0] != &t.values[0] {
 		copy(t.values, values)
@@ -141,14 +163,17 @@ func (t *Partition) Bits(rows []uint32, values []float32) audit.Sum {
 // Written is what the store has counted since it was made.
 func (t *Partition) Written() Written { return t.written }
 
-// Image is a copy of a partition's state.
+// Image is a copy of a partition's state: a shard of a checkpoint. Rows are by number or, where
+// they have keys, ascend by these, so that images of the same state are the same, whatever the
+// order of its updates was (TestImagesDoNotDependOnTheOrderOfFirstTouch).
 type Image struct {
 	Keys   []bellows.Key // of a sparse table: those of the rows, ascending; else nil
 	Values []float32     // row after row
 	Slots  [][]float32
 }
 
-// Save copies the state into an image, reusing its memory where it fits.
+// Save copies the state into an image, reusing its memory where it fits. Nothing may be applied
+// meanwhile.
 func (t *Partition) Save(to *Image) {
 	if t.sparse != nil {
 		t.save(to)
@@ -166,8 +191,8 @@ func (t *Partition) Save(to *Image) {
 	}
 }
 
-// Load replaces the state by an image of the same shape. An error has kind BadData, or Refused for more
-// rows than the table may have.
+// Load replaces the state by an image of the same shape. An error has kind BadData, or Refused for
+// more rows than the table may have.
 func (t *Partition) Load(from *Image) error {
 	if t.sparse != nil {
 		return t.load(from)

@@ -9,11 +9,13 @@ import (
 	"bellows/core/planted"
 )
 
-// Watch is keys of a sparse partition that somebody is sent when they change, and which of them have changed since they were last taken. A key
-// without a row changes when it gets one: by the first update of it that is applied.
+// Watch is keys of a sparse partition that somebody is sent when they change, and which of them
+// have changed since they were last taken. A key without a row changes when it gets one: by the
+// first update of it that is applied.
 //
-// To note a change costs a look-up of its key; to name all that have changed, a bit for each key that is watched, and those. The
-// size of the partition plays no part. What is taken is what a map would say (TestAWatchAgainstAMap).
+// To note a change costs a look-up of its key; to name all that have changed, a bit for each key
+// that is watched, and those. The size of the partition plays no part. What is taken is what a map
+// would say (TestAWatchAgainstAMap).
 type Watch struct {
 	index   keys.Index // numbered as they ascend
 	changed []uint64   // a bit for each number
