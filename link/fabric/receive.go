@@ -10,8 +10,6 @@ import (
 	"bellows/link/wire"
 )
 
-// The receiving half of the mesh.
-
 // What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
 // the first while the last are still under way.
 const (
@@ -167,101 +165,4 @@ func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 	in.Envelopes = append(in.Envelopes[:0], e)
 	m.bus.Enqueue(in)
 	return nil
-}
-
-// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
-func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
-	closed := conn.Close()
-	var b *Breach
-	p.mu.Lock()
-	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
-	p.end.Connected()
-	if p.failed != nil {
-		why = p.failed
-	}
-	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.links == nil
-	if p.bye {
-		why = errBye
-	}
-	p.mu.Unlock()
-	if !last {
-		fresh, err := m.remake(p)
-		if err == nil {
-			m.resume(p, fresh)
-			return true
-		}
-		why = fmt.Errorf("%w; %w", why, err)
-	}
-	m.end(p, errors.Join(why, closed))
-	return false
-}
-
-// resume goes on over a new connection when nobody writes to the old one any more.
-func (m *Mesh) resume(p *peer, conn transport.Conn) {
-	p.mu.Lock()
-	for p.writing {
-		p.calm.Wait()
-	}
-	p.batch.Reset()
-	p.aside.Reset()
-	clear(p.queued)
-	p.rest, p.queued, p.next = nil, p.queued[:0], 0
-	p.connect(conn, m.process)
-	p.mu.Unlock()
-	p.ship()
-}
-
-// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first that did not end in
-// peace.
-func (m *Mesh) end(p *peer, err error) {
-	p.mu.Lock()
-	ours, peace := p.shut, errors.Is(err, errBye)
-	p.over = true
-	if p.late != nil {
-		p.late.Stop()
-	}
-	if !p.writing {
-		p.writing = true
-		p.wake <- struct{}{}
-	}
-	p.mu.Unlock()
-	p.giveUp(nil)
-	if ours {
-		return
-	}
-	pair := &m.pairs[p.node]
-	m.mu.Lock()
-	lost := pair.open.Ended(peace)
-	m.mu.Unlock()
-	if !lost {
-		return
-	}
-	for _, o := range pair.peers {
-		o.hangUp()
-	}
-	m.lost(p.node, err)
-}
-
-// hangUp ends a peer without a word.
-func (p *peer) hangUp() {
-	p.mu.Lock()
-	p.shut, p.over = true, true
-	conn := p.conn
-	p.mu.Unlock()
-	p.giveUp(nil)
-	if conn != nil {
-		conn.Close()
-	}
-}
-
-// Close sends what is queued and ends all connections.
-func (m *Mesh) Close() {
-	for p := range m.all() {
-		m.shutdown(p)
-	}
-	m.ends.Wait()
-	if m.refuse != nil {
-		m.refuse()
-	}
-	m.accepting.Wait()
 }

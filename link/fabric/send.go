@@ -1,0 +1,297 @@
+package fabric
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/link/session"
+	"bellows/link/transport"
+	"bellows/link/wire"
+)
+
+// post queues a message for another node, until it is shipped. One for a node that is not there any more is
+// dropped: the controller learns of the node otherwise.
+func (m *Mesh) post(e wire.Envelope) {
+	p := m.peer(e)
+	p.mu.Lock()
+	if p.shut || p.over {
+		p.mu.Unlock()
+		release(e)
+		return
+	}
+	if p.end.Post(e) {
+		p.mu.Unlock()
+		m.bus.Enqueue(&wire.Outbox{Envelopes: []wire.Envelope{{From: e.To, To: e.From, Message: e.Message}}})
+		return
+	}
+	first := !p.dirty
+	p.dirty = true
+	p.mu.Unlock()
+	if first {
+		m.mu.Lock()
+		m.dirty = append(m.dirty, p)
+		m.mu.Unlock()
+	}
+}
+
+// release frees a message that nobody sends any more. A push is its client's, which keeps it until its lane says Committed.
+func release(e wire.Envelope) {
+	if _, kept := e.Message.(*wire.Push); !kept {
+		wire.Free(e.Message)
+	}
+}
+
+// ship sends what is posted to all peers. It does not wait: what a system does not take at once is the writer's.
+func (m *Mesh) ship() {
+	for {
+		m.mu.Lock()
+		n := len(m.dirty)
+		if n == 0 {
+			m.mu.Unlock()
+			return
+		}
+		p := m.dirty[n-1]
+		m.dirty = m.dirty[:n-1]
+		m.mu.Unlock()
+		p.ship()
+	}
+}
+
+// ship sends what is queued for one peer, unless somebody does so already.
+func (p *peer) ship() {
+	p.mu.Lock()
+	p.dirty = false
+	if p.writing || !p.ready() && !p.mayPart() {
+		p.mu.Unlock()
+		return
+	}
+	p.writing = true
+	p.mu.Unlock()
+	for range shipRounds {
+		if p.prompt == nil || !p.try() {
+			break
+		}
+		if !p.more() {
+			return
+		}
+	}
+	p.wake <- struct{}{} // nobody else writes, so that there is room
+}
+
+// Bounds of what is sent on the way, by a goroutine that has other work: the bytes of one write, and how often
+// it looks for what others have queued meanwhile.
+const (
+	tryMost    = 128 << 10
+	shipRounds = 4
+)
+
+// try encodes what is queued and writes it if that can be done at once. false: the writer must go on.
+func (p *peer) try() bool {
+	if p.fill(tryMost); p.next < len(p.queued) || p.batch.Len() > tryMost {
+		return false
+	}
+	for len(p.rest) > 0 {
+		if p.rest = p.prompt.TryFrames(p.rest); len(p.rest) > 0 {
+			return false
+		}
+		p.rest = p.batch.Next()
+	}
+	p.sent()
+	return true
+}
+
+// takeMost is how many ordinary messages are taken at a time.
+const takeMost = 256
+
+// fill encodes what is urgent, and then the rest, until the batch has so many bytes.
+func (p *peer) fill(most int) {
+	p.fillUrgent(&p.batch)
+	for p.batch.Len() < most {
+		if p.next == len(p.queued) && !p.take() {
+			break
+		}
+		p.encode(&p.batch, p.queued[p.next])
+		p.next++
+	}
+	p.rest = p.batch.Next()
+}
+
+// take takes more ordinary messages, and reports whether there were any.
+func (p *peer) take() bool {
+	clear(p.queued)
+	p.mu.Lock()
+	p.queued, p.next = p.end.Take(session.Ordinary, takeMost, p.queued[:0]), 0
+	p.mu.Unlock()
+	return len(p.queued) > 0
+}
+
+// fillUrgent encodes what is urgent, behind what the session has to say for itself.
+func (p *peer) fillUrgent(b *wire.Batch) {
+	p.mu.Lock()
+	hello := p.hello
+	p.hello = nil
+	ack := p.end.Ack()
+	p.first = p.end.Take(session.Urgent, takeMost, p.first[:0])
+	p.mu.Unlock()
+	if hello != nil {
+		p.encode(b, wire.Envelope{Message: hello})
+	}
+	if ack != nil {
+		p.encode(b, wire.Envelope{Message: ack})
+		wire.Free(ack)
+	}
+	for _, e := range p.first {
+		p.encode(b, e)
+	}
+	clear(p.first)
+}
+
+func (p *peer) encode(b *wire.Batch, e wire.Envelope) {
+	if err := b.Add(e); err != nil {
+		p.unsent(e, err)
+	}
+}
+
+// sent empties a batch that has left.
+func (p *peer) sent() {
+	p.rest = nil
+	p.left.add(p.batch.Traffic())
+	p.batch.Reset()
+}
+
+// overtake sends what is urgent between two parts of a message.
+func (p *peer) overtake(conn transport.Conn) error {
+	p.fillUrgent(&p.aside)
+	if p.aside.Len() == 0 {
+		return nil
+	}
+	err := conn.WriteFrames(p.aside.Buffers())
+	p.left.add(p.aside.Traffic())
+	p.aside.Reset()
+	return err
+}
+
+// more reports whether there is more to write. If not, the next who ships may, or the writer has been told to
+// end.
+func (p *peer) more() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing = p.ready() || p.over || p.mayPart()
+	if !p.writing {
+		p.calm.Broadcast()
+	}
+	return p.writing
+}
+
+// batchMost is how many bytes the writer puts into one write.
+const batchMost = 1 << 20
+
+// write sends what others could not, each time that it is woken, until the peer is over.
+func (m *Mesh) write(p *peer) {
+	for range p.wake {
+		for again := true; again; again = p.more() {
+			conn, finish := p.turn()
+			if conn == nil {
+				break
+			}
+			err := p.send(conn)
+			if err == nil && finish {
+				if p.sayBye(conn) {
+					break
+				}
+				continue
+			}
+			if err != nil {
+				p.fails(conn, err)
+				break
+			}
+		}
+		if p.rested() {
+			return
+		}
+	}
+}
+
+// turn is the connection to write to, and whether all that is posted is all that there will be.
+func (p *peer) turn() (conn transport.Conn, finish bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return nil, false
+	}
+	return p.conn, p.shut
+}
+
+// rested says that nobody writes, and reports whether nobody will.
+func (p *peer) rested() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing = p.over
+	p.calm.Broadcast()
+	return p.over
+}
+
+// sayBye says that nothing more comes, if all has left, and ends the connection; the reader then ends the peer.
+func (p *peer) sayBye(conn transport.Conn) bool {
+	p.mu.Lock()
+	left := !p.ready() && p.mayPart()
+	p.parted = p.parted || left
+	p.mu.Unlock()
+	if !left {
+		return false
+	}
+	p.encode(&p.batch, wire.Envelope{Message: &wire.Bye{}})
+	p.rest = p.batch.Next()
+	if p.writeBatch(conn) == nil {
+		p.sent()
+	}
+	conn.Close()
+	return true
+}
+
+// send writes what is in the batch, and what is queued.
+func (p *peer) send(conn transport.Conn) error {
+	if len(p.rest) == 0 {
+		p.fill(batchMost)
+	}
+	for {
+		if err := p.writeBatch(conn); err != nil {
+			return err
+		}
+		p.sent()
+		if p.next == len(p.queued) {
+			return nil
+		}
+		p.fill(batchMost)
+	}
+}
+
+// writeBatch writes what is in the batch, a part of a long message at a time.
+func (p *peer) writeBatch(conn transport.Conn) error {
+	for len(p.rest) > 0 {
+		if err := conn.WriteFrames(p.rest); err != nil {
+			return err
+		}
+		if p.rest = p.batch.Next(); len(p.rest) > 0 {
+			if err := p.overtake(conn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fails ends a connection to which a write has failed: its reader, who sees that, decides what follows.
+func (p *peer) fails(conn transport.Conn, err error) {
+	p.mu.Lock()
+	p.failed = err
+	p.mu.Unlock()
+	conn.Close() // which fails for what has failed
+}
+
+// unsent tells the controller of a message that cannot travel: the job cannot go on without it. Its caller writes to a
+// peer, and holds no lock: what is sent on the way to that peer waits in its queue.
+func (m *Mesh) unsent(e wire.Envelope, err error) {
+	self := wire.ClientAt(m.bus.self)
+	m.bus.Send(self, wire.ControllerAt(), &wire.Failed{Kind: bellows.KindOf(err), Reason: fmt.Sprintf("%v to %v: %v", e.From, e.To, err)})
+}
