@@ -99,21 +99,27 @@ func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	p.mu.Unlock()
 	if !last {
 		fresh, err := m.remake(p)
-		if err == nil {
-			m.resume(p, fresh)
+		switch {
+		case err != nil:
+			why = fmt.Errorf("%w; %w", why, err)
+		case m.resume(p, fresh):
 			return true
 		}
-		why = fmt.Errorf("%w; %w", why, err)
 	}
 	m.end(p, errors.Join(why, closed))
 	return false
 }
 
-// resume goes on over a new connection when nobody writes to the old one any more.
-func (m *Mesh) resume(p *peer, conn transport.Conn) {
+// resume goes on over a new connection when nobody writes to the old one any more. Not over one that has come too late.
+func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 	p.mu.Lock()
-	for p.writing {
+	for p.writing && !p.over {
 		p.calm.Wait()
+	}
+	if p.over {
+		p.mu.Unlock()
+		conn.Close()
+		return false
 	}
 	p.batch.Reset()
 	p.aside.Reset()
@@ -122,6 +128,7 @@ func (m *Mesh) resume(p *peer, conn transport.Conn) {
 	p.connect(conn, m.process)
 	p.mu.Unlock()
 	p.ship()
+	return true
 }
 
 // farewellWait is how long a connection that is being made again may keep the end of a mesh.
@@ -159,6 +166,11 @@ func (m *Mesh) end(p *peer, err error) {
 	p.mu.Lock()
 	ours, peace := p.shut, errors.Is(err, errBye)
 	p.over = true
+	select {
+	case conn := <-p.fresh:
+		conn.Close() // nobody will look for it
+	default:
+	}
 	if p.late != nil {
 		p.late.Stop()
 	}
@@ -188,6 +200,7 @@ func (m *Mesh) end(p *peer, err error) {
 func (p *peer) hangUp() {
 	p.mu.Lock()
 	p.shut, p.over = true, true
+	p.calm.Broadcast()
 	conn := p.conn
 	p.mu.Unlock()
 	p.giveUp(nil)

@@ -189,43 +189,43 @@ const batchMost = 1 << 20
 // write sends what others could not, each time that it is woken, until the peer is over.
 func (m *Mesh) write(p *peer) {
 	for range p.wake {
-		for again := true; again; again = p.more() {
-			conn, finish := p.turn()
-			if conn == nil {
-				break
-			}
-			err := p.send(conn)
-			if err == nil && finish {
-				if p.sayBye(conn) {
-					break
+		for {
+			if !p.turn() {
+				if p.rested() {
+					return
 				}
-				continue
+				break
 			}
-			if err != nil {
-				p.fails(conn, err)
+			if !p.more() { // somebody else may have the writing by now
 				break
 			}
 		}
-		if p.rested() {
-			return
-		}
 	}
 }
 
-// turn is the connection to write to, and whether all that is posted is all that there will be.
-func (p *peer) turn() (conn transport.Conn, finish bool) {
+// turn writes what there is to write, and reports whether there may be more to write to this connection.
+func (p *peer) turn() bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failed != nil {
-		return nil, false
+	conn, finish := p.conn, p.shut
+	down := conn == nil || p.failed != nil || p.over
+	p.mu.Unlock()
+	if down {
+		return false
 	}
-	return p.conn, p.shut
+	if err := p.send(conn); err != nil {
+		p.fails(conn, err)
+		return false
+	}
+	return !finish || !p.sayBye(conn)
 }
 
-// rested says that nobody writes, and reports whether nobody will.
+// rested gives the writing back, and reports whether nobody will have it any more.
 func (p *peer) rested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.writing {
+		panic("fabric: the writing is given back twice; somebody else may have it")
+	}
 	p.writing = p.over
 	p.calm.Broadcast()
 	return p.over
