@@ -16,15 +16,48 @@ import (
 
 // peer is another node at the end of one connection after another, which have the same number.
 //
-// It is up while conn is there, and down while the reader makes another. shut: this side says no more than what was posted before; parted: it
-// has said so; bye: the other side has. The lock guards what follows it; batch and what is below belong to whoever has set writing.
-// Invariant: whoever sets writing uses the connection that was there then and no other, since the reader waits for the end of writing before it
-// puts another in its place (TestACutIsMended).
+// States, of the connection:
+//
+//	up      conn is there; when the other end's first word has come too (end.Synced), messages may be written
+//	down    conn is nil: the reader makes another, or is about to end the peer
+//	over    no connection follows; reader and writer end
+//
+// It leaves up when a read or a write fails, or this side closes conn: always by way of the reader, which sees the end of
+// what it reads, in restore. Beside that goes the taking of leave:
+//
+//	shut    this side says no more than was posted before
+//	parted  it has said all of that, and bye
+//	bye     the other side has said so, and this one reads no more
+//
+// The writing is a token: whoever sets writing, a shipper or the writer, has it until it sets it back, and with it the
+// batch and what is below. A shipper that cannot go on passes it to the writer by wake, which is therefore never full.
+//
+// Invariants:
+//   - One goroutine has the writing, and gives it back once. Two would mix their frames
+//     (TestAnExchangeKeepsOrderAndLosesNothing: who gives back what it has not is a panic).
+//   - Whoever gives it back has looked, under the lock, whether there is more to write: what is posted meanwhile finds
+//     either the writing taken, and is seen by who has it, or free (TestAPeerIsShippedOnceHoweverMuchIsPosted).
+//   - Whoever has it uses the connection that was there when it took it, and no other: the reader waits for the
+//     writing before it puts another in its place (TestACutIsMended of package node).
+//   - Bye is the last that leaves, behind all that was posted (TestTheRestIsSaidOverTheNextConnection); it is the
+//     writer's to say, who is woken for it once (TestTheEndOfAPeerIsItsWritersAlone).
+//   - A peer that is over stays so: the writing is its writer's for good, and a connection that comes too late is closed
+//     (TestAConnectionThatComesTooLateIsClosed).
+//
+// Locks: mu guards what follows it, down to what is the reader's. It is held while the session is asked, and never while
+// anything is encoded, written or enqueued.
+//
+// Turned down: a lock held for the length of a write. Whoever posts would wait for the socket, and it may be a lane.
 type peer struct {
 	node   bellows.NodeID
 	number uint8
-	heard  atomic.Uint64 // frames that have come
-	left   *traffic      // the mesh's
+	heard  atomic.Uint64              // frames that have come
+	left   *traffic                   // the mesh's
+	unsent func(wire.Envelope, error) // told of what cannot travel
+	wake   chan struct{}              // the writer is to go on with the writing
+	fresh  chan transport.Conn        // has room for one: the other node has called again
+	until  context.Context            // ends when no connection is made anew any more
+	giveUp context.CancelCauseFunc    // ends until
 
 	mu      sync.Mutex
 	end     session.End
@@ -33,19 +66,14 @@ type peer struct {
 	meter   transport.Meter           // likewise
 	hello   *wire.Resume              // what the connection begins with, until it is taken
 	dirty   bool                      // in mesh.dirty
-	writing bool                      // somebody has what follows
+	writing bool
 	shut    bool
 	parted  bool
 	bye     bool
-	over    bool            // no connection follows this one
-	failed  error           // why writing has ended; nil: it has not
-	late    *time.Timer     // ends a peer to which not all can be said
-	until   context.Context // ends when no connection is made anew any more
-	giveUp  context.CancelCauseFunc
-	fresh   chan transport.Conn // has room for one: the other node has called again
-	calm    sync.Cond
-	wake    chan struct{}              // the writer is to go on with it
-	unsent  func(wire.Envelope, error) // told of what cannot travel
+	over    bool
+	failed  error       // why no more can be written to conn; nil: it can
+	late    *time.Timer // ends a peer to which not all can be said
+	calm    sync.Cond   // the writing was given back, or the peer is over
 
 	// Of the reader.
 	parts    wire.Joiner
@@ -54,8 +82,8 @@ type peer struct {
 	back     []wire.Envelope // what was acknowledged
 	marks    wire.Outbox     // of these, what goes to actors
 
-	// Of whoever writes.
-	batch  wire.Batch
+	// Of whoever has the writing.
+	batch  wire.Batch      // what is being written
 	aside  wire.Batch      // what is urgent while batch is written
 	rest   [][]byte        // of batch: what has not left of the turn
 	first  []wire.Envelope // scratch: what is urgent
@@ -63,7 +91,7 @@ type peer struct {
 	next   int             // the first of queued that is not in batch
 }
 
-// connect begins a connection. Nobody writes.
+// connect begins a connection, with what the session says first. Nobody has the writing.
 func (p *peer) connect(conn transport.Conn, process uint64) {
 	p.conn, p.failed = conn, nil
 	p.prompt, _ = conn.(transport.NonBlockingConn)
@@ -72,17 +100,21 @@ func (p *peer) connect(conn transport.Conn, process uint64) {
 	p.hello = p.end.Hello(process)
 }
 
-// ready reports whether there is a connection and something to write to it. Its caller holds the lock.
+// ready reports whether there is a connection and something to write to it, of the session's own words too. Its caller
+// holds the lock.
 func (p *peer) ready() bool {
 	return p.conn != nil && p.failed == nil && (p.hello != nil || p.end.Waiting() || p.end.Due() || p.next < len(p.queued))
 }
 
-// mayPart reports whether this side has nothing more to say but that. Its caller holds the lock.
+// mayPart reports whether this side has nothing more to say but that: all that was posted was given to this connection,
+// whose other end has spoken. Whether it has come is not waited for. Its caller holds the lock.
 func (p *peer) mayPart() bool {
 	return p.shut && !p.parted && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
 }
 
-// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
+// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that
+// is said once. No other follows where one of the two sides has taken leave, where the other side sent what cannot be,
+// and where this node cannot connect again. While this side still has something to say at its own end (late), one does.
 func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
 	var b *Breach
@@ -110,7 +142,9 @@ func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	return false
 }
 
-// resume goes on over a new connection when nobody writes to the old one any more. Not over one that has come too late.
+// resume goes on over a new connection when nobody writes to the old one any more. What was encoded for the old one is
+// dropped: the session has it yet, and gives it again. It reports whether it has: a connection that comes when the peer is
+// over, by the end of another of its pair, is closed, or nobody would end the reading of it.
 func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 	p.mu.Lock()
 	for p.writing && !p.over {
@@ -131,10 +165,11 @@ func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 	return true
 }
 
-// farewellWait is how long a connection that is being made again may keep the end of a mesh.
+// farewellWait is how long a connection that is being made again, or whose other end has not spoken yet, may keep the end
+// of a mesh. The last word of node 0 to a node whose connection breaks just then is worth that much, and not a lease.
 const farewellWait = time.Second
 
-// shutdown lets no more be posted, and lets the writer end when what is queued has left.
+// shutdown lets no more be posted, and has the writer end the connection when what was posted has left.
 func (m *Mesh) shutdown(p *peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,8 +195,9 @@ func (p *peer) endDown() {
 	}
 }
 
-// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first that did not end in
-// peace.
+// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first
+// that did not end in peace: what it has lost nobody says again, so that the others have nothing more to wait for. They are
+// closed before anybody is told, who may then forget the node.
 func (m *Mesh) end(p *peer, err error) {
 	p.mu.Lock()
 	ours, peace := p.shut, errors.Is(err, errBye)
@@ -196,7 +232,7 @@ func (m *Mesh) end(p *peer, err error) {
 	m.lost(p.node, err)
 }
 
-// hangUp ends a peer without a word.
+// hangUp ends a peer without a word. Its reader sees the end of the connection, or finds in until that none is made anew.
 func (p *peer) hangUp() {
 	p.mu.Lock()
 	p.shut, p.over = true, true

@@ -10,8 +10,9 @@ import (
 	"bellows/link/wire"
 )
 
-// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
-// the first while the last are still under way.
+// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears
+// of the first while the last are still under way. Without a bound, a peer that never stops sending would never be
+// answered.
 const (
 	readMost       = 128 << 10
 	readFramesMost = 64
@@ -32,8 +33,11 @@ func (m *Mesh) read(p *peer) {
 	}
 }
 
-// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave, when it would wait
-// for more: so they are stepped once with many messages where many have come.
+// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave,
+// when it would wait for more, which the transport tells from within the read: so they are stepped once with many messages
+// where many have come. Over a transport that cannot tell, they run after every frame.
+//
+// The first frame of a connection is the session's. What comes before it cannot be counted, and is a breach.
 func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	var in wire.Outbox
 	bytes, frames := 0, 0 // since it last drained
@@ -72,7 +76,8 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	}
 }
 
-// tell tells the session what has come, and has the other end told where that is due.
+// tell tells the session what has come, and has the other end told where that is due: it keeps what it has not been told
+// of. Once for all that was read, since it takes the lock that posting needs.
 func (p *peer) tell() {
 	if p.received == (session.Counts{}) {
 		return
@@ -87,7 +92,8 @@ func (p *peer) tell() {
 	}
 }
 
-// takeBelow takes what the other end's session says.
+// takeBelow takes what the other end's session says. No actor hears of it, nor does the checker, since it is about
+// nothing in the job.
 func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	m.came.count(h)
 	e, err := p.parts.Decode(h, payload)
@@ -118,7 +124,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	return nil
 }
 
-// giveBack frees what the other end has, and returns marks to their senders.
+// giveBack frees what the other end has, and returns marks to their senders: all that was posted before one has come.
 func (m *Mesh) giveBack(p *peer) {
 	for _, e := range p.back {
 		if _, mark := e.Message.(*wire.Mark); mark {
@@ -133,18 +139,21 @@ func (m *Mesh) giveBack(p *peer) {
 	p.marks.Envelopes = p.marks.Envelopes[:0]
 }
 
-// Admission judges frames before anything acts on them: a validate.Checker.
+// Admission judges frames before anything acts on them: a validate.Checker. The header is judged before the payload is
+// looked at, which costs more, and the message before an actor has it.
 type Admission interface {
 	Header(peer bellows.NodeID, h wire.Header) error
 	Message(h wire.Header, e wire.Envelope) error
 }
 
-// Breach is why this side ends a connection: what came over it cannot be.
+// Breach is why this side ends a connection: what came over it cannot be. No connection is made in its place: whoever sent
+// it would send it again.
 type Breach struct{ error }
 
 func (b *Breach) Unwrap() error { return b.error }
 
-// take enqueues the message of a frame that fits the job, or of several, with the last of them.
+// take enqueues the message of a frame that fits the job, or of several, with the last of them. It allocates nothing
+// (TestTakingAFrameAllocatesNothing).
 func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.checker.Header(p.node, h); err != nil {
