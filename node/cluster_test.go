@@ -61,7 +61,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	addresses := make([]string, len(g.members))
 	links := make([]*fabric.Links, len(g.members))
 	listeners := make([]transport.Listener, len(g.members))
-	seats := make([]func() ([]transport.Conn, error), len(g.members))
+	connects := make([]func() ([]transport.Conn, error), len(g.members))
 	for n := range g.members {
 		self := bellows.NodeID(n)
 		tr, err := g.open(transport.Config{Self: transport.Hello{Node: self, Token: token}})
@@ -80,7 +80,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		if g.mend {
 			links[n] = &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}
 		}
-		seats[n] = func() ([]transport.Conn, error) {
+		connects[n] = func() ([]transport.Conn, error) {
 			conns, err := fabric.Connect(ctx, tr, l, g.cluster(self).Joining(), addresses, liveness.Times{}, func(string) {})
 			for i, c := range conns {
 				if c != nil && g.wrap != nil {
@@ -94,7 +94,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	var others sync.WaitGroup
 	for n := 1; n < len(g.members); n++ {
 		others.Go(func() {
-			conns, err := seats[n]()
+			conns, err := connects[n]()
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
 					g.cluster(bellows.NodeID(n)), conns,
@@ -103,7 +103,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			errs[n] = errors.Join(err, listeners[n].Close())
 		})
 	}
-	conns, err := seats[0]()
+	conns, err := connects[0]()
 	if err != nil {
 		t.Fatal(err)
 	}

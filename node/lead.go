@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"bellows"
@@ -45,7 +46,7 @@ type lead struct {
 	*process
 	shell     *shell.Lead
 	fx        coord.Effects
-	interrupt interrupted
+	interrupt atomic.Bool
 	outcome   chan *coord.Outcome
 	kept      chan string // why tasks of this node are waited for no more; has room
 	reporter  *reporter

@@ -193,7 +193,7 @@ func (w *world) sendOldTerm() bool {
 	var to []wire.Address
 	for _, k := range w.workers {
 		if k.begun && k.client.Ended() == nil && !k.node.done() {
-			to = append(to, wire.Address{Node: k.node.id})
+			to = append(to, wire.ClientAt(k.node.id))
 		}
 	}
 	for _, l := range w.lanes {

@@ -22,9 +22,9 @@ const (
 )
 
 func main() {
-	seat := cluster.Seat()
+	child := cluster.Child()
 	pair.Main(3, 7, func(b *pair.Bench) {
-		if pair.Must(cluster.Sit(*seat, func(string) (train.Job, error) { return job(), nil })) {
+		if pair.Must(cluster.RunChild(*child, func(string) (train.Job, error) { return job(), nil })) {
 			return
 		}
 		b.Header("clock: one BSP clock of %d splits, a table of %d rows of %d, all of it read and changed by each", splits, rows, width)

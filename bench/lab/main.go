@@ -47,7 +47,7 @@ type site struct {
 
 func main() {
 	b := new(bench)
-	seat := cluster.Seat()
+	child := cluster.Child()
 	data := flag.String("data", "", "`folder` with MNIST's image files, or with --files what they are relative to (default: images made from a seed)")
 	files := flag.String("files", "", "comma-separated `files` to train on, for apps other than mlr")
 	b.flags()
@@ -56,7 +56,7 @@ func main() {
 		if b.order.Kernels != "" {
 			pair.Check(vec.Use(b.order.Kernels))
 		}
-		if pair.Must(cluster.Sit(*seat, seated)) {
+		if pair.Must(cluster.RunChild(*child, jobOf)) {
 			return
 		}
 		b.shelf = pair.Must(sets.Open(*data))

@@ -23,8 +23,8 @@ type pace struct {
 	CPU     float64 // of all processes
 }
 
-// seated is the job of a process that another has started.
-func seated(order string) (train.Job, error) {
+// jobOf is the job of a process that another has started.
+func jobOf(order string) (train.Job, error) {
 	var o jobs.Order
 	if err := json.Unmarshal([]byte(order), &o); err != nil {
 		return train.Job{}, err

@@ -25,9 +25,9 @@ const (
 )
 
 func main() {
-	seat := cluster.Seat() // the bytes of the table
+	child := cluster.Child() // the bytes of the table
 	pair.Main(3, 7, func(b *pair.Bench) {
-		if pair.Must(cluster.Sit(*seat, func(order string) (train.Job, error) {
+		if pair.Must(cluster.RunChild(*child, func(order string) (train.Job, error) {
 			bytes, err := strconv.Atoi(order)
 			return job(bytes), err
 		})) {

@@ -58,7 +58,7 @@ func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
 	for _, l := range c.cfg.Lanes {
 		if !c.roll.Lost(l.Node) {
-			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: c.cfg.Incarnation(wire.Address{Node: n})})
+			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: c.cfg.Incarnation(wire.ClientAt(n))})
 		}
 	}
 }

@@ -397,7 +397,7 @@ func (r *recovery) whole() (list []sent) {
 		for _, one := range p.Done {
 			d.Append(one.Unit, one.Values)
 		}
-		list = append(list, sent{wire.Address{Node: p.Flush.Client, Role: wire.Client}, d})
+		list = append(list, sent{wire.ClientAt(p.Flush.Client), d})
 	}
 	slices.SortFunc(list, func(a, b sent) int {
 		f, g := a.done.Flush, b.done.Flush

@@ -19,33 +19,52 @@ import (
 	"bellows/link/wire"
 )
 
-// Bus carries messages between the actors of one process, and hands those for other nodes to the mesh. An
-// actor has a lock and a queue: whoever drains the bus runs the actors that have mail, so that no message
-// waits for a scheduler. Messages from one sender to one receiver arrive in order if the sender enqueues
-// them in order.
+// Bus carries messages between the actors of one process, and hands those for other nodes to the mesh. Every actor has
+// a queue. Sending is two steps: Enqueue puts a message into its receiver's queue, and the receiver into a line of those
+// who have mail; Drain runs that line, each actor with all the mail it has by then. Whoever sends drains, so that no
+// message waits for a scheduler: the goroutine of a task that ends a clock runs the lanes and the controller itself.
 //
-// Nobody drains for others without end: after drainSteps steps the rest is the drainer's, a goroutine of the bus that sleeps
-// while there is none (TestWhoSendsIsNotKept). Who keeps the time does not drain at all, but leaves what it has enqueued to the drainer.
+// An actor is idle, in the line, or being run; busy says that it is one of the latter two. Its first message makes it
+// busy. It is idle again when it has been run and nothing has come meanwhile; else it goes to the end of the line.
+//
+// Invariants:
+//   - One goroutine at a time steps an actor: who makes it busy puts it into the line, once, and who takes it out of
+//     there runs it (TestAnExchangeKeepsOrderAndLosesNothing, under the race detector).
+//   - What one sender enqueues for one receiver arrives in that order (the same test). An actor's answers are enqueued
+//     before it is idle, so that the answers of its next step, which another goroutine may run, cannot pass them.
+//   - Nobody runs others without end: after drainSteps steps the rest is the drainer's, a goroutine of the bus that
+//     sleeps while there is none. What was posted leaves meanwhile, each shipSteps steps (TestWhoSendsIsNotKept).
+//   - Who keeps the time runs nobody: an actor that is stuck must not stop the clock that finds it so. Leave is for
+//     them (TestWhoKeepsTheTimeRunsNobody).
+//
+// Locks: every actor has one for its queue, and the bus one for the line. They are never held together, and neither is
+// held while an actor is stepped: a step enqueues.
+//
+// Turned down: a goroutine for each actor, which its mail wakes. A flush within a process, from push to vote, done,
+// record and acknowledgement, would wait for the scheduler five times.
 type Bus struct {
 	self   bellows.NodeID
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
 	ship   func()              // sends what was posted
-	actors [3][]*actor         // by role and index
-	mu     sync.Mutex
-	ready  []*actor // have mail and are run by nobody, in order
-	head   int
-	outs   sync.Pool
-	wake   chan struct{} // has room for one: the drainer is to look
-	quit   chan struct{}
-	ended  sync.WaitGroup
+	actors [3][]*actor         // by role and index; they do not change any more when there are messages
+	outs   sync.Pool           // of *wire.Outbox: a drain takes one for all that it runs
+
+	mu    sync.Mutex
+	ready []*actor // the line: from head, in order
+	head  int
+
+	wake  chan struct{} // has room for one: the drainer is to look
+	quit  chan struct{}
+	ended sync.WaitGroup
 }
 
-// actor is one state machine's mailbox.
+// actor is one state machine's mailbox. It has two lists of envelopes: one fills while the other is stepped, and then
+// they change places, so that mail takes no new memory. spare is nil while it is stepped.
 type actor struct {
 	mu    sync.Mutex
 	inbox []wire.Envelope
 	spare []wire.Envelope
-	busy  bool // in ready, or being run
+	busy  bool // in the line, or being run
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
@@ -70,7 +89,8 @@ func (b *Bus) Close() {
 	b.ended.Wait()
 }
 
-// drainer runs actors that nobody else has the time for.
+// drainer runs actors that nobody else has the time for. It goes on in turns of drainSteps, as others do, since each
+// turn ends with what was posted.
 func (b *Bus) drainer() {
 	for {
 		select {
@@ -84,13 +104,15 @@ func (b *Bus) drainer() {
 	}
 }
 
-// Add makes an actor known: of each role, index 0 first. All actors are added before the first message.
+// Add makes an actor known: of each role, index 0 first. All actors are added before the first message, so that looking
+// one up takes no lock.
 func (b *Bus) Add(a wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) {
 	b.actors[a.Role] = append(b.actors[a.Role], &actor{step: step})
 }
 
-// Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the
-// lock that orders its steps, and after it Drain without that lock.
+// Enqueue puts messages into their receivers' queues and runs nobody. A sender calls it under the lock that orders its
+// steps, so that its messages are queued in the order of those, and after it Drain without that lock, since a receiver
+// may be who needs it.
 func (b *Bus) Enqueue(out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if e.To.Node != b.self {
@@ -117,21 +139,24 @@ func (b *Bus) Send(from, to wire.Address, m wire.Message) {
 	b.Drain()
 }
 
-// How many actors whoever drains runs: until what was posted leaves though there are more, and until the drainer goes on.
+// How many actors whoever drains runs: until what was posted leaves though there are more, and until the drainer goes
+// on. The first is several, since what leaves together costs one write; both are few enough that nobody sees a pause.
 const (
 	shipSteps  = 16
 	drainSteps = 64
 )
 
-// Drain runs actors that have mail until nobody does, or somebody else goes on. A sender calls it without any lock. What they send to
-// another node leaves at the end, so that it travels together: a record's dispatch and the rows that it changed.
+// Drain runs actors that have mail until nobody does, or somebody else goes on. A sender calls it without any lock. What
+// they send to another node leaves at the end, so that it travels together: a record's dispatch and the rows that it
+// changed.
 func (b *Bus) Drain() {
 	if b.drain(drainSteps) {
 		b.rouse()
 	}
 }
 
-// Leave sends what was posted, and has the actors that have mail run by the drainer.
+// Leave sends what was posted, and has the actors that have mail run by the drainer. Shipping never waits, so that this
+// returns at once whatever others do.
 func (b *Bus) Leave() {
 	b.ship()
 	b.rouse()
@@ -167,7 +192,9 @@ func (b *Bus) drain(steps int) (more bool) {
 	return more
 }
 
-// lineUp puts an actor that has mail behind the others. A line that never ends takes no more memory for that.
+// lineUp puts an actor that has mail behind the others. A line is emptied from its front, and begins anew when it is
+// empty. One that never is moves to the front when half of it is behind head and it would grow: it takes no more memory
+// for never ending (TestALineThatNeverEndsTakesNoMemory).
 func (b *Bus) lineUp(a *actor) {
 	b.mu.Lock()
 	if b.head > len(b.ready)/2 && len(b.ready) == cap(b.ready) {
@@ -177,6 +204,7 @@ func (b *Bus) lineUp(a *actor) {
 	b.mu.Unlock()
 }
 
+// next takes the first actor out of the line; nil: there is none.
 func (b *Bus) next() *actor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,8 +218,9 @@ func (b *Bus) next() *actor {
 	return a
 }
 
-// run steps an actor once with all its mail. Its answers are enqueued before it is free, so that
-// they cannot be overtaken by those of a later step.
+// run steps an actor once with all its mail. Its answers are enqueued before it is idle, so that they cannot be
+// overtaken by those of a later step. What it was given is forgotten before its lists change places: a message that was
+// freed may be somebody else's already.
 func (b *Bus) run(a *actor, out *wire.Outbox) {
 	a.mu.Lock()
 	batch := a.inbox

@@ -13,11 +13,11 @@ import (
 	"bellows/link/transport"
 )
 
-// Connect joins a node to all others of its cluster, as package join decides: it dials those of lower number, which may still be
-// on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends, when the others have
-// not come within times.Join, and at once where waiting mends nothing: an address that is none, another node there, a
-// refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections come by
-// number and, of each number, by node, nil for the node itself.
+// Connect joins a node to all others of its cluster, as package join decides: it dials those of lower number, which may
+// still be on their way, and takes the calls of the others. addresses are by node. It gives up when ctx ends, when the
+// others have not come within times.Join, and at once where waiting mends nothing: an address that is none, another node
+// there, a refusal. Its error names who is missing; notice is told of a wait that lasts, every times.Notice. The connections
+// come by number and, of each number, by node, nil for the node itself.
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, who join.Cluster, addresses []string,
 	times liveness.Times, notice func(string)) ([]transport.Conn, error) {
 	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
@@ -39,7 +39,10 @@ func HangUp(conns []transport.Conn) (err error) {
 	return err
 }
 
-// joiner drives a node's joining: it makes calls and takes them, one of each at a time.
+// joiner drives a node's joining: join.Joining decides, and this makes the calls and takes them, one of each at a time. One
+// goroutine has all of it; those that call and accept hand it what came of that by a channel with room for it, so that
+// they end though nobody looks any more. run waits for them before it returns (TestASecondCallIsTurnedAway, in whose
+// bubble no goroutine may be left), and what they bring then is closed.
 type joiner struct {
 	transport transport.Transport
 	listener  transport.Listener
@@ -89,7 +92,8 @@ func (j *joiner) run(ctx context.Context) error {
 	}
 }
 
-// obey carries out what the joining wants.
+// obey carries out what the joining wants. A call is made when it is time for it, in its own goroutine: the joining itself
+// is never held up, and goes on taking calls meanwhile.
 func (j *joiner) obey(ctx context.Context) {
 	if j.fx.Notice != "" {
 		j.notice(j.fx.Notice)

@@ -13,16 +13,17 @@ import (
 	"bellows/link/transport"
 )
 
-// Links is how the connections of a node are made again when they break: as Connect made them, this node dials those of lower
-// number and takes the calls of the others. Without it, a connection that breaks is a node that is lost.
+// Links is how the connections of a node are made again when they break: as Connect made them, this node dials those of
+// lower number and takes the calls of the others, so that two nodes never make two at once. Without it, a connection that
+// breaks is a node that is lost.
 type Links struct {
 	Transport transport.Transport
 	Listener  transport.Listener // stays open while the job runs
 	Addresses []string           // by node
 }
 
-// accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though this side may
-// not have seen that yet.
+// accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though
+// this side may not have seen that yet. One listener serves all peers, since who calls is known when it has called.
 func (m *Mesh) accept(ctx context.Context) {
 	for {
 		conn, err := m.links.Listener.Accept(ctx)
@@ -46,7 +47,8 @@ func (m *Mesh) called(conn transport.Conn) {
 	conn.Close() // a stranger, or one that was given up
 }
 
-// offer leaves a connection for the reader, which finds it when the old one has ended.
+// offer leaves a connection for the reader, which finds it when the old one has ended: offer ends that, since the other side
+// has given it up. Of two calls the later counts. A peer that is over, or has been said goodbye to, takes none.
 func (p *peer) offer(conn transport.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +67,9 @@ func (p *peer) offer(conn transport.Conn) bool {
 	return true
 }
 
-// remake makes a connection that has broken again. It gives up when the other node would be silent for too long, when nobody listens there
-// any more, or when the peer is over.
+// remake makes a connection that has broken again: it dials a node of lower number, and waits to be called by others. It
+// gives up when the other node would be silent for too long, when nobody listens there any more (package session says after
+// which time, and how often it is tried), or when the peer is over. Its error says how long it tried, and the last failure.
 func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 	began := time.Now()
 	try := session.NewRedial(m.times, p.node == 0, 0)
@@ -95,7 +98,7 @@ func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 	}
 }
 
-// dial calls the node of a peer once.
+// dial calls the node of a peer once. Another node may listen by now where it did.
 func (m *Mesh) dial(p *peer) (transport.Conn, error) {
 	address := m.links.Addresses[p.node]
 	conn, err := m.links.Transport.Number(p.number, uint8(len(m.pairs[p.node].peers))).Dial(p.until, address)

@@ -124,3 +124,32 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 		}
 	})
 }
+
+// TestAConnectionThatComesTooLateIsClosed has the other node call again when its peer is over: in the moment before, so that the
+// reader finds the connection behind the end, and so that nobody looks for it any more.
+func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
+	t.Parallel()
+	m := NewMesh([]transport.Conn{nil, newEndConn(), newEndConn()})
+	for _, p := range m.pairs[1].peers {
+		late := newEndConn()
+		if p.number == 0 {
+			p.hangUp()
+			if m.resume(p, late) {
+				t.Error("a peer that is over goes on")
+			}
+		} else {
+			if !p.offer(late) {
+				t.Error("a call is turned away before the end")
+			}
+			m.end(p, errBye)
+			if p.offer(newEndConn()) {
+				t.Error("a call is taken behind the end")
+			}
+		}
+		select {
+		case <-late.closed:
+		default:
+			t.Errorf("connection %d came too late, and is open", p.number)
+		}
+	}
+}

@@ -7,7 +7,8 @@ import (
 	"bellows/link/wire"
 )
 
-// traffic counts frames of one direction; any goroutine may add to it.
+// traffic counts frames of one direction, by class; any goroutine may add to it. Those that came are counted one by one, by
+// readers, and those that left a batch at a time, when all of it has: what a broken connection takes with it was not sent.
 type traffic [tally.Classes]struct{ frames, bytes atomic.Int64 }
 
 func (t *traffic) count(h wire.Header) {

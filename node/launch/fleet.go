@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,12 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"bellows"
+	"bellows/link/fabric"
+	"bellows/link/transport"
 	"bellows/node"
 )
 
@@ -145,6 +145,32 @@ func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	}
 }
 
+// join waits for all processes to come, as long as all live. A process that dies while they come is the error; one that dies
+// later is left in deaths.
+func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	joined, watched := make(chan struct{}), make(chan *node.Death, 1)
+	go func() { watched <- f.watch(joined, cancel) }()
+	conns, err := connect(ctx)
+	close(joined)
+	if dead := <-watched; dead != nil {
+		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), fabric.HangUp(conns))
+	}
+	return conns, err
+}
+
+// watch gives the joining up when a process dies, and says which.
+func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *node.Death {
+	select {
+	case d := <-f.deaths:
+		cancel(errors.New(d.Reason))
+		return &d
+	case <-joined:
+		return nil
+	}
+}
+
 // wait reports the end of a process, if nobody asked for it.
 func (f *fleet) wait(c *child) {
 	err := c.cmd.Wait()
@@ -184,65 +210,4 @@ func (f *fleet) close() {
 	})
 	f.waits.Wait()
 	late.Stop()
-}
-
-// first is the first line of a process's standard output; what follows is dropped.
-type first struct {
-	seen []byte
-	line chan []byte
-	done bool
-}
-
-func (w *first) Write(b []byte) (int, error) {
-	if !w.done {
-		w.seen = append(w.seen, b...)
-		if i := bytes.IndexByte(w.seen, '\n'); i >= 0 {
-			w.line <- w.seen[:i]
-			w.done = true
-		}
-	}
-	return len(b), nil
-}
-
-// tail is the end of a process's standard error.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// tailMost is how much of it is kept, in bytes, and shown, in lines.
-const (
-	tailMost  = 16 << 10
-	tailLines = 8
-)
-
-func (w *tail) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.text = append(w.text, b...)
-	if n := len(w.text) - tailMost; n > 0 {
-		w.text = append(w.text[:0], w.text[n:]...)
-	}
-	return len(b), nil
-}
-
-func (w *tail) note(line string) {
-	if _, err := w.Write([]byte(line + "\n")); err != nil {
-		panic(err) // it never fails
-	}
-}
-
-// last is the last lines, as the end of a sentence.
-func (w *tail) last() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
-	if len(lines) == 1 && lines[0] == "" {
-		return ""
-	}
-	lines = lines[max(0, len(lines)-tailLines):]
-	for i := range lines {
-		lines[i] = bellows.Printable(lines[i], tailMost)
-	}
-	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
 }

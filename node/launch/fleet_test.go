@@ -95,7 +95,7 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 	})
 }
 
-// TestTheWaitForAddressesIsNamedAndEnds takes a seat in the job of a process that then says nothing.
+// TestTheWaitForAddressesIsNamedAndEnds is a part of the job of a process that then says nothing.
 func TestTheWaitForAddressesIsNamedAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

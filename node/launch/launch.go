@@ -8,14 +8,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"bellows"
-	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/train"
@@ -86,70 +82,4 @@ func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 		return s, bellows.Errorf(bellows.IO, "write", s.Image, "%w", err)
 	}
 	return s, nil
-}
-
-// join waits for all processes to come, as long as all live. A process that dies while they come is the error; one that dies
-// later is left in deaths.
-func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	joined, watched := make(chan struct{}), make(chan *node.Death, 1)
-	go func() { watched <- f.watch(joined, cancel) }()
-	conns, err := connect(ctx)
-	close(joined)
-	if dead := <-watched; dead != nil {
-		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), fabric.HangUp(conns))
-	}
-	return conns, err
-}
-
-// watch gives the joining up when a process dies, and says which.
-func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *node.Death {
-	select {
-	case d := <-f.deaths:
-		cancel(errors.New(d.Reason))
-		return &d
-	case <-joined:
-		return nil
-	}
-}
-
-// RunChild takes this process's assignment in the job of the process that started it from standard input in, and
-// runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
-func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
-	self, err := takeAssignment(in, out)
-	if err != nil {
-		return err
-	}
-	defer self.close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go self.leave(ctx, cancel)
-	var saved []byte
-	if self.Image != "" {
-		if saved, err = os.ReadFile(self.Image); err != nil {
-			return bellows.Errorf(bellows.IO, "read", self.Image, "%w", err)
-		}
-	}
-	job, image, err := prepare(ctx, saved)
-	if err != nil {
-		return err
-	}
-	conns, err := self.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
-	if err != nil {
-		return err
-	}
-	return node.Serve(ctx, job, self.Cluster, conns, node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true})
-}
-
-// errLetGo is why a process that was started for another ends.
-var errLetGo = errors.New("the process that leads has gone, or let this one go")
-
-// leave ends the process's work when the one that leads has gone.
-func (c *endpoint) leave(ctx context.Context, cancel context.CancelCauseFunc) {
-	select {
-	case <-c.ended:
-		cancel(errLetGo)
-	case <-ctx.Done():
-	}
 }

@@ -1,7 +1,7 @@
 // Package cluster runs a job in several processes of one machine, all of them the program of a benchmark, and has a job that does
 // nothing but exchange: what messages cost shows where tasks cost nothing.
 //
-// The caller's duties, in order: call Sit before anything else, since the program may have been started for a part of another's
+// The caller's duties, in order: call RunChild before anything else, since the program may have been started for a part of another's
 // job; Launch as many runs as it likes. Both are told the same order, a text from which the program makes the same job.
 //
 // The package refuses to leave this machine: transports are "unix" and "tcp" over loopback.
@@ -21,13 +21,13 @@ import (
 	"bellows/train"
 )
 
-// Seat defines the flag that tells a process its order.
-func Seat() *string {
-	return flag.String("seat", "", "`order` of another's job, to run a part of it; for internal use")
+// Child defines the flag that tells a process its order.
+func Child() *string {
+	return flag.String("child", "", "`order` of another's job, to run a part of it; for internal use")
 }
 
-// Sit plays this process's part of another's job if it has an order, and says whether it had.
-func Sit(order string, job func(order string) (train.Job, error)) (sat bool, err error) {
+// RunChild plays this process's part of another's job if it has an order, and says whether it had.
+func RunChild(order string, job func(order string) (train.Job, error)) (ran bool, err error) {
 	if order == "" {
 		return false, nil
 	}
@@ -64,7 +64,7 @@ func (l Launch) Run(job train.Job, opt node.Options) error {
 		m.Lanes = cmp.Or(m.Lanes, m.Slots)
 		members = append(members, m)
 	}
-	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--seat", l.Order}, Members: node.Place(members, job.Tables),
+	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--child", l.Order}, Members: node.Place(members, job.Tables),
 		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt)
 	return err
 }

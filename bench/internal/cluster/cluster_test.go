@@ -28,9 +28,9 @@ func TestExchangeEndsAfterItsClocks(t *testing.T) {
 	}
 }
 
-func TestOnlyAnOrderHasASeat(t *testing.T) {
+func TestOnlyAnOrderMakesAChild(t *testing.T) {
 	t.Parallel()
-	if sat, err := Sit("", nil); sat || err != nil {
-		t.Errorf("sat %v without an order, %v", sat, err)
+	if ran, err := RunChild("", nil); ran || err != nil {
+		t.Errorf("ran %v without an order, %v", ran, err)
 	}
 }

@@ -29,7 +29,7 @@ type clusterOptions struct {
 	pairs       string     // connections of each pair of processes
 	connections int
 	pin         bool // each process keeps to its share of the processors
-	seat        bool // this process was started for a seat in another's job
+	child       bool // this process was started for a part of another's job
 }
 
 // processesMost bounds what one machine is asked to start.
@@ -112,7 +112,7 @@ func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*n
 	}
 	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	c := &t.opt.cluster
-	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--seat"}),
+	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
 		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved}.Run(ctx, t.made.Job, opt)
 }
 
@@ -122,9 +122,9 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 	return time.Minute + 2*time.Duration(processes)*prepared
 }
 
-// sit takes this process's seat in the job of the one that started it: it reads and prepares the same,
+// runChild takes this process's assignment in the job of the one that started it: it reads and prepares the same,
 // and runs its part.
-func (c *Tool) sit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	var in inputs
 	defer in.close()
 	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {

@@ -57,8 +57,8 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.wire, "wire", "fp32", "how float values travel between processes: fp32, fp16 or bf16")
 	f.StringVar(&o.pairs, "connections", "auto", "`number` of connections between each two processes, 1 to 4, or auto")
 	f.BoolVar(&o.pin, "pin", true, "keep each process to its share of the processors")
-	f.BoolVar(&o.seat, "seat", false, "take the seat that standard input names")
-	if err := f.MarkHidden("seat"); err != nil {
+	f.BoolVar(&o.child, "child", false, "take the assignment that standard input names")
+	if err := f.MarkHidden("child"); err != nil {
 		panic(err) // it was declared in the line above
 	}
 }

@@ -38,8 +38,8 @@ type training struct {
 
 // train carries out one training command: it reads, trains, saves and reports.
 func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
-	if opt.cluster.seat {
-		return c.sit(ctx, a, files, opt)
+	if opt.cluster.child {
+		return c.runChild(ctx, a, files, opt)
 	}
 	t := &training{Console: c.Console, began: time.Now()}
 	var err error

@@ -10,10 +10,9 @@ import (
 	"bellows/link/wire"
 )
 
-// The receiving half of the mesh.
-
-// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears of
-// the first while the last are still under way.
+// What a reader takes before actors run, where more has come: bytes, or frames, so that whoever sent many small ones hears
+// of the first while the last are still under way. Without a bound, a peer that never stops sending would never be
+// answered.
 const (
 	readMost       = 128 << 10
 	readFramesMost = 64
@@ -34,8 +33,11 @@ func (m *Mesh) read(p *peer) {
 	}
 }
 
-// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave, when it would wait
-// for more: so they are stepped once with many messages where many have come.
+// receive takes what the peer sends until the connection ends, and returns why it did. Actors run, and their answers leave,
+// when it would wait for more, which the transport tells from within the read: so they are stepped once with many messages
+// where many have come. Over a transport that cannot tell, they run after every frame.
+//
+// The first frame of a connection is the session's. What comes before it cannot be counted, and is a breach.
 func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	var in wire.Outbox
 	bytes, frames := 0, 0 // since it last drained
@@ -74,7 +76,8 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 	}
 }
 
-// tell tells the session what has come, and has the other end told where that is due.
+// tell tells the session what has come, and has the other end told where that is due: it keeps what it has not been told
+// of. Once for all that was read, since it takes the lock that posting needs.
 func (p *peer) tell() {
 	if p.received == (session.Counts{}) {
 		return
@@ -89,7 +92,8 @@ func (p *peer) tell() {
 	}
 }
 
-// takeBelow takes what the other end's session says.
+// takeBelow takes what the other end's session says. No actor hears of it, nor does the checker, since it is about
+// nothing in the job.
 func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	m.came.count(h)
 	e, err := p.parts.Decode(h, payload)
@@ -120,7 +124,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	return nil
 }
 
-// giveBack frees what the other end has, and returns marks to their senders.
+// giveBack frees what the other end has, and returns marks to their senders: all that was posted before one has come.
 func (m *Mesh) giveBack(p *peer) {
 	for _, e := range p.back {
 		if _, mark := e.Message.(*wire.Mark); mark {
@@ -135,18 +139,21 @@ func (m *Mesh) giveBack(p *peer) {
 	p.marks.Envelopes = p.marks.Envelopes[:0]
 }
 
-// Admission judges frames before anything acts on them: a validate.Checker.
+// Admission judges frames before anything acts on them: a validate.Checker. The header is judged before the payload is
+// looked at, which costs more, and the message before an actor has it.
 type Admission interface {
 	Header(peer bellows.NodeID, h wire.Header) error
 	Message(h wire.Header, e wire.Envelope) error
 }
 
-// Breach is why this side ends a connection: what came over it cannot be.
+// Breach is why this side ends a connection: what came over it cannot be. No connection is made in its place: whoever sent
+// it would send it again.
 type Breach struct{ error }
 
 func (b *Breach) Unwrap() error { return b.error }
 
-// take enqueues the message of a frame that fits the job, or of several, with the last of them.
+// take enqueues the message of a frame that fits the job, or of several, with the last of them. It allocates nothing
+// (TestTakingAFrameAllocatesNothing).
 func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.checker.Header(p.node, h); err != nil {
@@ -167,101 +174,4 @@ func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 	in.Envelopes = append(in.Envelopes[:0], e)
 	m.bus.Enqueue(in)
 	return nil
-}
-
-// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that is said once.
-func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
-	closed := conn.Close()
-	var b *Breach
-	p.mu.Lock()
-	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
-	p.end.Connected()
-	if p.failed != nil {
-		why = p.failed
-	}
-	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.links == nil
-	if p.bye {
-		why = errBye
-	}
-	p.mu.Unlock()
-	if !last {
-		fresh, err := m.remake(p)
-		if err == nil {
-			m.resume(p, fresh)
-			return true
-		}
-		why = fmt.Errorf("%w; %w", why, err)
-	}
-	m.end(p, errors.Join(why, closed))
-	return false
-}
-
-// resume goes on over a new connection when nobody writes to the old one any more.
-func (m *Mesh) resume(p *peer, conn transport.Conn) {
-	p.mu.Lock()
-	for p.writing {
-		p.calm.Wait()
-	}
-	p.batch.Reset()
-	p.aside.Reset()
-	clear(p.queued)
-	p.rest, p.queued, p.next = nil, p.queued[:0], 0
-	p.connect(conn, m.process)
-	p.mu.Unlock()
-	p.ship()
-}
-
-// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first that did not end in
-// peace.
-func (m *Mesh) end(p *peer, err error) {
-	p.mu.Lock()
-	ours, peace := p.shut, errors.Is(err, errBye)
-	p.over = true
-	if p.late != nil {
-		p.late.Stop()
-	}
-	if !p.writing {
-		p.writing = true
-		p.wake <- struct{}{}
-	}
-	p.mu.Unlock()
-	p.giveUp(nil)
-	if ours {
-		return
-	}
-	pair := &m.pairs[p.node]
-	m.mu.Lock()
-	lost := pair.open.Ended(peace)
-	m.mu.Unlock()
-	if !lost {
-		return
-	}
-	for _, o := range pair.peers {
-		o.hangUp()
-	}
-	m.lost(p.node, err)
-}
-
-// hangUp ends a peer without a word.
-func (p *peer) hangUp() {
-	p.mu.Lock()
-	p.shut, p.over = true, true
-	conn := p.conn
-	p.mu.Unlock()
-	p.giveUp(nil)
-	if conn != nil {
-		conn.Close()
-	}
-}
-
-// Close sends what is queued and ends all connections.
-func (m *Mesh) Close() {
-	for p := range m.all() {
-		m.shutdown(p)
-	}
-	m.ends.Wait()
-	if m.refuse != nil {
-		m.refuse()
-	}
-	m.accepting.Wait()
 }

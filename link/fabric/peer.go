@@ -1,0 +1,246 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellows"
+	"bellows/link/session"
+	"bellows/link/transport"
+	"bellows/link/wire"
+)
+
+// peer is another node at the end of one connection after another, which have the same number.
+//
+// States, of the connection:
+//
+//	up      conn is there; when the other end's first word has come too (end.Synced), messages may be written
+//	down    conn is nil: the reader makes another, or is about to end the peer
+//	over    no connection follows; reader and writer end
+//
+// It leaves up when a read or a write fails, or this side closes conn: always by way of the reader, which sees the end of
+// what it reads, in restore. Beside that goes the taking of leave:
+//
+//	shut    this side says no more than was posted before
+//	parted  it has said all of that, and bye
+//	bye     the other side has said so, and this one reads no more
+//
+// The writing is a token: whoever sets writing, a shipper or the writer, has it until it sets it back, and with it the
+// batch and what is below. A shipper that cannot go on passes it to the writer by wake, which is therefore never full.
+//
+// Invariants:
+//   - One goroutine has the writing, and gives it back once. Two would mix their frames
+//     (TestAnExchangeKeepsOrderAndLosesNothing: who gives back what it has not is a panic).
+//   - Whoever gives it back has looked, under the lock, whether there is more to write: what is posted meanwhile finds
+//     either the writing taken, and is seen by who has it, or free (TestAPeerIsShippedOnceHoweverMuchIsPosted).
+//   - Whoever has it uses the connection that was there when it took it, and no other: the reader waits for the
+//     writing before it puts another in its place (TestACutIsMended of package node).
+//   - Bye is the last that leaves, behind all that was posted (TestTheRestIsSaidOverTheNextConnection); it is the
+//     writer's to say, who is woken for it once (TestTheEndOfAPeerIsItsWritersAlone).
+//   - A peer that is over stays so: the writing is its writer's for good, and a connection that comes too late is closed
+//     (TestAConnectionThatComesTooLateIsClosed).
+//
+// Locks: mu guards what follows it, down to what is the reader's. It is held while the session is asked, and never while
+// anything is encoded, written or enqueued.
+//
+// Turned down: a lock held for the length of a write. Whoever posts would wait for the socket, and it may be a lane.
+type peer struct {
+	node   bellows.NodeID
+	number uint8
+	heard  atomic.Uint64              // frames that have come
+	left   *traffic                   // the mesh's
+	unsent func(wire.Envelope, error) // told of what cannot travel
+	wake   chan struct{}              // the writer is to go on with the writing
+	fresh  chan transport.Conn        // has room for one: the other node has called again
+	until  context.Context            // ends when no connection is made anew any more
+	giveUp context.CancelCauseFunc    // ends until
+
+	mu      sync.Mutex
+	end     session.End
+	conn    transport.Conn            // nil: down
+	prompt  transport.NonBlockingConn // conn, where it is one
+	meter   transport.Meter           // likewise
+	hello   *wire.Resume              // what the connection begins with, until it is taken
+	dirty   bool                      // in mesh.dirty
+	writing bool
+	shut    bool
+	parted  bool
+	bye     bool
+	over    bool
+	failed  error       // why no more can be written to conn; nil: it can
+	late    *time.Timer // ends a peer to which not all can be said
+	calm    sync.Cond   // the writing was given back, or the peer is over
+
+	// Of the reader.
+	parts    wire.Joiner
+	received session.Counts // messages, and their bytes, that end has not been told of
+	bytes    int
+	back     []wire.Envelope // what was acknowledged
+	marks    wire.Outbox     // of these, what goes to actors
+
+	// Of whoever has the writing.
+	batch  wire.Batch      // what is being written
+	aside  wire.Batch      // what is urgent while batch is written
+	rest   [][]byte        // of batch: what has not left of the turn
+	first  []wire.Envelope // scratch: what is urgent
+	queued []wire.Envelope // taken, the ordinary ones
+	next   int             // the first of queued that is not in batch
+}
+
+// connect begins a connection, with what the session says first. Nobody has the writing.
+func (p *peer) connect(conn transport.Conn, process uint64) {
+	p.conn, p.failed = conn, nil
+	p.prompt, _ = conn.(transport.NonBlockingConn)
+	p.meter, _ = conn.(transport.Meter)
+	p.end.Connected()
+	p.hello = p.end.Hello(process)
+}
+
+// ready reports whether there is a connection and something to write to it, of the session's own words too. Its caller
+// holds the lock.
+func (p *peer) ready() bool {
+	return p.conn != nil && p.failed == nil && (p.hello != nil || p.end.Waiting() || p.end.Due() || p.next < len(p.queued))
+}
+
+// mayPart reports whether this side has nothing more to say but that: all that was posted was given to this connection,
+// whose other end has spoken. Whether it has come is not waited for. Its caller holds the lock.
+func (p *peer) mayPart() bool {
+	return p.shut && !p.parted && p.conn != nil && p.failed == nil && !p.end.Unsaid() && p.end.Synced()
+}
+
+// restore makes a connection anew that has ended, and reports whether there is one. If not, all to that node end, and that
+// is said once. No other follows where one of the two sides has taken leave, where the other side sent what cannot be,
+// and where this node cannot connect again. While this side still has something to say at its own end (late), one does.
+func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
+	closed := conn.Close()
+	var b *Breach
+	p.mu.Lock()
+	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
+	p.end.Connected()
+	if p.failed != nil {
+		why = p.failed
+	}
+	last := p.shut && p.late == nil || p.parted || p.bye || p.over || errors.As(why, &b) || m.links == nil
+	if p.bye {
+		why = errBye
+	}
+	p.mu.Unlock()
+	if !last {
+		fresh, err := m.remake(p)
+		switch {
+		case err != nil:
+			why = fmt.Errorf("%w; %w", why, err)
+		case m.resume(p, fresh):
+			return true
+		}
+	}
+	m.end(p, errors.Join(why, closed))
+	return false
+}
+
+// resume goes on over a new connection when nobody writes to the old one any more. What was encoded for the old one is
+// dropped: the session has it yet, and gives it again. It reports whether it has: a connection that comes when the peer is
+// over, by the end of another of its pair, is closed, or nobody would end the reading of it.
+func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
+	p.mu.Lock()
+	for p.writing && !p.over {
+		p.calm.Wait()
+	}
+	if p.over {
+		p.mu.Unlock()
+		conn.Close()
+		return false
+	}
+	p.batch.Reset()
+	p.aside.Reset()
+	clear(p.queued)
+	p.rest, p.queued, p.next = nil, p.queued[:0], 0
+	p.connect(conn, m.process)
+	p.mu.Unlock()
+	p.ship()
+	return true
+}
+
+// farewellWait is how long a connection that is being made again, or whose other end has not spoken yet, may keep the end
+// of a mesh. The last word of node 0 to a node whose connection breaks just then is worth that much, and not a lease.
+const farewellWait = time.Second
+
+// shutdown lets no more be posted, and has the writer end the connection when what was posted has left.
+func (m *Mesh) shutdown(p *peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = true
+	if p.conn == nil && m.links == nil || p.over {
+		p.giveUp(nil)
+	} else if !p.end.Synced() || p.end.Unsaid() { // while a connection is made again: not for long
+		p.late = time.AfterFunc(farewellWait, p.endDown)
+	}
+	if !p.writing && !p.over {
+		p.writing = true
+		p.wake <- struct{}{}
+	}
+}
+
+// endDown ends a peer that has no connection over which the rest could be said.
+func (p *peer) endDown() {
+	p.mu.Lock()
+	down := p.conn == nil || !p.end.Synced()
+	p.mu.Unlock()
+	if down {
+		p.hangUp()
+	}
+}
+
+// end ends a peer for good, and where this side has not said before that it would, all others of that node with the first
+// that did not end in peace: what it has lost nobody says again, so that the others have nothing more to wait for. They are
+// closed before anybody is told, who may then forget the node.
+func (m *Mesh) end(p *peer, err error) {
+	p.mu.Lock()
+	ours, peace := p.shut, errors.Is(err, errBye)
+	p.over = true
+	select {
+	case conn := <-p.fresh:
+		conn.Close() // nobody will look for it
+	default:
+	}
+	if p.late != nil {
+		p.late.Stop()
+	}
+	if !p.writing {
+		p.writing = true
+		p.wake <- struct{}{}
+	}
+	p.mu.Unlock()
+	p.giveUp(nil)
+	if ours {
+		return
+	}
+	pair := &m.pairs[p.node]
+	m.mu.Lock()
+	lost := pair.open.Ended(peace)
+	m.mu.Unlock()
+	if !lost {
+		return
+	}
+	for _, o := range pair.peers {
+		o.hangUp()
+	}
+	m.lost(p.node, err)
+}
+
+// hangUp ends a peer without a word. Its reader sees the end of the connection, or finds in until that none is made anew.
+func (p *peer) hangUp() {
+	p.mu.Lock()
+	p.shut, p.over = true, true
+	p.calm.Broadcast()
+	conn := p.conn
+	p.mu.Unlock()
+	p.giveUp(nil)
+	if conn != nil {
+		conn.Close()
+	}
+}

@@ -1,0 +1,128 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"bellows"
+	"bellows/link/transport"
+	"bellows/node"
+	"bellows/train"
+)
+
+// RunChild takes this process's assignment in the job of the process that started it from standard input in, and
+// runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
+func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
+	self, err := takeAssignment(in, out)
+	if err != nil {
+		return err
+	}
+	defer self.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go self.leave(ctx, cancel)
+	var saved []byte
+	if self.Image != "" {
+		if saved, err = os.ReadFile(self.Image); err != nil {
+			return bellows.Errorf(bellows.IO, "read", self.Image, "%w", err)
+		}
+	}
+	job, image, err := prepare(ctx, saved)
+	if err != nil {
+		return err
+	}
+	conns, err := self.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
+	if err != nil {
+		return err
+	}
+	return node.Serve(ctx, job, self.Cluster, conns, node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true})
+}
+
+// takeAssignment takes the place that the process which started this one has for it, as read from in. The
+// answer goes to out.
+func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
+	lines := bufio.NewReader(in)
+	var s assignment
+	if err := hear(lines, &s); err != nil {
+		return nil, err
+	}
+	c, err := s.listen()
+	if err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(address{c.address()})
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", line)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	told, ended := make(chan []string, 1), make(chan struct{})
+	c.addresses, c.ended = told, ended
+	go c.hear(lines, told, ended)
+	return c, nil
+}
+
+// hear learns where the others are, and then the end.
+func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string, ended chan<- struct{}) {
+	defer close(ended)
+	var a addresses
+	if err := hear(lines, &a); err != nil || len(a.Addresses) != len(c.Members) {
+		return
+	}
+	told <- a.Addresses
+	for {
+		if _, err := lines.ReadByte(); err != nil {
+			return
+		}
+	}
+}
+
+// hear reads a line of JSON.
+func hear(lines *bufio.Reader, to any) error {
+	line, err := lines.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, to)
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.Usage, "take assignment", "standard input", "this process is started by another, which tells it its place: %w", err)
+	}
+	return nil
+}
+
+// join connects the process to all others, once it has been told where they are.
+func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
+	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
+	bounded, cancel := w.bound(ctx)
+	defer cancel()
+	for {
+		select {
+		case a := <-c.addresses:
+			c.known = a
+			return c.joinAt(ctx, a, notice)
+		case <-c.ended:
+			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
+		case <-bounded.Done():
+			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", "node 0, to say where the others are", "%w", context.Cause(bounded))
+		case <-w.next():
+			w.name("node 0 to say where the others are")
+		}
+	}
+}
+
+// errLetGo is why a process that was started for another ends.
+var errLetGo = errors.New("the process that leads has gone, or let this one go")
+
+// leave ends the process's work when the one that leads has gone.
+func (c *endpoint) leave(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case <-c.ended:
+		cancel(errLetGo)
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,70 @@
+package launch
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"bellows"
+)
+
+// first is the first line of a process's standard output; what follows is dropped.
+type first struct {
+	seen []byte
+	line chan []byte
+	done bool
+}
+
+func (w *first) Write(b []byte) (int, error) {
+	if !w.done {
+		w.seen = append(w.seen, b...)
+		if i := bytes.IndexByte(w.seen, '\n'); i >= 0 {
+			w.line <- w.seen[:i]
+			w.done = true
+		}
+	}
+	return len(b), nil
+}
+
+// tail is the end of a process's standard error.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// tailMost is how much of it is kept, in bytes, and shown, in lines.
+const (
+	tailMost  = 16 << 10
+	tailLines = 8
+)
+
+func (w *tail) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, b...)
+	if n := len(w.text) - tailMost; n > 0 {
+		w.text = append(w.text[:0], w.text[n:]...)
+	}
+	return len(b), nil
+}
+
+func (w *tail) note(line string) {
+	if _, err := w.Write([]byte(line + "\n")); err != nil {
+		panic(err) // it never fails
+	}
+}
+
+// last is the last lines, as the end of a sentence.
+func (w *tail) last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return ""
+	}
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i := range lines {
+		lines[i] = bellows.Printable(lines[i], tailMost)
+	}
+	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
+}

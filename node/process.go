@@ -1,0 +1,265 @@
+package node
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/client"
+	"bellows/core/coord"
+	"bellows/core/server"
+	"bellows/core/shell"
+	"bellows/core/validate"
+	"bellows/link/fabric"
+	"bellows/link/wire"
+	"bellows/table"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// tickEvery is how often actors are told the time.
+const tickEvery = shell.TickMillis * time.Millisecond
+
+// process is this process's part of a job.
+type process struct {
+	job     *train.Job
+	opt     Options
+	cluster Cluster
+	mesh    *fabric.Mesh // nil: alone
+	bus     *fabric.Bus
+	common  core.Job // what its actors are made of
+	lanes   []*server.Lane
+	runner  *train.Runner // nil: runs no tasks
+	lead    *lead         // nil: not node 0
+	ended   atomic.Bool   // a lane knows that the job is over
+	closed  chan error    // no task runs any more, and why an executor did not close; has room
+	keySeed uint64        // no peer knows it
+	began   time.Time
+}
+
+func validateJob(job *train.Job) error {
+	if job.Splits < 1 || job.Splits > 1<<20 {
+		return bellows.Errorf(bellows.Config, "start job", "", "%d splits; must be 1 to 2^20", job.Splits)
+	}
+	if job.Driver == nil || job.NewExecutor == nil || job.Items == nil {
+		return bellows.Errorf(bellows.Config, "start job", "", "a job needs Items, a Driver and NewExecutor")
+	}
+	for i := range job.Tables {
+		if err := job.Tables[i].Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assemble makes the roles that this process has in the cluster.
+func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process, error) {
+	if err := validateJob(job); err != nil {
+		return nil, err
+	}
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
+	if err := p.agree(); err != nil {
+		return nil, err
+	}
+	if m != nil && opt.Alone {
+		fabric.Places(c.me().Slots)
+	}
+	p.bus = fabric.NewBus(c.Self, m)
+	if err := p.addRoles(); err != nil {
+		p.bus.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// agree works out what the actors of all processes are made of.
+func (p *process) agree() error {
+	way, err := p.cluster.route(p.job)
+	if err != nil {
+		return err
+	}
+	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
+		Tables: p.job.Tables, Route: way, Items: p.job.Items, Wire: p.formats(), Times: p.opt.Times.Or()}
+	if p.mesh == nil {
+		p.common.Times.Lease = 0 // where nobody can be silent
+	}
+	return nil
+}
+
+// formats is how the values of each table travel: counts as they are.
+func (p *process) formats() []vec.Format {
+	list := make([]vec.Format, len(p.job.Tables))
+	for i := range list {
+		if p.job.Tables[i].DType == table.Float32 {
+			list[i] = p.opt.Wire
+		}
+	}
+	return list
+}
+
+// addRoles makes the actors of this process, with what they go on from.
+func (p *process) addRoles() error {
+	if err := p.addLanes(); err != nil {
+		return err
+	}
+	if p.cluster.Self == 0 {
+		if err := p.addController(); err != nil {
+			return err
+		}
+	}
+	if p.cluster.me().Slots > 0 {
+		if err := p.addRunner(); err != nil {
+			return err
+		}
+	}
+	if p.opt.Resume == nil {
+		return nil
+	}
+	return p.resume(p.opt.Resume)
+}
+
+// heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender.
+const heldMost = 1 << 30
+
+func (p *process) addLanes() error {
+	var limits server.Limits
+	if p.mesh == nil {
+		limits.Tail = -1 // no other controller can follow: the lanes would be gone with the first
+	}
+	for i := range p.cluster.me().Lanes {
+		a := wire.LaneAt(p.cluster.Self, i)
+		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Limits: limits})
+		if err != nil {
+			return err
+		}
+		p.lanes = append(p.lanes, l)
+		p.bus.Add(a, p.stepLane(l))
+	}
+	return nil
+}
+
+// stepLane is the step of a lane. A node without a client learns from its lanes that the job is over.
+func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
+	return func(batch []wire.Envelope, out *wire.Outbox) {
+		l.Step(batch, out)
+		if l.Ending() {
+			p.ended.Store(true)
+		}
+		p.reportLast(out)
+	}
+}
+
+// reportLast puts a report ahead of a lane's last word.
+func (p *process) reportLast(out *wire.Outbox) {
+	last := len(out.Envelopes) - 1
+	if p.lead != nil || last < 0 || !p.ended.Load() {
+		return
+	}
+	e := out.Envelopes[last]
+	switch e.Message.(type) {
+	case *wire.Closed, *wire.Collected:
+		out.Envelopes = out.Envelopes[:last]
+		out.Send(e.From, e.To, p.report())
+		out.Envelopes = append(out.Envelopes, e)
+	}
+}
+
+func (p *process) addController() error {
+	var fingerprint bellows.Fingerprint
+	if p.mesh != nil {
+		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
+	}
+	made, err := shell.NewLead(p.common, coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint})
+	if err != nil {
+		return err
+	}
+	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members))}
+	p.bus.Add(wire.ControllerAt(), p.lead.step)
+	return nil
+}
+
+func (p *process) addRunner() error {
+	self := wire.ClientAt(p.cluster.Self)
+	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed})
+	var active []bellows.SplitID
+	for s := range bellows.SplitID(p.job.Splits) {
+		if p.common.Route.Node(s) == p.cluster.Self {
+			active = append(active, s)
+		}
+	}
+	r, err := train.NewRunner(c, p.job, active, p.cluster.me().Slots, p.bus, p.notice)
+	p.runner = r
+	if p.mesh != nil {
+		r.Share()
+		if p.lead == nil {
+			r.Report(self, wire.ControllerAt(), p.fill)
+		}
+	}
+	p.bus.Add(self, func(batch []wire.Envelope, _ *wire.Outbox) { r.Step(batch) })
+	return err
+}
+
+// notice passes on a sentence about a wait that lasts.
+func (p *process) notice(sentence string) {
+	switch {
+	case p.lead == nil:
+		p.bus.Send(wire.ClientAt(p.cluster.Self), wire.ControllerAt(), &wire.Notice{Sentence: sentence})
+	case p.opt.Notice != nil:
+		p.lead.reporter.say(func() { p.opt.Notice(sentence) })
+	}
+}
+
+// start starts the mesh: lost is told of a node whose connections have ended.
+func (p *process) start(lost func(bellows.NodeID, error)) {
+	p.mesh.Start(p.bus, fabric.Options{Checker: validate.New(p.common, p.cluster.Self), Formats: p.formats(), Links: p.opt.Links, Times: p.opt.Times, Lost: lost,
+		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
+}
+
+// close ends what the process has started, behind all that it has sent.
+func (p *process) close() {
+	if p.mesh != nil {
+		p.mesh.Close()
+	}
+	p.bus.Close()
+}
+
+// awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does.
+func (p *process) awaitTasks() { go p.closeTasks() }
+
+// closeTasks closes the executors when no task runs any more.
+func (p *process) closeTasks() {
+	var err error
+	if p.runner != nil {
+		err = p.runner.Close()
+	}
+	p.closed <- err
+}
+
+// over reports whether this node has been told that the job is over. Nobody tells one that hosts nothing, and nothing is lost with it.
+func (p *process) over() bool {
+	if p.runner == nil {
+		return p.ended.Load() || len(p.lanes) == 0
+	}
+	select {
+	case <-p.runner.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// unfinished are the tasks that run in this process.
+func (p *process) unfinished() []bellows.Unit {
+	if p.runner == nil {
+		return nil
+	}
+	return p.runner.Unfinished()
+}
+
+// millis is the time that actors are told.
+func (p *process) millis() int64 { return time.Since(p.began).Milliseconds() }

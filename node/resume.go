@@ -1,0 +1,58 @@
+package node
+
+import (
+	"bellows"
+	"bellows/core/store"
+	"bellows/train"
+)
+
+// resume gives the lanes of this process what a saved run had, and the controller, if it is here.
+func (p *process) resume(im *train.Image) error {
+	if err := p.fits(im); err != nil {
+		return err
+	}
+	for ref := range p.common.Route.All() {
+		t, i := ref.Table, int(ref.Partition)
+		owner := p.common.Route.Owner(ref).Lane
+		if owner.Node != p.cluster.Self {
+			continue
+		}
+		l := p.lanes[owner.Index]
+		if im.Kept != nil {
+			l.LoadKept(ref, &im.Kept[t][i])
+		}
+		if err := l.Load(ref, &im.Tables[t][i]); err != nil {
+			return err
+		}
+	}
+	for _, l := range p.lanes {
+		if err := l.Resume(im.State.Complete); err != nil {
+			return err
+		}
+	}
+	if p.lead == nil {
+		return nil
+	}
+	return p.lead.shell.Resume(im.State)
+}
+
+// fits refuses a saved run of other tables or partitions.
+func (p *process) fits(im *train.Image) error {
+	for _, saved := range [][][]store.Image{im.Tables, im.Kept} {
+		if saved == nil {
+			continue // nothing was kept
+		}
+		if len(saved) != len(p.job.Tables) {
+			return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has %d tables, this one %d", len(saved), len(p.job.Tables))
+		}
+		for t := range saved {
+			if want := p.common.Route.Cut(bellows.TableID(t)).Len(); len(saved[t]) != want {
+				return bellows.Errorf(bellows.BadData, "resume", p.job.Tables[t].Name, "the saved table has %d partitions, this one %d", len(saved[t]), want)
+			}
+		}
+	}
+	if im.Tables == nil {
+		return bellows.Errorf(bellows.BadData, "resume", "", "the saved run has no tables")
+	}
+	return nil
+}
