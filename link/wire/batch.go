@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core/tally"
+	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/gather"
 	"bellows/link/wire/internal/memory"
 	"bellows/link/wire/internal/raw"
@@ -34,6 +35,7 @@ type Batch struct {
 	owned    [][]byte     // pieces that are the batch's own memory
 	err      error        // the first thing that keeps the message being added from travelling
 	traffic  tally.Traffic
+	fields   fields.Codec // writes control messages
 
 	lent                  bool // messages stay their sender's
 	alone                 bool // payloads only: nothing that was encoded before is used
@@ -51,9 +53,9 @@ func (b *Batch) Lend() { b.lent = true }
 // An error leaves the batch as it was and the message with the caller: the message is longer than its kind may be, of no
 // kind that travels, or has a value that its table's format has not.
 func (b *Batch) Add(e Envelope) error {
-	m, travels := e.Message.(codec)
-	if !travels {
-		return doesNotTravel(e.Message)
+	m := e.Message
+	if e.Kind() == 0 {
+		return doesNotTravel(m)
 	}
 	if e.Era > eraMost {
 		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, eraMost)
@@ -61,7 +63,7 @@ func (b *Batch) Add(e Envelope) error {
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)
 	b.start = b.Len()
-	m.encode(b)
+	b.payload(m)
 	kind, err := m.kind(), b.err
 	b.err = nil
 	length, limit, most := b.Len()-b.start, kindLimit(kind), frameLimit(kind)
@@ -117,6 +119,22 @@ func tooLongHint(kind uint8) string {
 	return ""
 }
 
+// payload adds that of a message, or fails the batch.
+func (b *Batch) payload(m Message) {
+	if m, raw := m.(codec); raw {
+		m.encode(b)
+		return
+	}
+	b.control(m.(control))
+}
+
+// control adds a payload of fields.
+func (b *Batch) control(m control) {
+	if b.fields.Write((*fields.Writer)(&b.scratch), func() error { return m.fields(&b.fields) }) != nil {
+		b.tooMany(m)
+	}
+}
+
 // tooMany fails the batch for a list of the message that has more elements than the receiver takes.
 func (b *Batch) tooMany(m Message) {
 	b.fail(&bellows.Error{Kind: bellows.Config, Op: "encode message", Subject: kindName(m.kind()), Err: errMany})
@@ -129,17 +147,16 @@ func (b *Batch) Traffic() *tally.Traffic { return &b.traffic }
 // those who test, compare messages or copy them, and have batches for nothing else: no length is refused, and what is shared
 // is encoded each time.
 func (b *Batch) Payload(m Message) (kind uint8, pieces [][]byte, err error) {
-	c, travels := m.(codec)
-	if !travels {
+	if kind = (Envelope{Message: m}).Kind(); kind == 0 {
 		return 0, nil, doesNotTravel(m)
 	}
 	b.alone, b.start = true, 0
 	b.pieces.Drop(0)
 	b.disown(0)
 	b.scratch = b.scratch[:0]
-	c.encode(b)
+	b.payload(m)
 	err, b.err = b.err, nil
-	return c.kind(), b.Buffers(), err
+	return kind, b.Buffers(), err
 }
 
 func doesNotTravel(m Message) error {

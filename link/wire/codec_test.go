@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/pending"
+	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/memory"
 	"bellows/link/wire/internal/raw"
 )
@@ -192,11 +193,11 @@ func TestRefusals(t *testing.T) {
 		{"a task without unit", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 0} }, errNoUnit},
 		{"a table beyond 65535", &Staleness{}, func([]byte) []byte { return []byte{8, 0x80, 0x80, 4} }, errNumber},
 		{"no doubles", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 4, 0x0a, 0, 0x12, 0} }, nil},
-		{"a cut double", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 5, 0x0a, 0, 0x12, 1, 9} }, errProto},
-		{"no protobuf", &Beat{}, func([]byte) []byte { return []byte{0xff} }, errProto},
+		{"a cut double", &Dispatch{}, func([]byte) []byte { return []byte{0x12, 5, 0x0a, 0, 0x12, 1, 9} }, fields.ErrProto},
+		{"no protobuf", &Beat{}, func([]byte) []byte { return []byte{0xff} }, fields.ErrProto},
 		{"a failure's text", &Failed{}, func([]byte) []byte { return []byte{0x12, 1, 0xff} }, errText},
 		{"sums of less than a table", &Closed{}, func([]byte) []byte { return append([]byte{0x2a, 32}, make([]byte, 32)...) }, errNumber},
-		{"a cut sum", &Closed{}, func([]byte) []byte { return append([]byte{0x2a, 41}, make([]byte, 41)...) }, errProto},
+		{"a cut sum", &Closed{}, func([]byte) []byte { return append([]byte{0x2a, 41}, make([]byte, 41)...) }, fields.ErrProto},
 		{"more bins than there are", &Closed{}, func([]byte) []byte { return append([]byte{0x22, 17}, make([]byte, 17)...) }, errNumber},
 	} {
 		f := frame(t, Envelope{Message: c.m})

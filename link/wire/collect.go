@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-
 	"bellows"
 	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/raw"
@@ -51,81 +49,32 @@ const kindCollect uint8 = 73
 
 func (*Collect) kind() uint8 { return kindCollect }
 
-func (m *Collect) encode(b *Batch) {
-	if m.Whole {
-		b.pb().Varint(1, 1)
-	}
-	b.pb().Varint(2, uint64(m.Slabs))
-	b.pb().Varint(3, uint64(m.Term))
-}
-
-func (m *Collect) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Whole = f.Num != 0
-		case 2<<3 | varint:
-			m.Slabs = uint32(min(f.Num, math.MaxUint32))
-		case 3<<3 | varint:
-			m.Term = termOf(&f)
-		}
-	}
-	return f.Err
-}
-
-// sentence is the payload of messages that are one text.
-func sentence(payload []byte, to *string) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		if f.Key == 1<<3|sized {
-			*to = f.Text()
-		}
-	}
-	return f.Err
+func (m *Collect) fields(c *fields.Codec) error {
+	c.Flag(1, &m.Whole)
+	fields.Num(c, 2, &m.Slabs)
+	fields.Num(c, 3, &m.Term)
+	return nil
 }
 
 const kindCollected uint8 = 74
 
 func (*Collected) kind() uint8 { return kindCollected }
 
-func (m *Collected) encode(b *Batch) {
-	b.pb().Text(1, reason(m.Reason))
-	b.pb().Varint(2, uint64(m.Term))
-}
-
-func (m *Collected) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | sized:
-			m.Reason = f.Text()
-		case 2<<3 | varint:
-			m.Term = termOf(&f)
-		}
-	}
-	return f.Err
+func (m *Collected) fields(c *fields.Codec) error {
+	c.Text(1, &m.Reason)
+	fields.Num(c, 2, &m.Term)
+	return nil
 }
 
 const kindReady uint8 = 75
 
 func (*Ready) kind() uint8 { return kindReady }
 
-func (m *Ready) encode(b *Batch) {
+func (m *Ready) fields(c *fields.Codec) error {
 	for i, part := range parts(&m.Fingerprint) {
-		b.pb().Varint(protowire.Number(1+i), *part)
+		fields.Num(c, protowire.Number(1+i), part)
 	}
-}
-
-func (m *Ready) decode(payload []byte) error {
-	list := parts(&m.Fingerprint)
-	f := fields.Of(payload)
-	for f.Next() {
-		if n := f.Key >> 3; f.Key&7 == varint && 1 <= n && int(n) <= len(list) {
-			*list[n-1] = f.Num
-		}
-	}
-	return f.Err
+	return nil
 }
 
 // parts are the hashes of a fingerprint as they are numbered on the wire.
@@ -135,33 +84,20 @@ func parts(f *bellows.Fingerprint) [6]*uint64 {
 
 const kindNotice uint8 = 76
 
-func (*Notice) kind() uint8                   { return kindNotice }
-func (m *Notice) encode(b *Batch)             { b.pb().Text(1, reason(m.Sentence)) }
-func (m *Notice) decode(payload []byte) error { return sentence(payload, &m.Sentence) }
+func (*Notice) kind() uint8 { return kindNotice }
+
+func (m *Notice) fields(c *fields.Codec) error {
+	c.Text(1, &m.Sentence)
+	return nil
+}
 
 const kindComplaint uint8 = 77
 
 func (*Complaint) kind() uint8 { return kindComplaint }
 
-func (m *Complaint) encode(b *Batch) {
-	b.pb().Varint(1, uint64(m.Node))
-	b.pb().Text(2, reason(m.Reason))
-	if m.Breach {
-		b.pb().Varint(3, 1)
-	}
-}
-
-func (m *Complaint) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
-		case 2<<3 | sized:
-			m.Reason = f.Text()
-		case 3<<3 | varint:
-			m.Breach = f.Num != 0
-		}
-	}
-	return f.Err
+func (m *Complaint) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Node)
+	c.Text(2, &m.Reason)
+	c.Flag(3, &m.Breach)
+	return nil
 }

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"fmt"
+	"sync"
 
 	"bellows"
 	"bellows/link/wire/internal/crc"
+	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/memory"
 )
 
@@ -72,7 +74,7 @@ func bad(h Header, err error) error {
 // decode reads a payload into a new message. One that no message keeps is given back.
 func decode(kind uint8, payload []byte) (Message, error) {
 	m := kinds[kind].make()
-	err := m.decode(payload)
+	err := decodeInto(m, payload)
 	if !kinds[kind].keeps {
 		memory.Put(payload)
 	}
@@ -80,4 +82,21 @@ func decode(kind uint8, payload []byte) (Message, error) {
 		Free(m)
 	}
 	return m, err
+}
+
+// readers are codecs that read.
+var readers = sync.Pool{New: func() any { return new(fields.Codec) }}
+
+// decodeInto reads a payload into an empty message.
+func decodeInto(m Message, payload []byte) error {
+	if m, raw := m.(codec); raw {
+		return m.decode(payload)
+	}
+	return decodeControl(m.(control), payload)
+}
+
+func decodeControl(m control, payload []byte) error {
+	c := readers.Get().(*fields.Codec)
+	defer readers.Put(c)
+	return c.Read(payload, func() error { return m.fields(c) })
 }

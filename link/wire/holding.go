@@ -19,22 +19,10 @@ const kindQuery uint8 = 88
 
 func (*Query) kind() uint8 { return kindQuery }
 
-func (m *Query) encode(b *Batch) {
-	b.pb().Varint(1, uint64(m.Term))
-	b.pb().Varint(2, uint64(m.From))
-}
-
-func (m *Query) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Term = termOf(&f)
-		case 2<<3 | varint:
-			m.From = bellows.CommitNumber(f.Num)
-		}
-	}
-	return f.Err
+func (m *Query) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Term)
+	fields.Num(c, 2, &m.From)
+	return nil
 }
 
 // Holding is a lane's answer to Query.
@@ -67,142 +55,58 @@ const kindHolding uint8 = 89
 
 func (*Holding) kind() uint8 { return kindHolding }
 
-func (m *Holding) encode(b *Batch) {
+func (m *Holding) fields(c *fields.Codec) error {
+	c.Fail(m.tooMany())
+	fields.Num(c, 1, &m.Term)
+	fields.Num(c, 2, &m.Last)
+	fields.Num(c, 3, &m.Tail)
+	fields.List(c, 4, &m.Flushes, func(h *HeldFlush) error {
+		flushID(c, 1, &h.Flush)
+		fields.Zigzag(c, 2, &h.Clock)
+		runs(c, 3, &h.Held, &m.pairs)
+		runs(c, 4, &h.Pairs, &m.pairs)
+		results(c, 5, &h.Done, &m.results, &m.numbers)
+		if h.Flush.Seq == 0 || h.Flush.Incarnation == 0 {
+			return errNumber
+		}
+		return nil
+	})
+	m.parts(c)
+	fields.List(c, 6, &m.Added, func(x *bellows.Control) error {
+		if err := controlFields(c, x); x.Kind == bellows.AddLane || x.Kind == bellows.AddClient {
+			return err
+		}
+		return errNumber
+	})
+	fields.List(c, 7, &m.Gone, func(g *Fence) error { return g.fields(c) })
+	fields.Optional(c, 8, &m.End, func(e *End) error { return e.fields(c) })
+	return nil
+}
+
+// tooMany refuses lists that have together more elements than the receiver takes.
+func (m *Holding) tooMany() error {
 	pairs, results := 0, 0
 	for i := range m.Flushes {
 		pairs += len(m.Flushes[i].Held) + len(m.Flushes[i].Pairs)
 		results += len(m.Flushes[i].Done)
 	}
-	if max(len(m.Flushes), len(m.Parts), len(m.Added), len(m.Gone), pairs, results) > listMax {
-		b.tooMany(m)
-		return
+	if max(pairs, results) > listMax {
+		return errMany
 	}
-	b.pb().Varint(1, uint64(m.Term))
-	b.pb().Varint(2, uint64(m.Last))
-	b.pb().Varint(3, uint64(m.Tail))
-	for i := range m.Flushes {
-		h := &m.Flushes[i]
-		at := b.pb().Open(4)
-		b.protoFlush(1, h.Flush)
-		b.pb().Zigzag(2, int32(h.Clock))
-		b.runs(3, h.Held)
-		b.runs(4, h.Pairs)
-		b.results(5, h.Done)
-		b.pb().Shut(at)
-	}
-	for i := range m.Parts {
-		at := b.pb().Open(5)
-		b.protoPair(1, m.Parts[i])
-		b.pb().Varint(2, uint64(m.At[i]))
-		b.pb().Shut(at)
-	}
-	for i := range m.Added {
-		b.change(6, &m.Added[i])
-	}
-	for i := range m.Gone {
-		at := b.pb().Open(7)
-		m.Gone[i].encode(b)
-		b.pb().Shut(at)
-	}
-	if m.End != nil {
-		at := b.pb().Open(8)
-		m.End.encode(b)
-		b.pb().Shut(at)
-	}
+	return nil
 }
 
-// heldLeast is how many bytes a held flush takes, whose name is whole.
-const heldLeast = 8
-
-func (m *Holding) decode(payload []byte) error {
-	m.Flushes = slices.Grow(m.Flushes, min(fields.Count(payload, 4<<3|sized), len(payload)/heldLeast))
-	parts := fields.Count(payload, 5<<3|sized)
-	m.Parts, m.At = slices.Grow(m.Parts, parts), slices.Grow(m.At, parts)
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Term = termOf(&f)
-		case 2<<3 | varint:
-			m.Last = bellows.CommitNumber(f.Num)
-		case 3<<3 | varint:
-			m.Tail = bellows.CommitNumber(f.Num)
-		case 4<<3 | sized:
-			f.Room(len(m.Flushes))
-			f.Fail(m.held(f.Data))
-		case 5<<3 | sized:
-			f.Room(len(m.Parts))
-			p, at, err := partAt(f.Data)
-			f.Fail(err)
-			m.Parts, m.At = append(m.Parts, p), append(m.At, at)
-		case 6<<3 | sized:
-			f.Room(len(m.Added))
-			var c bellows.Control
-			if f.Fail(changeOf(f.Data, &c)); c.Kind != bellows.AddLane && c.Kind != bellows.AddClient {
-				f.Fail(errNumber)
-			}
-			m.Added = append(m.Added, c)
-		case 7<<3 | sized:
-			f.Room(len(m.Gone))
-			var gone Fence
-			f.Fail(gone.decode(f.Data))
-			m.Gone = append(m.Gone, gone)
-		case 8<<3 | sized:
-			if m.End == nil {
-				m.End = new(End)
-			}
-			f.Fail(m.End.decode(f.Data))
+// parts is field 5: partitions, and of each its newest record, which a list beside them has.
+func (m *Holding) parts(c *fields.Codec) {
+	next := 0
+	fields.List(c, 5, &m.Parts, func(p *Pair) error {
+		if c.Reads() {
+			next = len(m.Parts) - 1
+			m.At = slices.Grow(m.At, cap(m.Parts)-len(m.At))[:next+1]
 		}
-	}
-	return f.Err
-}
-
-func (m *Holding) held(b []byte) error {
-	h := HeldFlush{}
-	m.results = slices.Grow(m.results, fields.Count(b, 5<<3|sized))
-	results := len(m.results)
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | sized:
-			f.Fail(flushOf(f.Data, &h.Flush))
-		case 2<<3 | varint:
-			h.Clock = bellows.Clock(f.Sint32())
-		case 3<<3 | sized, 3<<3 | varint, 4<<3 | sized, 4<<3 | varint:
-			at := len(m.pairs)
-			m.pairs = runsOf(&f, m.pairs) // all of a message have one bound
-			to := [...]*[]Pair{&h.Held, &h.Pairs}[f.Key>>3-3]
-			if *to == nil {
-				*to = m.pairs[at:len(m.pairs):len(m.pairs)]
-			} else { // another writer's, who has cut the list
-				*to = append(*to, m.pairs[at:]...)
-			}
-		case 5<<3 | sized:
-			f.Room(len(m.results))
-			u, values, err := numbered(f.Data, &m.numbers)
-			f.Fail(err)
-			m.results = append(m.results, Result{u, values})
-		}
-	}
-	if h.Flush.Seq == 0 || h.Flush.Incarnation == 0 {
-		f.Fail(errNumber)
-	}
-	h.Done = m.results[results:len(m.results):len(m.results)]
-	m.Flushes = append(m.Flushes, h)
-	return f.Err
-}
-
-func partAt(b []byte) (p Pair, at bellows.CommitNumber, err error) {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | sized:
-			var failed error
-			p, failed = pairOf(f.Data)
-			f.Fail(failed)
-		case 2<<3 | varint:
-			at = bellows.CommitNumber(f.Num)
-		}
-	}
-	return p, at, f.Err
+		c.Message(1, true, func() error { return p.fields(c) })
+		fields.Num(c, 2, &m.At[next])
+		next++
+		return nil
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows/core/tally"
+	"bellows/link/wire/internal/fields"
 )
 
 // firstControl is the least number of a kind whose payload is protobuf. Those of the kinds below it are raw.
@@ -35,7 +36,13 @@ var (
 	controllerToLane   = way(Controller, Lane)
 )
 
-// codec is a message that travels. Its methods stand with those that they are made of, in the file of its kind.
+// control is a message whose payload is protobuf. fields describes it, to be written as well as read, and says what is wrong with it as it stands.
+type control interface {
+	Message
+	fields(c *fields.Codec) error
+}
+
+// codec is a message with a payload of its own, in which arrays lie as they do in memory, or one that is encoded for several receivers.
 type codec interface {
 	Message
 	// encode adds the payload, or fails the batch. It changes nothing in the message.
@@ -48,11 +55,11 @@ type codec interface {
 // message may say in a job is for package validate.
 type kind struct {
 	name  string
-	limit int          // the longest payload
-	ways  ways         // 0: it is of a session, below all actors
-	class tally.Class  // what its frames are for
-	keeps bool         // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
-	make  func() codec // an empty message, to be decoded into
+	limit int            // the longest payload
+	ways  ways           // 0: it is of a session, below all actors
+	class tally.Class    // what its frames are for
+	keeps bool           // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
+	make  func() Message // an empty message, to be decoded into
 }
 
 // kinds describes every kind, by the number that headers have for it: the table of role and call, too. A number is never used again
@@ -141,7 +148,10 @@ func (h Header) Class() tally.Class {
 
 // Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
 func (e Envelope) Kind() uint8 {
-	if m, ok := e.Message.(codec); ok {
+	switch m := e.Message.(type) {
+	case codec:
+		return m.kind()
+	case control:
 		return m.kind()
 	}
 	return 0

@@ -11,7 +11,7 @@ var (
 
 // recycled is a message that a job sends all the time: when it is freed it is used again.
 type recycled interface {
-	codec
+	Message
 	// recycle gives back what the message borrowed and empties it. It says which pool takes it: none while it has other receivers.
 	recycle() *sync.Pool
 }
@@ -32,20 +32,20 @@ func New[T any, M interface {
 func fromPool[T any, M interface {
 	*T
 	recycled
-}]() codec {
+}]() Message {
 	return M(New[T, M]())
 }
 
 // made is a new message of a kind that has no pool.
 func made[T any, M interface {
 	*T
-	codec
-}]() codec {
+	Message
+}]() Message {
 	return M(new(T))
 }
 
 // newView is an empty message whose values will lie in a payload.
-func newView() codec {
+func newView() Message {
 	if m, ok := views.Get().(*Rows); ok {
 		return m
 	}

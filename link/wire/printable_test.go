@@ -18,7 +18,7 @@ func TestTextOfPeersIsPrintable(t *testing.T) {
 	refused.u8(0)
 	refused.zeros(3)
 	for _, c := range []struct {
-		m     codec
+		m     Message
 		field protowire.Number // 0: what follows is the text
 		text  func(m Message) string
 	}{
@@ -34,7 +34,7 @@ func TestTextOfPeersIsPrintable(t *testing.T) {
 			if c.field > 0 {
 				payload = protowire.AppendString(protowire.AppendTag(nil, c.field, protowire.BytesType), said)
 			}
-			if err := c.m.decode(payload); err != nil {
+			if err := decodeInto(c.m, payload); err != nil {
 				t.Errorf("%T: %v", c.m, err)
 			}
 			if got := c.text(c.m); got != want {

@@ -11,128 +11,133 @@ import (
 )
 
 // What is said of protobuf payloads below, in the words of package fields.
-const (
-	varint  = fields.Varint
-	fixed64 = fields.Fixed64
-	sized   = fields.Sized
-	listMax = fields.ListMax
-)
+const listMax = fields.ListMax
 
 var (
-	errProto  = fields.ErrProto
 	errNumber = fields.ErrNumber
 	errMany   = fields.ErrMany
 	errText   = fields.ErrText
 	errNoUnit = errors.New("an element names no unit")
 )
 
-// pb writes protobuf behind what the batch has.
-func (b *Batch) pb() *fields.Writer { return (*fields.Writer)(&b.scratch) }
-
-// protoFlush leaves out a flush that is none, as protobuf leaves out a message that is not set.
-func (b *Batch) protoFlush(number protowire.Number, f bellows.FlushID) {
-	if f == (bellows.FlushID{}) {
+// errorKind is a kind of error; a bug also for one that a later version may have.
+func errorKind(c *fields.Codec, number protowire.Number, k *bellows.Kind) {
+	n := uint64(*k)
+	if fields.Num(c, number, &n); !c.Reads() {
 		return
 	}
-	at := b.pb().Open(number)
-	b.pb().Varint(1, uint64(f.Client))
-	b.pb().Varint(2, f.Seq)
-	b.pb().Varint(3, uint64(f.Incarnation))
-	b.pb().Shut(at)
+	if *k = bellows.Bug; n <= uint64(bellows.Interrupted) {
+		*k = bellows.Kind(n)
+	}
 }
 
-func flushOf(b []byte, id *bellows.FlushID) error {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			id.Client = bellows.NodeID(f.UpTo(math.MaxUint16))
-		case 2<<3 | varint:
-			id.Seq = f.Num
-		case 3<<3 | varint:
-			id.Incarnation = uint32(f.UpTo(math.MaxUint32))
-		}
-	}
-	return f.Err
+// flushID is left out where it is none, as protobuf leaves out a message that is not set.
+func flushID(c *fields.Codec, number protowire.Number, f *bellows.FlushID) {
+	c.Message(number, *f != bellows.FlushID{}, func() error {
+		fields.Num(c, 1, &f.Client)
+		fields.Num(c, 2, &f.Seq)
+		fields.Num(c, 3, &f.Incarnation)
+		return nil
+	})
 }
 
-func (b *Batch) protoPair(number protowire.Number, p Pair) {
-	at := b.pb().Open(number)
-	b.pb().Varint(1, uint64(p.Ref.Table))
-	b.pb().Varint(2, uint64(p.Ref.Partition))
-	b.pb().Varint(3, uint64(p.Generation))
-	b.pb().Shut(at)
+func (p *Pair) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &p.Ref.Table)
+	fields.Num(c, 2, &p.Ref.Partition)
+	fields.Num(c, 3, &p.Generation)
+	return nil
 }
 
-func pairOf(b []byte) (p Pair, err error) {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			p.Ref.Table = bellows.TableID(f.UpTo(math.MaxUint16))
-		case 2<<3 | varint:
-			p.Ref.Partition = bellows.PartitionID(f.UpTo(math.MaxUint32))
-		case 3<<3 | varint:
-			p.Generation = bellows.Generation(f.UpTo(math.MaxUint32))
-		}
-	}
-	return p, f.Err
+// unit is a unit of work. Whether its items are a range is for wholeUnit to say, when no more of it can come.
+func unit(c *fields.Codec, number protowire.Number, u *bellows.Unit) {
+	c.Message(number, true, func() error {
+		fields.Num(c, 1, &u.Split)
+		fields.Zigzag(c, 2, &u.Clock)
+		fields.Num(c, 3, &u.Items.Begin)
+		fields.Num(c, 4, &u.Items.End)
+		return nil
+	})
 }
 
-// runs adds pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first
-// of them, the generation, and how many there are. A flush of a dense table names all of its partitions, in few bytes.
-func (b *Batch) runs(number protowire.Number, pairs []Pair) {
-	if len(pairs) == 0 {
-		return
+func wholeUnit(u *bellows.Unit) error {
+	if u.Items.Begin < 0 || u.Items.End < u.Items.Begin {
+		return errNumber
 	}
-	at := b.pb().Open(number)
-	for i := 0; i < len(pairs); {
-		p, n := pairs[i], 1
-		for i+n < len(pairs) && pairs[i+n] == p.after(n) {
-			n++
-		}
-		for _, x := range [...]uint64{uint64(p.Ref.Table), uint64(p.Ref.Partition), uint64(p.Generation), uint64(n)} {
-			b.scratch = protowire.AppendVarint(b.scratch, x)
-		}
-		i += n
+	return nil
+}
+
+// numbered is a unit with numbers, in the memory of several: a Result or a Task.
+func numbered(c *fields.Codec, u *bellows.Unit, list, memory *[]float64) error {
+	unit(c, 1, u)
+	c.Doubles(2, list, memory)
+	if !c.Has(1) {
+		return errNoUnit
 	}
-	b.pb().Shut(at)
+	return wholeUnit(u)
+}
+
+// results is a list of them, with their numbers, in the memory of several.
+func results(c *fields.Codec, number protowire.Number, list, memory *[]Result, numbers *[]float64) {
+	fields.ListIn(c, number, list, memory, func(r *Result) error { return numbered(c, &r.Unit, &r.Values, numbers) })
+}
+
+// runs is pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first
+// of them, the generation, and how many there are. A flush of a dense table names all of its partitions, in few bytes. The pairs lie in
+// the memory of several lists, which together have no more elements than others have.
+func runs(c *fields.Codec, number protowire.Number, list, memory *[]Pair) {
+	pairs, runs, next := *list, 0, 0
+	for i := range pairs {
+		if i == 0 || pairs[i] != pairs[i-1].after(1) {
+			runs++
+		}
+	}
+	var run [4]uint64
+	at := func(i int) uint64 {
+		if i%len(run) == 0 {
+			p, n := pairs[next], 1
+			for next+n < len(pairs) && pairs[next+n] == p.after(n) {
+				n++
+			}
+			run = [...]uint64{uint64(p.Ref.Table), uint64(p.Ref.Partition), uint64(p.Generation), uint64(n)}
+			next += n
+		}
+		return run[i%len(run)]
+	}
+	begin, came := len(*memory), 0
+	c.Varints(number, runs*len(run), at, func(x uint64) {
+		if limit := [...]uint64{math.MaxUint16, math.MaxUint32, math.MaxUint32, listMax}[came]; x > limit {
+			c.Fail(errNumber)
+		}
+		run[came] = x
+		if came = (came + 1) % len(run); came == 0 {
+			c.Fail(addRun(run, memory))
+		}
+	})
+	if came != 0 {
+		c.Fail(errNumber)
+	}
+	if len(*memory) > begin {
+		fields.Piece(list, memory, begin)
+	}
+}
+
+// addRun appends the pairs of a run to a list.
+func addRun(run [4]uint64, to *[]Pair) error {
+	switch {
+	case run[3] == 0 || run[3] > listMax || run[1]+run[3]-1 > math.MaxUint32:
+		return errNumber
+	case uint64(len(*to))+run[3] > listMax:
+		return errMany
+	}
+	p := Pair{bellows.PartitionRef{Table: bellows.TableID(run[0]), Partition: bellows.PartitionID(run[1])}, bellows.Generation(run[2])}
+	for n := range int(run[3]) {
+		*to = append(*to, p.after(n))
+	}
+	return nil
 }
 
 // after is the pair n partitions further.
 func (p Pair) after(n int) Pair {
 	p.Ref.Partition += bellows.PartitionID(n)
 	return p
-}
-
-// runsOf appends the pairs of runs, of which a list has no more than others have elements.
-func runsOf(f *fields.Fields, to []Pair) []Pair {
-	var run [4]uint64
-	limits := [...]uint64{math.MaxUint16, math.MaxUint32, math.MaxUint32, listMax}
-	at := 0
-	f.Varints(func(x uint64) {
-		if x > limits[at] {
-			f.Fail(errNumber)
-		}
-		run[at] = x
-		if at = (at + 1) % len(run); at > 0 || f.Err != nil {
-			return
-		}
-		if run[3] == 0 || run[1]+run[3]-1 > math.MaxUint32 {
-			f.Fail(errNumber)
-			return
-		}
-		if uint64(len(to))+run[3] > listMax {
-			f.Fail(errMany)
-			return
-		}
-		p := Pair{bellows.PartitionRef{Table: bellows.TableID(run[0]), Partition: bellows.PartitionID(run[1])}, bellows.Generation(run[2])}
-		for n := range int(run[3]) {
-			to = append(to, p.after(n))
-		}
-	})
-	if at != 0 {
-		f.Fail(errNumber)
-	}
-	return to
 }

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -110,146 +108,49 @@ func (r *Records) encodeList(b *Batch) {
 		pairs += len(r.List[i].Pairs)
 		results += len(r.List[i].Results)
 	}
-	if max(pairs, results, len(r.List)) > listMax {
+	if max(pairs, results) > listMax {
 		b.tooMany(r)
 		return
 	}
-	for i := range r.List {
-		b.record(&r.List[i])
-	}
-	b.pb().Varint(2, uint64(r.Term))
-	b.pb().Varint(3, uint64(r.Keep))
+	b.control(r)
 }
 
-func (b *Batch) record(one *Record) {
-	at := b.pb().Open(1)
-	b.pb().Varint(1, uint64(one.Number))
-	b.protoFlush(2, one.Flush)
-	b.results(3, one.Results)
-	b.runs(4, one.Pairs)
-	if one.Control != (bellows.Control{}) {
-		b.change(5, &one.Control)
-	}
-	b.pb().Shut(at)
-}
+func (r *Records) decode(payload []byte) error { return decodeControl(r, payload) }
 
-// change adds a control.
-func (b *Batch) change(number protowire.Number, c *bellows.Control) {
-	at := b.pb().Open(number)
-	b.pb().Varint(1, uint64(c.Kind))
-	b.pb().Varint(2, uint64(c.Table))
-	b.pb().Zigzag(3, c.Clocks)
-	b.pb().Zigzag(4, int32(c.Clock))
-	b.pb().Varint(5, uint64(c.Node))
-	b.pb().Varint(6, uint64(c.Lane))
-	b.pb().Varint(7, uint64(c.Partition))
-	b.pb().Varint(8, uint64(c.Generation))
-	b.pb().Varint(9, uint64(c.Split))
-	b.pb().Varint(10, uint64(c.Route))
-	b.pb().Shut(at)
-}
-
-// results adds a list of them.
-func (b *Batch) results(number protowire.Number, list []Result) {
-	for i := range list {
-		at := b.pb().Open(number)
-		b.pb().Unit(1, list[i].Unit)
-		b.pb().Doubles(2, list[i].Values)
-		b.pb().Shut(at)
-	}
-}
-
-func (r *Records) decode(payload []byte) error {
-	r.grow(payload)
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | sized:
-			f.Room(len(r.List))
-			f.Fail(r.record(f.Data))
-		case 2<<3 | varint:
-			r.Term = termOf(&f)
-		case 3<<3 | varint:
-			r.Keep = bellows.CommitNumber(f.Num)
+func (r *Records) fields(c *fields.Codec) error {
+	fields.List(c, 1, &r.List, func(one *Record) error {
+		fields.Num(c, 1, &one.Number)
+		flushID(c, 2, &one.Flush)
+		results(c, 3, &one.Results, &r.results, &r.numbers)
+		runs(c, 4, &one.Pairs, &r.pairs)
+		change(c, 5, &one.Control)
+		if one.Number == 0 || one.Flush == (bellows.FlushID{}) && one.Control.Kind == bellows.NoControl {
+			return errNumber
 		}
-	}
-	return f.Err
+		return nil
+	})
+	fields.Num(c, 2, &r.Term)
+	fields.Num(c, 3, &r.Keep)
+	return nil
 }
 
-// recordLeast is how many bytes a record takes.
-const recordLeast = 8
-
-// grow makes room for the records and results of a payload.
-func (r *Records) grow(payload []byte) {
-	f := fields.Of(payload)
-	list, results := 0, 0
-	for f.Next() {
-		if f.Key == 1<<3|sized {
-			list++
-			results += fields.Count(f.Data, 3<<3|sized)
-		}
-	}
-	r.List = slices.Grow(r.List, min(list, listMax, len(payload)/recordLeast))
-	r.results = slices.Grow(r.results, min(results, listMax))
+// change is left out where it changes nothing.
+func change(c *fields.Codec, number protowire.Number, x *bellows.Control) {
+	c.Message(number, *x != bellows.Control{}, func() error { return controlFields(c, x) })
 }
 
-// record appends a record, which without its results and pairs has recordLeast bytes at least, since it is of something.
-func (r *Records) record(b []byte) error {
-	f := fields.Of(b)
-	one := Record{}
-	pairs, results := len(r.pairs), len(r.results)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			one.Number = bellows.CommitNumber(f.Num)
-		case 2<<3 | sized:
-			f.Fail(flushOf(f.Data, &one.Flush))
-		case 3<<3 | sized:
-			f.Room(len(r.results))
-			u, values, err := numbered(f.Data, &r.numbers)
-			f.Fail(err)
-			r.results = append(r.results, Result{u, values})
-		case 4<<3 | sized, 4<<3 | varint:
-			r.pairs = runsOf(&f, r.pairs)
-		case 5<<3 | sized:
-			f.Fail(changeOf(f.Data, &one.Control))
-		}
-	}
-	if one.Number == 0 || one.Flush == (bellows.FlushID{}) && one.Control.Kind == bellows.NoControl {
-		f.Fail(errNumber)
-	}
-	one.Pairs, one.Results = r.pairs[pairs:len(r.pairs):len(r.pairs)], r.results[results:len(r.results):len(r.results)]
-	r.List = append(r.List, one)
-	return f.Err
-}
-
-func changeOf(b []byte, c *bellows.Control) error {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			c.Kind = bellows.ControlKind(f.UpTo(math.MaxUint8))
-		case 2<<3 | varint:
-			c.Table = bellows.TableID(f.UpTo(math.MaxUint16))
-		case 3<<3 | varint:
-			c.Clocks = f.Sint32()
-		case 4<<3 | varint:
-			c.Clock = bellows.Clock(f.Sint32())
-		case 5<<3 | varint:
-			c.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
-		case 6<<3 | varint:
-			c.Lane = uint16(f.UpTo(math.MaxUint16))
-		case 7<<3 | varint:
-			c.Partition = bellows.PartitionID(f.UpTo(math.MaxUint32))
-		case 8<<3 | varint:
-			c.Generation = bellows.Generation(f.UpTo(math.MaxUint32))
-		case 9<<3 | varint:
-			c.Split = bellows.SplitID(f.UpTo(math.MaxUint32))
-		case 10<<3 | varint:
-			c.Route = bellows.RouteVersion(f.UpTo(math.MaxUint32))
-		}
-	}
-	return f.Err
+func controlFields(c *fields.Codec, x *bellows.Control) error {
+	fields.Num(c, 1, &x.Kind)
+	fields.Num(c, 2, &x.Table)
+	fields.Zigzag(c, 3, &x.Clocks)
+	fields.Zigzag(c, 4, &x.Clock)
+	fields.Num(c, 5, &x.Node)
+	fields.Num(c, 6, &x.Lane)
+	fields.Num(c, 7, &x.Partition)
+	fields.Num(c, 8, &x.Generation)
+	fields.Num(c, 9, &x.Split)
+	fields.Num(c, 10, &x.Route)
+	return nil
 }
 
 // recycle takes the message back from the last of its receivers.

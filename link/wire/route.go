@@ -2,176 +2,59 @@ package wire
 
 import (
 	"math"
-	"slices"
 
 	"bellows"
 	"bellows/link/wire/internal/fields"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 const kindRoute uint8 = 87
 
 func (*Route) kind() uint8 { return kindRoute }
 
-func (m *Route) encode(b *Batch) {
-	if len(m.Changes) > listMax {
-		b.tooMany(m)
-		return
-	}
-	b.pb().Varint(1, uint64(m.Version))
-	for i := range m.Changes {
-		b.change(2, &m.Changes[i])
-	}
-	if m.Begin != nil {
-		b.begin(m)
-	}
-	b.pb().Varint(4, uint64(m.Term))
-}
-
-func (b *Batch) begin(m *Route) {
-	g := m.Begin
-	if max(len(g.Complete), len(g.Staleness), len(g.Recorded)) > listMax {
-		b.tooMany(m)
-		return
-	}
-	at := b.pb().Open(3)
-	b.pb().Varint(1, uint64(g.Commit))
-	for i := range g.Recorded {
-		r := &g.Recorded[i]
-		one := b.pb().Open(2)
-		b.pb().Varint(1, uint64(r.Client))
-		b.pb().Varint(2, uint64(r.Incarnation))
-		b.pb().Varint(3, r.UpTo)
-		b.numbers(4, len(r.Above), func(i int) int64 { return int64(r.Above[i]) })
-		b.pb().Shut(one)
-	}
-	b.numbers(3, len(g.Complete), func(i int) int64 { return int64(g.Complete[i]) + 1 })
-	b.numbers(4, len(g.Staleness), func(i int) int64 { return int64(g.Staleness[i]) })
-	b.pb().Shut(at)
-}
-
-// numbers adds a packed list, as protobuf does: none where it is empty.
-func (b *Batch) numbers(number protowire.Number, n int, at func(i int) int64) {
-	if n > 0 {
-		b.pb().Numbers(number, n, at)
-	}
-}
-
-// changeLeast is how many bytes a change takes at least, or an incarnation's flushes.
-const changeLeast = 4
-
-func (m *Route) decode(payload []byte) error {
-	m.Changes = slices.Grow(m.Changes, min(len(payload)/changeLeast, fields.Count(payload, 2<<3|sized)))
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Version = bellows.RouteVersion(f.UpTo(math.MaxUint32))
-		case 2<<3 | sized:
-			f.Room(len(m.Changes))
-			var c bellows.Control
-			if f.Fail(changeOf(f.Data, &c)); c.Kind == bellows.NoControl {
-				f.Fail(errNumber)
-			}
-			m.Changes = append(m.Changes, c)
-		case 3<<3 | sized:
-			if m.Begin == nil {
-				m.Begin = new(Begin)
-			}
-			f.Fail(m.Begin.decode(f.Data))
-		case 4<<3 | varint:
-			m.Term = termOf(&f)
+func (m *Route) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Version)
+	fields.List(c, 2, &m.Changes, func(x *bellows.Control) error {
+		if err := controlFields(c, x); x.Kind != bellows.NoControl {
+			return err
 		}
-	}
-	return f.Err
-}
-
-func (g *Begin) decode(b []byte) error {
-	g.Recorded = slices.Grow(g.Recorded, min(len(b)/changeLeast, fields.Count(b, 2<<3|sized)))
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			g.Commit = bellows.CommitNumber(f.Num)
-		case 2<<3 | sized:
-			f.Room(len(g.Recorded))
-			r, err := recordedOf(f.Data)
-			f.Fail(err)
-			g.Recorded = append(g.Recorded, r)
-		case 3<<3 | sized:
-			listed(&f, &g.Complete, math.MaxInt32+1, func(x uint64) bellows.Clock { return bellows.Clock(int64(x) - 1) })
-		case 4<<3 | sized:
-			listed(&f, &g.Staleness, math.MaxInt32, func(x uint64) int32 { return int32(x) })
-		}
-	}
-	return f.Err
-}
-
-// listed appends what the numbers of a packed list up to a limit stand for.
-func listed[T any](f *fields.Fields, to *[]T, limit uint64, of func(uint64) T) {
-	f.Varints(func(x uint64) {
-		f.Room(len(*to))
-		if x > limit {
-			f.Fail(errNumber)
-		}
-		if f.Err == nil {
-			*to = append(*to, of(x))
-		}
+		return errNumber
 	})
+	fields.Optional(c, 3, &m.Begin, func(g *Begin) error { return g.fields(c) })
+	fields.Num(c, 4, &m.Term)
+	return nil
 }
 
-func recordedOf(b []byte) (r Recorded, err error) {
-	f := fields.Of(b)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			r.Client = bellows.NodeID(f.UpTo(math.MaxUint16))
-		case 2<<3 | varint:
-			r.Incarnation = uint32(f.UpTo(math.MaxUint32))
-		case 3<<3 | varint:
-			r.UpTo = f.Num
-		case 4<<3 | sized:
-			listed(&f, &r.Above, math.MaxUint64, func(x uint64) uint64 { return x })
+func (g *Begin) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &g.Commit)
+	fields.List(c, 2, &g.Recorded, func(r *Recorded) error {
+		fields.Num(c, 1, &r.Client)
+		fields.Num(c, 2, &r.Incarnation)
+		fields.Num(c, 3, &r.UpTo)
+		if fields.Numbers(c, 4, &r.Above, math.MaxUint64); r.Incarnation == 0 {
+			return errNumber
 		}
-	}
-	if r.Incarnation == 0 {
-		f.Fail(errNumber)
-	}
-	return r, f.Err
+		return nil
+	})
+	c.Varints(3, len(g.Complete), func(i int) uint64 { return uint64(int64(g.Complete[i]) + 1) }, func(x uint64) { // the first clock is 0, and none -1
+		if x > math.MaxInt32+1 || len(g.Complete) == listMax {
+			c.Fail(errNumber)
+			return
+		}
+		g.Complete = append(g.Complete, bellows.Clock(int64(x)-1))
+	})
+	fields.Numbers(c, 4, &g.Staleness, math.MaxInt32)
+	return nil
 }
 
 const kindStale uint8 = 90
 
 func (*Stale) kind() uint8 { return kindStale }
 
-func (m *Stale) encode(b *Batch) {
-	if len(m.Pairs) > listMax {
-		b.tooMany(m)
-		return
-	}
-	b.pb().Varint(1, uint64(m.Route))
-	b.protoFlush(2, m.Flush)
-	b.pb().Varint(3, m.Request)
-	b.runs(4, m.Pairs)
-	b.pb().Varint(5, uint64(m.Term))
-}
-
-func (m *Stale) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Route = bellows.RouteVersion(f.UpTo(math.MaxUint32))
-		case 2<<3 | sized:
-			f.Fail(flushOf(f.Data, &m.Flush))
-		case 3<<3 | varint:
-			m.Request = f.Num
-		case 4<<3 | sized, 4<<3 | varint:
-			m.Pairs = runsOf(&f, m.Pairs)
-		case 5<<3 | varint:
-			m.Term = termOf(&f)
-		}
-	}
-	return f.Err
+func (m *Stale) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Route)
+	flushID(c, 2, &m.Flush)
+	fields.Num(c, 3, &m.Request)
+	runs(c, 4, &m.Pairs, &m.Pairs)
+	fields.Num(c, 5, &m.Term)
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"sync"
 
 	"bellows/link/wire/internal/fields"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // What two nodes tell each other about a connection, below all actors: no role says it, and none hears it.
@@ -34,29 +32,10 @@ const kindAck uint8 = 84
 
 func (*Ack) kind() uint8 { return kindAck }
 
-func (m *Ack) encode(b *Batch) { b.received(1, m.Received) }
-
-func (m *Ack) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		takeReceived(&f, 1, &m.Received)
-	}
-	return f.Err
-}
-
-// received adds counts of messages, those of the first stream at that number.
-func (b *Batch) received(at protowire.Number, n [2]uint64) {
-	b.pb().Varint(at, n[0])
-	b.pb().Varint(at+1, n[1])
-}
-
-func takeReceived(f *fields.Fields, at uint64, n *[2]uint64) {
-	switch f.Key {
-	case at<<3 | varint:
-		n[0] = f.Num
-	case (at+1)<<3 | varint:
-		n[1] = f.Num
-	}
+func (m *Ack) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Received[0])
+	fields.Num(c, 2, &m.Received[1])
+	return nil
 }
 
 func (m *Ack) recycle() *sync.Pool {
@@ -68,34 +47,17 @@ const kindResume uint8 = 85
 
 func (*Resume) kind() uint8 { return kindResume }
 
-func (m *Resume) encode(b *Batch) {
-	b.pb().Varint(1, m.Process)
-	b.received(2, m.Received)
-}
-
-func (m *Resume) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		if f.Key == 1<<3|varint {
-			m.Process = f.Num
-		}
-		takeReceived(&f, 2, &m.Received)
-	}
-	return f.Err
+func (m *Resume) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Process)
+	fields.Num(c, 2, &m.Received[0])
+	fields.Num(c, 3, &m.Received[1])
+	return nil
 }
 
 const kindBye uint8 = 83
 
-func (*Bye) kind() uint8 { return kindBye }
-
-func (*Bye) encode(*Batch) {}
-
-func (m *Bye) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-	}
-	return f.Err
-}
+func (*Bye) kind() uint8                { return kindBye }
+func (*Bye) fields(*fields.Codec) error { return nil }
 
 // BelowActors reports whether the frame is of a session and not for an actor.
 func (h Header) BelowActors() bool { return known(h.Kind) && kinds[h.Kind].ways == 0 }

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-
 	"bellows"
 	"bellows/link/wire/internal/fields"
 )
@@ -32,29 +30,13 @@ func (e Envelope) Term() bellows.Term {
 	return 0
 }
 
-func termOf(f *fields.Fields) bellows.Term { return bellows.Term(f.UpTo(math.MaxUint32)) }
-
 const kindFence uint8 = 86
 
 func (*Fence) kind() uint8 { return kindFence }
 
-func (m *Fence) encode(b *Batch) {
-	b.pb().Varint(1, uint64(m.Node))
-	b.pb().Varint(2, uint64(m.Term))
-	b.pb().Varint(3, uint64(m.Incarnation))
-}
-
-func (m *Fence) decode(payload []byte) error {
-	f := fields.Of(payload)
-	for f.Next() {
-		switch f.Key {
-		case 1<<3 | varint:
-			m.Node = bellows.NodeID(f.UpTo(math.MaxUint16))
-		case 2<<3 | varint:
-			m.Term = termOf(&f)
-		case 3<<3 | varint:
-			m.Incarnation = uint32(f.UpTo(math.MaxUint32))
-		}
-	}
-	return f.Err
+func (m *Fence) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Node)
+	fields.Num(c, 2, &m.Term)
+	fields.Num(c, 3, &m.Incarnation)
+	return nil
 }

@@ -1,15 +1,13 @@
-// Package fields walks over the fields of protobuf messages, as those who decode control messages need them.
+// Package fields moves messages into the fields of protobuf payloads and out of them again, by one description of each.
 //
-// Make a walk with Of, call Next until it is false, look at Key and then at Num, Data or a method that checks them, and
-// in the end at Err. The package knows no message.
+// A message describes itself to a Codec: Num, Text, List and the others in the order of their numbers, each with a pointer to what the
+// field is. The same description writes (Codec.Write) and reads (Codec.Read). The package knows no message.
+//
+// Below that, Fields walks over what has come, field by field, and Writer adds fields as generated code does.
 package fields
 
 import (
 	"errors"
-	"math"
-	"unicode/utf8"
-
-	"bellows"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -42,7 +40,7 @@ const (
 type Fields struct {
 	b    []byte
 	at   int    // in b: where the next field begins
-	Key  uint64 // number<<3 | wire type
+	Key  uint64 // number<<3 | wire type; 0: there is none
 	Num  uint64 // of a varint, fixed64 or fixed32
 	Data []byte // of a sized field
 	Err  error
@@ -55,6 +53,7 @@ func Of(b []byte) Fields { return Fields{b: b} }
 func (f *Fields) Next() bool {
 	b := f.b[f.at:]
 	if f.Err != nil || len(b) == 0 {
+		f.Key = 0
 		return false
 	}
 	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 && b[1] < 0x80 { // tag, and number or size, of one byte each: nearly all are
@@ -103,31 +102,8 @@ func (f *Fields) next(b []byte) bool {
 // Fail ends the walk, if it has not failed before; nil changes nothing.
 func (f *Fields) Fail(err error) {
 	if f.Err == nil && err != nil {
-		f.Err = err
+		f.Err, f.Key = err, 0
 	}
-}
-
-// UpTo is the varint of the field, which may be as large as limit.
-func (f *Fields) UpTo(limit uint64) uint64 {
-	if f.Num > limit {
-		f.Fail(ErrNumber)
-		return 0
-	}
-	return f.Num
-}
-
-// Sint32 is the varint of a field of that type.
-func (f *Fields) Sint32() int32 {
-	return int32(protowire.DecodeZigZag(f.UpTo(math.MaxUint32)))
-}
-
-// Text is the content of a string field.
-func (f *Fields) Text() string {
-	if !utf8.Valid(f.Data) {
-		f.Fail(ErrText)
-		return ""
-	}
-	return bellows.Printable(string(f.Data), TextMax)
 }
 
 // Fixed64s gives the content of a repeated fixed64 field, packed or not.
@@ -146,22 +122,6 @@ func (f *Fields) Fixed64s(take func(x uint64)) {
 	}
 }
 
-// Doubles appends the content of a repeated double field, packed or not.
-func (f *Fields) Doubles(to []float64) []float64 {
-	if f.Key&7 == Fixed64 {
-		return append(to, math.Float64frombits(f.Num))
-	}
-	b := f.Data
-	for ; len(b) >= 8; b = b[8:] {
-		bits, _ := protowire.ConsumeFixed64(b)
-		to = append(to, math.Float64frombits(bits))
-	}
-	if len(b) > 0 {
-		f.Fail(ErrProto)
-	}
-	return to
-}
-
 // Varints calls yield with the content of a repeated integer field, packed or not.
 func (f *Fields) Varints(yield func(uint64)) {
 	if f.Key&7 == Varint {
@@ -176,23 +136,5 @@ func (f *Fields) Varints(yield func(uint64)) {
 		}
 		yield(x)
 		b = b[n:]
-	}
-}
-
-// Count is how many fields of a key a message has, for taking memory once; at most as many as a list may have.
-func Count(b []byte, key uint64) (n int) {
-	f := Of(b)
-	for f.Next() {
-		if f.Key == key {
-			n++
-		}
-	}
-	return min(n, ListMax)
-}
-
-// Room refuses a list that is full.
-func (f *Fields) Room(n int) {
-	if n >= ListMax {
-		f.Fail(ErrMany)
 	}
 }

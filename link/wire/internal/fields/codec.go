@@ -1,0 +1,298 @@
+package fields
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"unicode/utf8"
+	"unsafe"
+
+	"bellows"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Codec is a message on its way into a payload, or out of one. The zero Codec is ready for either.
+//
+// A description is a function that names the message's fields in the order of their numbers, and returns what is wrong with the message as
+// it stands. Where it is written, each name adds a field. Where it is read, each name takes the fields of its number that have come next:
+// payloads have them in that order, so that one pass takes all. Where a writer has another order, or fields that nobody knows, there is another
+// pass, and the verdict of the last one counts. Turned down: a switch over numbers for each message beside what writes it, which said
+// everything twice.
+type Codec struct {
+	out *Writer // nil: the message is read
+	in  Fields  // the field that has come and that nobody has taken; its Key is 0: there is none
+	any bool    // one was taken in this pass
+	saw uint64  // numbers of those that were taken of the message that is read, as bits
+}
+
+// Write adds the fields that the description names to a payload.
+func (c *Codec) Write(to *Writer, describe func() error) error {
+	c.out, c.in.Err = to, nil
+	_ = describe() // what is wrong with a message is for its reader to say
+	c.out = nil
+	return c.in.Err
+}
+
+// Read takes the fields that the description names from a payload. The first thing that is wrong ends it.
+func (c *Codec) Read(payload []byte, describe func() error) error {
+	c.in.Err = nil
+	c.read(payload, describe)
+	return c.in.Err
+}
+
+func (c *Codec) read(payload []byte, describe func() error) {
+	c.in.b, c.in.at, c.saw = payload, 0, 0
+	c.in.Next()
+	for {
+		c.any = false
+		verdict := describe()
+		if c.in.Key == 0 {
+			c.Fail(verdict)
+			return
+		}
+		if !c.any {
+			c.in.Next() // nobody knows it, or not as what it is
+		}
+	}
+}
+
+// Fail ends the way, if nothing has failed before; nil changes nothing.
+func (c *Codec) Fail(err error) { c.in.Fail(err) }
+
+// Reads reports whether the message is read.
+func (c *Codec) Reads() bool { return c.out == nil }
+
+// Has reports whether a field of the message has come, one below 64.
+func (c *Codec) Has(number protowire.Number) bool { return c.saw&(1<<number) != 0 }
+
+// next reports whether a field has come of that number and wire type.
+func (c *Codec) next(number protowire.Number, kind uint64) bool {
+	return c.in.Key == uint64(number)<<3|kind
+}
+
+// take goes on to the next field.
+func (c *Codec) take() {
+	c.saw |= 1 << (c.in.Key >> 3 & 63)
+	c.any = true
+	c.in.Next()
+}
+
+// Num is a number that is not negative, or of 64 bits.
+func Num[T ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int64 | ~int](c *Codec, number protowire.Number, x *T) {
+	if c.out != nil {
+		c.out.Varint(number, uint64(*x))
+		return
+	}
+	for c.next(number, Varint) {
+		if *x = T(c.in.Num); uint64(*x) != c.in.Num {
+			c.Fail(ErrNumber)
+		}
+		c.take()
+	}
+}
+
+// Zigzag is a number that may be negative.
+func Zigzag[T ~int32](c *Codec, number protowire.Number, x *T) {
+	n := uint32(protowire.EncodeZigZag(int64(*x)))
+	if Num(c, number, &n); c.out == nil {
+		*x = T(protowire.DecodeZigZag(uint64(n)))
+	}
+}
+
+// Flag is a bool.
+func (c *Codec) Flag(number protowire.Number, x *bool) {
+	n := uint64(0)
+	if *x {
+		n = 1
+	}
+	if Num(c, number, &n); c.out == nil {
+		*x = n != 0
+	}
+}
+
+// Text is a string: printable and no longer than TextMax, both where it leaves and where it comes.
+func (c *Codec) Text(number protowire.Number, s *string) {
+	if c.out != nil {
+		if text := bellows.Printable(*s, TextMax); text != "" {
+			c.out.tag(number, protowire.BytesType)
+			*c.out = protowire.AppendString(*c.out, text)
+		}
+		return
+	}
+	for c.next(number, Sized) {
+		if !utf8.Valid(c.in.Data) {
+			c.Fail(ErrText)
+		}
+		*s = bellows.Printable(string(c.in.Data), TextMax)
+		c.take()
+	}
+}
+
+// Message is a message within the message, of which what comes in pieces is merged. It is written where it is there.
+func (c *Codec) Message(number protowire.Number, there bool, describe func() error) {
+	if c.out != nil {
+		if there {
+			at := c.out.Open(number)
+			_ = describe()
+			c.out.Shut(at)
+		}
+		return
+	}
+	for c.next(number, Sized) {
+		c.within(describe)
+	}
+}
+
+// within reads the message that is the field's content.
+func (c *Codec) within(describe func() error) {
+	b, at, key, saw := c.in.b, c.in.at, c.in.Key, c.saw
+	c.read(c.in.Data, describe)
+	c.in.b, c.in.at, c.in.Key, c.saw = b, at, key, saw
+	c.take()
+}
+
+// Optional is Message where a pointer says whether it is there.
+func Optional[T any](c *Codec, number protowire.Number, to **T, describe func(*T) error) {
+	if *to == nil && c.next(number, Sized) {
+		*to = new(T)
+	}
+	if one := *to; one != nil {
+		c.Message(number, true, func() error { return describe(one) })
+	}
+}
+
+// List is messages within the message.
+func List[T any](c *Codec, number protowire.Number, list *[]T, describe func(*T) error) {
+	ListIn(c, number, list, list, describe)
+}
+
+// ListIn is List for a list that lies in the memory of several, which together have no more elements than one may.
+func ListIn[T any](c *Codec, number protowire.Number, list, memory *[]T, describe func(*T) error) {
+	if c.out != nil {
+		c.fits(len(*list))
+		for i := range *list {
+			at := c.out.Open(number)
+			_ = describe(&(*list)[i])
+			c.out.Shut(at)
+		}
+		return
+	}
+	if !c.next(number, Sized) {
+		return
+	}
+	at := len(*memory)
+	grow(c, memory)
+	last := func() error { return describe(&(*memory)[len(*memory)-1]) }
+	for c.next(number, Sized) {
+		c.fits(len(*memory) + 1)
+		var none T
+		*memory = append(*memory, none)
+		c.within(last)
+	}
+	Piece(list, memory, at)
+}
+
+// fits refuses a list that is longer than it may be.
+func (c *Codec) fits(n int) {
+	if n > ListMax {
+		c.Fail(ErrMany)
+	}
+}
+
+// grow makes room for the elements of a list that are to come, the first of which has come: once, and for no more memory than
+// so many times the bytes that they have, whatever they are.
+func grow[T any](c *Codec, memory *[]T) {
+	const times = 14
+	n, rest := 1, c.in
+	for key := rest.Key; rest.Next(); {
+		if rest.Key == key {
+			n++
+		}
+	}
+	var none T
+	bytes := 2 + len(c.in.Data) + len(c.in.b) - c.in.at
+	*memory = slices.Grow(*memory, min(n, ListMax, times*bytes/int(unsafe.Sizeof(none))))
+}
+
+// Piece makes what memory has from a place on the list, or the end of it. Of a list that is its own memory it already is.
+func Piece[T any](list, memory *[]T, at int) {
+	switch {
+	case list == memory:
+	case *list == nil:
+		*list = (*memory)[at:len(*memory):len(*memory)]
+	default: // another writer's, who has cut the list
+		*list = append(*list, (*memory)[at:]...)
+	}
+}
+
+// Varints is a packed list of n numbers, which is there where it has some.
+func (c *Codec) Varints(number protowire.Number, n int, at func(i int) uint64, take func(x uint64)) {
+	if c.out == nil {
+		for c.next(number, Sized) || c.next(number, Varint) {
+			c.in.Varints(take)
+			c.take()
+		}
+		return
+	}
+	if n > 0 {
+		list := c.out.Open(number)
+		for i := range n {
+			*c.out = protowire.AppendVarint(*c.out, at(i))
+		}
+		c.out.Shut(list)
+	}
+}
+
+// Fixed64s is Varints for numbers of eight bytes each.
+func (c *Codec) Fixed64s(number protowire.Number, n int, at func(i int) uint64, take func(x uint64)) {
+	if c.out == nil {
+		for c.next(number, Sized) || c.next(number, Fixed64) {
+			c.in.Fixed64s(take)
+			c.take()
+		}
+		return
+	}
+	if n > 0 {
+		c.out.tag(number, protowire.BytesType)
+		*c.out = protowire.AppendVarint(*c.out, uint64(8*n))
+		for i := range n {
+			*c.out = binary.LittleEndian.AppendUint64(*c.out, at(i))
+		}
+	}
+}
+
+// Array is a packed list of n numbers that are there, of which a reader sets the first that come.
+func (c *Codec) Array(number protowire.Number, n int, at func(i int) *int64) {
+	next := 0
+	c.Varints(number, n, func(i int) uint64 { return uint64(*at(i)) }, func(x uint64) {
+		if next == n {
+			c.Fail(ErrNumber)
+			return
+		}
+		*at(next) = int64(x)
+		next++
+	})
+}
+
+// Numbers is a packed list of numbers, each of which has up to a limit.
+func Numbers[T ~uint16 | ~uint64 | ~int32](c *Codec, number protowire.Number, list *[]T, limit uint64) {
+	c.fits(len(*list))
+	c.Varints(number, len(*list), func(i int) uint64 { return uint64((*list)[i]) }, func(x uint64) {
+		if c.fits(len(*list) + 1); x > limit {
+			c.Fail(ErrNumber)
+		}
+		if c.in.Err == nil {
+			*list = append(*list, T(x))
+		}
+	})
+}
+
+// Doubles is a packed list of numbers, in the memory of several.
+func (c *Codec) Doubles(number protowire.Number, list, memory *[]float64) {
+	at := len(*memory)
+	c.Fixed64s(number, len(*list), func(i int) uint64 { return math.Float64bits((*list)[i]) }, func(x uint64) { *memory = append(*memory, math.Float64frombits(x)) })
+	if len(*memory) > at {
+		Piece(list, memory, at)
+	}
+}
