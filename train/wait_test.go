@@ -335,6 +335,32 @@ func TestALongWaitIsNamed(t *testing.T) {
 	})
 }
 
+// TestATaskThatComputesForLongIsReported ticks a runner whose task computes: after 2 s the controller is told, by how much time has passed.
+func TestATaskThatComputesForLongIsReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ends := make(chan struct{})
+		s := newStage(t, Job{Splits: 1, NewExecutor: executors(func(*Task) error { <-ends; return nil })}, 1)
+		s.runner.Tick(0)
+		s.start()
+		synctest.Wait()
+		for now := int64(500); now <= 2000; now += 500 {
+			s.runner.Tick(now)
+		}
+		var told []int64
+		for _, m := range s.passed {
+			if m, ok := m.(*wire.Computing); ok {
+				told = append(told, m.Millis)
+			}
+		}
+		if len(told) != 1 || told[0] <= 1000 || told[0] > 2001 {
+			t.Errorf("told of a task that has computed for %d ms", told)
+		}
+		close(ends)
+		s.end()
+	})
+}
+
 // TestAReportComesAheadOfResults runs clocks of 30 ms each with reports at most every 50 ms: they come ahead of every second
 // result, and of the last word.
 func TestAReportComesAheadOfResults(t *testing.T) {

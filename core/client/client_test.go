@@ -313,6 +313,59 @@ func TestLongWaitsAreNamed(t *testing.T) {
 	}
 }
 
+// TestOfSeveralWaitsOneIsNamed has both splits wait for rows: one is named, and the other counted.
+func TestOfSeveralWaitsOneIsNamed(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(3, 2, 0, 1)
+	d.said()
+	d.read(0, 0, 0, 4)
+	d.read(1, 0, 4, 8)
+	d.said()
+	var notices []string
+	for now := int64(1000); now <= 6000; now += 500 {
+		d.Tick(now, &d.fx)
+		notices = append(notices, d.fx.Notices...)
+		d.said()
+	}
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "split 0 clock 3") || !strings.HasSuffix(notices[0], "; 1 other splits of node 1 wait too") {
+		t.Errorf("notices %q", notices)
+	}
+}
+
+// TestTheEndWakesWhoWaits ends a job while one task waits for rows and another computes: the first is woken, to learn of it, and the second ends by itself.
+func TestTheEndWakesWhoWaits(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0, 1)
+	d.said()
+	d.read(1, 0, 0, 4)
+	d.said()
+	d.deliver(controller, &wire.End{})
+	if said := d.said(); strings.Contains(said, "wake split 0") || strings.Count(said, "wake split 1") != 1 {
+		t.Errorf("said\n%s", said)
+	}
+}
+
+// TestRowsOfSeveralPartitionsAreAskedOfEach reads rows of both partitions of a table: each lane is asked for its own, by their places there.
+func TestRowsOfSeveralPartitionsAreAskedOfEach(t *testing.T) {
+	d := newDesk(t, table.Schema{Name: "large", Rows: 200, Width: 1, Partitions: 2, Consistency: table.Async})
+	d.dispatch(0, 0, 0)
+	d.said()
+	if d.ReadRows(d.tasks[0], 2, []bellows.RowID{1, 99, 100, 107}, &d.fx) {
+		t.Fatal("rows out of nowhere")
+	}
+	d.expect("lane 0 of node 0: pull t2/p0 [1 99] after commit 0 clock -1", "lane 1 of node 0: pull t2/p1 [0 7] after commit 0 clock -1")
+}
+
+// TestReadsGoByTheStalenessOfNow makes a table with a barrier one without: the next read waits for no clock.
+func TestReadsGoByTheStalenessOfNow(t *testing.T) {
+	d := newDesk(t)
+	d.deliver(controller, &wire.Staleness{Table: 0, Clocks: int32(table.Async)})
+	d.dispatch(3, 2, 0)
+	d.said()
+	d.read(0, 0, 0, 4)
+	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 2 clock -1")
+}
+
 func TestALaneThatDoesNotHoldItsPartIsNamed(t *testing.T) {
 	d := newDesk(t)
 	d.dispatch(0, 0, 0)

@@ -135,6 +135,24 @@ func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
 	}
 }
 
+// TestALaneIsAskedForAFlushOfNothing has a flush of nothing wait: as long as the lane says that it waits for its record that goes on; it is lost when the lane has nothing of it.
+func TestALaneIsAskedForAFlushOfNothing(t *testing.T) {
+	for behind, lost := range map[pending.Behind]bool{pending.Record: false, pending.Nothing: true} {
+		d := newDesk(t)
+		flushOf(d)
+		_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
+			list := slices.Clone(m.List)
+			for i := range list {
+				list[i].Behind = behind
+			}
+			return &wire.Standing{Incarnation: 1, List: list}
+		})
+		if (len(failed) > 0) != lost || lost && !strings.HasPrefix(failed[0], "flush 1 of node 1 waits for lane 0 of node 0 to hold its part, and that lane has nothing of it") {
+			t.Errorf("behind %v: failed %q", behind, failed)
+		}
+	}
+}
+
 // TestAPushThatIsLostWhenSentAgainEndsTheJob has a flush find no room, and then room, and what is sent again not come: the lane has said that there
 // is room, and has nothing, whether it is asked before the client has heard that or behind it.
 func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {

@@ -68,6 +68,21 @@ func TestKeysAreAskedOnceEachInOrder(t *testing.T) {
 }
 
 // TestKeysJoinWhatIsCached asks for some keys, then for others and some of the same.
+// TestKeysAreFetchedAhead asks for keys that a task will read, and has it wait for nothing.
+func TestKeysAreFetchedAhead(t *testing.T) {
+	d := newSparseDesk(t)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.tasks[0].Group(sparseK, []bellows.Key{3, 9})
+	d.PrefetchKeys(d.tasks[0], &d.fx)
+	d.expect("lane 0 of node 0: pull t2/p0 []keys [3 9] after commit 0 clock -1")
+	d.answerKeys(d.pulls[0], 100, 0)
+	d.expect("")
+	if !d.readKeys(0, sparseK, 9) {
+		t.Error("what was fetched ahead is not there")
+	}
+}
+
 func TestKeysJoinWhatIsCached(t *testing.T) {
 	d := newSparseDesk(t)
 	d.dispatch(0, 0, 0, 1)

@@ -32,6 +32,7 @@ func TestTheTaskThatComputesIsNamed(t *testing.T) {
 		expect(t, d.fx.Notices, named)
 		d.fx.Notices = nil
 	}
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: 0, Clock: 1}, Millis: 5000}}}, &d.fx) // which was not dispatched
 	hang(1, 0, 2500, "the job has waited 2.5 s for split 1 clock 0 on node 1 and 1 more, and gives up after 3600.0 s")
 	d.done(1, 0) // of split 0, which had been told to be waiting
 	hang(0, 0, 11_000, "the job has waited 10.5 s for split 1 clock 0 on node 1, and gives up after 3600.0 s")

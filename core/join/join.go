@@ -131,13 +131,11 @@ func (j *Joining) Answered(n bellows.NodeID, fx *Effects) (keep bool) {
 	if j.over {
 		return false
 	}
-	want, number := j.callee()
-	if n != want {
+	if want, _ := j.callee(); n != want {
 		whom, _ := j.whom()
 		j.end(bellows.Errorf(bellows.Config, joins, whom, "node %d answers there", n), fx)
 		return false
 	}
-	j.there[number*j.Nodes+int(n)] = true
 	j.dialled++
 	j.last = nil
 	j.advance(0, fx)

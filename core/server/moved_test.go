@@ -185,6 +185,18 @@ func TestWhatFoundNoRoomIsToldWhenTheStateComes(t *testing.T) {
 	s.expect(at, "held flush 5 of node 1\n    to node 1: flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
 }
 
+// TestAPushOfAChunkAndALeaseTakesRoom has no room for more that is ahead: a push that brings as many chunks as leases has to come again, as any that brings something.
+func TestAPushOfAChunkAndALeaseTakesRoom(t *testing.T) {
+	s, _ := limited(t, server.Limits{Ahead: 8})
+	s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
+	m := pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1)
+	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: moved(0), Values: []float32{7, 8}})
+	s.send(clients[0], "push 6", m)
+	at := s.text.Len()
+	s.load(0)
+	s.expect(at, "flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
+}
+
 // TestAnswersAreGivenOnceWhereTooMuchIsAhead has no place for what is ahead of a lane: a push, a question and a request are refused at once, and are not answered again when the lane has caught up.
 func TestAnswersAreGivenOnceWhereTooMuchIsAhead(t *testing.T) {
 	for what, m := range map[string]wire.Message{

@@ -46,3 +46,37 @@ func TestWhoWasSentRowsIsForgotten(t *testing.T) {
 		t.Errorf("%d of 20 processes were sent rows", sent)
 	}
 }
+
+// TestASubscriptionTakesNoMoreThanItIsSaidTo changes all of a partition, row by row: what rows, all rows, and keys then take in a message is what relay reckons with.
+func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
+	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}, {Name: "keys", Sparse: true, Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
+	at, client := wire.LaneAt(0, 0), wire.ClientAt(1)
+	l, err := NewLane(core.Job{Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1})}, at, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, subscribe := range []func(p *partition, who subscriber) error{
+		func(p *partition, who subscriber) error { l.subscribe(p, who, nil); return nil },
+		func(p *partition, who subscriber) error { l.subscribe(p, who, []uint32{0, 2, 5}); return nil },
+		func(p *partition, who subscriber) error { return l.subscribeKeys(p, who, []bellows.Key{4, 9}) },
+	} {
+		p, who := l.owned[i/2], subscriber{client, uint32(i)}
+		if err := subscribe(p, who); err != nil {
+			t.Fatal(err)
+		}
+		changed := []uint32{0, 1, 2, 3, 4, 5}
+		if p.schema.Sparse {
+			if changed, err = p.store.Reserve([]bellows.Key{4, 9}, nil); err != nil {
+				t.Fatal(err)
+			}
+			p.store.Apply(changed, make([]float32, 3*len(changed)))
+		}
+		p.wrote(changed)
+		s := &p.subs[p.subscriber(who)]
+		var m wire.Rows
+		p.fill(m.Extend(), s)
+		if got, want := words(&m), p.words(s); got != want || got == 0 {
+			t.Errorf("subscription %d takes %d words, and was said to take %d", i, got, want)
+		}
+	}
+}

@@ -95,6 +95,26 @@ func TestImageBringsBackValuesAndSlots(t *testing.T) {
 	}
 }
 
+// TestASlabIsAdopted gives partitions of one value and of several other values, and their own slab as it was written in place.
+func TestASlabIsAdopted(t *testing.T) {
+	for rows := range 3 {
+		s := &table.Schema{Name: "w", Rows: rows + 1, Width: 1, Partitions: 1}
+		p, err := store.New(s, s.Cut(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []float32{7, 8, 9}[:rows+1]
+		p.Adopt(want)
+		if !slices.Equal(p.Values(), want) {
+			t.Errorf("other values: %v", p.Values())
+		}
+		p.Values()[rows] = 3
+		if p.Adopt(p.Values()); p.Values()[rows] != 3 || p.Written().Rows != 2*int64(rows+1) {
+			t.Errorf("its own slab: %v, %d rows are counted", p.Values(), p.Written().Rows)
+		}
+	}
+}
+
 func TestImagesOfAnotherRuleAreRefused(t *testing.T) {
 	for _, from := range rules[2:] {
 		var im store.Image

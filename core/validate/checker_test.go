@@ -226,6 +226,11 @@ func done(u bellows.Unit) *wire.Done {
 	return m
 }
 
+// holding is the answer of a lane that holds some of a flush.
+func holding(f bellows.FlushID, u bellows.Unit, held ...wire.Pair) *wire.Holding {
+	return &wire.Holding{Last: 1, Tail: 1, Flushes: []wire.HeldFlush{{Flush: f, Held: held, Done: []wire.Result{{Unit: u}}}}}
+}
+
 func dispatch(u bellows.Unit) *wire.Dispatch {
 	m := &wire.Dispatch{}
 	m.Append(u, nil)
@@ -271,6 +276,10 @@ var control = []attempt{
 	{lane1, controller, &wire.Slab{Ref: ref(9, 0), Slot: 1}, "the table is 9"},
 	{lane1, controller, &wire.Slab{Ref: ref(0, 1), Slot: 1}, "the slot is 1, not from 0 to 0"},
 	{lane1, controller, &wire.Slab{Ref: ref(1, 1), Slot: 1}, ""},
+	{lane1, controller, holding(own, unit(0, 0, 5, 15)), ""},
+	{lane1, controller, holding(bellows.FlushID{Client: 7, Incarnation: 1, Seq: 1}, unit(0, 0, 5, 15)), "the flush's client of part 0 is 7"},
+	{lane1, controller, holding(own, unit(4, 0, 5, 15)), "the split of part 0 is 4, not from 0 to 3"},
+	{lane1, controller, holding(own, unit(0, 0, 5, 15), pair(0, 9)), "the partition of the flush of part 0 is 9"},
 	{controller, worker, dispatch(unit(3, 7, 5, 15)), ""},
 	{controller, worker, dispatch(unit(3, 7, 5, 16)), "the end of the items of part 0 is 16, not from 5 to 15"},
 	{controller, worker, dispatch(unit(3, 7, 4, 15)), "the first item of part 0 is 4, not from 5 to 15"},
