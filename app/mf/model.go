@@ -1,7 +1,6 @@
 package mf
 
 import (
-	"bufio"
 	"io"
 	"math"
 	"strconv"
@@ -33,9 +32,8 @@ func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][
 	qf, qb := p.unpack(&p.items, tables[itemsTable])
 	for _, values := range [][]float32{uf, ub, qf, qb} {
 		if !(vec.AbsMax(values) < math.MaxFloat32) {
-			err := bellows.Errorf(bellows.BadData, "make model", name, "training diverged: some factors are not finite")
-			err.Hint = "look for wild ratings in the data, or set a smaller lr"
-			return nil, err
+			return nil, bellows.Errorf(bellows.BadData, "make model", name, "training diverged: some factors are not finite").
+				Hinted("look for wild ratings in the data, or set a smaller lr")
 		}
 	}
 	return &model.Model{
@@ -138,13 +136,7 @@ func (d *predictor) Predict(set *data.Set, out io.Writer) error {
 		return err
 	}
 	user, item := r.IndicesIn(&d.known)
-	w := bufio.NewWriter(out)
-	var line []byte
-	for j := range user {
-		line = strconv.AppendFloat(line[:0], float64(d.rating(user[j], item[j])), 'g', 7, 32)
-		if _, err := w.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
+	return app.WriteLines(out, len(user), func(line []byte, j int) []byte {
+		return strconv.AppendFloat(line, float64(d.rating(user[j], item[j])), 'g', 7, 32)
+	})
 }

@@ -1,10 +1,10 @@
 package mlr
 
 import (
-	"slices"
 	"strconv"
 
 	"bellows"
+	"bellows/data"
 )
 
 // classesMax bounds the distinct labels: more of them are hardly classes.
@@ -14,27 +14,15 @@ const classesMax = 4096
 const unknownClass = -1
 
 // classesOf is the distinct labels in numeric order.
-func classesOf(label []float32) ([]float32, error) {
-	seen := make(map[float32]struct{})
-	for i, y := range label {
-		if i > 0 && y == label[i-1] {
-			continue
-		}
-		if seen[y] = struct{}{}; len(seen) > classesMax {
-			err := bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax)
-			err.Hint = "name another label column with --label"
-			return nil, err
-		}
+func classesOf(set *data.ExampleSet) ([]float32, error) {
+	classes := set.Labels(classesMax)
+	if classes == nil && set.Rows() > 0 {
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax).
+			Hinted("name another label column with --label")
 	}
-	classes := make([]float32, 0, len(seen))
-	for y := range seen {
-		classes = append(classes, y)
-	}
-	slices.Sort(classes)
 	if len(classes) < 2 {
-		err := bellows.Errorf(bellows.BadData, "train", name, "all labels are the same: %v", names(classes))
-		err.Hint = "classification needs rows of at least two classes"
-		return nil, err
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "all labels are the same: %v", names(classes)).
+			Hinted("classification needs rows of at least two classes")
 	}
 	return classes, nil
 }
