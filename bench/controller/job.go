@@ -68,7 +68,7 @@ func newJob(nodes, step int) *job {
 func items(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
 
 // frames are the words of all clients in one clock, as they come from the wire.
-func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) error {
+func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) {
 	var batch wire.Batch
 	for n := 1; n <= j.nodes; n++ {
 		m := wire.New[wire.Done]()
@@ -76,24 +76,19 @@ func (j *job) frames(to *bytes.Buffer, clock bellows.Clock) error {
 		m.Clock, m.Deferrable = clock, true // as of a BSP table
 		m.Pairs = append(m.Pairs, j.pairs...)
 		m.Append(bellows.Unit{Split: bellows.SplitID(n - 1), Clock: clock, Items: bellows.Range{End: 1}}, []float64{1, 2, 3})
-		if err := batch.Add(wire.Envelope{From: clientOf(n), To: self, Message: m}); err != nil {
-			return err
-		}
+		pair.Check(batch.Add(wire.Envelope{From: clientOf(n), To: self, Message: m}))
 	}
 	for _, b := range batch.Buffers() {
 		to.Write(b)
 	}
 	batch.Reset()
-	return nil
 }
 
 // turn runs clocks whose frames have been made before.
-func (j *job) turn(clocks int) (pair.Turn, error) {
+func (j *job) turn(clocks int) pair.Turn {
 	var stream bytes.Buffer
 	for c := range bellows.Clock(clocks) {
-		if err := j.frames(&stream, j.clock+c); err != nil {
-			return pair.Turn{}, err
-		}
+		j.frames(&stream, j.clock+c)
 	}
 	j.clock += bellows.Clock(clocks)
 	j.sent = tally{}
@@ -101,50 +96,39 @@ func (j *job) turn(clocks int) (pair.Turn, error) {
 	work := float64(j.nodes * clocks)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	t, err := pair.Measure(func() (float64, error) { return work, j.run(reader, clocks) })()
+	t := pair.Must(pair.Measure(func() (float64, error) { j.run(reader, clocks); return work, nil })())
 	runtime.ReadMemStats(&after)
 	j.allocated = float64(after.Mallocs-before.Mallocs) / work
-	if want := int(work); err == nil && (j.sent.records != want*j.nodes || j.sent.tasks < want) {
-		err = fmt.Errorf("of %d flushes %d records and %d tasks were sent", want, j.sent.records, j.sent.tasks)
+	if want := int(work); j.sent.records != want*j.nodes || j.sent.tasks < want {
+		pair.Check(fmt.Errorf("of %d flushes %d records and %d tasks were sent", want, j.sent.records, j.sent.tasks))
 	}
-	return t, err
+	return t
 }
 
 // run is what is measured: frames in, steps, frames out.
-func (j *job) run(reader *transport.Reader, clocks int) error {
+func (j *job) run(reader *transport.Reader, clocks int) {
 	if !j.started {
 		j.started = true
 		j.controller.Start(&j.fx)
 		for n := range j.nodes + 1 {
 			j.controller.Step([]wire.Envelope{{From: clientOf(n), To: self, Message: &wire.Ready{}}}, &j.fx)
 		}
-		if err := j.send(); err != nil {
-			return err
-		}
+		j.send()
 	}
 	for left := j.nodes * clocks; left > 0; left -= len(j.inbox) {
 		j.inbox = j.inbox[:0]
 		for range min(j.step, left) {
 			h, payload, err := reader.Frame()
-			if err != nil {
-				return err
-			}
-			e, err := wire.Decode(h, payload)
-			if err != nil {
-				return err
-			}
-			j.inbox = append(j.inbox, e)
+			pair.Check(err)
+			j.inbox = append(j.inbox, pair.Must(wire.Decode(h, payload)))
 		}
 		j.controller.Step(j.inbox, &j.fx)
-		if err := j.send(); err != nil {
-			return err
-		}
+		j.send()
 	}
-	return nil
 }
 
 // send encodes what the controller says, for each node what would leave in one write.
-func (j *job) send() error {
+func (j *job) send() {
 	for _, e := range j.fx.Envelopes {
 		switch m := e.Message.(type) {
 		case *wire.Records:
@@ -152,9 +136,7 @@ func (j *job) send() error {
 		case *wire.Dispatch:
 			j.sent.tasks += len(m.Tasks)
 		}
-		if err := j.batches[e.To.Node].Add(e); err != nil {
-			return err
-		}
+		pair.Check(j.batches[e.To.Node].Add(e))
 	}
 	for n := range j.batches {
 		if b := &j.batches[n]; b.Len() > 0 {
@@ -163,8 +145,7 @@ func (j *job) send() error {
 		}
 	}
 	if j.fx.Outcome != nil {
-		return fmt.Errorf("the job ended: %s", j.fx.Outcome.Reason)
+		pair.Check(fmt.Errorf("the job ended: %s", j.fx.Outcome.Reason))
 	}
 	j.fx.Reset()
-	return nil
 }

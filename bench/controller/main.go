@@ -46,7 +46,7 @@ func show(b *pair.Bench, nodes int, batch bool) {
 		step = nodes
 	}
 	job := newJob(nodes, step)
-	series := b.Interleave(pair.Side{Name: "controller", Run: func() (pair.Turn, error) { return job.turn(max(2, framesTurn/nodes)) }})
+	series := b.Interleave(pair.Side{Name: "controller", Run: func() (pair.Turn, error) { return job.turn(max(2, framesTurn/nodes)), nil }})
 	name := fmt.Sprintf("%d nodes", nodes)
 	b.AddFact(pair.Fact{Figure: name, Unit: "s", Ours: series[0].Costs(pair.CPU).Median, Peer: "limit", Bound: costMost})
 	if batch {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
 	"bellows/data"
 	"bellows/data/demo"
@@ -24,23 +25,12 @@ const (
 )
 
 // read finds a set below --data, or makes one.
-func (b *bench) read(name string) (*corpus, error) {
+func (b *bench) read(name string) *corpus {
 	if b.shelf.Generated() {
-		set, err := demo.Make(data.Documents, seed)
-		if err != nil {
-			return nil, err
-		}
-		return divide(set, "documents made from a seed"), nil
+		return divide(pair.Must(demo.Make(data.Documents, seed)), "documents made from a seed")
 	}
-	path, err := b.shelf.Bag(name)
-	if err != nil {
-		return nil, err
-	}
-	set, err := data.Read(context.Background(), []string{path}, data.Documents, data.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return divide(set, path), nil
+	path := pair.Must(b.shelf.Bag(name))
+	return divide(pair.Must(data.Read(context.Background(), []string{path}, data.Documents, data.Options{})), path)
 }
 
 func divide(set *data.Set, origin string) *corpus {

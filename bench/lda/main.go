@@ -42,7 +42,7 @@ type bench struct {
 // part does something with a set.
 func (b *bench) part(name, set string, do func(*corpus)) pair.Part {
 	return pair.Part{Name: name, Run: func() {
-		c := pair.Must(b.read(set))
+		c := b.read(set)
 		b.Section(name + ", " + c.origin)
 		do(c)
 	}}

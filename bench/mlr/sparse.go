@@ -149,9 +149,8 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 		accuracy := w.accuracy(passes)
 		reached := true
 		ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
-			ok, err := readAndReach(text, test, accuracy)
-			reached = reached && ok
-			return 1, err
+			reached = readAndReach(text, test, accuracy) && reached
+			return 1, nil
 		})}
 		b.Race(pair.Row{Figure: fmt.Sprintf("from text to %.2f %%, 1 thread", 100*accuracy), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1}, ours, w.side(passes))
 		if !reached {
@@ -162,17 +161,11 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 
 // readAndReach is our side: reading included, on one worker and one slot, to the end of the first epoch that is as
 // accurate on the test rows. Those are read before.
-func readAndReach(path string, test *data.Set, accuracy float64) (bool, error) {
-	set, err := data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1})
-	if err != nil {
-		return false, err
-	}
+func readAndReach(path string, test *data.Set, accuracy float64) bool {
+	set := pair.Must(data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1}))
 	defer set.Close()
-	out, err := trial.Setup{App: mlr.New(), Data: set, Test: test, Slots: 1,
-		Goal: &app.Goal{Metric: "test_accuracy", Value: accuracy}}.Train()
-	if err != nil {
-		return false, err
-	}
+	out := pair.Must(trial.Setup{App: mlr.New(), Data: set, Test: test, Slots: 1,
+		Goal: &app.Goal{Metric: "test_accuracy", Value: accuracy}}.Train())
 	got, _ := out.First("test_accuracy", accuracy)
-	return got >= accuracy, nil
+	return got >= accuracy
 }

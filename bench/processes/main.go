@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
@@ -54,9 +53,9 @@ func compare(b *pair.Bench, t *trainer) {
 		if n == 0 {
 			name = "one process"
 		}
-		sides = append(sides, pair.Side{Name: name, Run: func() (pair.Turn, error) { return t.run(n) }})
+		sides = append(sides, pair.Side{Name: name, Run: func() (pair.Turn, error) { return t.run(n), nil }})
 	}
-	sides = append(sides, pair.Side{Name: "4 processes, --pin=false", Run: func() (pair.Turn, error) { return t.run(4, "--pin=false") }})
+	sides = append(sides, pair.Side{Name: "4 processes, --pin=false", Run: func() (pair.Turn, error) { return t.run(4, "--pin=false"), nil }})
 	series := b.Interleave(sides...)
 	for i, s := range series[1:] {
 		row := pair.Row{Figure: s.Name, Unit: "samples/s", Clock: pair.Wall, Ours: s, Peer: series[0]}
@@ -73,25 +72,19 @@ func compare(b *pair.Bench, t *trainer) {
 }
 
 // run trains once, and returns what the command says of it.
-func (t *trainer) run(processes int, more ...string) (pair.Turn, error) {
-	if err := os.RemoveAll(t.out); err != nil {
-		return pair.Turn{}, err
-	}
+func (t *trainer) run(processes int, more ...string) pair.Turn {
+	pair.Check(os.RemoveAll(t.out))
 	text, _, err := pair.Once("bellows train", t.program, nil, append([]string{"train", "mlr", t.pair.Train, "--test", t.pair.Test,
 		"--set", "clocks=" + strconv.Itoa(clocks), "--set", "early_stop=false", "--epochs", strconv.Itoa(epochs),
 		"--processes", strconv.Itoa(processes), "--out", t.out, "--json"}, more...)...)
-	if err != nil {
-		return pair.Turn{}, err
-	}
+	pair.Check(err)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	var last struct {
 		Seconds  float64            `json:"seconds"`
 		Examples float64            `json:"examples"`
 		Metrics  map[string]float64 `json:"metrics"`
 	}
-	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil {
-		return pair.Turn{}, fmt.Errorf("what bellows printed last: %w", err)
-	}
+	pair.Check(json.Unmarshal(lines[len(lines)-1], &last))
 	t.accuracy[processes] = last.Metrics["test_accuracy"]
-	return pair.Turn{Work: last.Examples, Wall: time.Duration(last.Seconds * float64(time.Second))}, nil
+	return pair.Turn{Work: last.Examples, Wall: pair.Seconds(last.Seconds)}
 }

@@ -49,8 +49,8 @@ func firstBytes(b *pair.Bench, program, scratch string, args []string) {
 	folder := 0
 	series := b.Interleave(pair.Side{Name: args[0], Run: func() (pair.Turn, error) {
 		folder++
-		took, _, err := waitFor(filepath.Join(scratch, fmt.Sprintf("run-%s-%d", args[0], folder)), nil, anything, program, args...)
-		return pair.Turn{Work: 1, Wall: took}, err
+		took, _ := waitFor(filepath.Join(scratch, fmt.Sprintf("run-%s-%d", args[0], folder)), nil, anything, program, args...)
+		return pair.Turn{Work: 1, Wall: took}, nil
 	}})
 	b.AddFact(pair.Fact{Figure: "first byte of bellows " + strings.Join(args, " "), Unit: "s", Ours: series[0].Costs(pair.Wall).Median,
 		Peer: "limit", Bound: firstByteMillis / 1e3})
@@ -64,8 +64,7 @@ func clone(b *pair.Bench, scratch string) {
 	pair.Check(err)
 	_, _, err = pair.Once("git clone", "git", nil, "clone", "-q", strings.TrimSpace(string(root)), tree)
 	pair.Check(err)
-	_, cpu, err := waitFor(tree, []string{"GOCACHE=" + filepath.Join(scratch, "cache")}, firstEpoch, "go", "run", "./cmd/bellows", "demo", "mf")
-	pair.Check(err)
+	_, cpu := waitFor(tree, []string{"GOCACHE=" + filepath.Join(scratch, "cache")}, firstEpoch, "go", "run", "./cmd/bellows", "demo", "mf")
 	b.AddFact(pair.Fact{Figure: "clone to first loss line", Unit: "s", Ours: time.Since(start).Seconds(), Peer: "limit", Bound: cloneSeconds})
 	b.Note("%.0f s of CPU time, compilers included: on a machine with other load, %d cores to itself would need at least %.0f s",
 		cpu.Seconds(), runtime.NumCPU(), cpu.Seconds()/float64(runtime.NumCPU()))
@@ -81,23 +80,21 @@ func firstEpoch(line string) bool {
 
 // waitFor starts a program in a folder, which is made when it is missing, and returns the time to the first wanted line;
 // for anything, to the first byte. The program then runs to its end; cpu is what it and its children took.
-func waitFor(dir string, env []string, wanted func(line string) bool, program string, args ...string) (took, cpu time.Duration, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return 0, 0, err
-	}
+func waitFor(dir string, env []string, wanted func(line string) bool, program string, args ...string) (took, cpu time.Duration) {
+	pair.Check(os.MkdirAll(dir, 0o755))
 	w := &watcher{wanted: wanted}
 	command := exec.Command(program, args...)
 	command.Dir, command.Env = dir, append(os.Environ(), env...)
 	command.Stdout, command.Stderr = w, w
 	w.start = time.Now()
-	err = command.Run()
+	err := command.Run()
 	if err == nil && w.took == 0 {
 		err = errors.New("it ended without the line that was waited for")
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s %s: %w; %s", program, strings.Join(args, " "), err, w.last)
+		pair.Check(fmt.Errorf("%s %s: %w; %s", program, strings.Join(args, " "), err, w.last))
 	}
-	return w.took, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
+	return w.took, command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
 
 // watcher takes the time of the first wanted line in what is written to it, whole or as far as it has come, and keeps the last line.

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"net"
@@ -103,17 +103,12 @@ func (r *redis) side(command string, clients, pipeline, count int) pair.Side {
 
 // rateOf is the requests per second in what redis-benchmark --csv prints: "test","rps",... and a line such as
 // "GET","52631.58",...
-func rateOf(csv []byte) (float64, error) {
-	lines := bufio.NewScanner(bytes.NewReader(csv))
-	for lines.Scan() {
-		fields := strings.Split(lines.Text(), ",")
-		if len(fields) < 2 || fields[0] == `"test"` {
-			continue
-		}
-		rate, err := strconv.ParseFloat(strings.Trim(fields[1], `"`), 64)
-		if err == nil && rate > 0 {
+func rateOf(printed []byte) (float64, error) {
+	lines, err := csv.NewReader(bytes.NewReader(printed)).ReadAll()
+	if err == nil && len(lines) == 2 && len(lines[1]) > 1 {
+		if rate, err := strconv.ParseFloat(lines[1][1], 64); err == nil && rate > 0 {
 			return rate, nil
 		}
 	}
-	return 0, fmt.Errorf("redis-benchmark printed no rate: %q", csv)
+	return 0, fmt.Errorf("redis-benchmark printed no rate: %q", printed)
 }

@@ -203,20 +203,18 @@ func (m machine) clock() Check {
 	return k.but("warn", "reading this clock is slow; select tsc or the clock of the hypervisor if the kernel offers it")
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // folder checks that files can be made in it or, where it is not there yet, beside it.
 func (m machine) folder(f Folder) Check {
 	if f.Dir == "" {
 		return f.but(good(f.Name, "there is none"), "fail")
 	}
 	dir := f.Dir
-	for dir != "" {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			break
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
+	for up := filepath.Dir(dir); up != dir && !isFolder(dir); up = filepath.Dir(dir) {
 		dir = up
 	}
 	probe, err := os.CreateTemp(dir, ".bellows-doctor-*")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -193,22 +194,15 @@ func flagNames(root *cobra.Command) []string {
 	names := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			names[f.Name] = f.Name != "help" && f.Name != "config"
-		})
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
 	}
 	walk(root)
-	var out []string
-	for name, ok := range names {
-		if ok {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
+	delete(names, "help")
+	delete(names, "config")
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Settings is the value of --set: hyperparameters by name.

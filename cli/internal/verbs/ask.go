@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// verb is one that applications add, with the answers of those that have it.
+// verb is one that applications add, with the answers of those that have it. Applications that add a verb of one name must agree about its
+// arguments and columns, since it is one command with one schema; the model says whose answer it is (TestVerbsOfApplications).
 type verb struct {
 	app.Verb
 	apps    []string

@@ -97,7 +97,8 @@ const (
 	benchSample   = 5 * time.Millisecond
 )
 
-// benchKernels measures each kernel on vectors that lie in the cache.
+// benchKernels measures each kernel on vectors that lie in the cache. The best of some samples counts: other work on the machine can only
+// make one slower.
 func benchKernels() []figure {
 	x, y := make([]float32, benchElements), make([]float32, benchElements)
 	for i := range x {

@@ -14,6 +14,11 @@ import (
 )
 
 // epochs makes of what the runtime says of an epoch a line of the table, an event, and the board's figures.
+//
+// The runtime counts from the start of the run for items and epochs, resumed parts included, but time from the start of this
+// process: what an epoch took is the difference to the one before, and before is added where the run is meant. The first epoch after
+// a resume has none before it to subtract: its items are those of any epoch. One goroutine at a time uses it: the runtime's until the job has
+// ended, then the command's.
 type epochs struct {
 	journal *journal
 	members string  // how many do what

@@ -14,7 +14,8 @@ import (
 	"bellows/model"
 )
 
-// inputs is the data of a run.
+// inputs is the data of a run. The sets may lie in files of the cache that are mapped into memory: they are closed when nothing reads
+// them any more, which is after the last line, since it scores the model.
 type inputs struct {
 	set, test *data.Set // test is nil without --test
 	seconds   float64   // of reading

@@ -11,7 +11,14 @@ import (
 )
 
 // journal tells what happens to a run, everywhere at once: in its log, to those who watch it, as a JSON line, and to people
-// as a sentence unless the table shows it already. Epochs and notices come from different goroutines.
+// as a sentence unless the table shows it already.
+//
+// Invariants: an event has one number, and comes after those with smaller ones everywhere (mu is held until all have been told; the numbers go on
+// where the log of an interrupted run ended: TestLogGoesOn). A log that cannot be written, on a full disk say, ends no training: it is
+// complained of once, and the others are told still. Turned down: a goroutine that tells, with a queue before it: a command that
+// ends would have to wait for it.
+//
+// Lock: mu, taken before those of the table and of the feed. Epochs, notices and the end come from different goroutines.
 type journal struct {
 	console *screen.Console
 	table   *screen.Table

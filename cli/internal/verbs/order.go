@@ -14,7 +14,9 @@ import (
 	"bellows/vec"
 )
 
-// order is one training command as it was understood: what is to be trained, on what, where.
+// order is one training command as it was understood: what is to be trained, on what, where. All but members stays as it is read: where
+// the tables are small, job takes them away from all nodes but node 0. Every process of a job makes the same order of
+// the same words, so that nothing in it may depend on the process: the words alone travel (processes.txtar).
 type order struct {
 	app       app.Application
 	about     app.Description

@@ -59,7 +59,7 @@ func (c *Tool) predict(q *question) error {
 	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds()})
 }
 
-// predictionLines turns each line written to it into a JSON line.
+// predictionLines turns each line written to it into a JSON line: an application predicts in one form, that of people.
 type predictionLines struct {
 	to   *json.Encoder
 	rest []byte // of a line that has not ended

@@ -19,7 +19,8 @@ import (
 	"bellows/vec"
 )
 
-// clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them.
+// clusterOptions are the flags that say in how many processes a job runs. It runs in this one without them. None of them changes what is
+// computed, but for the format of values on the wire (processes.txtar), and none is in run.json: a run may go on in other processes.
 type clusterOptions struct {
 	processes   int
 	servers     string

@@ -15,7 +15,11 @@ import (
 	"bellows/node"
 )
 
-// result is the last line of `train --json`.
+// result is the last line of `train --json`. Its figures are not all of one span:
+//   - Seconds, Epochs, Examples and the audit are of the whole run, its interrupted parts included: they are added up in the run's folder.
+//   - LoadSeconds, Bytes and Members are of this command alone.
+//   - train_ metrics are those of the last epoch; test_ metrics are those of the model that was saved, which may be that of an earlier epoch,
+//     so that eval says the same of it (train.txtar).
 type result struct {
 	App               string             `json:"app"`
 	Seconds           float64            `json:"seconds"` // of training alone
@@ -63,7 +67,9 @@ type audited struct {
 	Disagreements []string `json:"disagreements"`
 }
 
-// conclude saves the model, and of an interrupted run what is needed to go on.
+// conclude saves the model, and of an interrupted run what is needed to go on. The order matters to whoever loses power between two
+// steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
+// run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
 	so := t.progress(res)
 	checked := judge(res, so)
@@ -123,7 +129,8 @@ func (a *audited) verdict() error {
 	return bellows.Errorf(bellows.Bug, "audit", "", "%s", strings.Join(a.Disagreements, "; "))
 }
 
-// judge holds the job that has ended against its promises, and with it all that led to it.
+// judge holds the job that has ended against its promises, and with it all that led to it. Of parts that were interrupted only the sums
+// are compared: what they dropped is no fault, since the next part ran it again.
 func judge(res *node.Result, so run.Progress) audited {
 	a := audited{Account: so.Account, Disagreements: res.Audit.Disagreements(res.Image == nil)}
 	if a.Disagreements == nil {

@@ -22,7 +22,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Tool is a program: where its commands read and write, and what it can train, in the order of help.
+// Tool is a program: where its commands read and write, and what it can train, in the order of help. Its commands are made
+// once and one of them is run, so that it has no state between two: what a command finds out lives in a value of its own (training,
+// question). Applications are asked for their Description wherever it is needed, and must answer the same each time.
 type Tool struct {
 	*screen.Console
 	apps  []app.Application
@@ -86,7 +88,8 @@ func (c *Tool) names() []string {
 	return names
 }
 
-// sample is what an example in a help text names: an application, and files of its kind of data.
+// sample is what an example in a help text names: an application, and files of its kind of data. Examples are made of samples so
+// that the help of a program of any application names that application and no other.
 type sample struct {
 	app.Description
 	file, holds   string // DATA, and what is in it

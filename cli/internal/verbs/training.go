@@ -23,13 +23,30 @@ import (
 	"bellows/node"
 )
 
-// training is a run from the order to its last line: made of what was read, told to a journal, kept in a folder.
+// training is one training command, from its order to its last line. It goes through these states, each of which fills in the fields of its name below:
+// ordered (the flags make sense), read (the data are there), made (the application has cut them into a job), claimed (the run's folder
+// is held), and then the job runs and is concluded.
+//
+// Invariants, and what holds them (scripts are those of cmd/bellows):
+//   - Nothing is written before the run is claimed: a mistake in the command or in the data leaves no folder (errors.txtar).
+//   - Whoever gives the same command again goes on where this one stopped: the image is stored before the model of an interrupted run,
+//     and dropped only after a finished one's is whole on the disk (resume.txtar; conclude).
+//   - Once the job has begun, its last event says how it ended (finished, interrupted, lost or failed), unless its model cannot be saved; the
+//     last JSON line is the result or the error (resume.txtar, status.txtar).
+//   - A result that the audit contradicts is shown, and ends the command with an error (TestTheAuditOfARun).
+//
+// The goroutine of the command owns it. While the job runs, epochs and notices come from a goroutine of the node, which touches journal and epochs
+// alone, and those who watch call look, which has its own lock. The process of a seat has no training: it reads and makes the same and runs
+// its part (sit), and node 0's tells of it.
 type training struct {
 	*screen.Console
 	*order
-	inputs  inputs
-	began   time.Time
-	made    *app.Run
+	began time.Time
+	// Read.
+	inputs inputs
+	// Made.
+	made *app.Run
+	// Claimed.
 	folder  *run.Folder
 	look    node.Watch // at the job while it runs
 	journal *journal
@@ -109,7 +126,8 @@ func (t *training) resumedSentence() string {
 	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
 }
 
-// run trains, saves and reports, while others may look.
+// run trains, saves and reports, while others may look. A job that failed may leave its state all the same: then the model is saved
+// before the failure is returned.
 func (t *training) run(ctx context.Context) error {
 	board := t.journal.board
 	post, err := board.Post(t.Name, t.opt.state, t.opt.metrics, t.Talk)
@@ -137,7 +155,7 @@ func (t *training) run(ctx context.Context) error {
 	return err
 }
 
-// drive runs the job.
+// drive runs the job. The bytes of the image that it goes on from are let go when they are decoded: they are as large as the model.
 func (t *training) drive(ctx context.Context) (*node.Result, error) {
 	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnStart: t.started, OnEpoch: t.epochs.add,
 		Notice: func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
