@@ -14,19 +14,27 @@ import (
 	"bellows/core/planted"
 )
 
-// Table is the set of leases that one node grants.
-type Table struct {
+// Detector is a failure detector: the leases that one node grants, in the order of Add, so that verdicts come in a fixed order.
+//
+// A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out what the caller slept: Tick moves last on, but in one silence by no more than
+// excusedMillis and the gap that reaches it (TestASilenceIsExcusedForTwoSeconds, TestASilentNodeIsFoundWhateverTheRhythm).
+type Detector struct {
 	ttlMillis  int64
-	tickMillis int64            // of the last Tick
-	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
-	places     []int            // by node: 1 + its place in nodes; 0: it has no lease
-	last       []int64
-	excused    []int64 // by how much last was moved on since the last beat, because the caller slept
-	named      []bool  // the silence since last has been
+	tickMillis int64 // of the last Tick
+	peers      []peer
+	places     []int // by node: 1 + its place in peers; 0: it has none
 }
 
-// NewTable makes an empty table of leases that last ttlMillis after each beat.
-func NewTable(ttlMillis int64) *Table { return &Table{ttlMillis: ttlMillis} }
+// peer is a node that must beat.
+type peer struct {
+	node    bellows.NodeID
+	last    int64 // when it beat, or later by what is excused
+	excused int64 // by how much last was moved on since the last beat, because the caller slept
+	named   bool  // the silence since last has been
+}
+
+// NewDetector makes a detector of nobody, with leases that last ttlMillis after each beat.
+func NewDetector(ttlMillis int64) *Detector { return &Detector{ttlMillis: ttlMillis} }
 
 // sleepMillis is how far apart two ticks are when the caller has slept between them. It is several times the
 // interval of ticks, and short beside a lease.
@@ -40,50 +48,48 @@ const excusedMillis = 2000
 // Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
 // by that, since beats that came meanwhile may not have been reported yet. A silence that has been excused for
 // excusedMillis already is not excused again until a beat ends it.
-func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
+func (t *Detector) Tick(nowMillis int64) (sleptMillis int64) {
 	gap := nowMillis - t.tickMillis
 	t.tickMillis = nowMillis
 	if gap <= sleepMillis || planted.On("sleeper-blames") {
 		return 0
 	}
-	for i := range t.last {
-		if t.excused[i] < excusedMillis {
-			by := min(gap, nowMillis-t.last[i])
-			t.last[i], t.excused[i] = t.last[i]+by, t.excused[i]+by
+	for i := range t.peers {
+		if l := &t.peers[i]; l.excused < excusedMillis {
+			by := min(gap, nowMillis-l.last)
+			l.last, l.excused = l.last+by, l.excused+by
 		}
 	}
 	return gap
 }
 
 // Add grants a node its first lease, or another after Remove. A node that has one keeps it.
-func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
+func (t *Detector) Add(n bellows.NodeID, nowMillis int64) {
 	if t.place(n) >= 0 {
 		return
 	}
-	t.nodes, t.last = append(t.nodes, n), append(t.last, nowMillis)
-	t.excused, t.named = append(t.excused, 0), append(t.named, false)
+	t.peers = append(t.peers, peer{node: n, last: nowMillis})
 	for len(t.places) <= int(n) {
 		t.places = append(t.places, 0)
 	}
-	t.places[n] = len(t.nodes)
+	t.places[n] = len(t.peers)
 }
 
 // Remove forgets a node: nothing is expected of it any more.
-func (t *Table) Remove(n bellows.NodeID) {
+func (t *Detector) Remove(n bellows.NodeID) {
 	i := t.place(n)
 	if i < 0 {
 		return
 	}
-	t.nodes, t.last = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1)
-	t.excused, t.named = slices.Delete(t.excused, i, i+1), slices.Delete(t.named, i, i+1)
+	t.peers = slices.Delete(t.peers, i, i+1)
 	t.places[n] = 0
-	for ; i < len(t.nodes); i++ {
-		t.places[t.nodes[i]] = i + 1
+	for ; i < len(t.peers); i++ {
+		t.places[t.peers[i].node] = i + 1
 	}
 }
 
 // place is where a node is in the list; negative: it has no lease.
-func (t *Table) place(n bellows.NodeID) int {
+func (t *Detector) place(n bellows.NodeID) int {
 	if int(n) >= len(t.places) {
 		return -1
 	}
@@ -91,19 +97,19 @@ func (t *Table) place(n bellows.NodeID) int {
 }
 
 // Beat renews a node's lease.
-func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
+func (t *Detector) Beat(n bellows.NodeID, nowMillis int64) {
 	if i := t.place(n); i >= 0 {
-		t.last[i], t.excused[i], t.named[i] = max(t.last[i], nowMillis), 0, false
+		t.peers[i] = peer{node: n, last: max(t.peers[i].last, nowMillis)}
 	}
 }
 
 // Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
 // once; ask again until it finds none.
-func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for i, at := range t.last {
-		if nowMillis-at > patienceMillis && !t.named[i] {
-			t.named[i] = true
-			return t.nodes[i], nowMillis - at, true
+func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for i := range t.peers {
+		if l := &t.peers[i]; nowMillis-l.last > patienceMillis && !l.named {
+			l.named = true
+			return l.node, nowMillis - l.last, true
 		}
 	}
 	return 0, 0, false
@@ -111,10 +117,10 @@ func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, sile
 
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
 // silent.
-func (t *Table) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for i, at := range t.last {
-		if nowMillis-at > t.ttlMillis {
-			return t.nodes[i], nowMillis - at, true
+func (t *Detector) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for _, l := range t.peers {
+		if nowMillis-l.last > t.ttlMillis {
+			return l.node, nowMillis - l.last, true
 		}
 	}
 	return 0, 0, false

@@ -11,11 +11,29 @@ import (
 	"bellows/link/wire"
 )
 
-// What the lane knows of a flush it knows by partition: it may hold one part of it, have no room for another, and get a third later, in
-// a push of its own, since partitions come from other lanes. A record is different: it is made when every part is held, so that
+// The first phase of a commit: a push comes, and is held or not. takePush asks, in this order:
+//
+// 1. Is it mine? An owner of the past takes nothing of it (checkPush).
+// 2. Do I know it? What is held or recorded is neither held nor told Full again (dedupe). This
+//    comes before what the lane judges by its state, since a push that comes again is not as new: a
+//    lease that it ends is ending already.
+// 3. May it be? Sums are of splits that the sender runs, leases are ended by who has them (fits).
+// 4. Is there room? Else it waits at its client (hasRoom, full), and is called when there is
+//    (admitWaiting).
+// 5. Have its keys rows? They get them here, and the memory for them is refused here (reserve):
+//    nothing can be refused behind the vote.
+//
+// Then it is held, and the vote leaves: wire.Held, or the flush's wire.Done where the lane has all
+// of it (passDone).
+//
+// What the lane knows of a flush it knows by partition: it may hold one part of it, have no room
+// for another, and get a third later, in a push of its own, since partitions come from other lanes
+// (docs/decisions/0030). A record is different: it is made when every part is held, so that
 // whatever comes of the flush afterwards has come before.
 
-// flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
+// flush is what the lane has of one flush, as it came in one push: parts for other partitions may
+// have come in another. It is held until its record, numbered while that is taken, open until the
+// last of its chunks is part of the state, and then memory for another.
 type flush struct {
 	push  *wire.Push
 	from  wire.Address
@@ -29,7 +47,9 @@ type flush struct {
 	rows    []uint32             // memory for the numbers of the rows that its keys name
 }
 
-// waiter is a push that must come again.
+// waiter is a push that must come again: only its name is here, its deltas stay with its client.
+// When there is room it is asked, once. It may find none again, since others that rank lower have
+// come meanwhile, and then waits as before.
 type waiter struct {
 	flush bellows.FlushID
 	clock bellows.Clock
@@ -100,14 +120,11 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	out.Send(l.cfg.Self, from, h)
 }
 
+// checkPush refuses a push that names a partition of another owner: all of it, since its client
+// makes it again as a whole.
 func (l *Lane) checkPush(m *wire.Push) error {
-	for i := range m.Chunks {
-		if _, err := l.find(m.Chunks[i].Pair); err != nil {
-			return err
-		}
-	}
-	for i := range m.Leases {
-		if _, err := l.find(m.Leases[i].Pair); err != nil {
+	for p := range pairs(m) {
+		if _, err := l.find(p); err != nil {
 			return err
 		}
 	}
@@ -147,27 +164,25 @@ func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 		}
 		l.stamps++
 		for _, p := range w.pairs {
-			l.byNumber[l.cfg.Route.Number(p.Ref)].stamp = l.stamps
+			l.at(p.Ref).stamp = l.stamps
 		}
 		l.strip(m)
 	}
 	return known, !known || len(m.Chunks)+len(m.Leases) > 0
 }
 
-// stamp gives the partitions of a push a stamp that no other has.
+// stamp gives the partitions of a push a stamp that no other has: a set of partitions without
+// memory of its own, good until the next.
 func (l *Lane) stamp(m *wire.Push) {
 	l.stamps++
-	for i := range m.Chunks {
-		l.byNumber[l.cfg.Route.Number(m.Chunks[i].Ref)].stamp = l.stamps
-	}
-	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].stamp = l.stamps
+	for p := range pairs(m) {
+		l.at(p.Ref).stamp = l.stamps
 	}
 }
 
 // strip takes out of a push the parts of partitions that have the last stamp.
 func (l *Lane) strip(m *wire.Push) {
-	stamped := func(p bellows.PartitionRef) bool { return l.byNumber[l.cfg.Route.Number(p)].stamp == l.stamps }
+	stamped := func(p bellows.PartitionRef) bool { return l.at(p).stamp == l.stamps }
 	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return stamped(c.Ref) })
 	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
 }
@@ -183,12 +198,12 @@ func (l *Lane) waiterAt(m *wire.Push) int {
 func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		if l.byNumber[l.cfg.Route.Number(c.Ref)].barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
+		if l.at(c.Ref).barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
 			return fmt.Errorf("has a sum over subtree %d of level %d, which has splits of others", c.Subtree.Index, c.Subtree.Level)
 		}
 	}
 	for i := range m.Leases {
-		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
+		p := l.at(m.Leases[i].Ref)
 		if !p.leases.MayEnd(from) {
 			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
@@ -236,6 +251,8 @@ func (l *Lane) splitsOf(client bellows.NodeID) (n int) {
 	return n
 }
 
+// rank is the order in which flushes find room, the same at every lane: by clock, then by client,
+// incarnation and number; of one flush by its first partition.
 func rank(a, b waiter) int {
 	switch {
 	case a.clock != b.clock:
@@ -326,6 +343,7 @@ func (l *Lane) admitWaiting(out *wire.Outbox) {
 	}
 }
 
+// newFlush is a flush that is closed, to be used again, if there is one.
 func (l *Lane) newFlush() *flush {
 	if n := len(l.spare); n > 0 {
 		f := l.spare[n-1]
@@ -339,7 +357,8 @@ func (l *Lane) newFlush() *flush {
 // along the tree and rules work on rows as those of any table. That is also when memory is taken, and
 // refused: what is recorded later is irrevocable.
 
-// reserve gives a row to every key of a flush, and its chunks the rows' numbers.
+// reserve gives a row to every key of a flush, and its chunks the rows' numbers, in memory that the
+// flush keeps when it is used again.
 func (l *Lane) reserve(f *flush) error {
 	total := 0
 	for i := range f.push.Chunks {
@@ -354,7 +373,7 @@ func (l *Lane) reserve(f *flush) error {
 			continue
 		}
 		first := len(f.rows)
-		rows, err := l.byNumber[l.cfg.Route.Number(c.Ref)].store.Reserve(c.Keys, f.rows)
+		rows, err := l.at(c.Ref).store.Reserve(c.Keys, f.rows)
 		if err != nil {
 			return err
 		}
@@ -363,18 +382,19 @@ func (l *Lane) reserve(f *flush) error {
 	return nil
 }
 
-// hold keeps what came of a flush until its record.
+// hold keeps what came of a flush until its record. A lease that it ends cannot be ended by a
+// second flush from now on.
 func (l *Lane) hold(f *flush, out *wire.Outbox) {
 	m := f.push
 	l.held = append(l.held, f)
 	l.heldBytes += f.bytes
 	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].leases.Ending()
+		l.at(m.Leases[i].Ref).leases.Ending()
 	}
 	if planted.On("applied-when-held") {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
-			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
+			l.at(c.Ref).store.Apply(c.Rows, c.Values)
 		}
 	}
 }
@@ -418,7 +438,8 @@ func (l *Lane) answerHeld(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 }
 
-// same reports whether two names are those of one flush.
+// same reports whether two names are those of one flush. That of a process that was started again
+// is another one's.
 func same(a, b bellows.FlushID) bool {
 	if planted.On("incarnation-ignored") {
 		a.Incarnation = b.Incarnation
@@ -430,17 +451,11 @@ func same(a, b bellows.FlushID) bool {
 func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
 	l.stamps++
 	list := l.pairs[:0]
-	add := func(p wire.Pair) {
-		if t := l.byNumber[l.cfg.Route.Number(p.Ref)]; t.stamp != l.stamps {
+	for p := range pairs(m) {
+		if t := l.at(p.Ref); t.stamp != l.stamps {
 			t.stamp = l.stamps
 			list = append(list, p)
 		}
-	}
-	for i := range m.Chunks {
-		add(m.Chunks[i].Pair)
-	}
-	for i := range m.Leases {
-		add(m.Leases[i].Pair)
 	}
 	l.pairs = list
 	return list
@@ -449,15 +464,14 @@ func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
 // least is the first of the partitions of which a push has parts.
 func (l *Lane) least(m *wire.Push) int {
 	first := l.cfg.Route.Partitions()
-	for i := range m.Chunks {
-		first = min(first, l.cfg.Route.Number(m.Chunks[i].Ref))
-	}
-	for i := range m.Leases {
-		first = min(first, l.cfg.Route.Number(m.Leases[i].Ref))
+	for p := range pairs(m) {
+		first = min(first, l.cfg.Route.Number(p.Ref))
 	}
 	return first
 }
 
+// pushBytes is what a push takes of the cap: its chunks. The values of leases that it ends are not
+// counted, since a partition has one such lease at most.
 func pushBytes(m *wire.Push) int {
 	n := 0
 	for i := range m.Chunks {

@@ -9,10 +9,14 @@ import (
 	"bellows/link/wire"
 )
 
+// State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume),
+// and at the end to who asks for it (package collect). Between these nobody copies a partition but
+// by reads, leases, and the images that the driver has kept (partition.keep).
+
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
 // the job runs, which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	if p.awaited {
 		p.awaited = false
 		l.awaited--
@@ -22,7 +26,7 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	p.image, p.kept = *im, true
 	if p.schema.Sparse && im.Keys == nil {
 		p.image.Keys = []bellows.Key{} // there were none
@@ -45,8 +49,9 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 // leased, so that the state may be looked at.
 type TasksEnded struct{ wire.Local }
 
-// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more. Who has not passed the end
-// on by then is waited for no more.
+// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks
+// for more. Who has not passed the end on by then is waited for no more: the controller has given
+// up on them.
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
 	if l.closing && !l.closed {
 		l.end(out)
@@ -61,7 +66,8 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 	l.state.Ask(m, refs)
 }
 
-// surrender sends what has been asked for of the state, when it may be looked at.
+// surrender sends what has been asked for of the state, when it may be looked at: not before the
+// tasks of this node have ended, which may still work on a slab that they leased.
 func (l *Lane) surrender(out *wire.Outbox) {
 	if l.closed && l.tasksEnded && l.state.Asked() {
 		l.state.Send(l, l.cfg.Self, l.collector, out)
@@ -71,7 +77,7 @@ func (l *Lane) surrender(out *wire.Outbox) {
 // Partition is the state of a partition that the lane owns, when the job is over and no task runs any
 // more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	switch {
 	case p == nil || p.gone:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
@@ -98,7 +104,7 @@ func (p *partition) applyDeferred(l *Lane) {
 // Kept is the image of a partition that the last Keep made, or nil. When the job is over that has what a lease kept out whose holder died
 // before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	if p == nil || p.gone {
 		return nil
 	}
