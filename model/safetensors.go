@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"unsafe"
 
 	"bellows"
 )
@@ -128,44 +129,20 @@ func writeTensors(w io.Writer, tensors []Tensor) error {
 	if _, err := w.Write(header); err != nil {
 		return err
 	}
-	buf := make([]byte, 0, chunkBytes)
 	for i := range tensors {
-		if err := writeValues(w, &tensors[i], buf); err != nil {
+		if _, err := w.Write(tensors[i].bytes()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeValues(w io.Writer, t *Tensor, buf []byte) error {
-	for part := range slices.Chunk(t.Floats, chunkBytes/valueBytes) {
-		buf = buf[:0]
-		for _, v := range part {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
+// bytesOf is the memory of values as the format has them: every machine that bellows is built for is little-endian.
+func bytesOf[T float32 | int32 | bellows.Key](values []T) []byte {
+	if len(values) == 0 {
+		return nil
 	}
-	for part := range slices.Chunk(t.Counts, chunkBytes/valueBytes) {
-		buf = buf[:0]
-		for _, v := range part {
-			buf = binary.LittleEndian.AppendUint32(buf, uint32(v))
-		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-	}
-	for part := range slices.Chunk(t.Keys, chunkBytes/keyBytes) {
-		buf = buf[:0]
-		for _, k := range part {
-			buf = binary.LittleEndian.AppendUint64(buf, uint64(k))
-		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-	}
-	return nil
+	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
 // readTensors reads a safetensors stream of size bytes. No memory is taken for data before the
@@ -292,47 +269,32 @@ func covers(entries []entry, dataBytes int64) error {
 }
 
 func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
-	tensors := make([]Tensor, 0, len(entries))
-	buf := make([]byte, chunkBytes)
-	for _, e := range entries {
-		t := Tensor{Name: e.name, Shape: e.Shape}
-		bytes := int(e.Offsets[1] - e.Offsets[0])
-		switch n := bytes / int(e.bytes()); e.DType {
+	tensors := make([]Tensor, len(entries))
+	for i, e := range entries {
+		t, n := Tensor{Name: e.name, Shape: e.Shape}, (e.Offsets[1]-e.Offsets[0])/e.bytes()
+		switch e.DType {
 		case "I32":
-			t.Counts = make([]int32, 0, n)
+			t.Counts = make([]int32, n)
 		case "U64":
-			t.Keys = make([]bellows.Key, 0, n)
+			t.Keys = make([]bellows.Key, n)
 		default:
-			t.Floats = make([]float32, 0, n)
+			t.Floats = make([]float32, n)
 		}
-		for bytes > 0 {
-			part := buf[:min(len(buf), bytes)]
-			if _, err := io.ReadFull(r, part); err != nil {
-				return nil, fmt.Errorf("the data of tensor %q: %w", e.name, err)
-			}
-			t.take(part)
-			bytes -= len(part)
+		if _, err := io.ReadFull(r, t.bytes()); err != nil {
+			return nil, fmt.Errorf("the data of tensor %q: %w", e.name, err)
 		}
-		tensors = append(tensors, t)
+		tensors[i] = t
 	}
 	return tensors, nil
 }
 
-// take appends the values of a part of the tensor's data, whole ones.
-func (t *Tensor) take(part []byte) {
-	order := binary.LittleEndian
+// bytes is the memory of the tensor's values.
+func (t *Tensor) bytes() []byte {
 	switch {
 	case t.Keys != nil:
-		for ; len(part) > 0; part = part[keyBytes:] {
-			t.Keys = append(t.Keys, bellows.Key(order.Uint64(part)))
-		}
+		return bytesOf(t.Keys)
 	case t.Counts != nil:
-		for ; len(part) > 0; part = part[valueBytes:] {
-			t.Counts = append(t.Counts, int32(order.Uint32(part)))
-		}
-	default:
-		for ; len(part) > 0; part = part[valueBytes:] {
-			t.Floats = append(t.Floats, math.Float32frombits(order.Uint32(part)))
-		}
+		return bytesOf(t.Counts)
 	}
+	return bytesOf(t.Floats)
 }
