@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -42,7 +43,7 @@ type Shape struct {
 	Items    int
 }
 
-// Columns are the rows of one split. Ratings use the first three, examples the
+// Columns are the rows of a set. Ratings use the first three, examples the
 // rest: Dense, or Offset (rows+1 positions in Index and Value), Index, Value.
 type Columns struct {
 	User, Item []int32
@@ -111,20 +112,12 @@ func WriteColumns(w io.Writer, s Shape, c *Columns, meta map[string]string) erro
 	return write(w, s.schema(meta), columns, rows)
 }
 
-// sparse is the features column; offsets of a view are moved to begin at 0.
+// sparse is the features column.
 func (c *Columns) sparse() arrow.ArrayData {
-	offset := c.Offset
-	from, to := offset[0], offset[len(offset)-1]
-	if from != 0 {
-		offset = make([]int64, len(c.Offset))
-		for i, at := range c.Offset {
-			offset[i] = at - from
-		}
-	}
-	entries := array.NewData(entry, int(to-from), []*memory.Buffer{nil}, []arrow.ArrayData{
-		column(arrow.PrimitiveTypes.Int32, c.Index[from:to]), column(arrow.PrimitiveTypes.Float32, c.Value[from:to])}, 0, 0)
-	return array.NewData(arrow.LargeListOfNonNullable(entry), len(offset)-1,
-		[]*memory.Buffer{nil, memory.NewBufferBytes(bytesOf(offset))}, []arrow.ArrayData{entries}, 0, 0)
+	entries := array.NewData(entry, len(c.Index), []*memory.Buffer{nil}, []arrow.ArrayData{
+		column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Float32, c.Value)}, 0, 0)
+	return array.NewData(arrow.LargeListOfNonNullable(entry), len(c.Offset)-1,
+		[]*memory.Buffer{nil, memory.NewBufferBytes(bytesOf(c.Offset))}, []arrow.ArrayData{entries}, 0, 0)
 }
 
 // column wraps a slice without copying it.
@@ -226,17 +219,10 @@ func ReadNames(file []byte, l Layout) ([]string, error) {
 	if l.Rows < 0 || len(l.Spans) != 2 {
 		return nil, fmt.Errorf("columnfile: %d names in %d buffers", l.Rows, len(l.Spans))
 	}
-	offset, err := view[int64](file, l, 0, int64(l.Rows)+1)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := l.Spans[1].of(file)
-	if err != nil {
-		return nil, err
-	}
-	text := string(raw)
-	if err := checkOffsets(offset, int64(len(text))); err != nil {
-		return nil, err
+	v := viewer{file: file, Layout: l}
+	offset, text := view[int64](&v, 0, int64(l.Rows)+1), string(v.bytes(1))
+	if v.checkOffsets(offset, int64(len(text))); v.err != nil {
+		return nil, v.err
 	}
 	names := make([]string, l.Rows)
 	for i := range names {
@@ -246,99 +232,79 @@ func ReadNames(file []byte, l Layout) ([]string, error) {
 }
 
 // ReadColumns returns the columns of a file, which point into it.
-func ReadColumns(file []byte, l Layout, s Shape) (c *Columns, err error) {
-	c = &Columns{}
-	switch {
-	case l.Rows < 0 || !s.Ratings && s.Features < 1 || len(l.Spans) != s.spans():
-		err = fmt.Errorf("columnfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
-	case s.Ratings:
-		err = c.readRatings(file, l, s)
-	case s.Sparse:
-		err = c.readSparse(file, l, s)
-	default:
-		err = c.readDense(file, l, s)
+func ReadColumns(file []byte, l Layout, s Shape) (*Columns, error) {
+	if l.Rows < 0 || !s.Ratings && (s.Features < 1 || l.Rows > math.MaxInt64/s.Features) || len(l.Spans) != s.spans() {
+		return nil, fmt.Errorf("columnfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
 	}
-	if err != nil {
-		return nil, err
+	c, v, rows := &Columns{}, viewer{file: file, Layout: l}, int64(l.Rows)
+	switch {
+	case s.Ratings:
+		c.User, c.Item, c.Rating = view[int32](&v, 0, rows), view[int32](&v, 1, rows), view[float32](&v, 2, rows)
+		v.checkBelow(c.User, s.Users)
+		v.checkBelow(c.Item, s.Items)
+	case s.Sparse:
+		c.Label, c.Offset = view[float32](&v, 0, rows), view[int64](&v, 1, rows+1)
+		v.checkOffsets(c.Offset, int64(len(file)))
+		if v.err == nil {
+			c.Index, c.Value = view[int32](&v, 2, c.Offset[rows]), view[float32](&v, 3, c.Offset[rows])
+		}
+		v.checkBelow(c.Index, s.Features)
+	default:
+		c.Label, c.Dense = view[float32](&v, 0, rows), view[float32](&v, 1, rows*int64(s.Features))
+	}
+	if v.err != nil {
+		return nil, v.err
 	}
 	return c, nil
 }
 
-func (c *Columns) readRatings(file []byte, l Layout, s Shape) (err error) {
-	if c.User, err = view[int32](file, l, 0, int64(l.Rows)); err != nil {
-		return err
-	}
-	if c.Item, err = view[int32](file, l, 1, int64(l.Rows)); err != nil {
-		return err
-	}
-	if c.Rating, err = view[float32](file, l, 2, int64(l.Rows)); err != nil {
-		return err
-	}
-	if err := checkBelow(c.User, s.Users); err != nil {
-		return err
-	}
-	return checkBelow(c.Item, s.Items)
+// viewer looks at a file by its layout, and keeps the first thing that is wrong; then it sees nothing.
+type viewer struct {
+	Layout
+	file []byte
+	err  error
 }
 
-func (c *Columns) readDense(file []byte, l Layout, s Shape) (err error) {
-	if c.Label, err = view[float32](file, l, 0, int64(l.Rows)); err != nil {
-		return err
+// fail notes what is wrong.
+func (v *viewer) fail(format string, args ...any) {
+	if v.err == nil {
+		v.err = fmt.Errorf("columnfile: "+format, args...)
 	}
-	if l.Rows > len(file)/s.Features {
-		return fmt.Errorf("columnfile: %d rows of %d features in %d bytes", l.Rows, s.Features, len(file))
-	}
-	c.Dense, err = view[float32](file, l, 1, int64(l.Rows)*int64(s.Features))
-	return err
 }
 
-func (c *Columns) readSparse(file []byte, l Layout, s Shape) (err error) {
-	if c.Label, err = view[float32](file, l, 0, int64(l.Rows)); err != nil {
-		return err
+// bytes is what span i covers.
+func (v *viewer) bytes(i int) []byte {
+	s, size := v.Spans[i], int64(len(v.file))
+	if s.Offset < 0 || s.Bytes < 0 || s.Offset > size || s.Bytes > size-s.Offset {
+		v.fail("bytes %d to %d+%d of %d", s.Offset, s.Offset, s.Bytes, size)
 	}
-	if c.Offset, err = view[int64](file, l, 1, int64(l.Rows)+1); err != nil {
-		return err
+	if v.err != nil {
+		return nil
 	}
-	if err := checkOffsets(c.Offset, int64(len(file))); err != nil {
-		return err
-	}
-	n := c.Offset[l.Rows]
-	if c.Index, err = view[int32](file, l, 2, n); err != nil {
-		return err
-	}
-	if c.Value, err = view[float32](file, l, 3, n); err != nil {
-		return err
-	}
-	return checkBelow(c.Index, s.Features)
-}
-
-// of is the bytes of a span.
-func (s Span) of(file []byte) ([]byte, error) {
-	if s.Offset < 0 || s.Bytes < 0 || s.Offset > int64(len(file)) || s.Bytes > int64(len(file))-s.Offset {
-		return nil, fmt.Errorf("columnfile: bytes %d to %d+%d of %d", s.Offset, s.Offset, s.Bytes, len(file))
-	}
-	return file[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes], nil
+	return v.file[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
 }
 
 // padding is the multiple to which Arrow fills up buffers.
 const padding = 8
 
 // view is span i as n values.
-func view[T int32 | int64 | float32](file []byte, l Layout, i int, n int64) ([]T, error) {
-	b, err := l.Spans[i].of(file)
-	if err != nil {
-		return nil, err
-	}
+func view[T int32 | int64 | float32](v *viewer, i int, n int64) []T {
+	b := v.bytes(i)
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	switch {
+	case v.err != nil:
+		return nil
 	case n == 0:
-		return []T{}, nil
+		return []T{}
 	case n < 0 || int64(len(b))/size < n || int64(len(b))-n*size >= padding:
-		return nil, fmt.Errorf("columnfile: %d bytes are not %d values of %d", len(b), n, size)
+		v.fail("%d bytes are not %d values of %d", len(b), n, size)
+		return nil
 	case uintptr(unsafe.Pointer(&b[0]))%uintptr(size) != 0:
-		return nil, fmt.Errorf("columnfile: values of %d bytes begin at %d", size, l.Spans[i].Offset)
+		v.fail("values of %d bytes begin at %d", size, v.Spans[i].Offset)
+		return nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n), nil
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
 }
 
 func bytesOf[T int32 | int64 | float32](values []T) []byte {
@@ -349,28 +315,26 @@ func bytesOf[T int32 | int64 | float32](values []T) []byte {
 }
 
 // checkOffsets wants offsets from 0, ascending, within n.
-func checkOffsets(offset []int64, n int64) error {
+func (v *viewer) checkOffsets(offset []int64, n int64) {
 	previous := int64(0)
 	for i, at := range offset {
 		if at < previous || i == 0 && at != 0 {
-			return fmt.Errorf("columnfile: offset %d of row %d", at, i)
+			v.fail("offset %d of row %d", at, i)
 		}
 		previous = at
 	}
 	if previous > n {
-		return fmt.Errorf("columnfile: rows end at %d of %d", previous, n)
+		v.fail("rows end at %d of %d", previous, n)
 	}
-	return nil
 }
 
 // checkBelow wants values of 0 to n-1.
-func checkBelow(values []int32, n int) error {
+func (v *viewer) checkBelow(values []int32, n int) {
 	worst := uint32(0)
-	for _, v := range values {
-		worst = max(worst, uint32(v))
+	for _, at := range values {
+		worst = max(worst, uint32(at))
 	}
 	if len(values) > 0 && int64(worst) >= int64(n) {
-		return fmt.Errorf("columnfile: position %d of %d", int32(worst), n)
+		v.fail("position %d of %d", int32(worst), n)
 	}
-	return nil
 }
