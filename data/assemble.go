@@ -82,18 +82,10 @@ func (r *reader) eachPiece(f func(n int, p *piece)) {
 
 // ratings joins triples; each piece is released when it is copied.
 func (r *reader) ratings(rows int, starts []int) *RatingSet {
-	owner := make([]int, len(r.pieces))
-	for n, p := range r.pieces {
-		owner[n] = p.worker
-	}
-	users, items := make([]*lines.IDs, len(r.workers)), make([]*lines.IDs, len(r.workers))
-	for n, w := range r.workers {
-		users[n], items[n] = &w.users, &w.items
-	}
 	out := &RatingSet{User: make([]int32, rows), Item: make([]int32, rows), Rating: make([]float32, rows)}
 	var userTables, itemTables [][]int32
-	out.Users, userTables = lines.MergeIDs(users, owner)
-	out.Items, itemTables = lines.MergeIDs(items, owner)
+	out.Users, userTables = r.merge(func(w *worker) *lines.IDs { return &w.users })
+	out.Items, itemTables = r.merge(func(w *worker) *lines.IDs { return &w.items })
 	r.eachPiece(func(n int, p *piece) {
 		at := starts[n]
 		copy(out.Rating[at:], p.Label)
@@ -102,6 +94,18 @@ func (r *reader) ratings(rows int, starts []int) *RatingSet {
 		*p = piece{}
 	})
 	return out
+}
+
+// merge numbers the ids of all workers by their first appearance; tables turn a worker's own numbers into those.
+func (r *reader) merge(of func(*worker) *lines.IDs) (ids []string, tables [][]int32) {
+	owner, own := make([]int, len(r.pieces)), make([]*lines.IDs, len(r.workers))
+	for n, p := range r.pieces {
+		owner[n] = p.worker
+	}
+	for n, w := range r.workers {
+		own[n] = of(w)
+	}
+	return lines.MergeIDs(own, owner)
 }
 
 // translate renumbers ids; without a table they keep their numbers.

@@ -72,10 +72,8 @@ func readFull(r io.Reader, p []byte) (int, error) {
 }
 
 func (l *lineBlocks) tooLong(line []byte) error {
-	e := locate(line, &lines.Fault{
+	return locate(l.s.in.shown(), line, &lines.Fault{
 		What: fmt.Sprintf("the line is longer than %d bytes", l.lineMax),
 		How:  "end each row with a newline; is this a text file?",
 	})
-	e.File = l.s.in.shown()
-	return e
 }

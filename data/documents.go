@@ -89,9 +89,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 		r.bags = append(r.bags, j.bag)
 	}
 	if f != nil {
-		e := locate(j.text, f)
-		e.File = r.ins[n].shown()
-		return e
+		return locate(r.ins[n].shown(), j.text, f)
 	}
 	if r.plan == nil { // workers look at it from the first block on
 		r.plan = next
@@ -138,15 +136,7 @@ func (r *reader) documents(set *Set) (err error) {
 
 // textDocuments joins the documents of a text, and counts words within each.
 func (r *reader) textDocuments() (*bags.Bags, []string) {
-	owner := make([]int, len(r.pieces))
-	for n, p := range r.pieces {
-		owner[n] = p.worker
-	}
-	ids := make([]*lines.IDs, len(r.workers))
-	for n, w := range r.workers {
-		ids[n] = &w.items
-	}
-	vocab, tables := lines.MergeIDs(ids, owner)
+	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.items })
 	b := bags.New(0)
 	for _, p := range r.pieces {
 		from := int64(0)
@@ -229,14 +219,8 @@ func (r *reader) vocabFile() (in input, found bool, err error) {
 	if !strings.Contains(name, "docword") {
 		return input{}, false, nil
 	}
-	name = strings.Replace(name, "docword", "vocab", 1)
-	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	for _, name := range []string{name, bare, bare + ".gz", bare + ".zst"} {
-		if in, err := stat(folder + name); err == nil {
-			return in, true, nil
-		}
-	}
-	return input{}, false, nil
+	in, found = statAny(packings(folder + strings.Replace(name, "docword", "vocab", 1)))
+	return in, found, nil
 }
 
 func (r *reader) readVocabulary(in input, count int) ([]string, error) {

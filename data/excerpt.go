@@ -17,7 +17,7 @@ const (
 
 // locate turns a fault into an Error with line and column counted from the
 // start of the block, and an excerpt that does not refer to the block.
-func locate(text []byte, f *lines.Fault) *Error {
+func locate(file string, text []byte, f *lines.Fault) *Error {
 	f.At = min(f.At, len(text))
 	start := bytes.LastIndexByte(text[:f.At], '\n') + 1
 	line := text[start:]
@@ -27,11 +27,7 @@ func locate(text []byte, f *lines.Fault) *Error {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	at := min(f.At-start, len(line))
 	width := min(f.Width, len(line)-at)
-	e := &Error{
-		Line: 1 + bytes.Count(text[:start], []byte("\n")),
-		What: f.What,
-		How:  f.How,
-	}
+	e := &Error{File: file, Line: 1 + bytes.Count(text[:start], []byte("\n")), What: f.What, How: f.How}
 	e.excerpt(line, at, width)
 	return e
 }

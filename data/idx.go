@@ -120,11 +120,8 @@ func findLabels(images input, further []input, opt *Options) (in input, used int
 	if len(further) > 0 && strings.Contains(further[0].name, "idx1") {
 		return further[0], 1, nil
 	}
-	for _, name := range labelNames(images.path) {
-		if _, err := os.Stat(name); err == nil {
-			in, err := stat(name)
-			return in, 0, err
-		}
+	if in, found := statAny(labelNames(images.path)); found {
+		return in, 0, nil
 	}
 	return input{}, 0, &Error{File: images.shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file as the label"}
 }
@@ -137,14 +134,7 @@ func labelNames(images string) []string {
 	if name == images[at:] || images == "" {
 		return nil
 	}
-	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	names := []string{images[:at] + name}
-	for _, packed := range []string{"", ".gz", ".zst"} {
-		if bare+packed != name {
-			names = append(names, images[:at]+bare+packed)
-		}
-	}
-	return names
+	return packings(images[:at] + name)
 }
 
 // readArray reads one IDX file; s is its stream when it is open already.

@@ -95,6 +95,23 @@ func stat(path string) (input, error) {
 	return input{name: path, path: path, size: info.Size(), mtime: info.ModTime().UnixNano()}, nil
 }
 
+// packings are the names that a neighbour of that name may have: this one, and packed or not.
+func packings(name string) []string {
+	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	others := slices.DeleteFunc([]string{bare, bare + ".gz", bare + ".zst"}, func(other string) bool { return other == name })
+	return append([]string{name}, others...)
+}
+
+// statAny is the first of the names that is there.
+func statAny(names []string) (in input, found bool) {
+	for _, name := range names {
+		if in, err := stat(name); err == nil {
+			return in, true
+		}
+	}
+	return input{}, false
+}
+
 // openError explains why a file cannot be opened.
 func openError(name string, err error) error {
 	var path *fs.PathError

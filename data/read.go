@@ -179,7 +179,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
-		j.piece.err = locate(j.text, f)
+		j.piece.err = locate(r.ins[j.piece.source].shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
 		return
@@ -280,9 +280,7 @@ func (r *reader) begin(n int, j *job) error {
 	}
 	if f != nil {
 		f.At += start
-		e := locate(j.text, f)
-		e.File = r.ins[n].shown()
-		return e
+		return locate(r.ins[n].shown(), j.text, f)
 	}
 	if next.header {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
@@ -317,9 +315,6 @@ func (r *reader) firstError() error {
 		if p.err != nil {
 			if p.err.Line > 0 {
 				p.err.Line += before
-			}
-			if p.err.File == "" {
-				p.err.File = r.ins[source].shown()
 			}
 			return p.err
 		}

@@ -1,8 +1,11 @@
 package data
 
 import (
+	"maps"
 	"math"
 	"slices"
+
+	"bellows/data/internal/bags"
 )
 
 // Kind says what the rows of an input are.
@@ -132,24 +135,7 @@ func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 }
 
 // renumber maps each index into from to the index of the same id in to, or -1.
-func renumber(column []int32, from, to []string) []int32 {
-	known := make(map[string]int32, len(to))
-	for i, id := range to {
-		known[id] = int32(i)
-	}
-	table := make([]int32, len(from))
-	for i, id := range from {
-		table[i] = -1
-		if at, ok := known[id]; ok {
-			table[i] = at
-		}
-	}
-	out := make([]int32, len(column))
-	for r, i := range column {
-		out[r] = table[i]
-	}
-	return out
-}
+func renumber(column []int32, from, to []string) []int32 { return pick(bags.Numbers(from, to), column) }
 
 // ExampleSet is labelled feature vectors, dense or sparse.
 //
@@ -177,6 +163,15 @@ func (e *ExampleSet) Sparse() bool { return e.Offset != nil }
 // Classes returns the distinct labels, ascending, when all of them are whole
 // numbers and there are at most limit of them; else nil.
 func (e *ExampleSet) Classes(limit int) []float32 {
+	classes := e.Labels(limit)
+	if slices.ContainsFunc(classes, func(y float32) bool { return y != float32(math.Trunc(float64(y))) }) {
+		return nil
+	}
+	return classes
+}
+
+// Labels returns the distinct labels, ascending, when there are at most limit of them; else nil.
+func (e *ExampleSet) Labels(limit int) []float32 {
 	var small [256]bool // labels 0 to 255 need no hashing
 	seen := make(map[float32]struct{})
 	last := float32(math.NaN())
@@ -185,21 +180,12 @@ func (e *ExampleSet) Classes(limit int) []float32 {
 			continue
 		}
 		last = y
-		if y != float32(math.Trunc(float64(y))) {
-			return nil
-		}
-		if y >= 0 && y < 256 {
+		if y >= 0 && y < 256 && y == float32(uint8(y)) {
 			small[uint8(y)] = true
 		}
-		seen[y] = struct{}{}
-		if len(seen) > limit {
+		if seen[y] = struct{}{}; len(seen) > limit {
 			return nil
 		}
 	}
-	classes := make([]float32, 0, len(seen))
-	for y := range seen {
-		classes = append(classes, y)
-	}
-	slices.Sort(classes)
-	return classes
+	return slices.Sorted(maps.Keys(seen))
 }

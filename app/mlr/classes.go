@@ -1,10 +1,10 @@
 package mlr
 
 import (
-	"slices"
 	"strconv"
 
 	"bellows"
+	"bellows/data"
 )
 
 // classesMax bounds the distinct labels: more of them are hardly classes.
@@ -14,23 +14,13 @@ const classesMax = 4096
 const unknownClass = -1
 
 // classesOf is the distinct labels in numeric order.
-func classesOf(label []float32) ([]float32, error) {
-	seen := make(map[float32]struct{})
-	for i, y := range label {
-		if i > 0 && y == label[i-1] {
-			continue
-		}
-		if seen[y] = struct{}{}; len(seen) > classesMax {
-			err := bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax)
-			err.Hint = "name another label column with --label"
-			return nil, err
-		}
+func classesOf(set *data.ExampleSet) ([]float32, error) {
+	classes := set.Labels(classesMax)
+	if classes == nil && set.Rows() > 0 {
+		err := bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax)
+		err.Hint = "name another label column with --label"
+		return nil, err
 	}
-	classes := make([]float32, 0, len(seen))
-	for y := range seen {
-		classes = append(classes, y)
-	}
-	slices.Sort(classes)
 	if len(classes) < 2 {
 		err := bellows.Errorf(bellows.BadData, "train", name, "all labels are the same: %v", names(classes))
 		err.Hint = "classification needs rows of at least two classes"

@@ -240,7 +240,7 @@ func TestCourse(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	classes, err := classesOf([]float32{2, -1, 2, 0.5, -1})
+	classes, err := classesOf(&data.ExampleSet{Label: []float32{2, -1, 2, 0.5, -1}})
 	if err != nil || !slices.Equal(classes, []float32{-1, 0.5, 2}) {
 		t.Fatalf("classes %v, %v", classes, err)
 	}

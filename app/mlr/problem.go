@@ -61,7 +61,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p := &problem{config: c, features: set.Features}
 	p.src = source{set, p.features}
 	var err error
-	if p.classes, err = classesOf(set.Label); err != nil {
+	if p.classes, err = classesOf(set); err != nil {
 		return nil, err
 	}
 	p.width = len(p.classes)
