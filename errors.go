@@ -62,6 +62,12 @@ func Errorf(kind Kind, op, subject, format string, args ...any) *Error {
 	return &Error{Kind: kind, Op: op, Subject: subject, Err: fmt.Errorf(format, args...)}
 }
 
+// Hinted adds what to do about the error, and returns it.
+func (e *Error) Hinted(hint string) *Error {
+	e.Hint = hint
+	return e
+}
+
 // KindOf is the kind of the outermost Error in err's chain, and Bug where there is none: an error
 // that nobody classified is ours to fix.
 func KindOf(err error) Kind {

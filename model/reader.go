@@ -31,9 +31,8 @@ func (m *Model) Reader(app string) *Reader {
 // Refuse notes what does not fit, unless something was found before, and returns Err.
 func (r *Reader) Refuse(format string, args ...any) error {
 	if r.err == nil {
-		err := bellows.Errorf(bellows.BadData, "open model", r.App, format, args...)
-		err.Hint = "its files do not belong together; take them from one run, or train again"
-		r.err = err
+		r.err = bellows.Errorf(bellows.BadData, "open model", r.App, format, args...).
+			Hinted("its files do not belong together; take them from one run, or train again")
 	}
 	return r.err
 }

@@ -55,9 +55,8 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 		sum += p.completed(b)
 	}
 	if scored == 0 {
-		err := bellows.Errorf(bellows.BadData, "evaluate", name, "no document has two tokens that the model knows")
-		err.Hint = "the words must be those of the training documents"
-		return nil, err
+		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "no document has two tokens that the model knows").
+			Hinted("the words must be those of the training documents")
 	}
 	return []train.Metric{{Name: "loglik_per_token", Value: sum / float64(scored)}}, nil
 }

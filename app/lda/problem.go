@@ -102,17 +102,15 @@ func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []
 
 func (p *problem) check(documents int) error {
 	if documents < 1 || p.tokens < 2 {
-		err := bellows.Errorf(bellows.BadData, "train", name, "%d documents with %d tokens are left for training", documents, p.tokens)
-		err.Hint = "give more documents"
-		return err
+		return bellows.Errorf(bellows.BadData, "train", name, "%d documents with %d tokens are left for training", documents, p.tokens).
+			Hinted("give more documents")
 	}
 	if p.tokens > math.MaxInt32 {
 		return bellows.Errorf(bellows.BadData, "train", name, "%d tokens are more than the 2^31 that a table of topics can hold", p.tokens)
 	}
 	if int64(len(p.vocab))*int64(p.topics) > countsMax {
-		err := bellows.Errorf(bellows.Config, "set", name, "%d words times %d topics are more than 2^31 counts", len(p.vocab), p.topics)
-		err.Hint = "set fewer topics, or leave rare words out"
-		return err
+		return bellows.Errorf(bellows.Config, "set", name, "%d words times %d topics are more than 2^31 counts", len(p.vocab), p.topics).
+			Hinted("set fewer topics, or leave rare words out")
 	}
 	return nil
 }
@@ -209,9 +207,8 @@ func (p *problem) chooseSampler() error {
 	fits := top < 1<<(32-p.bits)
 	switch {
 	case p.sampler == samplerSparse && !fits:
-		err := bellows.Errorf(bellows.Config, "set", name, "sampler=sparse with %d topics counts a word up to %d times, and one occurs %d times", p.topics, int64(1)<<(32-p.bits)-1, top)
-		err.Hint = "set sampler=mh, or fewer topics"
-		return err
+		return bellows.Errorf(bellows.Config, "set", name, "sampler=sparse with %d topics counts a word up to %d times, and one occurs %d times", p.topics, int64(1)<<(32-p.bits)-1, top).
+			Hinted("set sampler=mh, or fewer topics")
 	case p.sampler != "":
 	case fits && p.topics <= topicsSparse:
 		p.sampler = samplerSparse

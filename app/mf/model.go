@@ -33,9 +33,8 @@ func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][
 	qf, qb := p.unpack(&p.items, tables[itemsTable])
 	for _, values := range [][]float32{uf, ub, qf, qb} {
 		if !(vec.AbsMax(values) < math.MaxFloat32) {
-			err := bellows.Errorf(bellows.BadData, "make model", name, "training diverged: some factors are not finite")
-			err.Hint = "look for wild ratings in the data, or set a smaller lr"
-			return nil, err
+			return nil, bellows.Errorf(bellows.BadData, "make model", name, "training diverged: some factors are not finite").
+				Hinted("look for wild ratings in the data, or set a smaller lr")
 		}
 	}
 	return &model.Model{

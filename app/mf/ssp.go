@@ -122,9 +122,8 @@ func (e *sspExecutor) RunTask(t *train.Task) error {
 	visits, args := t.Items(), t.Args()
 	sum := e.descend(e.share.slice(visits.Begin, visits.End), users, items, args)
 	if !finite(sum) {
-		err := bellows.Errorf(bellows.Config, "train", "mf", "the error grew beyond all bounds in clock %d of split %d", t.Clock(), t.Split())
-		err.Hint = "set a smaller lr, or use schedule=strata, which finds one itself"
-		return err
+		return bellows.Errorf(bellows.Config, "train", "mf", "the error grew beyond all bounds in clock %d of split %d", t.Clock(), t.Split()).
+			Hinted("set a smaller lr, or use schedule=strata, which finds one itself")
 	}
 	vec.Axpy(-1, before, items)
 	for j := range u.rows {

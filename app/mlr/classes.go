@@ -17,14 +17,12 @@ const unknownClass = -1
 func classesOf(set *data.ExampleSet) ([]float32, error) {
 	classes := set.Labels(classesMax)
 	if classes == nil && set.Rows() > 0 {
-		err := bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax)
-		err.Hint = "name another label column with --label"
-		return nil, err
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "more than %d distinct labels: that is a regression target, not a class", classesMax).
+			Hinted("name another label column with --label")
 	}
 	if len(classes) < 2 {
-		err := bellows.Errorf(bellows.BadData, "train", name, "all labels are the same: %v", names(classes))
-		err.Hint = "classification needs rows of at least two classes"
-		return nil, err
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "all labels are the same: %v", names(classes)).
+			Hinted("classification needs rows of at least two classes")
 	}
 	return classes, nil
 }

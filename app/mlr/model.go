@@ -41,9 +41,7 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 	}
 	for _, v := range w {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			err := bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound")
-			err.Hint = "lower lr, which is 1 by default"
-			return nil, err
+			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
 		}
 	}
 	about, err := json.Marshal(details{

@@ -100,9 +100,8 @@ func (p *problem) divide(in app.Input) {
 
 func (p *problem) check() error {
 	if len(p.rows) < 2 {
-		err := bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows())
-		err.Hint = "give more rows"
-		return err
+		return bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows()).
+			Hinted("give more rows")
 	}
 	if p.features < 1 {
 		return bellows.Errorf(bellows.BadData, "train", name, "the rows have no features")

@@ -101,7 +101,5 @@ func ParseHeader(b []byte) (Header, error) {
 }
 
 func refuse(hint, format string, args ...any) error {
-	e := bellows.Errorf(bellows.IO, "read frame header", "", format, args...)
-	e.Hint = hint
-	return e
+	return bellows.Errorf(bellows.IO, "read frame header", "", format, args...).Hinted(hint)
 }

@@ -57,9 +57,8 @@ func New(c transport.Config) (transport.Transport, error) {
 func cut(address string) (network, place string, err error) {
 	network, place, ok := strings.Cut(address, ":")
 	if !ok || network != "tcp" && network != "unix" || place == "" {
-		e := bellows.Errorf(bellows.Config, "read address", fmt.Sprintf("%q", address), "it has neither form of a transport's address")
-		e.Hint = "write tcp:HOST:PORT or unix:PATH"
-		return "", "", e
+		return "", "", bellows.Errorf(bellows.Config, "read address", fmt.Sprintf("%q", address), "it has neither form of a transport's address").
+			Hinted("write tcp:HOST:PORT or unix:PATH")
 	}
 	return network, place, nil
 }
