@@ -1,12 +1,13 @@
 package lda
 
 import (
-	"bufio"
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
 
 	"bellows"
+	"bellows/app"
 	"bellows/data"
 	"bellows/train"
 )
@@ -72,50 +73,22 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(out, 1<<16)
-	var line []byte
 	order := make([]int, p.topics)
-	for d := range docs.Rows() {
+	return app.WriteLines(out, docs.Rows(), func(line []byte, d int) []byte {
 		word, count := docs.Doc(d)
-		line = append(p.mixture(line[:0], word, count, table, order), '\n')
-		if _, err = w.Write(line); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		return bellows.Errorf(bellows.IO, "write predictions", "", "%w", err)
-	}
-	return nil
+		return p.mixture(line, word, count, table, order)
+	})
 }
 
 // mixture appends the topics of one document.
 func (p *predictor) mixture(line []byte, word, count, table []int32, order []int) []byte {
-	var known, counts []int32
-	for i, w := range word {
-		if table != nil {
-			w = table[w]
-		}
-		if w >= 0 {
-			known, counts = append(known, w), append(counts, count[i])
-		}
-	}
+	known, counts := knownOf(word, count, table)
 	p.learnWords(known)
 	all := float32(p.fold(known, counts) + p.alphaSum)
 	for k := range order {
 		order[k] = k
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch x, y := p.theta[a], p.theta[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.theta[b], p.theta[a]) })
 	line = strconv.AppendInt(line, int64(order[0]), 10)
 	for i, k := range order {
 		share := p.theta[k] / all

@@ -18,19 +18,17 @@ import (
 // foldSteps is how often the mixture of a document is improved: more change the third digit, in either direction.
 const foldSteps = 10
 
-// halves deals a document's tokens alternately to those that estimate and those that are scored. Both
-// are counts by place in word; they share the memory that is given.
-func halves(word, count []int32, memory []int32) (fold, score, rest []int32) {
-	n := len(word)
-	memory = reserve(memory, 2*n)
-	fold, score = memory[:n], memory[n:2*n]
+// halves deals a document's tokens alternately to those that estimate and those that are scored. Both are counts by place in
+// word.
+func halves(count []int32) (fold, score []int32) {
+	fold, score = make([]int32, len(count)), make([]int32, len(count))
 	odd := int32(0)
 	for i, c := range count {
 		fold[i] = (c + 1 - odd) / 2
 		score[i] = c - fold[i]
 		odd = (odd + c) & 1
 	}
-	return fold, score, memory
+	return fold, score
 }
 
 // bag is words, by place in a topicsOf, with counts.
@@ -78,21 +76,26 @@ func (p *problem) scorers() int { return (p.splits + 3) / 4 }
 
 // newBag is a document of another vocabulary, whose words table renumbers; nil: the same one.
 func newBag(word, count, table []int32, scored *int64) bag {
-	var b bag
-	var own []int32
+	word, count = knownOf(word, count, table)
+	b := bag{word: word}
+	b.fold, b.score = halves(count)
+	for _, n := range b.score {
+		*scored += int64(n)
+	}
+	return b
+}
+
+// knownOf is the words of a document that table has a number for, with their counts; both are copies.
+func knownOf(word, count, table []int32) (known, counts []int32) {
 	for i, w := range word {
 		if table != nil {
 			w = table[w]
 		}
 		if w >= 0 {
-			b.word, own = append(b.word, w), append(own, count[i])
+			known, counts = append(known, w), append(counts, count[i])
 		}
 	}
-	b.fold, b.score, _ = halves(b.word, own, nil)
-	for _, n := range b.score {
-		*scored += int64(n)
-	}
-	return b
+	return known, counts
 }
 
 // renumber is the number in to of each word of from, -1 where it is unknown; nil if they are the same.

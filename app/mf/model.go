@@ -1,7 +1,6 @@
 package mf
 
 import (
-	"bufio"
 	"io"
 	"math"
 	"strconv"
@@ -137,13 +136,7 @@ func (d *predictor) Predict(set *data.Set, out io.Writer) error {
 		return err
 	}
 	user, item := r.IndicesIn(&d.known)
-	w := bufio.NewWriter(out)
-	var line []byte
-	for j := range user {
-		line = strconv.AppendFloat(line[:0], float64(d.rating(user[j], item[j])), 'g', 7, 32)
-		if _, err := w.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
+	return app.WriteLines(out, len(user), func(line []byte, j int) []byte {
+		return strconv.AppendFloat(line, float64(d.rating(user[j], item[j])), 'g', 7, 32)
+	})
 }

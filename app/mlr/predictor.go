@@ -1,7 +1,6 @@
 package mlr
 
 import (
-	"bufio"
 	"io"
 	"strconv"
 
@@ -40,10 +39,9 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	}
 	class := number(s.Label, p.classes)
 	var t tally
-	p.each(s, func(r int, chance []float32) error {
-		t.count(chance, class[r])
-		return nil
-	})
+	for r, y := range class {
+		t.count(p.chances(s, r), y)
+	}
 	n := float64(s.Rows())
 	m := []train.Metric{{Name: "accuracy", Value: t.correct / n}, {Name: "logloss", Value: t.loss / n}}
 	if unknown := s.unknown(); unknown > 0 {
@@ -59,23 +57,14 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(out, 1<<16)
-	var line []byte
-	err = p.each(s, func(_ int, chance []float32) error {
-		line = append(line[:0], p.labels[best(chance)]...)
-		for _, q := range chance {
+	return app.WriteLines(out, s.Rows(), func(line []byte, r int) []byte {
+		chances := p.chances(s, r)
+		line = append(line, p.labels[best(chances)]...)
+		for _, q := range chances {
 			line = strconv.AppendFloat(append(line, '\t'), float64(q), 'g', 6, 32)
 		}
-		_, err := w.Write(append(line, '\n'))
-		return err
+		return line
 	})
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		return bellows.Errorf(bellows.IO, "write predictions", "", "%w", err)
-	}
-	return nil
 }
 
 func (p *predictor) source(set *data.Set, op string) (source, error) {
@@ -85,28 +74,23 @@ func (p *predictor) source(set *data.Set, op string) (source, error) {
 	return source{set.Examples, p.features}, nil
 }
 
-// each calls f with every row's probabilities, valid during the call, until it returns an error.
-func (p *predictor) each(s source, f func(r int, chance []float32) error) error {
-	width := len(p.classes)
-	if len(p.z) == 0 {
-		p.z = make([]float32, batchMost*width)
-	}
-	for lo := 0; lo < s.Rows(); lo += batchMost {
-		hi := min(s.Rows(), lo+batchMost)
-		z := p.z[:(hi-lo)*width]
+// chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
+func (p *predictor) chances(s source, r int) []float32 {
+	width, at := len(p.classes), r%batchMost
+	if at == 0 {
+		hi := min(s.Rows(), r+batchMost)
+		if len(p.z) == 0 {
+			p.z = make([]float32, batchMost*width)
+		}
+		z := p.z[:(hi-r)*width]
 		if s.Sparse() && len(p.center) == 0 {
-			p.sparseLogits(s, lo, hi, z)
+			p.sparseLogits(s, r, hi, z)
 		} else {
-			p.denseLogits(s, lo, hi, z)
+			p.denseLogits(s, r, hi, z)
 		}
-		vec.Softmax(hi-lo, width, z)
-		for r := lo; r < hi; r++ {
-			if err := f(r, z[(r-lo)*width:(r-lo+1)*width]); err != nil {
-				return err
-			}
-		}
+		vec.Softmax(hi-r, width, z)
 	}
-	return nil
+	return p.z[at*width : (at+1)*width]
 }
 
 func (p *predictor) sparseLogits(s source, lo, hi int, z []float32) {

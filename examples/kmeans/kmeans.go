@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -272,12 +271,11 @@ func (c *clusters) Evaluate(set *data.Set) ([]train.Metric, error) {
 
 // Predict implements app.Predictor: the number of the nearest centre, and how far it is.
 func (c *clusters) Predict(set *data.Set, out io.Writer) error {
-	w := bufio.NewWriter(out)
-	for _, x := range dense(set) {
-		k, d := nearest(c.centres, x)
-		fmt.Fprintf(w, "%d\t%.4g\n", k, math.Sqrt(d))
-	}
-	return w.Flush()
+	points := dense(set)
+	return app.WriteLines(out, len(points), func(line []byte, r int) []byte {
+		k, d := nearest(c.centres, points[r])
+		return fmt.Appendf(line, "%d\t%.4g", k, math.Sqrt(d))
+	})
 }
 
 // Verbs implements app.Asker.

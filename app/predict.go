@@ -1,0 +1,25 @@
+package app
+
+import (
+	"bufio"
+	"io"
+
+	"bellows"
+)
+
+// WriteLines writes predictions, a line for each row in order; line appends that of a row. Errors are of kind bellows.IO.
+func WriteLines(out io.Writer, rows int, line func(text []byte, row int) []byte) (err error) {
+	w := bufio.NewWriterSize(out, 1<<16)
+	var text []byte
+	for row := 0; row < rows && err == nil; row++ {
+		text = append(line(text[:0], row), '\n')
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "write predictions", "", "%w", err)
+	}
+	return nil
+}
