@@ -26,24 +26,12 @@ var strayWords = []strayWord{
 	{"report", "train", "a node's report has what its runner has counted"},
 
 	// Another thing: to be called something else.
-	{"clock", "app/mf", "the clock at which a rotation has come somewhere: to be clockOf"},
 	{"clock", "cli/internal/doctor", "the machine's clock: to be checkClock"},
-	{"commit", "model", "a file that takes its place: to be publish"},
-	{"held", "app", "what is held out of training: to be HeldOut"},
-	{"phase", "app/epochs", "what a driver is at: to be stage"},
 	{"record", "cli/internal/run", "what run.json says: to be runFile"},
 	{"report", "cli/internal/doctor", "what the doctor found: to be Findings"},
 	{"report", "core/coord", "a driver has an epoch to show: to be ShowEpoch"},
-	{"split", "data/internal/lines", "a line is cut into fields: to be Fields"},
 	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
 	{"table", "core/audit", "the ledgers of a table: to be TableLedgers"},
-	{"split", "data", "what separates fields is found: to be separator"},
-	{"table", "data", "numbers in columns: to be columns"},
-	{"table", "data/internal/lines", "numbers in columns: to be Columns"},
-	{"unit", "app/lda", "tokens of a unit, and a number of chance: to be tokens and uniform"},
-	{"unit", "app/mlr", "the rows of a unit: to be rows"},
-	{"unit", "random", "a number of chance from 0 to 1: to be Uniform"},
-	{"unit", "table", "a number of chance from 0 to 1: to be uniform"},
 }
 
 // wordRow is a line of the table of words: the words, and where they are declared.

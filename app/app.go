@@ -79,8 +79,8 @@ func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
 	return table.SSP(*in.Staleness)
 }
 
-// Held says in words which rows of Data are held out. stops says whether rows beside a test decide when the run ends.
-func (in *Input) Held(stops bool) string {
+// HeldOut says in words which rows of Data are held out. stops says whether rows beside a test decide when the run ends.
+func (in *Input) HeldOut(stops bool) string {
 	switch {
 	case in.Test == nil:
 		return fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)

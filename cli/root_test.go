@@ -39,7 +39,7 @@ func TestHeadlineComesFirst(t *testing.T) {
 		"--state", t.TempDir())
 	c.In = in
 	code := make(chan int)
-	go func() { code <- execute(c, mf.App{}) }()
+	go func() { code <- execute(c, mf.New()) }()
 	want := "matrix factorisation · standard input: "
 	words := make([]byte, len(want))
 	if _, err := io.ReadFull(shown, words); err != nil || string(words) != want {
@@ -61,7 +61,7 @@ func TestEveryCommandHasASchema(t *testing.T) {
 	similar := app.Verb{Name: "similar", Args: []string{"ITEM"}, Example: "jaws", Columns: []string{"item", "score"}}
 	var listed bytes.Buffer
 	c := console(&listed, "schema")
-	program, err := verbs.New(c, asker{mf.App{}, []app.Verb{similar}}, mlr.New())
+	program, err := verbs.New(c, asker{mf.New(), []app.Verb{similar}}, mlr.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,12 +101,12 @@ func TestProgramsThatCannotBe(t *testing.T) {
 		apps []app.Application
 	}{
 		{"start bellows: there is no application", nil},
-		{"two applications are called mf", []app.Application{mf.App{}, mlr.New(), mf.App{}}},
-		{"an application adds the verb train, which is there already", []app.Application{with(mf.App{}, "", "train")}},
-		{"an application adds the verb help, which is there already", []app.Application{with(mf.App{}, "", "help")}},
-		{"the verb near of mlr is not that of mf", []app.Application{with(mf.App{}, "a", "near"), with(mlr.New(), "b", "near")}},
-		{"the verb near of mf is not that of mf", []app.Application{with(mf.App{}, "a", "near", "near")}},
-		{"", []app.Application{with(mf.App{}, "a", "near", "far"), with(mlr.New(), "a", "near")}},
+		{"two applications are called mf", []app.Application{mf.New(), mlr.New(), mf.New()}},
+		{"an application adds the verb train, which is there already", []app.Application{with(mf.New(), "", "train")}},
+		{"an application adds the verb help, which is there already", []app.Application{with(mf.New(), "", "help")}},
+		{"the verb near of mlr is not that of mf", []app.Application{with(mf.New(), "a", "near"), with(mlr.New(), "b", "near")}},
+		{"the verb near of mf is not that of mf", []app.Application{with(mf.New(), "a", "near", "near")}},
+		{"", []app.Application{with(mf.New(), "a", "near", "far"), with(mlr.New(), "a", "near")}},
 	} {
 		_, err := verbs.New(console(io.Discard), c.apps...)
 		if c.want == "" && err != nil || c.want != "" && (bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), c.want)) {

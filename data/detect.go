@@ -67,7 +67,7 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 		}
 		return p, d.triples(p, line)
 	case CSV, TSV:
-		return p, d.table(p, line)
+		return p, d.columns(p, line)
 	case IDX:
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
 	case "":
@@ -81,7 +81,7 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 // where the first file has it, whether or not it repeats the header.
 func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	opt := *d.opt
-	if first.label >= 0 && first.format.table() {
+	if first.label >= 0 && first.format.columnar() {
 		opt.Label = strconv.Itoa(first.label + 1)
 	}
 	next := *d
@@ -119,9 +119,9 @@ func isEntry(field []byte) bool {
 	return found && lines.IsDigits(index)
 }
 
-// split cuts the first line into fields by the separator of the plan, which
+// fields cuts the first line into fields by the separator of the plan, which
 // it chooses first when no option does.
-func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
+func (d *detector) fields(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
 		p.separator, _ = separatorOf(d.opt.Separator)
@@ -130,7 +130,7 @@ func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	default:
 		p.separator = propose(line, p.format == Triples)
 	}
-	return lines.Split(line, p.separator)
+	return lines.Fields(line, p.separator)
 }
 
 // propose chooses the separator of a first line: for triples the first that
@@ -138,7 +138,7 @@ func (d *detector) split(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 // before commas that can be decimal ones, at most one a field.
 func propose(line []byte, triples bool) string {
 	for _, s := range lines.Separators {
-		fields, f := lines.Split(line, s.Text)
+		fields, f := lines.Fields(line, s.Text)
 		if triples && f == nil && (len(fields) == 3 || len(fields) == 4) {
 			return s.Text
 		}
@@ -157,7 +157,7 @@ func propose(line []byte, triples bool) string {
 
 // triples completes the plan of a ratings file.
 func (d *detector) triples(p *plan, line []byte) *lines.Fault {
-	fields, f := d.split(p, line)
+	fields, f := d.fields(p, line)
 	if f != nil {
 		return f
 	}
@@ -178,9 +178,9 @@ func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 	return d.header(p, fields, "rating")
 }
 
-// table completes the plan of a CSV or TSV file.
-func (d *detector) table(p *plan, line []byte) *lines.Fault {
-	fields, f := d.split(p, line)
+// columns completes the plan of a CSV or TSV file.
+func (d *detector) columns(p *plan, line []byte) *lines.Fault {
+	fields, f := d.fields(p, line)
 	if f != nil {
 		return f
 	}
@@ -321,7 +321,7 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	switch p.format {
 	case CSV, TSV:
-		return &lines.Table{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
+		return &lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
 	case Docword:
 		return &lines.Docword{}
 	case Text:

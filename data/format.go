@@ -59,8 +59,8 @@ func (f Format) shown() string {
 // indexed says whether lines are a label and pairs of an index and a value.
 func (f Format) indexed() bool { return f == LIBSVM || f == LibFM }
 
-// table says whether lines have the same fields, one of them the label.
-func (f Format) table() bool { return f == CSV || f == TSV }
+// columnar says whether lines have the same fields, one of them the label.
+func (f Format) columnar() bool { return f == CSV || f == TSV }
 
 // documents says whether rows are documents.
 func (f Format) documents() bool { return f == Docword || f == Text }

@@ -104,7 +104,7 @@ func (d disk) replace(dir string, m *Model) error {
 	if err != nil {
 		return err
 	}
-	return d.commit(dir, text, d.left(dir, next.Files))
+	return d.publish(dir, text, d.left(dir, next.Files))
 }
 
 // write makes one file and reports its size and sum, with every byte on the disk.
@@ -125,9 +125,9 @@ func (d disk) write(name string, content func(io.Writer) error) (File, error) {
 	return File{Bytes: size.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// commit puts the manifest in force and gives the new files their names. The old model's id files
+// publish puts the manifest in force and gives the new files their names. The old model's id files
 // that the new one does not have go last.
-func (d disk) commit(dir string, manifest []byte, left []string) error {
+func (d disk) publish(dir string, manifest []byte, left []string) error {
 	partial := filepath.Join(dir, manifestFile+nextSuffix+partialSuffix)
 	_, err := d.write(partial, func(w io.Writer) error { _, err := w.Write(manifest); return err })
 	if err != nil {

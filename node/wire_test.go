@@ -196,7 +196,7 @@ func TestSixteenBitsTrainAlmostAsWell(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]course{
 		"mlr": {mlr.New(), nil, "test_logloss", 0.02},
-		"mf":  {mf.App{}, map[string]string{"schedule": "ssp", "splits": "4"}, "test_rmse", 0.03},
+		"mf":  {mf.New(), map[string]string{"schedule": "ssp", "splits": "4"}, "test_rmse", 0.03},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

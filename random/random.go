@@ -37,8 +37,8 @@ func Of(seed uint64, purpose ...uint64) uint64 {
 	return h
 }
 
-// Unit makes 64 random bits a number uniform on [0, 1).
-func Unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
+// Uniform makes 64 random bits a number uniform on [0, 1).
+func Uniform(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 
 // Stream is SplitMix64 by its state: 2^64 numbers before it repeats, from any start.
 type Stream uint64
@@ -53,5 +53,5 @@ func (s *Stream) Next() uint64 {
 	return x
 }
 
-// Unit is the next number, uniform on [0, 1).
-func (s *Stream) Unit() float64 { return Unit(s.Next()) }
+// Uniform is the next number, uniform on [0, 1).
+func (s *Stream) Uniform() float64 { return Uniform(s.Next()) }

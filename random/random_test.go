@@ -51,7 +51,7 @@ func TestBitsAreEven(t *testing.T) {
 		for b := range set {
 			set[b] += int(h >> b & 1)
 		}
-		u := random.Unit(h)
+		u := random.Uniform(h)
 		if u < 0 || u >= 1 {
 			t.Fatalf("Unit is %v", u)
 		}
@@ -65,7 +65,7 @@ func TestBitsAreEven(t *testing.T) {
 	if mean := sum / n; mean < 0.49 || mean > 0.51 {
 		t.Errorf("the mean is %v", mean)
 	}
-	if random.Unit(1<<64-1) >= 1 {
+	if random.Uniform(1<<64-1) >= 1 {
 		t.Error("the largest number is not below 1")
 	}
 }

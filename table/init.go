@@ -43,7 +43,7 @@ func (in Init) fill(row uint64, values []float32) {
 		s := random.Start(in.Seed, row)
 		// The conversions forbid fusing, so that every machine rounds alike.
 		for i := range values {
-			values[i] = in.Low + float32((in.High-in.Low)*float32(unit(&s)))
+			values[i] = in.Low + float32((in.High-in.Low)*float32(uniform(&s)))
 		}
 	case Normal:
 		s := random.Start(in.Seed, row)
@@ -53,15 +53,15 @@ func (in Init) fill(row uint64, values []float32) {
 	}
 }
 
-// unit is uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
-func unit(s *random.Stream) float64 { return float64(s.Next()>>40) / (1 << 24) }
+// uniform is uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
+func uniform(s *random.Stream) float64 { return float64(s.Next()>>40) / (1 << 24) }
 
 // normal is close to a standard normal: the sum of twelve uniforms less six (Irwin-Hall). Every
 // step is exact, so the value is the same on every machine; the tails end at six deviations.
 func normal(s *random.Stream) float64 {
 	sum := -6.0
 	for range 12 {
-		sum += unit(s)
+		sum += uniform(s)
 	}
 	return sum
 }

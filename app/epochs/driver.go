@@ -7,15 +7,15 @@ import (
 	"bellows/train"
 )
 
-// Course is what an application makes of its epochs. Slices are valid during the call, and what a Course returns is copied.
-type Course interface {
+// Policy is what an application makes of its epochs. Slices are valid during the call, and what a Policy returns is copied.
+type Policy interface {
 	// Train is the arguments of a training task: of a split, in a clock of the epoch.
 	Train(p *Progress, split, clock int) []float64
 	// Score is told the sum of the epoch's training results, and gives the arguments of the scoring tasks.
 	Score(p *Progress, trained []float64) []float64
 	// End judges the epoch that p counts already, by the sums of its training and of its scoring results.
 	End(p *Progress, trained, scores []float64) Verdict
-	// Save is all that the course remembers, always as many numbers; Restore is its way back.
+	// Save is all that the policy remembers, always as many numbers; Restore is its way back.
 	Save() []float64
 	Restore(state []float64)
 }
@@ -41,10 +41,10 @@ type Results struct{ Train, Score int }
 
 // Driver is a train.Driver that runs epochs.
 //
-// Its phases follow each other: opening (where the layout opens), then training and scoring by turns. A phase ends when
+// Its stages follow each other: opening (where the layout opens), then training and scoring by turns. A stage ends when
 // every task of it has completed.
 //
-// Invariants: done[s] <= sent[s] <= the clocks of the phase; left is the tasks of the phase that have not completed; no task
+// Invariants: done[s] <= sent[s] <= the clocks of the stage; left is the tasks of the stage that have not completed; no task
 // is out while an epoch is judged. TestTasksOfAPhase holds the first two, the controller the third.
 //
 // Turned down: a driver in each application, as there were three. Each ordered, counted, summed, kept and saved by itself,
@@ -54,28 +54,28 @@ type Driver struct {
 	layout     Layout
 	order      Order
 	ending     Ending
-	course     Course
+	policy     Policy
 	size       Results
-	phase      phase
+	stage      stage
 	left       int
 	args       []float64 // of scoring tasks
-	sent, done []int     // by split: clocks of this phase
+	sent, done []int     // by split: clocks of this stage
 	trained    []float64 // by (split, clock)
 	scores     []float64 // by split
 }
 
-type phase int
+type stage int
 
 const (
-	opening phase = iota
+	opening stage = iota
 	training
 	scoring
 )
 
 // New is the driver of a run that has not begun.
-func New(l Layout, o Order, e Ending, r Results, c Course) *Driver {
+func New(l Layout, o Order, e Ending, r Results, c Policy) *Driver {
 	return &Driver{
-		Progress: Progress{Best: math.Inf(1), Marked: math.Inf(1)}, layout: l, order: o, ending: e, size: r, course: c,
+		Progress: Progress{Best: math.Inf(1), Marked: math.Inf(1)}, layout: l, order: o, ending: e, size: r, policy: c,
 		sent: make([]int, l.Splits), done: make([]int, l.Splits),
 		trained: make([]float64, l.Splits*l.Clocks*r.Train), scores: make([]float64, l.Splits*r.Score),
 	}
@@ -96,19 +96,19 @@ func (d *Driver) Begin(to Dispatcher) {
 	d.enter(training, to)
 }
 
-// clocks is the number of clocks of the phase.
+// clocks is the number of clocks of the stage.
 func (d *Driver) clocks() int {
-	if d.phase == training {
+	if d.stage == training {
 		return d.layout.Clocks
 	}
 	return 1
 }
 
-// enter begins a phase: clock after clock, the splits that may begin it, in their order.
-func (d *Driver) enter(p phase, to Dispatcher) {
-	d.phase, d.args = p, nil
+// enter begins a stage: clock after clock, the splits that may begin it, in their order.
+func (d *Driver) enter(p stage, to Dispatcher) {
+	d.stage, d.args = p, nil
 	if p == scoring {
-		d.args = d.course.Score(&d.Progress, sum(d.trained, d.size.Train))
+		d.args = d.policy.Score(&d.Progress, sum(d.trained, d.size.Train))
 	}
 	clear(d.sent)
 	clear(d.done)
@@ -121,17 +121,17 @@ func (d *Driver) enter(p phase, to Dispatcher) {
 	}
 }
 
-// release dispatches a split's next clock of the phase, if there is one and it may go.
+// release dispatches a split's next clock of the stage, if there is one and it may go.
 func (d *Driver) release(split int, to Dispatcher) bool {
 	clock, args := d.sent[split], d.args
 	if clock == d.clocks() {
 		return false
 	}
-	if d.phase == training {
+	if d.stage == training {
 		if !d.order.Ready(split, clock, d.done) {
 			return false
 		}
-		args = d.course.Train(&d.Progress, split, clock)
+		args = d.policy.Train(&d.Progress, split, clock)
 	}
 	d.sent[split]++
 	to.DispatchTask(bellows.SplitID(split), args...)
@@ -143,7 +143,7 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 	split := int(c.Split)
 	d.left--
 	d.done[split]++
-	switch d.phase {
+	switch d.stage {
 	case training:
 		copy(d.trained[(split*d.layout.Clocks+d.layout.Place(c.Clock))*d.size.Train:][:d.size.Train], c.Result)
 		d.Items += int64(c.Items.Len())
@@ -156,9 +156,9 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 	}
 	switch {
 	case d.left > 0:
-	case d.phase == training:
+	case d.stage == training:
 		d.enter(scoring, to)
-	case d.phase == opening || d.end(to):
+	case d.stage == opening || d.end(to):
 		d.enter(training, to)
 	default:
 		to.Finish()
@@ -168,7 +168,7 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 // end judges an epoch and says whether another follows.
 func (d *Driver) end(to Dispatcher) bool {
 	d.Epoch++
-	v := d.course.End(&d.Progress, sum(d.trained, d.size.Train), sum(d.scores, d.size.Score))
+	v := d.policy.End(&d.Progress, sum(d.trained, d.size.Train), sum(d.scores, d.size.Score))
 	if v.Void {
 		return !v.Stop
 	}
@@ -197,25 +197,25 @@ const stateWords = 6
 
 // Save implements train.Driver.
 func (d *Driver) Save() []float64 {
-	s := []float64{float64(d.phase), float64(d.Epoch), float64(d.Items), d.Best, d.Marked, float64(d.Since)}
+	s := []float64{float64(d.stage), float64(d.Epoch), float64(d.Items), d.Best, d.Marked, float64(d.Since)}
 	for k := range d.sent {
 		s = append(s, float64(d.sent[k]), float64(d.done[k]))
 	}
 	s = append(s, d.trained...)
 	s = append(s, d.scores...)
-	return append(s, d.course.Save()...)
+	return append(s, d.policy.Save()...)
 }
 
 // Restore implements train.Driver. It takes what Save gave for the same run.
 func (d *Driver) Restore(s []float64) error {
 	own := stateWords + 2*len(d.sent) + len(d.trained) + len(d.scores)
-	if want := own + len(d.course.Save()); len(s) != want {
+	if want := own + len(d.policy.Save()); len(s) != want {
 		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "%d numbers, want %d: the state is of another run", len(s), want)
 	}
 	if !(s[0] >= 0 && s[0] <= float64(scoring)) || s[0] != math.Trunc(s[0]) {
-		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "there is no phase %v", s[0])
+		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "there is no stage %v", s[0])
 	}
-	d.phase, d.Epoch, d.Items = phase(s[0]), int(s[1]), int64(s[2])
+	d.stage, d.Epoch, d.Items = stage(s[0]), int(s[1]), int64(s[2])
 	d.Best, d.Marked, d.Since = s[3], s[4], int(s[5])
 	d.left = d.layout.Splits * d.clocks()
 	for k := range d.sent {
@@ -229,6 +229,6 @@ func (d *Driver) Restore(s []float64) error {
 	at := stateWords + 2*len(d.sent)
 	at += copy(d.trained, s[at:])
 	copy(d.scores, s[at:])
-	d.course.Restore(s[own:])
+	d.policy.Restore(s[own:])
 	return nil
 }

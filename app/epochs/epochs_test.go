@@ -15,7 +15,7 @@ import (
 	"bellows/train/traintest"
 )
 
-// toy is a course whose tasks signal what its test makes up.
+// toy is a policy whose tasks signal what its test makes up.
 type toy struct {
 	marks  []float64 // sums that it was told last: of training, then of scoring
 	result func(epoch int) Verdict
@@ -130,7 +130,7 @@ func TestTasksOfAPhase(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfTasks: a training task's are those of its split and clock, a scoring task's what the course made of the sums.
+// TestArgumentsOfTasks: a training task's are those of its split and clock, a scoring task's what the policy made of the sums.
 func TestArgumentsOfTasks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestArgumentsOfTasks(t *testing.T) {
 	}
 }
 
-// TestRunsEnd: at the goal, at the last epoch, when patience ends, and when the course says so; an epoch that does not count
+// TestRunsEnd: at the goal, at the last epoch, when patience ends, and when the policy says so; an epoch that does not count
 // is neither reported nor kept.
 func TestRunsEnd(t *testing.T) {
 	t.Parallel()
@@ -179,12 +179,12 @@ func TestRunsEnd(t *testing.T) {
 		"patience of 3": {Ending{Epochs: 10, EarlyStop: true, Patience: 3}, nil, 8, []int{1, 2, 5}},
 		"patience of 2": {Ending{Epochs: 10, EarlyStop: true, Patience: 2}, nil, 4, []int{1, 2}},
 		"no early stop": {Ending{Epochs: 10, Patience: 2}, nil, 10, []int{1, 2, 5}},
-		"the course":    {Ending{Epochs: 10}, func(v *Verdict, n int) { v.Stop = n == 3 }, 3, []int{1, 2}},
+		"the policy":    {Ending{Epochs: 10}, func(v *Verdict, n int) { v.Stop = n == 3 }, 3, []int{1, 2}},
 		"void":          {Ending{Epochs: 10}, func(v *Verdict, n int) { v.Void, v.Stop = n == 3, n == 3 }, 2, []int{1, 2}},
 	} {
-		course := &toy{}
-		d, b := New(Layout{Splits: 1, Clocks: 1}, AtOnce{}, c.ending, Results{Train: 1, Score: 1}, course), &desk{next: make([]bellows.Clock, 1)}
-		course.result = func(n int) Verdict {
+		policy := &toy{}
+		d, b := New(Layout{Splits: 1, Clocks: 1}, AtOnce{}, c.ending, Results{Train: 1, Score: 1}, policy), &desk{next: make([]bellows.Clock, 1)}
+		policy.result = func(n int) Verdict {
 			v := Verdict{Metrics: metric(loss[n-1]), Keep: d.Judge(loss[n-1], d.Best, true)}
 			if c.tell != nil {
 				c.tell(&v, n)
@@ -202,10 +202,10 @@ func TestRunsEnd(t *testing.T) {
 // TestAVoidEpochIsRunAgain: its items count, its number does not.
 func TestAVoidEpochIsRunAgain(t *testing.T) {
 	t.Parallel()
-	course := &toy{}
-	d, b := New(Layout{Splits: 2, Clocks: 1}, AtOnce{}, Ending{Epochs: 2}, Results{Train: 1, Score: 1}, course), &desk{next: make([]bellows.Clock, 2)}
-	course.result = func(int) Verdict {
-		if course.called == 2 {
+	policy := &toy{}
+	d, b := New(Layout{Splits: 2, Clocks: 1}, AtOnce{}, Ending{Epochs: 2}, Results{Train: 1, Score: 1}, policy), &desk{next: make([]bellows.Clock, 2)}
+	policy.result = func(int) Verdict {
+		if policy.called == 2 {
 			d.Epoch = 0
 			return Verdict{Void: true}
 		}
@@ -277,7 +277,7 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		return s
 	}
 	for name, bad := range map[string][]float64{
-		"none": nil, "short": good[1:], "long": append(slices.Clone(good), 0), "phase": with(0, 9), "part of a phase": with(0, 0.5),
+		"none": nil, "short": good[1:], "long": append(slices.Clone(good), 0), "stage": with(0, 9), "part of a stage": with(0, 0.5),
 		"NaN": with(0, math.NaN()), "more done than sent": with(stateWords+1, 2), "more sent than there are": with(stateWords, 4),
 		"negative": with(stateWords+1, -1), "half a task": with(stateWords, 1.5),
 	} {

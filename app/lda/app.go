@@ -41,7 +41,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, settings := newCourse(p), p.settled()
+	k, settings := newPolicy(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(), Data: in.Identity(settings),
@@ -65,5 +65,5 @@ func (p *problem) settled() map[string]string {
 }
 
 func (p *problem) headline(in app.Input) string {
-	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, in.Held(p.EarlyStop))
+	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, in.HeldOut(p.EarlyStop))
 }

@@ -30,7 +30,7 @@ func (e *executor) run(t *train.Task, w *space) error {
 	case e.p.clocks:
 		e.score(t, w, split)
 	default:
-		return e.sweep(t, w, &e.p.units[split*e.p.clocks+at])
+		return e.sweep(t, w, &e.p.portions[split*e.p.clocks+at])
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (e *executor) giveTopics(t *train.Task, w *space) {
 	state := e.state(t, train.Exclusive)
 	clear(w.moved)
 	for c := range e.p.clocks {
-		u := &e.p.units[int(t.Split())*e.p.clocks+c]
+		u := &e.p.portions[int(t.Split())*e.p.clocks+c]
 		w.head = reserve(w.head, len(u.words))
 		clear(w.head)
 		w.events = w.events[:0]
@@ -64,8 +64,8 @@ func (e *executor) giveTopics(t *train.Task, w *space) {
 	}
 }
 
-// sweep draws the topics of a unit's tokens anew. The counts are read before the lease is taken.
-func (e *executor) sweep(t *train.Task, w *space, u *unit) error {
+// sweep draws the topics of a portion's tokens anew. The counts are read before the lease is taken.
+func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 	args := t.Args()
 	w.begin(args[argLearn+1:], table.Counts(t.PullRange(topicTable, 0, 1)), len(u.words))
 	sample := w.sampleSparse

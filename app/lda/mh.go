@@ -10,7 +10,7 @@ package lda
 // n_dk and n_k are.
 type mh struct {
 	words  aliases
-	topics topicsOf  // of the unit's words, with the weights of their tables
+	topics topicsOf  // of the portion's words, with the weights of their tables
 	sum    []float32 // of each word's weights
 	counts [][]int32 // of each word, by topic, as pulled
 	inv    []float32 // 1 / (n_k+Vβ) at the start
@@ -25,8 +25,8 @@ type mh struct {
 // less than half as well.
 const mhCycles = 2
 
-// loadMH builds the tables of the unit's words.
-func (w *space) loadMH(t source, u *unit) {
+// loadMH builds the tables of the portion's words.
+func (w *space) loadMH(t source, u *portion) {
 	x := &w.mh
 	k := w.p.topics
 	if len(x.names) != k {

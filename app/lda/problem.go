@@ -17,16 +17,16 @@ import (
 // problem is a run's data as its executors work on it. It does not change after newProblem.
 type problem struct {
 	config
-	vocab   []string
-	tokens  int64   // of training
-	average float64 // tokens of a training document
-	units   []unit  // per split and clock
-	state   []bellows.RowID
-	sampled int64        // training tokens that are scored
-	scored  []scoreBatch // per split
-	held    int64        // scored tokens of held-out documents
-	tested  int64        // scored tokens of test documents
-	shown   bool         // test documents are scored and shown
+	vocab    []string
+	tokens   int64     // of training
+	average  float64   // tokens of a training document
+	portions []portion // per split and clock
+	state    []bellows.RowID
+	sampled  int64        // training tokens that are scored
+	scored   []scoreBatch // per split
+	held     int64        // scored tokens of held-out documents
+	tested   int64        // scored tokens of test documents
+	shown    bool         // test documents are scored and shown
 
 	width  int // topics of a row of the word table
 	chunks int // rows of a word
@@ -36,12 +36,12 @@ type problem struct {
 	base   float64
 }
 
-// unit is what one split samples in one clock: documents one behind the other as tokens, each the
-// number of a word among the unit's own.
-type unit struct {
+// portion is what one split samples in one clock: documents one behind the other as tokens, each the
+// number of a word among the portion's own.
+type portion struct {
 	ends  []int32 // behind the last token of each document
 	token []int32
-	words []int32 // the unit's words, ascending
+	words []int32 // the portion's words, ascending
 	count []int32 // tokens of each
 	first int     // place of the first token in the split's state
 	begin int     // number of the first document in the split
@@ -131,9 +131,9 @@ func (p *problem) layout() {
 	p.bits = uint(bits.Len(uint(p.topics - 1)))
 }
 
-// build deals the documents to units.
+// build deals the documents to portions.
 func (p *problem) build(set *data.DocumentSet, docs []int32) {
-	p.units = make([]unit, p.splits*p.clocks)
+	p.portions = make([]portion, p.splits*p.clocks)
 	p.state = make([]bellows.RowID, p.splits+1)
 	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
 	local := make([]int32, len(p.vocab))
@@ -141,7 +141,7 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 		lo, hi := app.Share(len(docs), s, p.splits), app.Share(len(docs), s+1, p.splits)
 		first := 0
 		for c := range p.clocks {
-			u := &p.units[s*p.clocks+c]
+			u := &p.portions[s*p.clocks+c]
 			u.begin = app.Share(hi-lo, c, p.clocks)
 			u.first = first
 			u.fill(set, docs[lo+u.begin:lo+app.Share(hi-lo, c+1, p.clocks)], local)
@@ -157,8 +157,8 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 	}
 }
 
-// doc is the tokens of document i of the unit.
-func (u *unit) doc(i int) []int32 {
+// doc is the tokens of document i of the portion.
+func (u *portion) doc(i int) []int32 {
 	from := int32(0)
 	if i > 0 {
 		from = u.ends[i-1]
@@ -166,8 +166,8 @@ func (u *unit) doc(i int) []int32 {
 	return u.token[from:u.ends[i]]
 }
 
-// fill makes a unit of documents. local is scratch of a vocabulary's length, all zeros.
-func (u *unit) fill(set *data.DocumentSet, docs, local []int32) {
+// fill makes a portion of documents. local is scratch of a vocabulary's length, all zeros.
+func (u *portion) fill(set *data.DocumentSet, docs, local []int32) {
 	for _, d := range docs {
 		word, count := set.Doc(int(d))
 		for i, w := range word {
@@ -198,9 +198,9 @@ func (u *unit) fill(set *data.DocumentSet, docs, local []int32) {
 func (p *problem) chooseSampler() error {
 	most := make([]int64, len(p.vocab))
 	top := int64(0)
-	for i := range p.units {
-		for j, w := range p.units[i].words {
-			most[w] += int64(p.units[i].count[j])
+	for i := range p.portions {
+		for j, w := range p.portions[i].words {
+			most[w] += int64(p.portions[i].count[j])
 			top = max(top, most[w])
 		}
 	}
@@ -248,7 +248,7 @@ func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 	case epochs.Opening:
 		first, last = 0, p.clocks-1
 	}
-	a, b := &p.units[int(s)*p.clocks+first], &p.units[int(s)*p.clocks+last]
+	a, b := &p.portions[int(s)*p.clocks+first], &p.portions[int(s)*p.clocks+last]
 	return bellows.Range{Begin: a.first, End: b.first + len(b.token)}
 }
 

@@ -20,8 +20,8 @@ func (s *stream) next() uint64 {
 	return hi ^ lo
 }
 
-// unit is uniform on [0, 1).
-func (s *stream) unit() float64 { return random.Unit(s.next()) }
+// uniform is uniform on [0, 1).
+func (s *stream) uniform() float64 { return random.Uniform(s.next()) }
 
 // below is uniform on 0 to n-1, but for a bias of n in 2^32.
 func (s *stream) below(n int) int { return int((s.next() >> 32) * uint64(n) >> 32) }

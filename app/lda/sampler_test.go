@@ -103,7 +103,7 @@ func TestSamplersDrawFromThePosterior(t *testing.T) {
 		totals := []int32{99, 95, 110}
 		w := p.spaces.take(p)
 		alpha := []float64{0.3, 1, 0.1}
-		u := &unit{ends: []int32{4}, token: doc, words: doc, count: []int32{1, 1, 1, 1}}
+		u := &portion{ends: []int32{4}, token: doc, words: doc, count: []int32{1, 1, 1, 1}}
 		z := []int32{0, 0, 0, 0}
 		counts, all := make([]int32, 15), make([]int32, 3)
 		seen := make([]float64, 81)
@@ -163,7 +163,7 @@ func TestRowsFollowTheirTokens(t *testing.T) {
 	}
 	for _, topics := range []string{"5", "64", "200"} {
 		p := problemOf(t, app.Input{Data: setOf(docs, 30), Seed: 1, Settings: map[string]string{"topics": topics, "splits": "1"}})
-		u := &p.units[0]
+		u := &p.portions[0]
 		z := make([]int32, len(u.token))
 		stride := p.width * p.chunks
 		m := &memory{p: p, words: make([]float32, len(p.vocab)*stride)}
@@ -290,7 +290,7 @@ func TestAlphaLearnsWhatMadeTheDocuments(t *testing.T) {
 	for range 4000 { // Pólya's urn draws from the Dirichlet-multinomial
 		n := make([]int, 3)
 		for i := range 50 {
-			u := rng.unit() * (2.2 + float64(i))
+			u := rng.uniform() * (2.2 + float64(i))
 			for k := range n {
 				if u -= want[k] + float64(n[k]); u < 0 || k == 2 {
 					n[k]++
@@ -317,11 +317,11 @@ func TestAlphaLearnsWhatMadeTheDocuments(t *testing.T) {
 	}
 }
 
-// A sweep takes memory for the unit, none for a token.
+// A sweep takes memory for the portion, none for a token.
 func TestSamplersTakeNoMemory(t *testing.T) {
 	for _, sampler := range []string{samplerSparse, samplerMH} {
 		p := problemOf(t, app.Input{Data: planted(50, 3, 1), Seed: 1, Settings: map[string]string{"topics": "40", "splits": "1", "sampler": sampler}})
-		u := &p.units[0]
+		u := &p.portions[0]
 		m := &memory{p: p, words: make([]float32, len(p.vocab)*p.width)}
 		z, totals, alpha := make([]int32, len(u.token)), make([]int32, 40), make([]float64, 40)
 		totals[0] = int32(len(z))

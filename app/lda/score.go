@@ -37,10 +37,10 @@ type bag struct{ word, fold, score []int32 }
 // scoreBatch is what one split scores in every epoch: held-out documents, then test documents, then
 // its own training documents, by the words that all of them need.
 type scoreBatch struct {
-	words []int32 // ascending
-	held  []bag
-	test  []bag
-	units [][]int32 // per clock: number among words of each word of the unit
+	words    []int32 // ascending
+	held     []bag
+	test     []bag
+	portions [][]int32 // per clock: number among words of each word of the portion
 }
 
 // buildScores deals the documents that are scored to splits.
@@ -66,7 +66,7 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 				b.test = append(b.test, newBag(word, count, table, &p.tested))
 			}
 		}
-		b.number(p.units[s*p.clocks:(s+1)*p.clocks], local)
+		b.number(p.portions[s*p.clocks:(s+1)*p.clocks], local)
 	}
 }
 
@@ -108,15 +108,15 @@ func renumber(from, to []string) []int32 {
 
 // number finds the words of the batch and renumbers its documents by them. local is scratch of a
 // vocabulary's length, all zeros.
-func (b *scoreBatch) number(units []unit, local []int32) {
+func (b *scoreBatch) number(portions []portion, local []int32) {
 	docs := append(append([]bag{}, b.held...), b.test...)
 	for _, d := range docs {
 		for _, w := range d.word {
 			local[w] = 1
 		}
 	}
-	for i := range units {
-		u := &units[i]
+	for i := range portions {
+		u := &portions[i]
 		for _, d := range u.train {
 			for _, j := range u.doc(int(d)) {
 				local[u.words[j]] = 1
@@ -134,12 +134,12 @@ func (b *scoreBatch) number(units []unit, local []int32) {
 			d.word[i] = local[w] - 1
 		}
 	}
-	for i := range units {
-		names := make([]int32, len(units[i].words))
-		for j, w := range units[i].words {
+	for i := range portions {
+		names := make([]int32, len(portions[i].words))
+		for j, w := range portions[i].words {
 			names[j] = local[w] - 1
 		}
-		b.units = append(b.units, names)
+		b.portions = append(b.portions, names)
 	}
 	for _, w := range b.words {
 		local[w] = 0
@@ -293,15 +293,15 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 		test += x.completed(d)
 	}
 	z := e.state(t, train.Shared)
-	for c, names := range b.units {
-		trained += e.scoreTrained(w, &e.p.units[split*e.p.clocks+c], names, z)
+	for c, names := range b.portions {
+		trained += e.scoreTrained(w, &e.p.portions[split*e.p.clocks+c], names, z)
 	}
 	t.SignalTaskCompletion(held, test, trained)
 }
 
-// scoreTrained is the log-likelihood of the unit's training documents that are scored, with the
+// scoreTrained is the log-likelihood of the portion's training documents that are scored, with the
 // mixtures that their tokens' topics give.
-func (e *executor) scoreTrained(w *space, u *unit, names, z []int32) float64 {
+func (e *executor) scoreTrained(w *space, u *portion, names, z []int32) float64 {
 	x := &w.score
 	x.tally = reserve(x.tally, len(u.words))
 	clear(x.tally)

@@ -24,7 +24,7 @@ type space struct {
 	ndt     []int32 // n_dk; zeros between documents
 	present []int32 // topics that the document has, some perhaps no more
 
-	// What the task has changed: a chain of events for each word of the unit.
+	// What the task has changed: a chain of events for each word of the portion.
 	head   []int32 // place of a word's last event + 1, or 0
 	events []event
 	moved  []float32 // deltas of the totals, as counts
@@ -89,7 +89,7 @@ func (w *space) begin(alpha []float64, totals []int32, words int) {
 
 func (w *space) betaSum() float32 { return float32(w.p.beta * float64(len(w.p.vocab))) }
 
-// change notes that a token of the unit's word changed its topic.
+// change notes that a token of the portion's word changed its topic.
 func (w *space) change(word int32, from, to int32) {
 	w.events = append(w.events, event{w.head[word], uint16(from), uint16(to)})
 	w.head[word] = int32(len(w.events))
@@ -98,7 +98,7 @@ func (w *space) change(word int32, from, to int32) {
 	moved[to]++
 }
 
-// gain notes that a token of the unit's word got its first topic.
+// gain notes that a token of the portion's word got its first topic.
 func (w *space) gain(word int32, to int32) {
 	w.events = append(w.events, event{w.head[word], uint16(to), uint16(to)})
 	w.head[word] = int32(len(w.events))
@@ -107,7 +107,7 @@ func (w *space) gain(word int32, to int32) {
 
 // push sends what changed: rows of the word table that have a change, and the totals. first says
 // that tokens got their first topics, so that nothing is taken away.
-func (w *space) push(t *train.Task, u *unit, first bool) {
+func (w *space) push(t *train.Task, u *portion, first bool) {
 	counts := table.Counts(w.delta)
 	width := w.p.width
 	for j, at := range w.head {

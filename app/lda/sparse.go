@@ -15,7 +15,7 @@ import "math/bits"
 // Rejected: sorting rows exactly, which costs more than the shorter walks save.
 type sparse struct {
 	coef  []float32 // (n_dk + α_k) / (n_k + Vβ)
-	rows  []uint32  // of all words of the unit
+	rows  []uint32  // of all words of the portion
 	start []int32   // of each word's row
 	size  []int32   // topics in it
 	s, r  float64
@@ -25,8 +25,8 @@ type sparse struct {
 // reachOf is the number of topics that a word's row may come to have.
 func reachOf(has, tokens, topics int) int { return min(topics, has+tokens) }
 
-// loadSparse packs the counts of the unit's words.
-func (w *space) loadSparse(t source, u *unit) {
+// loadSparse packs the counts of the portion's words.
+func (w *space) loadSparse(t source, u *portion) {
 	x := &w.sparse
 	x.coef = reserve(x.coef, w.p.topics)
 	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
@@ -94,7 +94,7 @@ func (w *space) sampleSparse(tokens, z []int32, rng stream) {
 		x.coef[old] = own
 
 		q := max(0, rowSum(row, x.coef, w.p.bits)-own)
-		k := w.draw(row, old, q, rng.unit())
+		k := w.draw(row, old, q, rng.uniform())
 		if k == old {
 			x.s, x.r, w.inv[old], x.coef[old], w.ndt[old] = s, r, inv, coef, n
 			continue

@@ -79,7 +79,7 @@ func consistent(t *testing.T, in app.Input, tables [][]float32) {
 	for s := range p.splits {
 		own := state[int(p.state[s])*stateWidth:]
 		for c := range p.clocks {
-			u := &p.units[s*p.clocks+c]
+			u := &p.portions[s*p.clocks+c]
 			for i, j := range u.token {
 				k := own[u.first+i]
 				counts[int(u.words[j])*p.width*p.chunks+int(k)]++
@@ -361,7 +361,7 @@ func TestDriverCanBeSaved(t *testing.T) {
 		p.Epochs, p.EarlyStop, p.Patience = alphaWarm+4, true, alphaWarm+1
 		traintest.CanBeSaved(t, traintest.Job{
 			Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
-			Fresh: func() train.Driver { return newCourse(p).driver() },
+			Fresh: func() train.Driver { return newPolicy(p).driver() },
 			Result: func(u bellows.Unit) []float64 {
 				r := make([]float64, p.topics+1)
 				if p.work().Place(u.Clock) == p.clocks {

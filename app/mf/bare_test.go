@@ -8,7 +8,7 @@ import (
 
 // Bare is the default schedule without the system: a loop over the blocks.
 type Bare struct {
-	p            *plan
+	p            *problem
 	users, items []float32
 }
 
@@ -18,7 +18,7 @@ func NewBare(set *data.Set, seed uint64) (*Bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlan(c, set.Ratings, nil)
+	p, err := newProblem(c, set.Ratings, nil)
 	if err != nil {
 		return nil, err
 	}

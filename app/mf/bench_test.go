@@ -20,7 +20,7 @@ func BenchmarkEpoch(b *testing.B) {
 	b.ResetTimer()
 	var nanos, ratings float64
 	for range b.N {
-		run, err := mf.App{}.NewRun(app.Input{Data: training, Seed: 1, Epochs: 50})
+		run, err := mf.New().NewRun(app.Input{Data: training, Seed: 1, Epochs: 50})
 		if err != nil {
 			b.Fatal(err)
 		}

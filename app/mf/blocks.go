@@ -98,11 +98,11 @@ const tileBytes = 192 << 10
 
 // cutStrata sorts the training ratings into shares: split, then clock by the rotation, then tile,
 // then by chance.
-func (p *plan) cutStrata(set *data.RatingSet, rows []int32) {
+func (p *problem) cutStrata(set *data.RatingSet, rows []int32) {
 	order, n, to := p.rotation(), p.clocks, makeColumns(len(rows))
 	all := arrange(to, p.splits*n, func(i int) int {
 		split := int(p.users.part[set.User[rows[i]]])
-		return split*n + order.clock(split, int(p.items.part[set.Item[rows[i]]]))
+		return split*n + order.clockOf(split, int(p.items.part[set.Item[rows[i]]]))
 	}, func(at, i int) { p.fill(to, at, set, rows[i]) })
 	spare := makeColumns(all.longest())
 	for b := range all.ends {
@@ -115,14 +115,14 @@ func (p *plan) cutStrata(set *data.RatingSet, rows []int32) {
 	}
 }
 
-func (p *plan) fill(c columns, at int, set *data.RatingSet, row int32) {
+func (p *problem) fill(c columns, at int, set *data.RatingSet, row int32) {
 	c.user[at] = p.users.local(set.User[row])
 	c.item[at] = p.items.local(set.Item[row])
 	c.rating[at] = p.scale.standard(set.Rating[row])
 }
 
 // tile orders a block by tiles of users and items whose rows fit the cache together.
-func (p *plan) tile(block, spare columns, userPart, itemPart int) {
+func (p *problem) tile(block, spare columns, userPart, itemPart int) {
 	rows := max(1, tileBytes/(4*p.width))
 	across := (p.items.rows(itemPart) + rows - 1) / rows
 	down := (p.users.rows(userPart) + rows - 1) / rows

@@ -5,7 +5,7 @@
 // It is an app.Application; the caller's duties are those of package app. What happens inside, in
 // the order of the data:
 //
-//  1. Ratings are standardised to mean 0 and deviation 1, so that one recipe fits every scale.
+//  1. Ratings are standardised to mean 0 and deviation 1, so that one schedule of step sizes fits every scale.
 //  2. Users and items are relabelled so that parts of consecutive rows hold equally many ratings.
 //  3. schedule=strata (Gemulla et al. 2011, as in Litz §5): a split owns a part of the users; in
 //     clock t of an epoch split i visits the ratings between its users and the items of part
@@ -18,7 +18,7 @@
 //     descends on a copy, and pushes what changed.
 //  5. After every epoch a clock that visits nothing scores the held-out ratings. They decide when
 //     to stop and which epoch's model is returned, and they say how much noise is left, which
-//     sets the strength of L2 (see recipe). The test file, when given, decides nothing.
+//     sets the strength of L2 (see stepSchedule). The test file, when given, decides nothing.
 //
 // The package refuses settings that it does not know or that do not go together, data without
 // ratings to train on, and models whose tensors do not fit each other.

@@ -16,7 +16,7 @@ import (
 // board is a controller in miniature: it holds what was dispatched and not yet completed.
 type board struct {
 	t        *testing.T
-	p        *plan
+	p        *problem
 	next     []bellows.Clock
 	sent     []bellows.Unit // all, in order
 	out      []train.Completion
@@ -27,7 +27,7 @@ type board struct {
 	shares   bool // tasks that are out may touch the same parts
 }
 
-func newBoard(t *testing.T, p *plan) *board {
+func newBoard(t *testing.T, p *problem) *board {
 	return &board{t: t, p: p, next: make([]bellows.Clock, p.splits), shares: p.schedule == ssp}
 }
 
@@ -98,10 +98,10 @@ func valley(epoch int) (float64, float64) {
 
 func TestNoTwoTasksShareAPart(t *testing.T) {
 	for _, shape := range shapes {
-		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 3}})
+		p := problemFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 3}})
 		for seed := range uint64(20) {
 			b := newBoard(t, p)
-			v := newCourse(p).driver()
+			v := newPolicy(p).driver()
 			v.Begin(b)
 			if want := min(shape.splits, shape.parts); len(b.out) != want {
 				t.Fatalf("%+v: %d splits begin at once, want %d", shape, len(b.out), want)
@@ -120,10 +120,10 @@ func TestNoTwoTasksShareAPart(t *testing.T) {
 // order of clock and split, so that the result repeats.
 func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
 	for _, shape := range shapes {
-		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 2}})
+		p := problemFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 2}})
 		for seed := range uint64(20) {
 			b := newBoard(t, p)
-			v := newCourse(p).driver()
+			v := newPolicy(p).driver()
 			v.Begin(b)
 			b.play(v, seed, steady)
 			last := make([]bellows.Unit, p.clocks)
@@ -148,9 +148,9 @@ func TestPartsGoFromHandToHandInOneOrder(t *testing.T) {
 
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	for _, schedule := range []string{strata, ssp} {
-		p := planFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 80, EarlyStop: true, Patience: 4}})
+		p := problemFor(t, small, config{schedule: schedule, splits: 3, clocks: 2, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 80, EarlyStop: true, Patience: 4}})
 		b := newBoard(t, p)
-		k := newCourse(p)
+		k := newPolicy(p)
 		v := k.driver()
 		v.Begin(b)
 		b.play(v, 1, valley)
@@ -170,9 +170,9 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 }
 
 func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, Patience: 1}})
+	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, Patience: 1}})
 	b := newBoard(t, p)
-	v := newCourse(p).driver()
+	v := newPolicy(p).driver()
 	v.Begin(b)
 	b.play(v, 1, valley)
 	if len(b.epochs) != 60 || b.kept[len(b.kept)-1] != lowest {
@@ -181,9 +181,9 @@ func TestWithoutEarlyStopAllEpochsRun(t *testing.T) {
 }
 
 func TestADipInTheWarmUpStopsNothing(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, EarlyStop: true, Patience: 2}})
+	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 60, EarlyStop: true, Patience: 2}})
 	b := newBoard(t, p)
-	v := newCourse(p).driver()
+	v := newPolicy(p).driver()
 	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if epoch < warmup {
@@ -197,10 +197,10 @@ func TestADipInTheWarmUpStopsNothing(t *testing.T) {
 }
 
 func TestGoalEndsAndKeeps(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 20, Goal: &app.Goal{Metric: "train_rmse", Below: true, Value: 0.5}}})
+	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 1, Ending: epochs.Ending{Epochs: 20, Goal: &app.Goal{Metric: "train_rmse", Below: true, Value: 0.5}}})
 	deviation := p.scale.deviation
 	b := newBoard(t, p)
-	v := newCourse(p).driver()
+	v := newPolicy(p).driver()
 	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		rmse := (1 - 0.1*float64(epoch)) / deviation
@@ -215,9 +215,9 @@ func TestGoalEndsAndKeeps(t *testing.T) {
 }
 
 func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 2}})
+	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 2}})
 	b := newBoard(t, p)
-	k := newCourse(p)
+	k := newPolicy(p)
 	v := k.driver()
 	v.Begin(b)
 	var steps, resets []float64
@@ -246,9 +246,9 @@ func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
 }
 
 func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 9}})
+	p := problemFor(t, small, config{schedule: strata, splits: 2, rank: 2, step: 0.8, Ending: epochs.Ending{Epochs: 9}})
 	b := newBoard(t, p)
-	v := newCourse(p).driver()
+	v := newPolicy(p).driver()
 	v.Begin(b)
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if epoch == 2 {
@@ -262,20 +262,20 @@ func TestDivergenceAfterAGoodEpochEndsTheRun(t *testing.T) {
 }
 
 func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 3}})
+	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 3}})
 	straight := newBoard(t, p)
-	v := newCourse(p).driver()
+	v := newPolicy(p).driver()
 	v.Begin(straight)
 	straight.play(v, 5, valley)
 
 	for stop := range 55 {
 		b := newBoard(t, p)
-		v := newCourse(p).driver()
+		v := newPolicy(p).driver()
 		v.Begin(b)
 		for range stop {
 			b.step(v, len(b.out)-1, valley)
 		}
-		resumed := newCourse(p).driver()
+		resumed := newPolicy(p).driver()
 		if err := resumed.Restore(v.Save()); err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestDriverGoesOnFromWhatItSaved(t *testing.T) {
 			}
 		}
 	}
-	if err := newCourse(p).driver().Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
+	if err := newPolicy(p).driver().Restore(make([]float64, 3)); bellows.KindOf(err) != bellows.BadData {
 		t.Errorf("a state of another run is taken: %v", err)
 	}
 }
@@ -301,11 +301,11 @@ func TestDriverCanBeSaved(t *testing.T) {
 		{schedule: strata, splits: 4, clocks: 3, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 3}},
 		{schedule: ssp, splits: 3, clocks: 2, rank: 2, step: 0.5, Ending: epochs.Ending{Epochs: 12, EarlyStop: true, Patience: 2}},
 	} {
-		p := planFor(t, small, c)
+		p := problemFor(t, small, c)
 		for _, diverges := range []bool{false, true} {
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.itemsOf},
-				Fresh: func() train.Driver { return newCourse(p).driver() },
+				Fresh: func() train.Driver { return newPolicy(p).driver() },
 				Result: func(u bellows.Unit) []float64 {
 					by := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock))).Float64()
 					if diverges && u.Clock < 2 {

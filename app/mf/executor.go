@@ -9,15 +9,15 @@ import (
 )
 
 // worker is what the executors of both schedules share. All of it is scratch: the model is rows of
-// tables, and the order of visits is the plan's.
+// tables, and the order of visits is the problem's.
 type worker struct {
-	plan    *plan
+	problem *problem
 	share   *share
 	factors vec.Factors
 }
 
-func newWorker(p *plan, split bellows.SplitID) worker {
-	return worker{plan: p, share: &p.shares[split],
+func newWorker(p *problem, split bellows.SplitID) worker {
+	return worker{problem: p, share: &p.shares[split],
 		factors: vec.Factors{Rank: p.rank, Stride: p.width, BiasStride: p.width, BiasL2: float32(p.bias)}}
 }
 
@@ -36,7 +36,7 @@ func (w *worker) descend(c columns, users, items []float32, args []float64) floa
 func (w *worker) between(users, items []float32) *vec.Factors {
 	f := &w.factors
 	f.P, f.Q = users, items
-	if w.plan.biases {
+	if w.problem.biases {
 		f.UserBias, f.ItemBias = users[f.Rank:], items[f.Rank:]
 	}
 	return f
@@ -49,7 +49,7 @@ func (w *worker) score(g group, users, items []float32) float64 {
 		sum = vec.FactorScore(w.between(users, items), g.pairs.user, g.pairs.item, g.pairs.rating)
 	}
 	for j, r := range g.rest.rating {
-		e := float64(r - w.plan.predict(g.rest.user[j], g.rest.item[j], users, items))
+		e := float64(r - w.problem.predict(g.rest.user[j], g.rest.item[j], users, items))
 		sum += e * e
 	}
 	return sum
@@ -60,13 +60,13 @@ func (w *worker) score(g group, users, items []float32) float64 {
 func (w *worker) scoreAll(t *train.Task, itemsOf func(t *train.Task, part int) []float32) {
 	users := t.Lease(usersTable, bellows.PartitionID(t.Split()), train.Shared)
 	var held, tested float64
-	for part := range w.plan.parts() + 1 {
+	for part := range w.problem.parts() + 1 {
 		h, s := w.share.held.of(part), w.share.test.of(part)
 		if h.size()+s.size() == 0 {
 			continue
 		}
 		var items []float32
-		if part < w.plan.parts() {
+		if part < w.problem.parts() {
 			items = itemsOf(t, part)
 		}
 		held += w.score(h, users, items)
@@ -80,7 +80,7 @@ type strataExecutor struct{ worker }
 
 // RunTask visits the ratings between the split's users and one part of the items, in place.
 func (e *strataExecutor) RunTask(t *train.Task) error {
-	p := e.plan
+	p := e.problem
 	phase := p.work().Place(t.Clock())
 	if phase == p.clocks {
 		e.scoreAll(t, sharedItems)
@@ -110,7 +110,7 @@ func sharedItems(t *train.Task, part int) []float32 {
 }
 
 // refill gives the rows of a part their first values again.
-func (p *plan) refill(tab train.Table, a *axis, part int, slab []float32) {
+func (p *problem) refill(tab train.Table, a *axis, part int, slab []float32) {
 	init := p.inits[tab]
 	for r := range a.rows(part) {
 		init.Fill(a.bounds[part]+bellows.RowID(r), slab[r*p.width:(r+1)*p.width])

@@ -69,8 +69,8 @@ func (v visit) compare(o visit) int {
 	return slices.Compare([]float32{float32(v.user), float32(v.item), v.rating}, []float32{float32(o.user), float32(o.item), o.rating})
 }
 
-// wanted is every training rating of the plan's data, sorted.
-func wanted(p *plan, m Made) []visit {
+// wanted is every training rating of the problem's data, sorted.
+func wanted(p *problem, m Made) []visit {
 	set, _ := m.Sets()
 	rows, _ := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)
 	var list []visit
@@ -81,10 +81,10 @@ func wanted(p *plan, m Made) []visit {
 	return list
 }
 
-func planFor(t *testing.T, m Made, c config) *plan {
+func problemFor(t *testing.T, m Made, c config) *problem {
 	t.Helper()
 	set, _ := m.Sets()
-	p, err := newPlan(c, set.Ratings, nil)
+	p, err := newProblem(c, set.Ratings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ var shapes = []rotation{{1, 1}, {2, 2}, {3, 3}, {8, 8}, {8, 4}, {7, 3}, {9, 2}, 
 
 func TestStrataVisitEveryRatingOnce(t *testing.T) {
 	for _, shape := range shapes {
-		p := planFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 7, biases: true, step: 0.02})
+		p := problemFor(t, small, config{schedule: strata, splits: shape.splits, clocks: shape.parts, rank: 7, biases: true, step: 0.02})
 		var got []visit
 		for s := range p.shares {
 			for c := range p.clocks {
@@ -128,7 +128,7 @@ func TestRotationAgreesWithItself(t *testing.T) {
 					if o.part(s, c) == part {
 						hands = append(hands, [2]int{s, c})
 					}
-					if o.clock(s, o.part(s, c)) != c {
+					if o.clockOf(s, o.part(s, c)) != c {
 						t.Fatalf("%+v: split %d is not back at its part in clock %d", o, s, c)
 					}
 				}
@@ -149,7 +149,7 @@ func TestRotationAgreesWithItself(t *testing.T) {
 }
 
 func TestClocksVisitEveryRatingOnce(t *testing.T) {
-	p := planFor(t, small, config{schedule: ssp, splits: 3, clocks: 4, rank: 7, biases: true, step: 0.02})
+	p := problemFor(t, small, config{schedule: ssp, splits: 3, clocks: 4, rank: 7, biases: true, step: 0.02})
 	var got []visit
 	for s := range p.shares {
 		for c := range p.clocks {
@@ -170,7 +170,7 @@ func TestClocksVisitEveryRatingOnce(t *testing.T) {
 func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
 	// Rows of 2048 values make tiles of 24 rows.
-	p := planFor(t, m, config{schedule: strata, splits: 2, clocks: 2, rank: 2047, biases: true, step: 0.02})
+	p := problemFor(t, m, config{schedule: strata, splits: 2, clocks: 2, rank: 2047, biases: true, step: 0.02})
 	var got []visit
 	changes := 0
 	for s := range p.shares {
@@ -202,7 +202,7 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 }
 
 func TestProbesGroupByItemPart(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
+	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
 	grouped := p.group(list)
 	found := 0

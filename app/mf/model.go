@@ -27,7 +27,7 @@ const (
 // model turns the tables' values into tensors: rows in the order of the data's ids, on the scale
 // of the ratings. A user or an item without a training rating has zeros, so that it is predicted
 // from what is known.
-func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][]float32) (*model.Model, error) {
+func (p *problem) model(set *data.RatingSet, settings map[string]string, tables [][]float32) (*model.Model, error) {
 	uf, ub := p.unpack(&p.users, tables[usersTable])
 	qf, qb := p.unpack(&p.items, tables[itemsTable])
 	for _, values := range [][]float32{uf, ub, qf, qb} {
@@ -51,7 +51,7 @@ func (p *plan) model(set *data.RatingSet, settings map[string]string, tables [][
 
 // unpack copies a table's rows to factors and biases in the order of the ids. The product of two
 // rows carries the ratings' deviation, so each row carries its root.
-func (p *plan) unpack(a *axis, slab []float32) (factors, biases []float32) {
+func (p *problem) unpack(a *axis, slab []float32) (factors, biases []float32) {
 	factors, biases = make([]float32, len(a.row)*p.rank), make([]float32, len(a.row))
 	root := float32(math.Sqrt(p.scale.deviation))
 	for id, row := range a.row {
@@ -79,7 +79,7 @@ type predictor struct {
 }
 
 // Open checks that the model's tensors and ids fit each other.
-func (App) Open(m *model.Model) (app.Predictor, error) {
+func (application) Open(m *model.Model) (app.Predictor, error) {
 	r := m.Reader(name)
 	users, items := m.Names(usersFile), m.Names(itemsFile)
 	uf := r.Floats(userFactors, len(users), model.Any)

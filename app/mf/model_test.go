@@ -35,7 +35,7 @@ func pairs() *data.Set {
 }
 
 func TestPredictFromWhatIsKnown(t *testing.T) {
-	p, err := App{}.Open(tiny())
+	p, err := application{}.Open(tiny())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := tiny()
 			tt.spoil(m)
-			_, err := App{}.Open(m)
+			_, err := application{}.Open(m)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want %q", err, tt.want)
 			}
@@ -92,7 +92,7 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestModelPredictsAsTheTablesDo(t *testing.T) {
-	p := planFor(t, small, config{schedule: strata, splits: 3, rank: 5, biases: true, step: 1})
+	p := problemFor(t, small, config{schedule: strata, splits: 3, rank: 5, biases: true, step: 1})
 	set, _ := small.Sets()
 	slab := func(a *axis, seed uint64) []float32 {
 		s := make([]float32, len(a.row)*p.width)
@@ -106,7 +106,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := App{}.Open(m)
+	d, err := application{}.Open(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestModelKnowsNothingOfUnratedIds(t *testing.T) {
 	set, _ := small.Sets()
 	r := set.Ratings
 	r.Users, r.Items = append(r.Users, "silent"), append(r.Items, "unseen")
-	p, err := newPlan(config{schedule: strata, splits: 3, rank: 2, biases: true, step: 1}, r, nil)
+	p, err := newProblem(config{schedule: strata, splits: 3, rank: 2, biases: true, step: 1}, r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

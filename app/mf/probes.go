@@ -22,7 +22,7 @@ type group struct{ pairs, rest columns }
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
 // group sorts probes into those of each split, by their users; unseen users go round.
-func (p *plan) group(list []probe) []probes {
+func (p *problem) group(list []probe) []probes {
 	parts, to := p.parts(), makeColumns(len(list))
 	all := arrange(to, p.splits*(2*parts+1), func(i int) int {
 		split, block := i%p.splits, 2*parts
@@ -49,7 +49,7 @@ func (p *plan) group(list []probe) []probes {
 	return out
 }
 
-func (p *plan) place(c columns, at int, one probe) {
+func (p *problem) place(c columns, at int, one probe) {
 	c.user[at], c.item[at] = -1, -1
 	if p.users.seen(one.user) {
 		c.user[at] = p.users.local(one.user)
@@ -73,7 +73,7 @@ func (q *probes) of(part int) group {
 }
 
 // predict is the standardised prediction from what is known of the user and the item.
-func (p *plan) predict(user, item int32, users, items []float32) float32 {
+func (p *problem) predict(user, item int32, users, items []float32) float32 {
 	n := p.rank
 	if user >= 0 && item >= 0 {
 		u, i := users[int(user)*p.width:][:p.width], items[int(item)*p.width:][:p.width]

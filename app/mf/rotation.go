@@ -12,8 +12,8 @@ type rotation struct{ splits, parts int }
 // part is the part of the items that a split visits in a clock.
 func (o rotation) part(split, clock int) int { return (split + clock) % o.parts }
 
-// clock is the clock in which a split visits a part.
-func (o rotation) clock(split, part int) int { return ((part-split)%o.parts + o.parts) % o.parts }
+// clockOf is the clock in which a split visits a part.
+func (o rotation) clockOf(split, part int) int { return ((part-split)%o.parts + o.parts) % o.parts }
 
 // before is who holds the part before the split does: that split, that many clocks earlier. In an
 // epoch's first clocks there may be none: then the clock is negative.

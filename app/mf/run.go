@@ -11,7 +11,7 @@ import (
 
 // NewRun makes a training job from ratings. It copies what it needs: the sets may be closed
 // afterwards, but for their ids.
-func (App) NewRun(in app.Input) (*app.Run, error) {
+func (application) NewRun(in app.Input) (*app.Run, error) {
 	c, values, err := configure(&in)
 	if err != nil {
 		return nil, err
@@ -26,11 +26,11 @@ func (App) NewRun(in app.Input) (*app.Run, error) {
 			return nil, err
 		}
 	}
-	p, err := newPlan(c, set, test)
+	p, err := newProblem(c, set, test)
 	if err != nil {
 		return nil, err
 	}
-	p.settle(values, p.recipe.step)
+	p.settle(values, p.stepSchedule.step)
 	run := &app.Run{
 		Job: p.job(), Settings: values.All(), Headline: p.headline(), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline(),
@@ -49,11 +49,11 @@ func ratings(set *data.Set) (*data.RatingSet, error) {
 	return r, nil
 }
 
-func (p *plan) job() train.Job {
+func (p *problem) job() train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
 	return train.Job{
-		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newCourse(p).driver(),
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newPolicy(p).driver(),
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
 			if p.schedule == ssp {
 				return newSSPExecutor(p, split), nil
@@ -65,7 +65,7 @@ func (p *plan) job() train.Job {
 
 // baseline is the error on the ratings shown of predicting the mean of the training ratings; nil
 // without any.
-func (p *plan) baseline() *train.Metric {
+func (p *problem) baseline() *train.Metric {
 	if len(p.shown) == 0 {
 		return nil
 	}

@@ -12,8 +12,10 @@ import (
 // name is the application's word on the command line and in the manifest.
 const name = "mf"
 
-// App is matrix factorisation. The zero value is ready.
-type App struct{}
+// New is the application, for the list of the command line.
+func New() app.Application { return application{} }
+
+type application struct{}
 
 // Schedules of training.
 const (
@@ -21,8 +23,8 @@ const (
 	ssp    = "ssp"
 )
 
-// Describe lists the settings, with the reasons of their defaults.
-func (App) Describe() app.Description {
+// Describe implements app.Application.
+func (application) Describe() app.Description {
 	return app.Description{
 		Name: name, Title: "matrix factorisation", Unit: "ratings",
 		Data:    data.Ratings,
@@ -68,7 +70,7 @@ const (
 
 // configure checks what was given and fills in the rest.
 func configure(in *app.Input) (config, app.Values, error) {
-	v, err := app.Resolve(App{}.Describe(), in.Settings)
+	v, err := app.Resolve(application{}.Describe(), in.Settings)
 	if err != nil {
 		return config{}, v, err
 	}

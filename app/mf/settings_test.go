@@ -37,7 +37,7 @@ func TestRefusedInputs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := App{}.NewRun(tt.in)
+			_, err := application{}.NewRun(tt.in)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want %q", err, tt.want)
 			}
@@ -54,7 +54,7 @@ func TestNothingLeftToTrainOn(t *testing.T) {
 	for !data.HeldOut(seed, 0, data.HeldAlone) {
 		seed++
 	}
-	_, err := App{}.NewRun(app.Input{Data: set, Seed: seed})
+	_, err := application{}.NewRun(app.Input{Data: set, Seed: seed})
 	if err == nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "leave none to train on") {
 		t.Errorf("got %v", err)
 	}
@@ -63,7 +63,7 @@ func TestNothingLeftToTrainOn(t *testing.T) {
 func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
 	set, _ := small.Sets()
 	for _, schedule := range []string{strata, ssp} {
-		first, err := App{}.NewRun(app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
+		first, err := application{}.NewRun(app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
 				t.Errorf("%s: %s was not settled", schedule, name)
 			}
 		}
-		again, err := App{}.NewRun(app.Input{Data: set, Settings: first.Settings})
+		again, err := application{}.NewRun(app.Input{Data: set, Settings: first.Settings})
 		if err != nil {
 			t.Fatalf("%s: the resolved settings %v are refused: %v", schedule, first.Settings, err)
 		}
@@ -87,7 +87,7 @@ func TestEveryTableIsValid(t *testing.T) {
 	for _, settings := range []map[string]string{
 		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "60"}, {"splits": "2", "clocks": "40"},
 	} {
-		run, err := App{}.NewRun(app.Input{Data: set, Settings: settings})
+		run, err := application{}.NewRun(app.Input{Data: set, Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestSplitsAreWhatWasAsked(t *testing.T) {
 		{"7", "2", "7", "2"},
 		{"1", "500", "1", "500"},
 	} {
-		run, err := App{}.NewRun(app.Input{Data: set, Settings: map[string]string{"splits": tt.splits, "clocks": tt.clocks}})
+		run, err := application{}.NewRun(app.Input{Data: set, Settings: map[string]string{"splits": tt.splits, "clocks": tt.clocks}})
 		if err != nil {
 			t.Fatal(err)
 		}

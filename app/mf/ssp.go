@@ -20,7 +20,7 @@ type pull struct {
 
 // cutClocks deals the training ratings to the splits of their users, in an order by chance, and
 // cuts them into equal clocks.
-func (p *plan) cutClocks(set *data.RatingSet, rows []int32) {
+func (p *problem) cutClocks(set *data.RatingSet, rows []int32) {
 	to := makeColumns(len(rows))
 	all := arrange(to, p.splits, func(i int) int { return int(p.users.part[set.User[rows[i]]]) }, func(at, i int) {
 		p.fill(to, at, set, rows[i])
@@ -40,7 +40,7 @@ func (p *plan) cutClocks(set *data.RatingSet, rows []int32) {
 }
 
 // compact makes the pulls of one clock: the items of every split become positions in its rows.
-func (p *plan) compact(clock int) {
+func (p *problem) compact(clock int) {
 	visits := make([]float32, len(p.items.row))
 	contributors := make([]float32, len(p.items.row))
 	for s := range p.shares {
@@ -96,7 +96,7 @@ type sspExecutor struct {
 	items, before []float32 // the clock's rows of the items: the working copy, and as pulled
 }
 
-func newSSPExecutor(p *plan, split bellows.SplitID) *sspExecutor {
+func newSSPExecutor(p *problem, split bellows.SplitID) *sspExecutor {
 	e := &sspExecutor{worker: newWorker(p, split)}
 	most := 0
 	for _, u := range e.share.pulls {
@@ -108,7 +108,7 @@ func newSSPExecutor(p *plan, split bellows.SplitID) *sspExecutor {
 
 // RunTask descends on a copy of the items' rows, and pushes what changed.
 func (e *sspExecutor) RunTask(t *train.Task) error {
-	p := e.plan
+	p := e.problem
 	phase := p.work().Place(t.Clock())
 	if phase == p.clocks {
 		e.scoreAll(t, p.pulledItems)
@@ -136,13 +136,13 @@ func (e *sspExecutor) RunTask(t *train.Task) error {
 
 // overlap is how many clocks of changes may start from one version. Async has no bound; two is
 // what even splits show.
-func (p *plan) overlap() float32 {
+func (p *problem) overlap() float32 {
 	if p.consistency == table.Async {
 		return 2
 	}
 	return float32(1 + p.consistency)
 }
 
-func (p *plan) pulledItems(t *train.Task, part int) []float32 {
+func (p *problem) pulledItems(t *train.Task, part int) []float32 {
 	return t.PullRange(itemsTable, p.items.bounds[part], p.items.bounds[part+1])
 }

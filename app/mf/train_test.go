@@ -26,7 +26,7 @@ type outcome struct {
 // fit trains in this process on some compute slots.
 func fit(t *testing.T, in app.Input, slots int) outcome {
 	t.Helper()
-	run, err := mf.App{}.NewRun(in)
+	run, err := mf.New().NewRun(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func fit(t *testing.T, in app.Input, slots int) outcome {
 // rmse is the model's error on a set.
 func (o outcome) rmse(t *testing.T, set *data.Set) float64 {
 	t.Helper()
-	p, err := mf.App{}.Open(o.model)
+	p, err := mf.New().Open(o.model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, settings := newCourse(p), p.settled()
+	k, settings := newPolicy(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(), Data: in.Identity(settings),
@@ -109,7 +109,7 @@ func (p *problem) headline(in app.Input) string {
 	if !p.dense {
 		form = "sparse"
 	}
-	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, in.Held(len(p.held) > 0))
+	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, in.HeldOut(len(p.held) > 0))
 }
 
 // majority is the accuracy of always naming the training rows' commonest class.

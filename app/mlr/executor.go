@@ -100,13 +100,13 @@ func (e *executor) RunTask(t *train.Task) error {
 	return nil
 }
 
-// unit is the rows of a clock of a split, to be visited with a whole table of weights.
-type unit interface {
+// tableUnit is the rows of a clock of a split, to be visited with a whole table of weights.
+type tableUnit interface {
 	walk(w []float32, s *scratch, step, l2 float64, batch, start int)
 	gradient(w, g []float32, s *scratch, rate float32)
 }
 
-func (e *executor) unitOf(split, at int) unit {
+func (e *executor) unitOf(split, at int) tableUnit {
 	if e.p.dense {
 		return e.p.denseUnit(split, at, &e.unit)
 	}
@@ -123,7 +123,7 @@ func (e *executor) parts(f func(first, end bellows.RowID, lo, hi int)) {
 
 // walkFull takes local steps on a copy of all weights and pushes the split's part of them. The first
 // split also pushes what is due to the momentum.
-func (e *executor) walkFull(t *train.Task, u unit) {
+func (e *executor) walkFull(t *train.Task, u tableUnit) {
 	args := t.Args()
 	size := (e.p.features + 1) * e.width
 	local := e.reserve(&e.local, size)
@@ -207,7 +207,7 @@ func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 }
 
 // gradientFull pushes the split's part of the clock's mean gradient, for the table's rule.
-func (e *executor) gradientFull(t *train.Task, u unit) {
+func (e *executor) gradientFull(t *train.Task, u tableUnit) {
 	w := t.PullRange(weightsTable, 0, e.end())
 	g := e.reserve(&e.local, len(w))
 	clear(g)

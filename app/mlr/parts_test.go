@@ -204,7 +204,7 @@ func TestEvidence(t *testing.T) {
 func TestCourse(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
-	k := newCourse(p)
+	k := newPolicy(p)
 	d := k.driver()
 	if k.alpha != 0.5*float64(len(p.rows)) {
 		t.Errorf("alpha %v", k.alpha)
@@ -226,7 +226,7 @@ func TestCourse(t *testing.T) {
 			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, d.Since, k.pace, s)
 		}
 	}
-	again := newCourse(p)
+	again := newPolicy(p)
 	again.Restore(k.Save())
 	if *again != *k {
 		t.Errorf("restored %+v from %+v", again, k)
@@ -301,7 +301,7 @@ func TestDriverCanBeSaved(t *testing.T) {
 			p.EarlyStop = stop
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
-				Fresh: func() train.Driver { return newCourse(p).driver() },
+				Fresh: func() train.Driver { return newPolicy(p).driver() },
 				Result: func(u bellows.Unit) []float64 {
 					r := make([]float64, gotSpread+p.width)
 					if p.work().Place(u.Clock) == p.clocks {

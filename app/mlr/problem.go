@@ -35,7 +35,7 @@ type problem struct {
 	cut         table.Cut // of the tables
 	part        float32   // of a split's way that it pushes
 	momentum    bool
-	belief      float64 // see course.regularise
+	belief      float64 // see policy.regularise
 	full        bool    // units work on whole tables
 }
 

@@ -94,14 +94,14 @@ func (b bench) speed(peer *peer, train *data.Set, threads int) {
 	if peer.program != "" {
 		sides = append(sides, peer.side(threads, 2*epochs))
 	}
-	trial.Setup{App: mf.App{}, Data: train, Slots: threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}.Race(b.Bench, row, epochs,
+	trial.Setup{App: mf.New(), Data: train, Slots: threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}.Race(b.Bench, row, epochs,
 		fmt.Sprintf("visits, threads %d", threads), fmt.Sprintf("visits and scoring, threads %d", threads), sides...)
 }
 
 // quality trains with the defaults and compares with the best that LIBMF reaches over settings and iterations, chosen on
 // the test ratings themselves; our run does not see them.
 func (b bench) quality(peer *peer, train, test *data.Set) {
-	setup := trial.Setup{App: mf.App{}, Data: train, Test: test, Slots: b.threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
+	setup := trial.Setup{App: mf.New(), Data: train, Test: test, Slots: b.threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
 	out := pair.Must(setup.Train())
 	fact := pair.Fact{Figure: "held-out RMSE, our defaults", Ours: pair.Must(out.Score(test, "rmse")), Exact: true}
 	if known, ok := recorded[peer.name]; ok {

@@ -75,7 +75,7 @@ type subject struct {
 
 func subjects(shelf *sets.Shelf) []subject {
 	return []subject{
-		{"mf", mf.App{}, func() (sets.Pair, error) { return shelf.Rated("ml-1m-liked") }, data.Ratings, 10, nil, newFactorLoop},
+		{"mf", mf.New(), func() (sets.Pair, error) { return shelf.Rated("ml-1m-liked") }, data.Ratings, 10, nil, newFactorLoop},
 		{"mlr", mlr.New(), func() (sets.Pair, error) { return shelf.Digits(1) }, data.Examples, 5, map[string]string{"batch": "64", "clocks": "10"}, newSoftmaxLoop},
 	}
 }

@@ -53,7 +53,7 @@ func subjectLoops(t *testing.T) (map[string]loop, map[string]*app.Run) {
 	t.Cleanup(shelf.Close)
 	loops, runs := map[string]loop{}, map[string]*app.Run{}
 	for _, s := range []subject{
-		{name: "mf", app: mf.App{}, find: func() (sets.Pair, error) { return shelf.Ratings(200, 150, 8000) }, kind: data.Ratings, bare: newFactorLoop},
+		{name: "mf", app: mf.New(), find: func() (sets.Pair, error) { return shelf.Ratings(200, 150, 8000) }, kind: data.Ratings, bare: newFactorLoop},
 		{name: "mlr", app: mlr.New(), find: func() (sets.Pair, error) { return shelf.Images(1000, 1, 8) }, kind: data.Examples, bare: newSoftmaxLoop},
 	} {
 		files, err := s.find()

@@ -9,4 +9,4 @@ import (
 	"bellows/cli"
 )
 
-func main() { cli.Main(mf.App{}, mlr.New(), lda.New()) }
+func main() { cli.Main(mf.New(), mlr.New(), lda.New()) }

@@ -130,7 +130,7 @@ type source struct{ random.Stream }
 
 // normal has mean 0 and deviation 1: the sum of three uniforms (Irwin-Hall), stretched. Its tails end at three
 // deviations, which does for a demo and needs no logarithm, whose last bit differs between machines.
-func (s *source) normal() float64 { return 2 * (s.Unit() + s.Unit() + s.Unit() - 1.5) }
+func (s *source) normal() float64 { return 2 * (s.Uniform() + s.Uniform() + s.Uniform() - 1.5) }
 
 func (s *source) normals(n int, deviation float64) []float64 {
 	out := make([]float64, n)
@@ -142,6 +142,6 @@ func (s *source) normals(n int, deviation float64) []float64 {
 
 // skewed is an index below n, low ones more often: the density falls with the root.
 func (s *source) skewed(n int) int {
-	u := s.Unit()
+	u := s.Uniform()
 	return int(u * u * float64(n))
 }

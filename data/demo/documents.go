@@ -22,9 +22,9 @@ func makeDocuments(s *source) *data.DocumentSet {
 		for i := range mixed {
 			mixed[i] = s.skewed(topics)
 		}
-		bag := make([]int32, tokens/2+int(s.Unit()*tokens))
+		bag := make([]int32, tokens/2+int(s.Uniform()*tokens))
 		for i := range bag {
-			if s.Unit() < 0.2 {
+			if s.Uniform() < 0.2 {
 				bag[i] = int32(s.skewed(words))
 				continue
 			}

@@ -104,8 +104,8 @@ func TestABSPModelHasTheBitsOfOneProcess(t *testing.T) {
 	}{
 		{"mlr", mlr.New(), nil},
 		{"mlr gradients", mlr.New(), map[string]string{"rule": "adam"}},
-		{"mf strata", mf.App{}, map[string]string{"rank": "4"}},
-		{"mf ssp", mf.App{}, map[string]string{"rank": "4", "schedule": "ssp"}},
+		{"mf strata", mf.New(), map[string]string{"rank": "4"}},
+		{"mf ssp", mf.New(), map[string]string{"rank": "4", "schedule": "ssp"}},
 		{"lda", lda.New(), map[string]string{"topics": "4"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

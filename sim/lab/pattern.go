@@ -103,5 +103,5 @@ func Persistent() Pattern {
 
 // uniform is a number in [0, 1) by chance: a function of its arguments.
 func uniform(seed uint64, n bellows.NodeID, window int64, use uint64) float64 {
-	return random.Unit(random.Of(seed^use<<56^uint64(n)<<40, uint64(window)))
+	return random.Uniform(random.Of(seed^use<<56^uint64(n)<<40, uint64(window)))
 }

@@ -55,7 +55,7 @@ func TestVerbsOfApplications(t *testing.T) {
 		{dir: "nowhere", kind: bellows.NoInput, err: "nowhere"},
 	} {
 		var out bytes.Buffer
-		tool, err := New(&screen.Console{Out: &out, Name: "bellows", JSON: c.json}, stub{mf.App{}, c.rows}, mlr.New())
+		tool, err := New(&screen.Console{Out: &out, Name: "bellows", JSON: c.json}, stub{mf.New(), c.rows}, mlr.New())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestEveryJobIsCompared(t *testing.T) {
 	t.Parallel()
 	identity := func(seed uint64) string {
 		opt := &trainOptions{workers: "1", seed: seed, cluster: clusterOptions{servers: "auto", transport: "unix", wire: "fp32", pairs: "auto"}}
-		o, err := newOrder(stub{Application: mf.App{}}, nil, opt)
+		o, err := newOrder(stub{Application: mf.New()}, nil, opt)
 		if err != nil {
 			t.Fatal(err)
 		}

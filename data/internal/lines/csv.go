@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Table parses rows of numbers with a fixed number of columns.
-type Table struct {
+// CSV parses rows of numbers with a fixed number of columns.
+type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
 	Label     int      // position of the label, -1 when there is none
@@ -14,7 +14,7 @@ type Table struct {
 }
 
 // Parse appends the rows of a block.
-func (l *Table) Parse(text []byte, p *Piece) *Fault {
+func (l *CSV) Parse(text []byte, p *Piece) *Fault {
 	for i := 0; i < len(text); {
 		i = skipBlanks(text, i, l.Separator)
 		if next, ok := blankEnd(text, i); ok {
@@ -53,7 +53,7 @@ func blankEnd(text []byte, i int) (next int, ok bool) {
 func crlf(text []byte, i int) bool { return text[i] == '\r' && text[i+1] == '\n' }
 
 // row parses the line that starts at i and returns the position behind it.
-func (l *Table) row(text []byte, i int, p *Piece) (int, *Fault) {
+func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 	start, separator, last := i, l.Separator, l.Columns-1
 	label := float32(0)
 	for column := 0; ; column++ {
@@ -97,7 +97,7 @@ func (l *Table) row(text []byte, i int, p *Piece) (int, *Fault) {
 
 // slowField parses a field that is quoted, padded, far from ordinary, or bad.
 // end is the position of the separator or newline behind it.
-func (l *Table) slowField(text []byte, at, column int) (value float32, end int, f *Fault) {
+func (l *CSV) slowField(text []byte, at, column int) (value float32, end int, f *Fault) {
 	field, end, f := cutField(text, at, string(l.Separator))
 	if f != nil {
 		return 0, 0, f
@@ -117,14 +117,14 @@ func (l *Table) slowField(text []byte, at, column int) (value float32, end int, 
 }
 
 // place names a column in messages.
-func (l *Table) place(column int) string {
+func (l *CSV) place(column int) string {
 	if column < len(l.Names) && l.Names[column] != "" {
 		return " of column " + Quoted([]byte(l.Names[column]))
 	}
 	return fmt.Sprintf(" of column %d", column+1)
 }
 
-func (l *Table) fewFields(text []byte, start, end, found int) *Fault {
+func (l *CSV) fewFields(text []byte, start, end, found int) *Fault {
 	if end > start && text[end-1] == '\r' {
 		end--
 	}
@@ -133,7 +133,7 @@ func (l *Table) fewFields(text []byte, start, end, found int) *Fault {
 		How:  "give every row the same columns; an empty value is not a number either"}
 }
 
-func (l *Table) extraField(text []byte, at int) *Fault {
+func (l *CSV) extraField(text []byte, at int) *Fault {
 	end := at
 	for text[end] != '\n' && text[end] != '\r' {
 		end++

@@ -3,7 +3,7 @@
 //
 // The caller's duties, in order:
 //
-//  1. Make one Parser for each goroutine: LIBSVM, Table, Triples, Docword
+//  1. Make one Parser for each goroutine: LIBSVM, CSV, Triples, Docword
 //     or Text, filled in with what the first record settled.
 //  2. Call Parse with blocks of whole lines; the last byte of a block must be
 //     a newline, which all loops here stop at. Triples and Text also want Block set,
@@ -58,8 +58,8 @@ type Field struct {
 	Text []byte
 }
 
-// Split cuts one line, which has no newline, into fields.
-func Split(line []byte, separator string) ([]Field, *Fault) {
+// Fields cuts one line, which has no newline, into fields.
+func Fields(line []byte, separator string) ([]Field, *Fault) {
 	text := append(slices.Clone(line), '\n')
 	var fields []Field
 	for i := 0; ; {

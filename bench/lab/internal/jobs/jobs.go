@@ -21,7 +21,7 @@ import (
 )
 
 // applications are those that an experiment can train.
-var applications = []app.Application{mf.App{}, mlr.New(), lda.New()}
+var applications = []app.Application{mf.New(), mlr.New(), lda.New()}
 
 // Order is a job as one process tells another to make it.
 type Order struct {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRecipeFallsAndFollowsTheNoise(t *testing.T) {
-	r := newRecipe(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 100000, 1000, 500)
+	r := newStepSchedule(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 100000, 1000, 500)
 	step, l2 := r.at(0, 1)
 	if step != 0.02 {
 		t.Errorf("the first step is %g", step)
@@ -23,16 +23,16 @@ func TestRecipeFallsAndFollowsTheNoise(t *testing.T) {
 	if _, wild := r.at(0, 50); wild != l2 {
 		t.Errorf("noise above the deviation of the ratings gives l2 %g", wild)
 	}
-	given := newRecipe(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02, l2: 0.07, ownL2: true}, 100000, 1000, 500)
+	given := newStepSchedule(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02, l2: 0.07, ownL2: true}, 100000, 1000, 500)
 	if _, l2 := given.at(30, 0.5); l2 != 0.07 {
 		t.Errorf("a given l2 became %g", l2)
 	}
 }
 
 func TestFewEpochsTakeLargerStrides(t *testing.T) {
-	long := newRecipe(config{Ending: epochs.Ending{Epochs: 60}}, 100000, 1000, 500)
+	long := newStepSchedule(config{Ending: epochs.Ending{Epochs: 60}}, 100000, 1000, 500)
 	for _, n := range []int{20, 30} {
-		short := newRecipe(config{Ending: epochs.Ending{Epochs: n}}, 100000, 1000, 500)
+		short := newStepSchedule(config{Ending: epochs.Ending{Epochs: n}}, 100000, 1000, 500)
 		pace := 60 / n
 		for e := range n {
 			step, l2 := short.at(e, 1)
@@ -45,17 +45,17 @@ func TestFewEpochsTakeLargerStrides(t *testing.T) {
 			t.Errorf("warm-up of %d in %d epochs, %d in 60", short.warmup, n, long.warmup)
 		}
 	}
-	if step, _ := newRecipe(config{Ending: epochs.Ending{Epochs: 1}}, 100000, 1000, 500).at(0, 1); step != 4*0.02 {
+	if step, _ := newStepSchedule(config{Ending: epochs.Ending{Epochs: 1}}, 100000, 1000, 500).at(0, 1); step != 4*0.02 {
 		t.Errorf("the step of a single epoch is %g", step)
 	}
-	if step, _ := newRecipe(config{Ending: epochs.Ending{Epochs: 1}, step: 0.01}, 100000, 1000, 500).at(0, 1); step != 0.01 {
+	if step, _ := newStepSchedule(config{Ending: epochs.Ending{Epochs: 1}, step: 0.01}, 100000, 1000, 500).at(0, 1); step != 0.01 {
 		t.Errorf("a given step became %g", step)
 	}
 }
 
 func TestMoreVisitsToARowFallFaster(t *testing.T) {
-	thin, _ := newRecipe(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 10000, 1000, 500).at(20, 1)
-	thick, _ := newRecipe(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 1000000, 1000, 500).at(20, 1)
+	thin, _ := newStepSchedule(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 10000, 1000, 500).at(20, 1)
+	thick, _ := newStepSchedule(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 1000000, 1000, 500).at(20, 1)
 	if thick >= thin {
 		t.Errorf("step %g with 1000 ratings a user, %g with 10", thick, thin)
 	}

@@ -2,7 +2,7 @@ package mf
 
 import "math"
 
-// recipe says how large the steps and how strong L2 are in each epoch. Its constants were chosen
+// stepSchedule says how large the steps and how strong L2 are in each epoch. Its constants were chosen
 // on five sets of ratings (0/1, 1 to 5, 1 to 10, -10 to 10), all in standardised units.
 //
 // L2 follows the noise. Weigh L2 by ratings (as SGD does), and a factor survives when its singular
@@ -23,7 +23,7 @@ import "math"
 // visit: with the best fixed l2 of a grid it was better on one set of three and worse on two.
 // A search over steps and l2 on a sample: what is best for a sample is not best for the whole,
 // because the edge moves.
-type recipe struct {
+type stepSchedule struct {
 	step   float64 // of the first epoch
 	decay  float64 // the steps' c
 	edge   float64
@@ -46,10 +46,10 @@ const (
 	deviation0 = 0.03 // of the factors' first values: small, so that strong factors come first
 )
 
-func newRecipe(c config, ratings, users, items int) recipe {
+func newStepSchedule(c config, ratings, users, items int) stepSchedule {
 	edge := math.Sqrt(float64(users)/float64(ratings)) + math.Sqrt(float64(items)/float64(ratings))
 	pace := min(max(unhurried/float64(c.Epochs), 1), paceMost)
-	r := recipe{step: firstStep * pace, decay: decayPart * pace / (edge * edge), edge: edge, l2: -1,
+	r := stepSchedule{step: firstStep * pace, decay: decayPart * pace / (edge * edge), edge: edge, l2: -1,
 		bias: min(biasPart*edge*edge, biasMost), recede: math.Pow(recede, pace), warmup: int(warmup / pace)}
 	if c.step > 0 {
 		r.step = c.step
@@ -62,7 +62,7 @@ func newRecipe(c config, ratings, users, items int) recipe {
 
 // at returns step size and L2 of an epoch counted from 0. noise is the held-out RMSE before it in
 // standardised units, 1 before the first.
-func (r recipe) at(epoch int, noise float64) (step, l2 float64) {
+func (r stepSchedule) at(epoch int, noise float64) (step, l2 float64) {
 	step = r.step / (1 + r.decay*float64(epoch))
 	if r.l2 >= 0 {
 		return step, r.l2

@@ -18,11 +18,11 @@ const (
 	itemsTable = 1
 )
 
-// plan is all that a run fixes before it starts: settings, order of visits, what is scored.
+// problem is all that a run fixes before it starts: settings, order of visits, what is scored.
 // Drivers and executors read it and never write.
-type plan struct {
+type problem struct {
 	config
-	recipe
+	stepSchedule
 	scale        scale
 	users, items axis
 	shares       []share // by split
@@ -58,21 +58,21 @@ func newScale(rating []float32, rows []int32) scale {
 	return scale{mean, deviation}
 }
 
-// newPlan lays out the data.
-func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
+// newProblem lays out the data.
+func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
 	train, held := data.HoldOut(c.seed, set.Rows(), percent)
 	if len(train) == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
-	p := &plan{config: c, scale: newScale(set.Rating, train), trained: int64(len(train))}
+	p := &problem{config: c, scale: newScale(set.Rating, train), trained: int64(len(train))}
 	if err := p.chooseParts(len(train), len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
 	p.width = rowWidth(c.rank, c.biases)
 	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), random.Of(c.seed, 2))
-	p.recipe = newRecipe(c, len(train), p.users.rated(), p.items.rated())
+	p.stepSchedule = newStepSchedule(c, len(train), p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
 		p.cutStrata(set, train)
@@ -84,7 +84,7 @@ func newPlan(c config, set, test *data.RatingSet) (*plan, error) {
 }
 
 // score deals the ratings that are scored to splits.
-func (p *plan) score(held, tested []probe) {
+func (p *problem) score(held, tested []probe) {
 	p.held, p.tested, p.shown = len(held), len(tested), tested
 	if len(tested) == 0 {
 		p.shown = held
@@ -109,7 +109,7 @@ const (
 )
 
 // chooseParts fixes splits and clocks. The number of compute slots plays no part: it may change.
-func (p *plan) chooseParts(ratings, users, items int) error {
+func (p *problem) chooseParts(ratings, users, items int) error {
 	most := users
 	if p.schedule == ssp {
 		most = min(users, items)
@@ -138,7 +138,7 @@ func (p *plan) chooseParts(ratings, users, items int) error {
 }
 
 // chooseClocks fixes splits and clocks under schedule=ssp.
-func (p *plan) chooseClocks(ratings, most int) {
+func (p *problem) chooseClocks(ratings, most int) {
 	if p.clocks == 0 {
 		p.clocks = sspClocks
 	}
@@ -148,7 +148,7 @@ func (p *plan) chooseClocks(ratings, most int) {
 }
 
 // parts is the number of parts of the items.
-func (p *plan) parts() int {
+func (p *problem) parts() int {
 	if p.schedule == ssp {
 		return p.splits
 	}
@@ -156,7 +156,7 @@ func (p *plan) parts() int {
 }
 
 // rotation is the order of visits under schedule=strata.
-func (p *plan) rotation() rotation { return rotation{p.splits, p.clocks} }
+func (p *problem) rotation() rotation { return rotation{p.splits, p.clocks} }
 
 // rowWidth is factors and bias, padded to whole cache lines.
 func rowWidth(rank int, biases bool) int {
@@ -198,7 +198,7 @@ func testProbes(test, train *data.RatingSet) []probe {
 }
 
 // tables declares the model's state.
-func (p *plan) tables() []table.Schema {
+func (p *problem) tables() []table.Schema {
 	consistency := table.Async
 	if p.schedule == ssp {
 		consistency = p.consistency
@@ -216,10 +216,10 @@ func (p *plan) tables() []table.Schema {
 }
 
 // work is the layout of a run as its driver and its executors see it.
-func (p *plan) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
+func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
 
 // itemsOf is the job's Items: which visits a split makes in a clock.
-func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
+func (p *problem) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 	s, phase := &p.shares[split], p.work().Place(c)
 	if phase == p.clocks {
 		return bellows.Range{}
@@ -228,7 +228,7 @@ func (p *plan) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 }
 
 // headline says in words what the table's first line adds to the data.
-func (p *plan) headline() string {
+func (p *problem) headline() string {
 	s := fmt.Sprintf("rank %d", p.rank)
 	if p.tested == 0 {
 		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, data.HeldAlone, p.seed)

@@ -7,16 +7,16 @@ import (
 	"bellows/train"
 )
 
-// course is what is decided between epochs: the step, the strength of l2, which epoch is the best
+// policy is what is decided between epochs: the step, the strength of l2, which epoch is the best
 // one and whether to go on.
-type course struct {
+type policy struct {
 	p     *problem
 	pace  float64 // multiplies the step
 	alpha float64 // l2 times the training rows
 	loss  float64 // of the last epoch's training rows
 }
 
-// The rules of the course, found on eight sets of data together.
+// The rules of the policy, found on eight sets of data together.
 const (
 	gainLeast  = 0.002 // an epoch that lowers the training loss by a smaller part cuts the step
 	betterPart = 0.001 // a smaller gain of held-out loss does not count for patience
@@ -26,33 +26,33 @@ const (
 	betaMost   = 0.9      // momentum
 )
 
-func newCourse(p *problem) *course {
-	k := &course{p: p, pace: 1, alpha: alphaStart, loss: math.Inf(1)}
+func newPolicy(p *problem) *policy {
+	k := &policy{p: p, pace: 1, alpha: alphaStart, loss: math.Inf(1)}
 	if p.l2 >= 0 {
 		k.alpha = p.l2 * float64(len(p.rows))
 	}
 	return k
 }
 
-// driver is that of the course's run.
-func (k *course) driver() *epochs.Driver {
+// driver is that of the policy's run.
+func (k *policy) driver() *epochs.Driver {
 	results := epochs.Results{Train: gotSpread + k.p.width, Score: gotScore}
 	return epochs.New(k.p.work(), epochs.OrderOf(k.p.consistency), k.p.Ending, results, k)
 }
 
-// Train implements epochs.Course.
-func (k *course) Train(p *epochs.Progress, _, at int) []float64 {
+// Train implements epochs.Policy.
+func (k *policy) Train(p *epochs.Progress, _, at int) []float64 {
 	step := k.p.stepAt(k.p.batch) * k.pace
 	// A step that shrinks the weights by more than half would overshoot.
 	l2 := min(k.alpha/float64(len(k.p.rows)), 0.5/step)
 	return []float64{step, l2, momentum(p.Epoch*k.p.clocks + at)}
 }
 
-// Score implements epochs.Course.
-func (k *course) Score(*epochs.Progress, []float64) []float64 { return nil }
+// Score implements epochs.Policy.
+func (k *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 
-// End implements epochs.Course.
-func (k *course) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
+// End implements epochs.Policy.
+func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
 	n := float64(len(k.p.rows))
 	loss, correct, spread := trained[gotLoss]/n, trained[gotCorrect]/n, trained[gotSpread:]
 	best := k.advance(p, loss, scores[gotHeldLoss]/float64(len(k.p.held))) // NaN without held-out rows
@@ -62,7 +62,7 @@ func (k *course) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	return epochs.Verdict{Metrics: k.metrics(loss, correct, scores), Keep: best && k.p.EarlyStop}
 }
 
-func (k *course) metrics(loss, correct float64, score []float64) []train.Metric {
+func (k *policy) metrics(loss, correct float64, score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
 	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], len(k.p.testRow)
 	if k.p.test.ExampleSet == nil {
@@ -83,7 +83,7 @@ func momentum(clock int) float64 {
 
 // advance takes an epoch's means, and says whether its weights are the best yet. held is NaN where
 // no rows are held out: then every epoch is.
-func (k *course) advance(p *epochs.Progress, loss, held float64) (best bool) {
+func (k *policy) advance(p *epochs.Progress, loss, held float64) (best bool) {
 	if !(loss < (1-gainLeast)*k.loss) || held > p.Best {
 		k.pace = max(paceLeast, k.pace*paceCut)
 	}
@@ -92,7 +92,7 @@ func (k *course) advance(p *epochs.Progress, loss, held float64) (best bool) {
 }
 
 // regularise follows the evidence of an epoch, half way in the logarithm after the first.
-func (k *course) regularise(epoch int, spread []float64, squares float64) {
+func (k *policy) regularise(epoch int, spread []float64, squares float64) {
 	next := k.p.belief * evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
 	if epoch > 1 {
 		next = math.Sqrt(k.alpha * next)
@@ -100,8 +100,8 @@ func (k *course) regularise(epoch int, spread []float64, squares float64) {
 	k.alpha = next
 }
 
-// Save implements epochs.Course.
-func (k *course) Save() []float64 { return []float64{k.pace, k.alpha, k.loss} }
+// Save implements epochs.Policy.
+func (k *policy) Save() []float64 { return []float64{k.pace, k.alpha, k.loss} }
 
-// Restore implements epochs.Course.
-func (k *course) Restore(s []float64) { k.pace, k.alpha, k.loss = s[0], s[1], s[2] }
+// Restore implements epochs.Policy.
+func (k *policy) Restore(s []float64) { k.pace, k.alpha, k.loss = s[0], s[1], s[2] }

@@ -7,8 +7,8 @@ import (
 	"bellows/train"
 )
 
-// course is what is decided between epochs: α, and which epoch is the best one.
-type course struct {
+// policy is what is decided between epochs: α, and which epoch is the best one.
+type policy struct {
 	p     *problem
 	alpha []float64 // of this epoch
 	kept  []float64 // α of the model that is returned
@@ -17,23 +17,23 @@ type course struct {
 // betterLeast is the gain of held-out likelihood per token that counts for patience.
 const betterLeast = 0.0005
 
-func newCourse(p *problem) *course {
+func newPolicy(p *problem) *policy {
 	first := p.config.alpha
 	if first == 0 {
 		first = min(alphaTotal/float64(p.topics), alphaEach)
 	}
 	alpha := slices.Repeat([]float64{first}, p.topics)
-	return &course{p: p, alpha: alpha, kept: slices.Clone(alpha)}
+	return &policy{p: p, alpha: alpha, kept: slices.Clone(alpha)}
 }
 
-// driver is that of the course's run, whose first clock gives topics to tokens.
-func (k *course) driver() *epochs.Driver {
+// driver is that of the policy's run, whose first clock gives topics to tokens.
+func (k *policy) driver() *epochs.Driver {
 	results := epochs.Results{Train: k.p.topics + 1, Score: gotScore}
 	return epochs.New(k.p.work(), epochs.OrderOf(k.p.consistency), k.p.Ending, results, k)
 }
 
-// Train implements epochs.Course: whether α is to learn, and α.
-func (k *course) Train(p *epochs.Progress, _, _ int) []float64 {
+// Train implements epochs.Policy: whether α is to learn, and α.
+func (k *policy) Train(p *epochs.Progress, _, _ int) []float64 {
 	learns := 0.0
 	if k.p.learns(p.Epoch) {
 		learns = 1
@@ -41,16 +41,16 @@ func (k *course) Train(p *epochs.Progress, _, _ int) []float64 {
 	return append([]float64{learns}, k.alpha...)
 }
 
-// Score implements epochs.Course: α, after it has learned from the statistics of the sweep.
-func (k *course) Score(p *epochs.Progress, trained []float64) []float64 {
+// Score implements epochs.Policy: α, after it has learned from the statistics of the sweep.
+func (k *policy) Score(p *epochs.Progress, trained []float64) []float64 {
 	if k.p.learns(p.Epoch) {
 		learn(k.alpha, trained)
 	}
 	return k.alpha
 }
 
-// End implements epochs.Course.
-func (k *course) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
+// End implements epochs.Policy.
+func (k *policy) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
 	loss := -scores[gotHeld] / float64(k.p.held) // NaN without held-out tokens
 	best := p.Judge(loss, p.Marked-betterLeast, true)
 	metrics := k.metrics(scores)
@@ -60,7 +60,7 @@ func (k *course) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
 	return epochs.Verdict{Metrics: metrics, Keep: best && k.p.EarlyStop}
 }
 
-func (k *course) metrics(score []float64) []train.Metric {
+func (k *policy) metrics(score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_loglik_per_token", Value: score[gotTrain] / float64(k.p.sampled)}}
 	test, tokens := score[gotTest], k.p.tested
 	if !k.p.shown {
@@ -72,8 +72,8 @@ func (k *course) metrics(score []float64) []train.Metric {
 	return m
 }
 
-// Save implements epochs.Course.
-func (k *course) Save() []float64 { return slices.Concat(k.alpha, k.kept) }
+// Save implements epochs.Policy.
+func (k *policy) Save() []float64 { return slices.Concat(k.alpha, k.kept) }
 
-// Restore implements epochs.Course.
-func (k *course) Restore(s []float64) { copy(k.kept, s[copy(k.alpha, s):]) }
+// Restore implements epochs.Policy.
+func (k *policy) Restore(s []float64) { copy(k.kept, s[copy(k.alpha, s):]) }

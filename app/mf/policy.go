@@ -1,0 +1,120 @@
+package mf
+
+import (
+	"math"
+
+	"bellows/app/epochs"
+	"bellows/train"
+)
+
+// policy is what happens between epochs: the next step size and L2, what is reported and kept, and
+// whether to go on. Both schedules share it.
+type policy struct {
+	problem     *problem
+	noise       float64 // held-out RMSE in standard units; 1 before the first epoch
+	stepDivisor float64 // steps are divided by this; grows when training diverges or held-out ratings gain nothing
+	reset       float64 // 1: the next epoch starts again from the first values
+	restarts    int
+}
+
+// Training that loses to predicting the mean by this much diverges. A start is repeated with steps
+// divided by restartDivisor, so often that steps of 1e-6 are reached. An epoch after which held-out
+// ratings are predicted no better halves the steps that follow: smaller steps average over more
+// ratings, which often lowers the error once more.
+const (
+	divergedAbove  = 1.5
+	restartDivisor = 4
+	restartsMax    = 8
+	annealDivisor  = 2
+)
+
+func newPolicy(p *problem) *policy { return &policy{problem: p, noise: 1, stepDivisor: 1} }
+
+// driver is that of the policy's run. Under SSP the gate of the table holds tasks back, so all clocks of an epoch may queue.
+func (c *policy) driver() *epochs.Driver {
+	var order epochs.Order = c.problem.rotation()
+	if c.problem.schedule == ssp {
+		order = epochs.AtOnce{}
+	}
+	return epochs.New(c.problem.work(), order, c.problem.Ending, epochs.Results{Train: 1, Score: 2}, c)
+}
+
+// Train implements epochs.Policy: step, L2, and whether to start again.
+func (c *policy) Train(p *epochs.Progress, _, _ int) []float64 {
+	step, l2 := c.problem.at(p.Epoch, c.noise)
+	return []float64{step / c.stepDivisor, l2, c.reset}
+}
+
+// Score implements epochs.Policy.
+func (c *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
+
+// End implements epochs.Policy, given the sums of squared errors in standard units: of the visits as they
+// were made, of the held-out ratings and of the test ratings.
+func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
+	trainRMSE, heldRMSE := rms(trained[0], int(c.problem.trained)), rms(scores[0], c.problem.held)
+	if !(trainRMSE <= divergedAbove) || (c.problem.held > 0 && !(heldRMSE < math.Inf(1))) {
+		return epochs.Verdict{Void: true, Stop: !c.restart(p)}
+	}
+	c.reset = 0
+	return epochs.Verdict{Metrics: c.metrics(trainRMSE, heldRMSE, rms(scores[1], c.problem.tested)), Keep: c.judge(p, heldRMSE)}
+}
+
+// judge notes how well the held-out ratings are predicted, and says whether never so well before.
+// Without such ratings the last epoch is as good as any.
+func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
+	if c.problem.held == 0 {
+		c.noise = 1
+		return false
+	}
+	c.noise = heldRMSE
+	warm := p.Epoch > c.problem.warmup
+	best := p.Judge(heldRMSE, p.Best, warm)
+	if !best && warm {
+		c.stepDivisor *= annealDivisor
+	}
+	return best
+}
+
+// restart starts again with smaller steps after training has diverged, unless an epoch before was good: then that one
+// counts.
+func (c *policy) restart(p *epochs.Progress) bool {
+	if !math.IsInf(p.Best, 1) || c.restarts == restartsMax {
+		return false
+	}
+	c.restarts++
+	c.stepDivisor *= restartDivisor
+	p.Epoch, c.noise, c.reset = 0, 1, 1
+	return true
+}
+
+// metrics are the figures of an epoch on the scale of the input. Without ratings to score there
+// is no test_rmse.
+func (c *policy) metrics(trained, held, tested float64) []train.Metric {
+	deviation := c.problem.scale.deviation
+	list := []train.Metric{{Name: "train_rmse", Value: trained * deviation}}
+	switch {
+	case c.problem.tested > 0:
+		list = append(list, train.Metric{Name: "test_rmse", Value: tested * deviation})
+	case c.problem.held > 0:
+		list = append(list, train.Metric{Name: "test_rmse", Value: held * deviation})
+	}
+	return list
+}
+
+// rms is the root of a mean of squares, 0 of none.
+func rms(sum float64, n int) float64 {
+	if n == 0 {
+		return 0
+	}
+	return math.Sqrt(sum / float64(n))
+}
+
+// Save implements epochs.Policy.
+func (c *policy) Save() []float64 {
+	return []float64{c.noise, c.stepDivisor, c.reset, float64(c.restarts)}
+}
+
+// Restore implements epochs.Policy.
+func (c *policy) Restore(s []float64) {
+	c.noise, c.stepDivisor, c.reset, c.restarts = s[0], s[1], s[2], int(s[3])
+}
