@@ -32,7 +32,20 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	return s.run(ctx)
 }
 
-// member drives the shell of a node that does not lead, and carries out its effects.
+// member drives the shell of a node that does not lead, and carries out its effects. All of the shell is run's: what happens
+// elsewhere comes to it by channels, and what it has to say to actors goes into their queues.
+//
+// States: ready, when it has said what job it has; serving, until its node is told that the job is over; leaving, while
+// its executors close, and gone when the shell says so. It is gone at once when node 0 is lost before the end.
+//
+// Invariants:
+//   - lost has room for every node, each of which is lost once: no reader waits for who keeps the time.
+//   - The end of the connections to node 0 is a loss before the node knows that the job is over, and its leave
+//     afterwards (TestWithoutNodeZeroTheOthersEndByName, TestANodeWhoseTasksHangLeaves).
+//   - The end of the context before that of the job ends serving at once: who started this process has gone, and nobody else
+//     will let it go.
+//
+// Locks: none.
 type member struct {
 	*process
 	lost  chan lost // has room for all
@@ -46,7 +59,8 @@ type lost struct {
 	err  error
 }
 
-// run keeps the node's time until it is let go.
+// run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
+// for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
 	s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
@@ -84,6 +98,8 @@ func (s *member) run(ctx context.Context) error {
 	}
 }
 
+// disconnected tells the shell of a lost node. That this side ended the connections, for what came, is worth more to whoever
+// looks for the reason than that they ended.
 func (s *member) disconnected(l lost) {
 	var b *fabric.Breach
 	s.shell.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), s.over(), &s.fx)
