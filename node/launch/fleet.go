@@ -114,7 +114,7 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 
 func (c *child) name() string { return fmt.Sprintf("node %d", c.node) }
 
-// say writes a line of JSON to the process. A line is far shorter than a pipe's buffer: a process that does not read holds
+// say writes a line of JSON to the process. A line is shorter than a pipe's buffer: a process that does not read holds
 // nobody up.
 func (c *child) say(v any) error {
 	line, err := json.Marshal(v)

@@ -20,8 +20,8 @@ const timerSlack = 1_000_000
 //     four, and all waited for it.
 //
 // Both are of a thread, and what a thread starts inherits them: so the thread is held for the start, and gets back what it
-// had (TestAStartLeavesItsThreadAsItWas). What the system refuses is left out, since it is only speed. Setting them in the
-// child itself was turned down: its runtime has started threads before any code of ours runs. So were shorter time slices
+// had (TestAStartLeavesItsThreadAsItWas). The child could not do it itself: its runtime has started threads before any code
+// of ours runs. What the system refuses is left out, since it is only speed. Turned down: shorter time slices
 // (sched_setattr(2)), which made no difference.
 func startPlaced(cmd *exec.Cmd, i, of int) error {
 	runtime.LockOSThread()
