@@ -86,9 +86,7 @@ type (
 	}
 	cut struct { // of the connections to a node
 		wire.Local
-		node   bellows.NodeID
-		reason string
-		breach bool // by this side, since what came cannot be
+		fabric.Loss
 	}
 )
 
@@ -96,10 +94,7 @@ type (
 func (l *lead) tell(m wire.Message) { l.bus.Send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
 // disconnected is told by the mesh that a node's connections have ended, on the goroutine of the reader that saw it.
-func (l *lead) disconnected(n bellows.NodeID, err error) {
-	var b *fabric.Breach
-	l.tell(&cut{node: n, reason: err.Error(), breach: errors.As(err, &b)})
-}
+func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 
 // step is the controller's step, and carries out its effects. It is an actor's step: never two at a time. Words for the shell
 // are taken out of the batch first. The rest is one step of the controller's, so that all dones that have come make one list
@@ -167,7 +162,7 @@ func (l *lead) take(e wire.Envelope) bool {
 	case *death:
 		l.shell.Lost(m.Node, m.Reason, &l.fx)
 	case *cut:
-		l.shell.Disconnected(m.node, m.reason, m.breach, &l.fx)
+		l.shell.Disconnected(m.Node, m.Reason, m.Breach, &l.fx)
 	case *tasksEnded:
 		l.shell.TasksEnded(&l.fx)
 	case *start:

@@ -245,7 +245,7 @@ func (p *process) notice(sentence string) {
 }
 
 // start starts the mesh: lost is told of a node whose connections have ended. From here on actors run.
-func (p *process) start(lost func(bellows.NodeID, error)) {
+func (p *process) start(lost func(fabric.Loss)) {
 	p.mesh.Start(p.bus, fabric.Options{Checker: validate.New(p.common, p.cluster.Self), Formats: p.formats(), Links: p.opt.Links, Times: p.opt.Times, Lost: lost,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }

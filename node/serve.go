@@ -27,8 +27,8 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.Alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan lost, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
-	p.start(func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
+	s := &member{process: p, lost: make(chan fabric.Loss, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
+	p.start(func(n fabric.Loss) { s.lost <- n })
 	return s.run(ctx)
 }
 
@@ -48,15 +48,9 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 // Locks: none.
 type member struct {
 	*process
-	lost  chan lost // has room for all
+	lost  chan fabric.Loss // has room for all
 	shell *shell.Member
 	fx    members.Effects
-}
-
-// lost is a node whose connections have ended, and why.
-type lost struct {
-	node bellows.NodeID
-	err  error
 }
 
 // run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
@@ -86,8 +80,8 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.TasksEnded(&s.fx)
 		case <-ticker.C:
 			s.tick()
-		case l := <-s.lost:
-			s.disconnected(l)
+		case n := <-s.lost:
+			s.shell.Disconnected(n.Node, n.Reason, n.Breach, s.over(), &s.fx)
 		case <-done:
 			if !s.over() {
 				return ctx.Err()
@@ -96,13 +90,6 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.Disconnected(0, ctx.Err().Error(), false, true, &s.fx)
 		}
 	}
-}
-
-// disconnected tells the shell of a lost node. That this side ended the connections, for what came, is worth more to whoever
-// looks for the reason than that they ended.
-func (s *member) disconnected(l lost) {
-	var b *fabric.Breach
-	s.shell.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), s.over(), &s.fx)
 }
 
 // tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.
