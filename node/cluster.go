@@ -20,9 +20,12 @@ type Member struct {
 	Lanes int // server lanes; 0: it holds no partitions
 }
 
-// Place decides which of a job's nodes hold its tables. Where no table has as many partitions as there are members with lanes, node 0
-// holds them all beside the controller: a record and what it changes then reach a worker in one write, and nobody is told of
-// records who holds nothing. Otherwise members stay as they are.
+// Place decides which of a job's nodes hold its tables. Where no table has as many partitions as there are members with
+// lanes, node 0 holds them all beside the controller: a record and what it changes then reach a worker in one write, and
+// nobody is told of records who holds nothing. Otherwise members stay as they are.
+//
+// One lane of node 0 runs nothing that the controller does not run itself, so that it is no more likely to die than before.
+// A client there was turned down: an application's code would run in the process that leads.
 func Place(members []Member, tables []table.Schema) []Member {
 	partitions, servers := 0, 0
 	for i := range tables {
@@ -44,8 +47,9 @@ func Place(members []Member, tables []table.Schema) []Member {
 	return placed
 }
 
-// Cluster is the members of a job, by node from 0, and which of them this process is. Node 0 hosts
-// the controller.
+// Cluster is the members of a job, by node from 0, and which of them this process is. Node 0 hosts the controller. It is
+// the cluster that a job begins with, and the same in every process but for Self: what it does not say, where partitions
+// and splits go, follows from it by route, a pure function.
 type Cluster struct {
 	Self        bellows.NodeID
 	Members     []Member
@@ -67,7 +71,8 @@ func ParseConnections(s string) (int, error) {
 	return n, nil
 }
 
-// connectionsAuto is the number of "auto".
+// connectionsAuto is the number of "auto": on two cores no other moves a table faster, and each costs goroutines, and more
+// messages for each clock (go run ./bench/transfer).
 const connectionsAuto = 1
 
 // Joining is the cluster as those who join it see it.
@@ -88,6 +93,8 @@ func alone(opt Options) Cluster {
 	return Cluster{Members: []Member{{Slots: slots, Lanes: lanes}}}
 }
 
+// validate refuses a cluster that cannot run a job (TestAClusterIsWhole). Members in another order are a mistake of this
+// program's, and numbers that the user chose are theirs.
 func (c *Cluster) validate() error {
 	slots, lanes := 0, 0
 	for i, m := range c.Members {

@@ -41,22 +41,38 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	return p.lead.run(ctx)
 }
 
-// lead drives node 0's shell, which is the controller and what is around it, and carries out its effects.
+// lead drives node 0's shell, which is the controller and what is around it, and carries out its effects. It is two halves.
+// run keeps the time and hears from outside: the context, the ends of processes, the mesh. It tells the shell of it by words
+// in the controller's queue, and waits for the outcome. step is the controller's step on the bus, on whichever goroutine
+// drains: it carries the words out, between the messages of others and in their order.
+//
+// States: assembled; begun, when the first tasks have left; finished, when the outcome is out. The controller is stepped
+// on: lanes and others have to be let go. run ends when it has the outcome, and either no task runs here any more or the
+// shell has given them up.
+//
+// Invariants:
+//   - What step touches, run does not, until the outcome has come through its channel: the collected state and the
+//     stopwatch change no more behind it (TestInterruptAndResume under the race detector).
+//   - Who keeps the time waits for nobody: it leaves its words, for others to run the controller (fabric.Bus.Leave), and the
+//     channels to it have room.
+//   - What is told of the run is told in order, and all before run returns (TestTheEndWaitsForReports).
+//
+// Locks: none. interrupt is atomic and no word in the queue, so that the next step sees it, whatever is queued before.
 type lead struct {
 	*process
 	shell     *shell.Lead
-	fx        coord.Effects
+	fx        coord.Effects // of this step
 	interrupt atomic.Bool
-	outcome   chan *coord.Outcome
-	kept      chan string // why tasks of this node are waited for no more; has room
+	outcome   chan *coord.Outcome // has room
+	kept      chan string         // why tasks of this node are waited for no more; has room
 	reporter  *reporter
-	books     []book          // by node; not of this one
+	books     []book          // by node: the last reports; not of this one
 	begun     bool            // the first tasks have left
 	finished  bool            // the outcome is out
 	training  tally.Stopwatch // while a task that visits items is out
 }
 
-// What the shell tells the controller's actor, in the queue with what others send it.
+// What run tells the controller's actor, in the queue with what others send it. None of them travels.
 type (
 	start struct{ wire.Local }
 	tick  struct {
@@ -70,23 +86,19 @@ type (
 	}
 	cut struct { // of the connections to a node
 		wire.Local
-		node   bellows.NodeID
-		reason string
-		breach bool // by this side, since what came cannot be
+		fabric.Loss
 	}
 )
 
-// tell puts a word of the shell into the controller's queue.
+// tell puts a word into the controller's queue and runs who has mail, the controller among them.
 func (l *lead) tell(m wire.Message) { l.bus.Send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
-// disconnected is told by the mesh that a node's connections have ended.
-func (l *lead) disconnected(n bellows.NodeID, err error) {
-	var b *fabric.Breach
-	l.tell(&cut{node: n, reason: err.Error(), breach: errors.As(err, &b)})
-}
+// disconnected is told by the mesh that a node's connections have ended, on the goroutine of the reader that saw it.
+func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 
-// step is the controller's step, and carries out its effects. It is an actor's step: never two at a
-// time.
+// step is the controller's step, and carries out its effects. It is an actor's step: never two at a time. Words for the shell
+// are taken out of the batch first. The rest is one step of the controller's, so that all dones that have come make one list
+// of records.
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if l.interrupt.Load() {
 		l.shell.Interrupt(&l.fx)
@@ -121,6 +133,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	l.fx.Reset()
 }
 
+// reportStart tells that all have joined: tasks leave only then.
 func (l *lead) reportStart() {
 	if l.opt.OnStart != nil {
 		nodes := l.progress().Nodes
@@ -128,6 +141,7 @@ func (l *lead) reportStart() {
 	}
 }
 
+// reportEpoch tells of an epoch, with the time it took so far: both as of the step in which the driver reported it.
 func (l *lead) reportEpoch(e train.Epoch) {
 	if l.opt.OnEpoch != nil {
 		so := Spent{l.trainedFor(), l.spent()}
@@ -148,7 +162,7 @@ func (l *lead) take(e wire.Envelope) bool {
 	case *death:
 		l.shell.Lost(m.Node, m.Reason, &l.fx)
 	case *cut:
-		l.shell.Disconnected(m.node, m.reason, m.breach, &l.fx)
+		l.shell.Disconnected(m.Node, m.Reason, m.Breach, &l.fx)
 	case *tasksEnded:
 		l.shell.TasksEnded(&l.fx)
 	case *start:
@@ -166,9 +180,12 @@ func (l *lead) take(e wire.Envelope) bool {
 	return true
 }
 
+// trainedFor is how long tasks that visit items were out: neither the joining counts nor a pause of the driver's.
 func (l *lead) trainedFor() time.Duration { return l.training.Total(time.Since(l.began)) }
 
-// run drives the job to its end.
+// run drives the job to its end. The context is looked at once: behind the interruption the job still comes to a point from
+// which it can go on, and that takes as long as the tasks that are out. A process whose end is told here is named with its
+// last lines, which its connections, whose end the mesh tells, do not have; the shell waits for the better reason.
 func (l *lead) run(ctx context.Context) (*Result, error) {
 	l.reporter = newReporter()
 	defer l.reporter.close()
@@ -218,7 +235,7 @@ func (l *lead) tick() {
 	l.leave(m)
 }
 
-// leave puts a word into the controller's queue for others to take.
+// leave is tell by who keeps the time: others run the controller.
 func (l *lead) leave(m wire.Message) {
 	var out wire.Outbox
 	out.Send(wire.ControllerAt(), wire.ControllerAt(), m)
@@ -226,7 +243,8 @@ func (l *lead) leave(m wire.Message) {
 	l.bus.Leave()
 }
 
-// result is what the lanes hold when the job is over.
+// result is what the lanes hold when the job is over, and why there is none. What was trained, counted and committed is told
+// of a job that failed, too.
 func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	names := make([]string, len(l.job.Tables))
 	for i := range names {

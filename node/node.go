@@ -5,8 +5,9 @@
 // job of the same data and joins the others with fabric.Connect; node 0 then calls Lead, which drives the job
 // and returns its result, and the others Serve. Cancelling the context of Train or Lead winds the job
 // down to a point from which Options.Resume continues it; nothing is lost. Every actor is the same
-// state machine that the simulation runs; this package adds the locks, the goroutines and the clock,
-// and decides nothing.
+// state machine that the simulation runs; this package adds the locks, the goroutines and the clock. What
+// it decides itself is who holds the tables (Place) and what its own processors do (turns.go); what a
+// failure or a silence means is decided by packages coord and shell.
 package node
 
 import (
@@ -22,8 +23,9 @@ import (
 	"bellows/vec"
 )
 
-// Options are the choices of a run. None but Wire changes its result. What is called tells of the run in the order of what happens,
-// one call at a time, all before Train and Lead return. The job, and its driver, go on meanwhile.
+// Options are the choices of a run. None but Wire changes its result. What is called tells of the run in the order of what
+// happens, one call at a time, all before Train and Lead return (TestTheEndWaitsForReports). The job, and its driver, go on
+// meanwhile.
 type Options struct {
 	Slots   int                           // of Train: compute slots; 0: 1
 	Lanes   int                           // of Train: server lanes; 0: one per slot
@@ -33,8 +35,9 @@ type Options struct {
 	Resume  *train.Image                  // continue from here instead of the beginning
 	Watch   *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
 	Deaths  <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
-	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is then not that
-	// of one process, nor of another number of them, but still repeats. All nodes of a job should have the same.
+	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is
+	// then not that of one process, nor of another number of them, but still repeats. All nodes of a job have the same,
+	// or are told that they run different jobs.
 	Wire vec.Format
 	// Times are how long a node waits for what, all nodes of a job the same; zeros: the defaults.
 	Times liveness.Times
@@ -42,7 +45,9 @@ type Options struct {
 	// Links is how connections that break are made again; nil: what breaks is lost.
 	Links *fabric.Links
 
-	Alone bool // of Lead and Serve: nobody else has this process
+	// Alone says, to Lead and Serve, that nobody else has this process: what is of the whole process may be set, as how
+	// many processors it uses.
+	Alone bool
 
 	partMost, messageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
@@ -72,7 +77,8 @@ type Result struct {
 	Total   time.Duration
 }
 
-// Audit compares what clients sent with what lanes applied: row deltas after aggregation, and sums over their bits.
+// Audit compares what clients sent with what lanes applied: row deltas after aggregation, and sums over their bits. A job
+// that has finished has no difference; whoever runs it says so, or fails.
 type Audit struct {
 	audit.Account
 	Staleness []int64 // reads by the clocks that they missed, the last bin being that and more

@@ -22,7 +22,24 @@ import (
 // tickEvery is how often actors are told the time.
 const tickEvery = shell.TickMillis * time.Millisecond
 
-// process is this process's part of a job.
+// process is this process's part of a job: the actors that the cluster gives it, the bus that runs them, and the mesh to
+// the others. lead and member drive it.
+//
+// States: assembled, when its actors are there and have what they go on from; started, when the mesh is; its tasks have
+// ended, when closed says so; closed. A node that leads and one that serves have no more in common than that.
+//
+// What actors are made of (common) is the same in every process: each makes the same job, cuts the same tables and deals the
+// same splits, by pure functions, so that nothing of it has to be sent. That all did is what fingerprints are for
+// (TestNodesOfDifferentJobsAreRefused).
+//
+// Invariants:
+//   - Nobody but the bus steps an actor, the controller's too: what this process has to tell one goes into its queue.
+//   - Executors are closed before the node leaves, and a node whose executors do not close leaves all the same
+//     (TestExecutorsCloseBeforeTheirNodeLeaves, TestANodeWhoseTasksHangLeaves).
+//   - What a node has counted is with node 0 before its lanes' last word is: a report that came behind would be of a
+//     job that has been told of (TestASplitSeesItsOwnSubscribedKeys).
+//
+// Locks: none of its own. ended is set by lanes and read by who keeps the time.
 type process struct {
 	job     *train.Job
 	opt     Options
@@ -35,10 +52,11 @@ type process struct {
 	lead    *lead         // nil: not node 0
 	ended   atomic.Bool   // a lane knows that the job is over
 	closed  chan error    // no task runs any more, and why an executor did not close; has room
-	keySeed uint64        // no peer knows it
+	keySeed uint64        // of the hashes of keys: no peer knows it, or could choose keys that collide
 	began   time.Time
 }
 
+// validateJob refuses what no cluster could run. It is asked before anything is made: a caller's mistake is named as one.
 func validateJob(job *train.Job) error {
 	if job.Splits < 1 || job.Splits > 1<<20 {
 		return bellows.Errorf(bellows.Config, "start job", "", "%d splits; must be 1 to 2^20", job.Splits)
@@ -54,7 +72,8 @@ func validateJob(job *train.Job) error {
 	return nil
 }
 
-// assemble makes the roles that this process has in the cluster.
+// assemble makes the roles that this process has in the cluster. If it fails nothing is left of it but the mesh, which is
+// the caller's to hang up.
 func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process, error) {
 	if err := validateJob(job); err != nil {
 		return nil, err
@@ -77,7 +96,8 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	return p, nil
 }
 
-// agree works out what the actors of all processes are made of.
+// agree works out what the actors of all processes are made of. It is the same in each, but for the lease of somebody who
+// is alone: nobody can be silent there, and a machine that sleeps must not lose the job.
 func (p *process) agree() error {
 	way, err := p.cluster.route(p.job)
 	if err != nil {
@@ -91,7 +111,7 @@ func (p *process) agree() error {
 	return nil
 }
 
-// formats is how the values of each table travel: counts as they are.
+// formats is how the values of each table travel: counts as they are, which 16 bits would not hold.
 func (p *process) formats() []vec.Format {
 	list := make([]vec.Format, len(p.job.Tables))
 	for i := range list {
@@ -102,7 +122,8 @@ func (p *process) formats() []vec.Format {
 	return list
 }
 
-// addRoles makes the actors of this process, with what they go on from.
+// addRoles makes the actors of this process, with what they go on from. Lanes come before the controller, and that before
+// the client: what is resumed needs both, and no message is sent before all are there.
 func (p *process) addRoles() error {
 	if err := p.addLanes(); err != nil {
 		return err
@@ -123,13 +144,16 @@ func (p *process) addRoles() error {
 	return p.resume(p.opt.Resume)
 }
 
-// heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender.
+// heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender. It
+// bounds senders that run far ahead of the controller.
 const heldMost = 1 << 30
 
+// addLanes makes the lanes of this node. Each keeps the last records for a controller that follows, but where that could
+// not be: alone, the lanes would be gone with the first.
 func (p *process) addLanes() error {
 	var limits server.Limits
 	if p.mesh == nil {
-		limits.Tail = -1 // no other controller can follow: the lanes would be gone with the first
+		limits.Tail = -1
 	}
 	for i := range p.cluster.me().Lanes {
 		a := wire.LaneAt(p.cluster.Self, i)
@@ -143,7 +167,8 @@ func (p *process) addLanes() error {
 	return nil
 }
 
-// stepLane is the step of a lane. A node without a client learns from its lanes that the job is over.
+// stepLane is the step of a lane, and of what its node learns from it: one without a client has nobody else who is told that
+// the job is over.
 func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
 	return func(batch []wire.Envelope, out *wire.Outbox) {
 		l.Step(batch, out)
@@ -154,7 +179,8 @@ func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire
 	}
 }
 
-// reportLast puts a report ahead of a lane's last word.
+// reportLast puts a report ahead of a lane's last word: node 0 ends with the last of those, and what has been counted since
+// the last tick would not be in the job's totals. At node 0 the books are open to the end.
 func (p *process) reportLast(out *wire.Outbox) {
 	last := len(out.Envelopes) - 1
 	if p.lead != nil || last < 0 || !p.ended.Load() {
@@ -169,6 +195,8 @@ func (p *process) reportLast(out *wire.Outbox) {
 	}
 }
 
+// addController makes the controller and what is around it. A job in one process has no fingerprint, since there is nobody
+// to compare it with.
 func (p *process) addController() error {
 	var fingerprint bellows.Fingerprint
 	if p.mesh != nil {
@@ -183,6 +211,8 @@ func (p *process) addController() error {
 	return nil
 }
 
+// addRunner makes the client, and the runner that owns it and runs the tasks of the splits that are dealt to this node.
+// The runner's lock is the client's: its step takes it, which is why no message may be sent under another.
 func (p *process) addRunner() error {
 	self := wire.ClientAt(p.cluster.Self)
 	c := client.New(p.common, self, client.Options{KeySeed: p.keySeed})
@@ -204,7 +234,7 @@ func (p *process) addRunner() error {
 	return err
 }
 
-// notice passes on a sentence about a wait that lasts.
+// notice passes on a sentence about a wait that lasts, to whoever started the job: by way of node 0, which has their ear.
 func (p *process) notice(sentence string) {
 	switch {
 	case p.lead == nil:
@@ -214,13 +244,14 @@ func (p *process) notice(sentence string) {
 	}
 }
 
-// start starts the mesh: lost is told of a node whose connections have ended.
-func (p *process) start(lost func(bellows.NodeID, error)) {
+// start starts the mesh: lost is told of a node whose connections have ended. From here on actors run.
+func (p *process) start(lost func(fabric.Loss)) {
 	p.mesh.Start(p.bus, fabric.Options{Checker: validate.New(p.common, p.cluster.Self), Formats: p.formats(), Links: p.opt.Links, Times: p.opt.Times, Lost: lost,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 
-// close ends what the process has started, behind all that it has sent.
+// close ends what the process has started, behind all that it has sent: the mesh first, since the last words of actors are
+// in it, and readers run actors on the bus until they have ended.
 func (p *process) close() {
 	if p.mesh != nil {
 		p.mesh.Close()
@@ -228,7 +259,8 @@ func (p *process) close() {
 	p.bus.Close()
 }
 
-// awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does.
+// awaitTasks waits, aside, until no task of this process runs any more: it takes as long as an application's code does. A
+// task that never returns keeps its goroutine, and nothing else (TestTasksThatNeverReturnAreGivenUp).
 func (p *process) awaitTasks() { go p.closeTasks() }
 
 // closeTasks closes the executors when no task runs any more.
@@ -240,7 +272,9 @@ func (p *process) closeTasks() {
 	p.closed <- err
 }
 
-// over reports whether this node has been told that the job is over. Nobody tells one that hosts nothing, and nothing is lost with it.
+// over reports whether this node has been told that the job is over: a connection to node 0 that ends then is its leave,
+// and before it a loss. Nobody tells a node that hosts nothing, and nothing is lost with it
+// (TestWhoHostsNothingLeavesInPeace).
 func (p *process) over() bool {
 	if p.runner == nil {
 		return p.ended.Load() || len(p.lanes) == 0
@@ -261,5 +295,6 @@ func (p *process) unfinished() []bellows.Unit {
 	return p.runner.Unfinished()
 }
 
-// millis is the time that actors are told.
+// millis is the time that actors are told. It goes forward only, whatever becomes of the machine's clock, and begins at
+// this process's start: no actor compares it with another node's.
 func (p *process) millis() int64 { return time.Since(p.began).Milliseconds() }

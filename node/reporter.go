@@ -3,7 +3,15 @@ package node
 import "sync"
 
 // reporter calls what the user of a job has given to be called, in order, on a goroutine of its own: neither the controller
-// nor a task waits for a screen, a file or a pipe that nobody reads.
+// nor a task waits for a screen, a file or a pipe that nobody reads (TestNobodyWaitsForReports).
+//
+// It is open until close, which takes no more and returns when all has been called (TestTheEndWaitsForReports). What is
+// called must not wait for the end of the job, which waits for it.
+//
+// Locks: mu guards the queue and closed, and change is told of both; nothing is called with it held.
+//
+// Turned down: dropping reports that nobody has taken yet. Each epoch is a line of what the user asked for, and thousands of
+// them fit.
 type reporter struct {
 	mu     sync.Mutex
 	change sync.Cond // of what follows
@@ -22,7 +30,7 @@ func newReporter() *reporter {
 	return r
 }
 
-// say has f called. After close it is not.
+// say has f called. After close it is not: the job is over, and whoever started it has been answered.
 func (r *reporter) say(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,6 +43,7 @@ func (r *reporter) say(f func()) {
 	}
 }
 
+// loop takes all that is queued at a time, and calls it without the lock.
 func (r *reporter) loop() {
 	defer close(r.ended)
 	var batch []func()

@@ -6,7 +6,10 @@ import (
 	"bellows/train"
 )
 
-// resume gives the lanes of this process what a saved run had, and the controller, if it is here.
+// resume gives the lanes of this process what a saved run had, and the controller, if it is here. Every process has all of
+// the image and takes what it owns, so that a run may go on in another number of processes than it began in
+// (TestInterruptAndResumeAcrossNodes). Lanes begin with the clocks that were complete; what was not counts nowhere, and is
+// done again.
 func (p *process) resume(im *train.Image) error {
 	if err := p.fits(im); err != nil {
 		return err
@@ -36,7 +39,8 @@ func (p *process) resume(im *train.Image) error {
 	return p.lead.shell.Resume(im.State)
 }
 
-// fits refuses a saved run of other tables or partitions.
+// fits refuses a saved run of other tables or partitions (TestAnImageOfAnotherJobIsRefused). What is within a partition is
+// its lane's to refuse, when it loads it.
 func (p *process) fits(im *train.Image) error {
 	for _, saved := range [][][]store.Image{im.Tables, im.Kept} {
 		if saved == nil {

@@ -27,26 +27,34 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.Alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan lost, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
-	p.start(func(n bellows.NodeID, err error) { s.lost <- lost{n, err} })
+	s := &member{process: p, lost: make(chan fabric.Loss, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
+	p.start(func(n fabric.Loss) { s.lost <- n })
 	return s.run(ctx)
 }
 
-// member drives the shell of a node that does not lead, and carries out its effects.
+// member drives the shell of a node that does not lead, and carries out its effects. All of the shell is run's: what happens
+// elsewhere comes to it by channels, and what it has to say to actors goes into their queues.
+//
+// States: ready, when it has said what job it has; serving, until its node is told that the job is over; leaving, while
+// its executors close, and gone when the shell says so. It is gone at once when node 0 is lost before the end.
+//
+// Invariants:
+//   - lost has room for every node, each of which is lost once: no reader waits for who keeps the time.
+//   - The end of the connections to node 0 is a loss before the node knows that the job is over, and its leave
+//     afterwards (TestWithoutNodeZeroTheOthersEndByName, TestANodeWhoseTasksHangLeaves).
+//   - The end of the context before that of the job ends serving at once: who started this process has gone, and nobody else
+//     will let it go.
+//
+// Locks: none.
 type member struct {
 	*process
-	lost  chan lost // has room for all
+	lost  chan fabric.Loss // has room for all
 	shell *shell.Member
 	fx    members.Effects
 }
 
-// lost is a node whose connections have ended, and why.
-type lost struct {
-	node bellows.NodeID
-	err  error
-}
-
-// run keeps the node's time until it is let go.
+// run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
+// for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
 	s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
@@ -72,8 +80,8 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.TasksEnded(&s.fx)
 		case <-ticker.C:
 			s.tick()
-		case l := <-s.lost:
-			s.disconnected(l)
+		case n := <-s.lost:
+			s.shell.Disconnected(n.Node, n.Reason, n.Breach, s.over(), &s.fx)
 		case <-done:
 			if !s.over() {
 				return ctx.Err()
@@ -82,11 +90,6 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.Disconnected(0, ctx.Err().Error(), false, true, &s.fx)
 		}
 	}
-}
-
-func (s *member) disconnected(l lost) {
-	var b *fabric.Breach
-	s.shell.Disconnected(l.node, l.err.Error(), errors.As(l.err, &b), s.over(), &s.fx)
 }
 
 // tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.

@@ -7,8 +7,10 @@ import (
 	"bellows/table"
 )
 
-// computeOnly takes the place beside those of the tasks away again, in a process that is this node's alone. The
-// scheduler then wakes no second thread for each clock, to find that the first has done the work.
+// computeOnly takes the place beside those of the tasks away again, in a process that is this node's alone. The scheduler
+// then wakes no second thread for each clock, to find that the first has done the work: with four processes on two
+// processors that took four to seven percent of a run. One place less everywhere was turned down: where frames have
+// something to do, they would wait for the end of a task.
 func (p *process) computeOnly() {
 	if p.inTurns() {
 		runtime.GOMAXPROCS(p.cluster.me().Slots)

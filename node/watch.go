@@ -13,6 +13,11 @@ import (
 )
 
 // Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.
+//
+// It has no state of the job: a look is a question in the controller's queue, answered between two of its steps. So what it
+// shows is of one moment, and nobody who trains takes a lock for who may look; a controller that is stuck in its driver
+// answers nobody, which the asker's context ends (TestLookWhileItRuns, TestALookAtAFailedJob). Copies that the controller
+// publishes after each step were turned down: most are never looked at.
 type Watch struct{ lead atomic.Pointer[lead] }
 
 // Look is the job as it is now, or as it ended. Before the job's nodes have begun to join there is only its
@@ -39,7 +44,8 @@ type look struct {
 	answer chan<- api.Progress // has room
 }
 
-// report is what this process has counted so far.
+// report is what this process has counted so far. Counts only grow: each report stands for all before it, so that none has to
+// arrive, and none is added up twice.
 func (p *process) report() *wire.Report {
 	m := &wire.Report{}
 	if p.runner != nil {
@@ -49,7 +55,7 @@ func (p *process) report() *wire.Report {
 	return m
 }
 
-// fill adds to a report what the runner does not know.
+// fill adds to a report what the runner does not know: the process, its time, and what its mesh has carried.
 func (p *process) fill(m *wire.Report) {
 	m.Process, m.Millis = uint32(os.Getpid()), p.millis()
 	if p.mesh != nil {
@@ -63,14 +69,15 @@ type book struct {
 	heard  int64        // when it came
 }
 
-// enter takes a node's report, unless a later one was faster.
+// enter takes a node's report, unless a later one was faster: a node's lanes, runner and clock make them on goroutines of
+// their own, and may post them the other way round (TestALaterReportStands).
 func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
 	if int(n) < len(l.books) && (l.books[n].report == nil || l.books[n].report.Millis <= m.Millis) {
 		l.books[n] = book{m, l.millis()}
 	}
 }
 
-// spent is what became of the time of all nodes' slots, as far as they have told.
+// spent is what became of the time of all nodes' slots, as far as they have told. This node's own is asked, not told.
 func (l *lead) spent() (all tally.Spent) {
 	if l.runner != nil {
 		all = l.runner.Spent()
@@ -85,7 +92,8 @@ func (l *lead) spent() (all tally.Spent) {
 	return all
 }
 
-// progress is the answer to a look. It is made in the controller's step.
+// progress is the answer to a look. It is made in the controller's step, which is what makes it of one moment. A node that has
+// not told anything yet is there with zeros, and with -1 for when it was heard.
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
@@ -113,7 +121,7 @@ func (l *lead) progress() api.Progress {
 	return p
 }
 
-// owned is how many splits and partitions each node has.
+// owned is how many splits and partitions each node has, by the route that the job began with.
 func (l *lead) owned() (splits, partitions []int) {
 	splits, partitions = make([]int, len(l.cluster.Members)), make([]int, len(l.cluster.Members))
 	for s := range bellows.SplitID(l.job.Splits) {
@@ -125,6 +133,7 @@ func (l *lead) owned() (splits, partitions []int) {
 	return splits, partitions
 }
 
+// roles are what a node runs, as people name it: none for one that hosts nothing.
 func roles(m Member) []string {
 	list := []string{}
 	for _, r := range []struct {
@@ -138,6 +147,7 @@ func roles(m Member) []string {
 	return list
 }
 
+// state is what a node is doing: a node that is gone stays so when the job has ended.
 func (l *lead) state(n bellows.NodeID) api.State {
 	switch {
 	case l.shell.Gone(n):

@@ -64,7 +64,7 @@ func serveFrames(address string) {
 			m := fabric.NewMesh([]transport.Conn{nil, conn})
 			b := fabric.NewBus(0, m)
 			b.Add(laneAt, lane.Step)
-			m.Start(b, fabric.Options{Checker: open{}, Lost: func(bellows.NodeID, error) {}})
+			m.Start(b, fabric.Options{Checker: open{}, Lost: func(fabric.Loss) {}})
 		}
 		return err
 	}
@@ -119,9 +119,7 @@ func newDriver() *driver {
 	return &driver{done: make(chan error, 1)}
 }
 
-func (d *driver) lost(n bellows.NodeID, err error) {
-	d.done <- fmt.Errorf("node %d is gone: %w", n, err)
-}
+func (d *driver) lost(n fabric.Loss) { d.done <- fmt.Errorf("node %d is gone: %s", n.Node, n.Reason) }
 
 // drive does a duty.
 func (d *driver) drive(job duty.Duty, latencies []time.Duration) error {

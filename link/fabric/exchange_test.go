@@ -27,7 +27,7 @@ type exchange struct {
 }
 
 // exchangeOf starts a node with one actor. conns are by number and node, nil for the node itself.
-func exchangeOf(self bellows.NodeID, conns []transport.Conn, lost func(bellows.NodeID, error), at wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) exchange {
+func exchangeOf(self bellows.NodeID, conns []transport.Conn, lost func(Loss), at wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) exchange {
 	m := NewMesh(conns)
 	x := exchange{NewBus(self, m), m}
 	x.Add(at, step)
@@ -102,7 +102,7 @@ func joined(t *testing.T, open func(transport.Config) (transport.Transport, erro
 func exchangeAll(t *testing.T, near, far transport.Conn) {
 	const senders, each = 3, 400
 	lane, client := wire.Address{Role: wire.Lane}, wire.Address{Node: 1}
-	lost := func(bellows.NodeID, error) {} // whoever closes first ends the other's connection
+	lost := func(Loss) {} // whoever closes first ends the other's connection
 	echo := func(batch []wire.Envelope, out *wire.Outbox) {
 		for _, e := range batch {
 			out.Send(lane, client, e.Message)

@@ -22,7 +22,7 @@ func TestAPushIsItsClients(t *testing.T) {
 	t.Parallel()
 	near, far := joined(t, mem.New().Join, "")
 	lane := wire.Address{Role: wire.Lane}
-	x := exchangeOf(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
+	x := exchangeOf(1, []transport.Conn{near, nil}, func(Loss) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
 	if err := far.Close(); err != nil {
 		t.Error(err)
 	}
@@ -105,7 +105,7 @@ func TestWhoClosesBeforeTheOtherIsHeardSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		near, far := joined(t, mem.New().Join, "")
-		x := exchangeOf(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
+		x := exchangeOf(1, []transport.Conn{near, nil}, func(Loss) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
 		var closed atomic.Bool
 		go func() {
 			x.Close()
@@ -140,7 +140,7 @@ func TestWhoIsNeverHeardIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		near, far := joined(t, mem.New().Join, "")
-		x := exchangeOf(1, []transport.Conn{near, nil}, func(bellows.NodeID, error) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
+		x := exchangeOf(1, []transport.Conn{near, nil}, func(Loss) {}, wire.Address{Node: 1}, func([]wire.Envelope, *wire.Outbox) {})
 		began := time.Now()
 		x.Close()
 		if took := time.Since(began); took != time.Second {
@@ -158,7 +158,7 @@ func TestALastWordOnOneConnectionEndsNoOther(t *testing.T) {
 		first, farFirst := joined(t, mem.New().Join, "")
 		second, farSecond := joined(t, mem.New().Join, "")
 		heard, lost := 0, 0
-		x := exchangeOf(1, []transport.Conn{first, second}, func(bellows.NodeID, error) { lost++ },
+		x := exchangeOf(1, []transport.Conn{first, second}, func(Loss) { lost++ },
 			wire.Address{Node: 1}, func(batch []wire.Envelope, _ *wire.Outbox) { heard += len(batch) })
 		last := func(c transport.Conn, say ...[]byte) {
 			t.Helper()

@@ -56,7 +56,7 @@ type Mesh struct {
 	times   liveness.Times
 	process uint64 // this one's number in sessions
 	pairs   []pair // by node; without peers: this node, or not joined
-	lost    func(bellows.NodeID, error)
+	lost    func(Loss)
 	ends    sync.WaitGroup // of readers and writers
 
 	accepting sync.WaitGroup
@@ -130,11 +130,16 @@ type Options struct {
 	Links   *Links       // how connections that break are made again; nil: what breaks is lost
 	Times   liveness.Times
 
-	// Lost is told, once for each node, that it cannot be reached any more, before Close: with a *Breach where this side
-	// ended a connection because of what the node sent. A reader calls it, and reads no more until it returns.
-	Lost func(bellows.NodeID, error)
+	Lost func(Loss) // told once of each node, before Close, by a reader that then ends
 
 	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
+}
+
+// Loss is a node that cannot be reached any more.
+type Loss struct {
+	Node   bellows.NodeID
+	Reason string
+	Breach bool // this side ended the connections, since what came cannot be
 }
 
 // Start begins to send and receive: every connection begins with the word of its session, which is there since it was

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"bellows"
 	"bellows/core/tally"
 	"bellows/link/transport"
 	"bellows/link/wire"
@@ -69,7 +68,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 		b.Send(wire.ControllerAt(), to, &wire.Collect{Slabs: 7})
 	}
 	b.Send(wire.ClientAt(0), to, &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 100)}}})
-	m.Start(b, Options{Checker: open{}, Lost: func(bellows.NodeID, error) {}, PartMost: 100})
+	m.Start(b, Options{Checker: open{}, Lost: func(Loss) {}, PartMost: 100})
 	<-posted
 	m.Close()
 	var got []string

@@ -117,7 +117,7 @@ func (p *peer) mayPart() bool {
 // and where this node cannot connect again. While this side still has something to say at its own end (late), one does.
 func (m *Mesh) restore(p *peer, conn transport.Conn, why error) bool {
 	closed := conn.Close()
-	var b *Breach
+	var b *breach
 	p.mu.Lock()
 	p.conn, p.meter = nil, nil // whoever writes may still look at prompt: it belongs to writing
 	p.end.Connected()
@@ -229,7 +229,8 @@ func (m *Mesh) end(p *peer, err error) {
 	for _, o := range pair.peers {
 		o.hangUp()
 	}
-	m.lost(p.node, err)
+	var b *breach
+	m.lost(Loss{p.node, err.Error(), errors.As(err, &b)})
 }
 
 // hangUp ends a peer without a word. Its reader sees the end of the connection, or finds in until that none is made anew.

@@ -60,7 +60,7 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 			greeted = true
 			err = m.takeBelow(p, h, payload)
 		case !greeted:
-			err = &Breach{fmt.Errorf("%v came before the connection's first word", h)}
+			err = &breach{fmt.Errorf("%v came before the connection's first word", h)}
 		default:
 			err = m.take(p, h, payload, &in)
 		}
@@ -98,7 +98,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	m.came.count(h)
 	e, err := p.parts.Decode(h, payload)
 	if err != nil {
-		return &Breach{err}
+		return &breach{err}
 	}
 	p.mu.Lock()
 	p.back = p.back[:0]
@@ -115,7 +115,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	p.mu.Unlock()
 	wire.Free(e.Message)
 	if err != nil {
-		return &Breach{err}
+		return &breach{err}
 	}
 	m.giveBack(p)
 	if fresh { // what waited for the other end's first word
@@ -146,18 +146,16 @@ type Admission interface {
 	Message(h wire.Header, e wire.Envelope) error
 }
 
-// Breach is why this side ends a connection: what came over it cannot be. No connection is made in its place: whoever sent
+// breach is why this side ends a connection: what came over it cannot be. No connection is made in its place: whoever sent
 // it would send it again.
-type Breach struct{ error }
-
-func (b *Breach) Unwrap() error { return b.error }
+type breach struct{ error }
 
 // take enqueues the message of a frame that fits the job, or of several, with the last of them. It allocates nothing
 // (TestTakingAFrameAllocatesNothing).
 func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) error {
 	m.came.count(h)
 	if err := m.checker.Header(p.node, h); err != nil {
-		return &Breach{err}
+		return &breach{err}
 	}
 	e, err := p.parts.Decode(h, payload)
 	p.bytes += int(h.Length)
@@ -168,7 +166,7 @@ func (m *Mesh) take(p *peer, h wire.Header, payload []byte, in *wire.Outbox) err
 		err = m.checker.Message(h, e)
 	}
 	if err != nil {
-		return &Breach{err}
+		return &breach{err}
 	}
 	p.received[session.StreamOf(e)]++
 	in.Envelopes = append(in.Envelopes[:0], e)

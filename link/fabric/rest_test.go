@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"bellows"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -102,7 +101,7 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 		b := NewBus(0, m)
 		defer b.Close()
 		calls := make(caller)
-		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: calls}, Lost: func(_ bellows.NodeID, err error) { t.Errorf("lost: %v", err) }})
+		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: calls}, Lost: func(l Loss) { t.Errorf("lost: %v", l) }})
 		b.Send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
 		closed := make(chan struct{})
 		go func() {

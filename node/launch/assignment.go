@@ -15,9 +15,9 @@ import (
 	"bellows/vec"
 )
 
-// assignment is what a process is told of its place in a cluster, as one line of JSON on its standard input.
-// It answers with one line, its address, on its standard output, and is then told all addresses. When its
-// input ends, so does it.
+// assignment is what a process is told of its place in a cluster, as one line of JSON on its standard input. Node 0 makes
+// one for itself, too, and each other is that with another Self. It has what the command line does not: what was drawn or
+// made for this run, and what options of node 0's must be the same everywhere.
 type assignment struct {
 	node.Cluster
 	Transport string // "unix" or "tcp"
@@ -34,7 +34,9 @@ type address struct{ Address string }
 // addresses is where all processes listen, by node.
 type addresses struct{ Addresses []string }
 
-// endpoint is a process that has its assignment: it listens, and can join the others.
+// endpoint is a process that has its assignment: it listens, and can join the others. The listener stays open while the job
+// runs, since connections that break are made again through it; whoever has made the endpoint closes it. A child's knows
+// from its input where the others are (addresses) and that it is to end (ended); node 0's has neither.
 type endpoint struct {
 	assignment
 	transport transport.Transport
@@ -44,7 +46,7 @@ type endpoint struct {
 	ended     <-chan struct{} // the process that leads has closed our standard input
 }
 
-// listen opens the process's listener.
+// listen opens the process's listener, which turns away whoever does not know the token.
 func (s assignment) listen() (*endpoint, error) {
 	var token transport.Token
 	if b, err := hex.DecodeString(s.Token); err != nil || copy(token[:], b) != len(token) || len(b) != len(token) {
@@ -61,7 +63,8 @@ func (s assignment) listen() (*endpoint, error) {
 	return &endpoint{assignment: s, transport: t, listener: l}, nil
 }
 
-// place is where the process listens: a socket in its folder, or a free port of the loopback device.
+// place is where the process listens: a socket in its folder, which nobody else on the machine may enter, or a free port of the
+// loopback device, to which anybody may talk, and which the token guards alone.
 func (s assignment) place() string {
 	if s.Transport == "tcp" {
 		return "tcp:127.0.0.1:0"
@@ -72,7 +75,7 @@ func (s assignment) place() string {
 // address is where the process listens.
 func (c *endpoint) address() string { return c.listener.Address() }
 
-// joinAt is join where the addresses are known.
+// joinAt is join where the addresses are known, as node 0, which gathers them, knows them.
 func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
 	return fabric.Connect(ctx, c.transport, c.listener, c.Cluster.Joining(), addresses, c.Times, notice)
 }

@@ -15,8 +15,12 @@ import (
 	"bellows/train"
 )
 
-// RunChild takes this process's assignment in the job of the process that started it from standard input in, and
-// runs its part until it is let go. prepare makes the same job as there, from the saved run if there is one.
+// RunChild takes this process's assignment in the job of the process that started it from standard input in, and runs its part
+// until it is let go. prepare makes the same job as there, from the saved run if there is one. It listens before it prepares,
+// which may take a while: node 0 then knows where everybody is, and can tell, while others still read their data.
+//
+// Its context ends with the input, whatever it is doing: a process whose parent was killed does not read a file to its end
+// first. What it has to say to a person goes to standard error, which the parent keeps the last lines of.
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
 	self, err := takeAssignment(in, out)
 	if err != nil {
@@ -43,8 +47,8 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	return node.Serve(ctx, job, self.Cluster, conns, node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true})
 }
 
-// takeAssignment takes the place that the process which started this one has for it, as read from in. The
-// answer goes to out.
+// takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer
+// goes to out.
 func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
 	lines := bufio.NewReader(in)
 	var s assignment
@@ -68,7 +72,7 @@ func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
 	return c, nil
 }
 
-// hear learns where the others are, and then the end.
+// hear learns where the others are, and then the end. What comes between is passed over: nothing does, today.
 func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string, ended chan<- struct{}) {
 	defer close(ended)
 	var a addresses
@@ -83,7 +87,7 @@ func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string, ended chan<- 
 	}
 }
 
-// hear reads a line of JSON.
+// hear reads a line of JSON. A process that a person has started by hand ends here, and says what it is for.
 func hear(lines *bufio.Reader, to any) error {
 	line, err := lines.ReadBytes('\n')
 	if err == nil {
@@ -95,7 +99,8 @@ func hear(lines *bufio.Reader, to any) error {
 	return nil
 }
 
-// join connects the process to all others, once it has been told where they are.
+// join connects the process to all others, once it has been told where they are. It has been told when all listen, so that
+// the slowest to start is waited for here, by name (TestTheWaitForAddressesIsNamedAndEnds).
 func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
 	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
 	bounded, cancel := w.bound(ctx)
@@ -115,10 +120,11 @@ func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.C
 	}
 }
 
-// errLetGo is why a process that was started for another ends.
+// errLetGo is why a process that was started for another ends. Its parent may be dead, or may have what it wants: the process
+// cannot tell, and what it does is the same.
 var errLetGo = errors.New("the process that leads has gone, or let this one go")
 
-// leave ends the process's work when the one that leads has gone.
+// leave ends the process's work when the one that leads has gone. It ends with ctx, when the work has.
 func (c *endpoint) leave(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case <-c.ended:

@@ -19,6 +19,18 @@ import (
 )
 
 // fleet is the processes of a job on this machine, but for this one.
+//
+// States: starting, one process after the other; introduced, when all have said where they listen and have been told of
+// each other; joined, when this node has a connection to each; closed. One that fails on the way is closed by who made it.
+//
+// Invariants:
+//   - A process that was started is waited for, by a goroutine of its own, and has ended when close returns: asked by the
+//     end of its input, and killed if it does not follow within patience (TestWhoDoesNotFollowIsKilled).
+//   - The end of a process that nobody asked for is told once: as the error of who waits for it, while all are introduced
+//     and join, or in deaths, which has room for all (TestADeathWhileJoiningEndsIsNotLost, TestADeathEndsTheJoining).
+//   - Every wait is named while it lasts, and ends (TestTheWaitForAnAddressIsNamedAndEnds).
+//
+// Locks: none. children and addresses are who starts the fleet's, and do not change when that has returned.
 type fleet struct {
 	deaths    chan node.Death // processes that ended before close
 	children  []*child
@@ -27,7 +39,8 @@ type fleet struct {
 	patience  time.Duration // how long one that is asked to end may take
 }
 
-// child is a process.
+// child is a process, as its parent sees it: RunChild is its own side. It is alive until over is closed; shut is set before
+// its end is asked for, so that the end is then no death.
 type child struct {
 	node  bellows.NodeID
 	cmd   *exec.Cmd
@@ -38,10 +51,11 @@ type child struct {
 	shut  atomic.Bool   // its end is wanted
 }
 
-// closeWait is how long a process that is asked to end may take.
+// closeWait is how long a process that is asked to end may take. It has nothing left to save: the job is over, or lost.
 const closeWait = 3 * time.Second
 
-// startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address.
+// startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address. When it
+// returns each knows where all others are.
 func startFleet(ctx context.Context, l Processes, own assignment, address string, notice func(string)) (*fleet, error) {
 	f := &fleet{deaths: make(chan node.Death, len(own.Members)), addresses: make([]string, len(own.Members)), patience: closeWait}
 	f.addresses[own.Self] = address
@@ -56,6 +70,10 @@ func startFleet(ctx context.Context, l Processes, own assignment, address string
 	return f, nil
 }
 
+// start starts the processes, each on its share of the processors where it computes and does not roam: under BSP all of them
+// sleep and wake together, and where the system puts one in a hurry, two may share a processor while another idles. Nodes
+// that only hold tables go anywhere. A process that computes may thus be short of a processor that something else on the
+// machine takes: --pin=false is for those.
 func (f *fleet) start(program string, args []string, each assignment, roam bool) error {
 	own, placed, computing := each.Self, 0, 0
 	for _, m := range each.Members {
@@ -96,7 +114,8 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 
 func (c *child) name() string { return fmt.Sprintf("node %d", c.node) }
 
-// say writes a line of JSON to the process.
+// say writes a line of JSON to the process. A line is shorter than a pipe's buffer: a process that does not read holds
+// nobody up.
 func (c *child) say(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -106,7 +125,8 @@ func (c *child) say(v any) error {
 	return err
 }
 
-// introduce learns where the processes listen and tells all of them.
+// introduce learns where the processes listen and tells all of them. They are asked one after the other, which costs nothing:
+// what the later ones say waits in a buffer, and the last to come is waited for in any order.
 func (f *fleet) introduce(ctx context.Context, w *wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
@@ -129,7 +149,8 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 	return nil
 }
 
-// answer is the first line that the process says.
+// answer is the first line that the process says. One that has died instead is named with its last lines; it has left a word
+// in deaths, too, which nobody reads any more.
 func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	for {
 		select {
@@ -145,8 +166,9 @@ func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	}
 }
 
-// join waits for all processes to come, as long as all live. A process that dies while they come is the error; one that dies
-// later is left in deaths.
+// join waits for all processes to come, as long as all live. A process that dies while they come is the error, at once: nobody
+// waits a minute for the dead. One that dies later is left in deaths. Which of the two a death is is decided in one place,
+// by watch, so that it is never both or neither.
 func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -160,7 +182,8 @@ func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]t
 	return conns, err
 }
 
-// watch gives the joining up when a process dies, and says which.
+// watch gives the joining up when a process dies, and says which. It takes one death at most: others are left, and so is one
+// that comes when all have joined.
 func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *node.Death {
 	select {
 	case d := <-f.deaths:
@@ -171,7 +194,8 @@ func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *n
 	}
 }
 
-// wait reports the end of a process, if nobody asked for it.
+// wait reports the end of a process, if nobody asked for it. An error of Wait that is no exit status, as one of a pipe, is
+// added to what the process said last.
 func (f *fleet) wait(c *child) {
 	err := c.cmd.Wait()
 	close(c.over)
@@ -184,7 +208,7 @@ func (f *fleet) wait(c *child) {
 	}
 }
 
-// death says how a process ended, with its last lines.
+// death says how a process ended, with its last lines: the reason is mostly there, in the words of the process itself.
 func (c *child) death() string {
 	how := "ended"
 	if state := c.cmd.ProcessState; state != nil {
@@ -193,7 +217,7 @@ func (c *child) death() string {
 	return fmt.Sprintf("node %d (process %d) %s%s", c.node, c.cmd.Process.Pid, how, c.tail.last())
 }
 
-// close ends the processes: it asks first, and kills those that do not follow.
+// close ends the processes: it asks all of them first, and kills those that do not follow, all at the same time.
 func (f *fleet) close() {
 	for _, c := range f.children {
 		c.shut.Store(true)

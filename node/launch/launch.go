@@ -1,7 +1,17 @@
-// Package launch runs a job in processes of this machine that it starts: node 0 is the one that calls Processes.Run, and each other calls RunChild.
+// Package launch runs a job in processes of this machine that it starts: node 0 is the one that calls Processes.Run, and
+// each other calls RunChild.
 //
-// A process that is started is told who it is by one line on its standard input, says where it listens by one on its standard output, and is
-// told where all others are. It ends with its standard input, so that none is left behind. The package refuses to reach for other machines.
+// All run the same program with the same arguments. They parse the same flags, read the same files and so make the same
+// job, of which nothing is sent: a description of it would be a second form of every setting, to be kept equal to the first.
+// What differs comes on the standard input of each:
+//
+//  1. A process that is started reads a line: who it is, who the others are, and the token of the job (assignment). It is not
+//     on the command line, which others on the machine can read.
+//  2. It listens, and writes a line to its standard output: where. No address is fixed, or two jobs would meet.
+//  3. When all have, it reads a second line: where all of them listen. Then each connects to all others.
+//  4. The end of its standard input is the order to end. So a leader that is killed leaves nobody behind.
+//
+// The package refuses to reach for other machines, and to judge what the death of a process means: it tells whoever leads.
 package launch
 
 import (
@@ -17,7 +27,8 @@ import (
 	"bellows/train"
 )
 
-// Processes is how a job runs in processes of this machine: this one leads, and others are started for it.
+// Processes is how a job runs in processes of this machine: this one leads, and others are started for it. Its fields are
+// what the caller decides; all else of a run is in node.Options, as for a job in one process.
 type Processes struct {
 	Program   string        // what to start
 	Args      []string      // its arguments, the first its name: it must come to call RunChild
@@ -30,7 +41,9 @@ type Processes struct {
 	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
 }
 
-// Run runs a job as node 0, and returns like Train. All processes have ended when it returns.
+// Run runs a job as node 0, and returns like Train. All processes have ended when it returns, and the folder of their sockets
+// is gone. The connections have ended before the processes are told to, so that none of them takes the end of a job for the
+// loss of node 0.
 func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	folder, err := os.MkdirTemp("", "bellows-")
 	if err != nil {
@@ -65,7 +78,8 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	return node.Lead(ctx, job, own.Cluster, conns, opt)
 }
 
-// assign is node 0's assignment, with what the others need to know.
+// assign is node 0's assignment, with what the others need to know. The token is drawn for the job: whoever cannot show it
+// is turned away at the door of every node. A saved run goes by way of a file, since each process reads all of it.
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times}

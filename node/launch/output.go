@@ -8,7 +8,8 @@ import (
 	"bellows"
 )
 
-// first is the first line of a process's standard output; what follows is dropped.
+// first is the first line of a process's standard output; what follows is dropped, so that a process that says more than
+// it should is never held up by a full pipe. One goroutine writes to it, os/exec's.
 type first struct {
 	seen []byte
 	line chan []byte
@@ -26,9 +27,11 @@ func (w *first) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// tail is the end of a process's standard error.
+// tail is the end of a process's standard error: why it died, if it does. It is written by os/exec's goroutine and read by
+// who makes a sentence of it. A tail of a process that says much forgets the beginning; all of it is shown to nobody, since
+// a job has one screen, and node 0 writes there.
 type tail struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // of text
 	text []byte
 }
 
@@ -48,13 +51,14 @@ func (w *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// note adds what is known of the process's end to what it said itself.
 func (w *tail) note(line string) {
 	if _, err := w.Write([]byte(line + "\n")); err != nil {
 		panic(err) // it never fails
 	}
 }
 
-// last is the last lines, as the end of a sentence.
+// last is the last lines, as the end of a sentence. Bytes that a terminal would obey are made visible.
 func (w *tail) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

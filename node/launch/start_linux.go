@@ -18,6 +18,11 @@ const timerSlack = 1_000_000
 //   - Its share of the processors (sched_setaffinity(2)), where i is not negative. From clock to clock all processes sleep
 //     and wake together, faster than the kernel evens out where it has put them: now and then one processor had three of
 //     four, and all waited for it.
+//
+// Both are of a thread, and what a thread starts inherits them: so the thread is held for the start, and gets back what it
+// had (TestAStartLeavesItsThreadAsItWas). The child could not do it itself: its runtime has started threads before any code
+// of ours runs. What the system refuses is left out, since it is only speed. Turned down: shorter time slices
+// (sched_setattr(2)), which made no difference.
 func startPlaced(cmd *exec.Cmd, i, of int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -36,7 +41,8 @@ func startPlaced(cmd *exec.Cmd, i, of int) error {
 	return cmd.Start()
 }
 
-// share is the processors of process i: some of its own where there are enough, else one, which it has with others.
+// share is the processors of process i: some of its own where there are enough, else one, which it has with others
+// (TestSharesOfProcessors). They are shares of what this process itself may use, which may be less than the machine has.
 func share(all *unix.CPUSet, i, of int) (mine unix.CPUSet) {
 	n := all.Count()
 	first, end := i*n/of, (i+1)*n/of

@@ -9,7 +9,8 @@ import (
 	"bellows/core/liveness"
 )
 
-// wait is a wait for others by this process's clock.
+// wait is a wait for others by this process's clock: join.Wait decides when it is named and when it is over, as it does for
+// nodes that connect, and this adds the clock and somebody to tell.
 type wait struct {
 	join.Wait
 	began  time.Time
