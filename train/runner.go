@@ -21,7 +21,7 @@ import (
 // given back, so that messages leave in the order of steps.
 //
 // A task asks its client on its own goroutine: lock, ask, unlock, and then, if it must wait,
-// Bus.Drain, which may run whoever the question is for, in this very process
+// Bus.Drain, which may run the lane that is asked, in this very process
 // (docs/2-goroutines-and-locks.md). So on few cores a question is answered without waking anybody.
 // Only then does the task give its slot away (wait).
 //
@@ -31,7 +31,7 @@ import (
 //   - A task computes with a slot, and at most as many do as there are slots (TestNoSlotIsLost, P9
 //     of the simulation); one that waits has none (TestATaskThatWaitsGivesItsSlotAway).
 //   - Nothing that a step wants sent stays behind (TestNothingSentIsLeftLying).
-//   - Whoever asks or waits when the job has ended is unwound, by a panic that call takes
+//   - A task that asks or waits when the job has ended is unwound, by a panic that call takes
 //     (TestWhoAsksAfterTheEndIsUnwound, TestWhoWaitsAtTheEndIsUnwound): an application need not
 //     look for the end.
 type Runner struct {
@@ -144,7 +144,7 @@ func (r *Runner) unlock(fx *client.Effects) {
 }
 
 // read asks the client for rows and reports whether they are there; if not, the task must wait.
-// Whoever holds a lease may not, unless nobody whom it would wait for can wait for the lease.
+// A task that holds a lease may not, unless nobody for whom it would wait can wait for the lease.
 func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	fx := r.lock()
 	r.checkEnded(fx)

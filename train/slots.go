@@ -15,8 +15,8 @@ import (
 //
 // A task's stack cannot be put aside, so one that waits keeps its goroutine, and another takes its
 // slot: there are as many goroutines as tasks have begun and not ended, at most one for each split,
-// and those that are left over are used again (TestGoroutinesAreUsedAgain). Whoever gives a slot
-// away hands it over himself (give): nobody schedules in between.
+// and those that are left over are used again (TestGoroutinesAreUsedAgain). The goroutine that
+// gives a slot away hands it over itself (give): there is no scheduler in between.
 type pool struct {
 	mu        sync.Mutex // guards scheduler and idle
 	scheduler slots.Scheduler

@@ -12,10 +12,10 @@ import (
 // over it (changedBetween).
 //
 // A task that has pinned it looks at it without a lock, so it does not change while readers is more
-// than 1, the cache's own. Newer rows go into a block of their own that takes its place in the
-// cache (renew, then lift); the old one gives its memory back when the last task that looks at it
-// has finished. Where its values are memory of a message, that is kept for as long as any block
-// uses it (answer).
+// than 1, the cache's own (TestKeysThatAreReadAgainComeByThemselves, the oracle of the simulation).
+// Newer rows go into a block of their own that takes its place in the cache (renew, then lift); the
+// old one gives its memory back when the last task that looks at it has finished. Where its values
+// are memory of a message, that is kept for as long as any block uses it (answer).
 type block struct {
 	commit   bellows.CommitNumber // its version: every commit up to this
 	complete bellows.Clock        // and every clock up to this, of all splits

@@ -48,12 +48,12 @@ import (
 	"bellows/vec"
 )
 
-// Options are what is a client's own beside its job.
+// Options are a client's own settings, apart from its job's.
 type Options struct {
 	Limits Limits
-	// KeySeed places keys in indexes (keys.Index). Whoever makes the data must not know it, or can
-	// choose keys that fall on one place, each of which costs a walk over all before. It changes
-	// nothing that is seen. 0 is known to all.
+	// KeySeed places keys in indexes (keys.Index). Those who make the data must not know it: they
+	// could choose keys that fall on one place, each of which costs a walk over all before. It
+	// changes nothing that is seen. 0 is known to all.
 	KeySeed uint64
 }
 

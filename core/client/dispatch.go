@@ -13,7 +13,8 @@ import (
 //
 //   - a lane has no room for what has left (Client.full): what is begun now would have to wait
 //     there too, and the clocks that are behind come first (docs/4-consistency.md, Bounds);
-//   - the split is Limits.Retained flushes ahead of what its reads would see;
+//   - the split is Limits.Retained flushes ahead of what its reads would see
+//     (TestASplitFarAheadWaitsAndGoesOn);
 //   - a task has failed, or the job has ended.
 //
 // A unit may be dispatched twice: another controller dispatches again whatever has no number yet.

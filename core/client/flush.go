@@ -40,7 +40,8 @@ func (u *update) merge(o *update, c *Client) {
 	}
 }
 
-// mergeThree adds the deltas of o, and those of p and q to that, along the tree; it may change p, and keeps none.
+// mergeThree adds the deltas of o, and those of p and q to that, along the tree; it may change p,
+// and keeps none.
 func (u *update) mergeThree(o, p, q *update, c *Client) {
 	if !u.alike(o) || !u.alike(p) || !u.alike(q) {
 		u.merge(o, c)
@@ -105,14 +106,16 @@ type writeSet struct {
 	leases  []leaseGrant
 }
 
-// subtree is the sum of the deltas of the splits below a node of the tree (package delta), or of its two halves, not added yet.
+// subtree is the sum of the deltas of the splits below a node of the tree (package delta), or of
+// its two halves, not added yet.
 type subtree struct {
 	at     wire.Subtree
 	bundle *bundle
 	right  *bundle // the sum of the group's right half, where bundle is that of the left; nil: bundle is all
 }
 
-// join is the parent of two siblings. Two that have halves are added at once, the halves of each first.
+// join is the parent of two siblings. Two that have halves are added at once, the halves of each
+// first.
 func (s *subtree) join(right subtree, c *Client) subtree {
 	parent := subtree{at: delta.Parent(s.at), bundle: s.bundle}
 	if s.right == nil || right.right == nil {
@@ -284,10 +287,10 @@ func (p *lanePush) has(f *flush, s partState) bool {
 
 // What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought.
 // An answer about a pair at another generation than that at which it was sent last is of an owner
-// of the past, or of one that this client has not heard of yet: it changes nothing, but for a
-// commit by that one. Nor does one about a flush that is visible everywhere, or of the process
-// before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that it has
-// something of a flush that was not sent, or that was sent to another lane:
+// of the past, or of one that this client has not heard of yet: it changes nothing, except that a
+// commit by the latter counts. Nor does one about a flush that is visible everywhere, or of the
+// process before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that
+// it has something of a flush that was not sent, or that was sent to another lane:
 // TestAnswersToNoQuestionAreNamed.
 
 // spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is

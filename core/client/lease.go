@@ -23,8 +23,9 @@ type leaseGrant struct {
 	grant  *wire.Granted // freed when nobody looks at its values any more
 }
 
-// Whoever holds a lease and waits may be waited for by those for whom he waits: a deadlock. These
-// rules leave no circle; a task that breaks one is refused by name, however it would have come out:
+// A task that holds a lease and waits may be waited for by the tasks for which it waits: a
+// deadlock. These rules leave no circle; a task that breaks one is refused by name, however it
+// would have come out:
 //
 //   - Leases are taken in ascending order of (table, partition): who waits for one waits for
 //     holders further on.

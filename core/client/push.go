@@ -391,8 +391,8 @@ func (c *Client) votesIn(f *flush) {
 	}
 }
 
-// done hands out what the controller is told when every part of a flush is held: once, but for a
-// flush that is reopened. From then on what shows at once is sure to come.
+// done hands out what the controller is told when every part of a flush is held: once, unless the
+// flush is reopened. From then on what shows at once is sure to come.
 func (c *Client) done(f *flush) *wire.Done {
 	d := c.fillDone(f)
 	f.writes.done = nil

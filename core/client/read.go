@@ -26,8 +26,8 @@ import (
 // Two rules about what may be put together. Without the first a job hung, without the second an
 // update counted twice:
 //
-//   - Nobody joins a question that waits for a later clock than he needs, since that clock may wait
-//     for his own task (serves; planted: later-clock-shared).
+//   - No task joins a question that waits for a later clock than it needs, since that clock may
+//     wait for this very task (serves; planted: later-clock-shared).
 //   - Rows of two versions are joined in one block only if no own update of this node lies between
 //     them: the block has the older version, so that the update would be laid over rows that
 //     contain it (changedBetween; planted: join-across-own).
@@ -362,7 +362,7 @@ func sameRows(got, asked []uint32) bool {
 // cache makes the rows of an answer the partition's block, together with those of the block before
 // where that is still new enough for who asked, and no update of this node came between the two.
 // Rows of a partition that is subscribed to, which are not part of the subscription, are shown to
-// who asked and not kept: nobody would lift their version.
+// the tasks that asked and not kept: nobody would lift their version.
 func (c *Client) cache(p *partition, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed

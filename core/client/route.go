@@ -278,8 +278,8 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 }
 
 // awaitRoute names what waits for a route, and in the end gives it up
-// (TestARouteThatDoesNotComeIsNamed): whoever made the route has told this node of it at once, so
-// that one which does not come means a controller that is lost.
+// (TestARouteThatDoesNotComeIsNamed): the controller told this node of the route when it made it,
+// so that a route which does not come means a controller that is lost.
 func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	what, until := c.stale()
 	if what == "" {

@@ -15,9 +15,9 @@ import (
 // so that a message about some lifts the version of all. A read that needs what is sure to come
 // waits for it and asks nothing (TestRowsThatAreReadAgainComeByThemselves).
 //
-// Whoever waits so has no question under way, so each thing that may keep the rows from coming
-// makes him ask: a lane that had no room (noRoom), another owner (ownerChanged), a message that is
-// not new enough with none behind it (wakeAwaiting). A subscription is not given up while somebody
+// A task that waits so has no question under way, so each thing that may keep the rows from coming
+// makes it ask: a lane that had no room (noRoom), another owner (ownerChanged), a message that is
+// not new enough with none behind it (wakeAwaiting). A subscription is not given up while a task
 // waits for it (TestNoSubscriptionIsGivenUpUnderAQuestion; planted: gave-up-asking).
 //
 // Of a sparse table the rows are those of keys, whether or not they are there yet. Since what is

@@ -16,7 +16,7 @@ import (
 // does not hold; a route that does not come. By then the lane has been asked what it is behind
 // (enquire.go).
 
-// Waits is what the node waits for, for whoever measures it (docs/decisions/0021): tasks that wait
+// Waits is what the node waits for, as it is measured (docs/decisions/0021): tasks that wait
 // for a read or a lease, flushes that some lane does not hold yet, and flushes that are held and
 // not yet visible everywhere. Of a flush for one lane, which passes its done on, the client learns
 // that it is held when it is recorded.

@@ -3,14 +3,14 @@
 //
 // Lanes and the controller each have a Progress and feed it every record, in the order of commit
 // numbers, so that all come to the same clocks without telling each other. Its callers' duties, in
-// order: Check and then Commit each unit of a flush, one after the other (who is refused ends the
+// order: Check and then Commit each unit of a flush, one after the other (a refused one ends the
 // job, so that nothing is ever taken back); look at Complete behind them; ask Admits before a read
 // is served, with what the state has that would answer it. Counted stands beside that: it knows a
 // flush when it comes again.
 //
 // The staleness of a table is not here: what a read needs of it is a pure function of schema and
-// clock (table.Consistency.Needs), made once by the client that asks. So a lane compares two
-// numbers, and staleness may change while reads wait.
+// clock (table.Consistency.Needs), computed by the client that asks. So a lane compares two
+// numbers.
 //
 // The package knows nothing of rows, messages or nodes.
 package gate
@@ -141,7 +141,7 @@ func Admits(n wire.Need, applied bellows.CommitNumber, complete bellows.Clock) b
 }
 
 // Restore takes the clocks of a saved run, or of one that another joins late: the last one that
-// each split had completed. Whoever saves does so where no clock is half committed.
+// each split had completed. It must be saved where no clock is half committed.
 func (p *Progress) Restore(complete []bellows.Clock) error {
 	if len(complete) != len(p.splits) {
 		return fmt.Errorf("the saved run has %d splits, this one %d", len(complete), len(p.splits))
