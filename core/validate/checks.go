@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -70,10 +71,7 @@ var checks = byKind(
 	}),
 	anything[*wire.Collect](),
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
-		if b := ck.node("the node gone", -1, m.Node); b != nil {
-			return b
-		}
-		return within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32)
+		return cmp.Or(ck.node("the node gone", -1, m.Node), within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32))
 	}),
 	anything[*wire.Query](),
 	of((*Checker).holding),
@@ -115,38 +113,18 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	if m.Tail == 0 || m.Tail > m.Last+1 {
 		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
 	}
-	for i := range m.Flushes {
-		h := &m.Flushes[i]
-		if b := ck.node("the flush's client", i, h.Flush.Client); b != nil {
-			return b
-		}
-		done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
-		if b := ck.done(e.From, &done, true); b != nil {
-			return b
-		}
-		if b := ck.pairs(h.Held); b != nil {
-			return b
-		}
+	b := cmp.Or(
+		each(m.Flushes, func(i int, h *wire.HeldFlush) *breach {
+			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
+			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, true), ck.pairs(h.Held))
+		}),
+		each(m.Parts, func(i int, p *wire.Pair) *breach { return ck.ref("the partition", i, p.Ref) }),
+		each(m.Added, func(i int, c *bellows.Control) *breach { return ck.node("the node added", i, c.Node) }),
+		each(m.Gone, func(i int, f *wire.Fence) *breach { return ck.node("the node gone", i, f.Node) }))
+	if b != nil || m.End == nil {
+		return b
 	}
-	for i := range m.Parts {
-		if b := ck.ref("the partition", i, m.Parts[i].Ref); b != nil {
-			return b
-		}
-	}
-	for i := range m.Added {
-		if b := ck.node("the node added", i, m.Added[i].Node); b != nil {
-			return b
-		}
-	}
-	for i := range m.Gone {
-		if b := ck.node("the node gone", i, m.Gone[i].Node); b != nil {
-			return b
-		}
-	}
-	if m.End != nil {
-		return ck.end(e, m.End)
-	}
-	return nil
+	return ck.end(e, m.End)
 }
 
 func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
@@ -154,10 +132,5 @@ func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
 }
 
 func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
-	for i, n := range m.Gone {
-		if b := ck.node("the node gone", i, n); b != nil {
-			return b
-		}
-	}
-	return nil
+	return each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) })
 }

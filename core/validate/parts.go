@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,19 @@ import (
 )
 
 // The checks of what messages are made of. Each takes the field's name and which of several parts it is in.
+//
+// Checks that need not one another stand in one cmp.Or, whose first breach is the one that is told. A check that indexes by what another
+// has passed stands behind its return.
+
+// each is the first breach of a list.
+func each[T any](list []T, check func(i int, x *T) *breach) *breach {
+	for i := range list {
+		if b := check(i, &list[i]); b != nil {
+			return b
+		}
+	}
+	return nil
+}
 
 func (ck *Checker) node(field string, at int, n bellows.NodeID) *breach {
 	return within(field, at, int64(n), 0, int64(ck.cfg.Nodes-1))
@@ -158,49 +172,28 @@ func (ck *Checker) ascends(at int, before, p bellows.PartitionRef) *breach {
 }
 
 func flush(client wire.Address, f bellows.FlushID) *breach {
-	if b := exactly("the flush's client", -1, int64(f.Client), int64(client.Node)); b != nil {
-		return b
-	}
-	return numbered(-1, f)
+	return cmp.Or(exactly("the flush's client", -1, int64(f.Client), int64(client.Node)), numbered(-1, f))
 }
 
 // numbered is a flush with a number, of a client that has an incarnation.
 func numbered(at int, f bellows.FlushID) *breach {
-	if b := atLeastOne("the flush's incarnation", at, uint64(f.Incarnation)); b != nil {
-		return b
-	}
-	return atLeastOne("the flush's number", at, f.Seq)
+	return cmp.Or(atLeastOne("the flush's incarnation", at, uint64(f.Incarnation)), atLeastOne("the flush's number", at, f.Seq))
 }
 
 // answer is a flush of the client it is for, and pairs of it.
 func (ck *Checker) answer(client wire.Address, f bellows.FlushID, pairs []wire.Pair) *breach {
-	if b := flush(client, f); b != nil {
-		return b
-	}
-	return ck.pairs(pairs)
+	return cmp.Or(flush(client, f), ck.pairs(pairs))
 }
 
 // pairs are partitions that the job has.
 func (ck *Checker) pairs(list []wire.Pair) *breach {
-	for i := range list {
-		if b := ck.ref("the partition of the flush", i, list[i].Ref); b != nil {
-			return b
-		}
-	}
-	return nil
+	return each(list, func(i int, p *wire.Pair) *breach { return ck.ref("the partition of the flush", i, p.Ref) })
 }
 
 // waits are of a client that has an incarnation, for partitions that the job has.
 func (ck *Checker) waits(incarnation uint32, list []pending.Wait) *breach {
-	if b := atLeastOne("the incarnation", -1, uint64(incarnation)); b != nil {
-		return b
-	}
-	for i := range list {
-		if b := ck.ref("the partition", i, list[i].Ref); b != nil {
-			return b
-		}
-	}
-	return nil
+	return cmp.Or(atLeastOne("the incarnation", -1, uint64(incarnation)),
+		each(list, func(i int, w *pending.Wait) *breach { return ck.ref("the partition", i, w.Ref) }))
 }
 
 // committed is flushes of the client it is for, with their numbers.
@@ -344,10 +337,7 @@ func ownKeys(cut table.Cut, at int, p bellows.PartitionRef, list []bellows.Key) 
 }
 
 func (ck *Checker) push(e wire.Envelope, m *wire.Push) *breach {
-	if b := ck.narrow(m.Narrowed()); b != nil {
-		return b
-	}
-	if b := ck.whole(e.From, m.Flush, m.Clock, m.Pairs); b != nil {
+	if b := cmp.Or(ck.narrow(m.Narrowed()), ck.whole(e.From, m.Flush, m.Clock, m.Pairs)); b != nil {
 		return b
 	}
 	for i := range m.Chunks {
@@ -391,13 +381,7 @@ func (ck *Checker) leases(ends []wire.LeaseEnd) *breach {
 
 // whole is what a flush's parts and its end say of all of it.
 func (ck *Checker) whole(client wire.Address, f bellows.FlushID, c bellows.Clock, pairs []wire.Pair) *breach {
-	if b := flush(client, f); b != nil {
-		return b
-	}
-	if b := clock(-1, c); b != nil {
-		return b
-	}
-	return ck.pairs(pairs)
+	return cmp.Or(flush(client, f), clock(-1, c), ck.pairs(pairs))
 }
 
 // done is a client's word, or passed on for it by the lane that holds all of the flush. Its units are the client's own, as far as that is known here.
@@ -430,23 +414,10 @@ func (ck *Checker) records(_ wire.Envelope, m *wire.Records) *breach {
 			}
 			continue
 		}
-		if b := ck.node("the flush's client", i, r.Flush.Client); b != nil {
-			return b
-		}
-		if b := numbered(i, r.Flush); b != nil {
-			return b
-		}
-		for k := range r.Pairs {
-			if b := ck.ref("the partition", i, r.Pairs[k].Ref); b != nil {
-				return b
-			}
-		}
-		for k := range r.Results {
-			if b := ck.unit(i, r.Results[k].Unit, false, 0); b != nil {
-				return b
-			}
-		}
-		if b := signalled(i, r.Results); b != nil {
+		if b := cmp.Or(ck.node("the flush's client", i, r.Flush.Client), numbered(i, r.Flush),
+			each(r.Pairs, func(_ int, p *wire.Pair) *breach { return ck.ref("the partition", i, p.Ref) }),
+			each(r.Results, func(_ int, r *wire.Result) *breach { return ck.unit(i, r.Unit, false, 0) }),
+			signalled(i, r.Results)); b != nil {
 			return b
 		}
 	}
@@ -491,17 +462,10 @@ func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
 // route is changes that can be made, or a route of the job as a whole and how far that is.
 func (ck *Checker) route(_ wire.Envelope, m *wire.Route) *breach {
 	if m.Begin == nil {
-		for i := range m.Changes {
-			if b := ck.change(i, &m.Changes[i]); b != nil {
-				return b
-			}
-		}
-		return nil
+		return each(m.Changes, ck.change)
 	}
-	for i := range m.Changes {
-		if b := ck.node("the node of the route", i, m.Changes[i].Node); b != nil {
-			return b
-		}
+	if b := each(m.Changes, func(i int, c *bellows.Control) *breach { return ck.node("the node of the route", i, c.Node) }); b != nil {
+		return b
 	}
 	whole, err := ck.cfg.Route.Rebuilt(m.Version, m.Changes)
 	if err != nil {
@@ -516,23 +480,10 @@ func (ck *Checker) route(_ wire.Envelope, m *wire.Route) *breach {
 
 // begin is how far a job is that has these splits and tables.
 func (ck *Checker) begin(m *wire.Begin) *breach {
-	if b := exactly("the number of splits", -1, int64(len(m.Complete)), int64(ck.cfg.Route.Splits())); b != nil {
-		return b
-	}
-	if b := exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(ck.cfg.Tables))); b != nil {
-		return b
-	}
-	for i, clocks := range m.Staleness {
-		if b := ck.consistency(i, bellows.TableID(i), clocks); b != nil {
-			return b
-		}
-	}
-	for i := range m.Recorded {
-		if b := ck.node("the client", i, m.Recorded[i].Client); b != nil {
-			return b
-		}
-	}
-	return nil
+	return cmp.Or(exactly("the number of splits", -1, int64(len(m.Complete)), int64(ck.cfg.Route.Splits())),
+		exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(ck.cfg.Tables))),
+		each(m.Staleness, func(i int, clocks *int32) *breach { return ck.consistency(i, bellows.TableID(i), *clocks) }),
+		each(m.Recorded, func(i int, r *wire.Recorded) *breach { return ck.node("the client", i, r.Client) }))
 }
 
 // consistency is that of a table.
@@ -555,18 +506,13 @@ func signalled(at int, list []wire.Result) *breach {
 }
 
 func (ck *Checker) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
-	for i := range m.Tasks {
-		u := m.Tasks[i].Unit
+	return each(m.Tasks, func(i int, t *wire.Task) *breach {
+		u := t.Unit
 		if b := ck.unit(i, u, true, e.To.Node); b != nil {
 			return b
 		}
 		all := ck.cfg.Items(u.Split, u.Clock)
-		if b := within("the first item", i, int64(u.Items.Begin), int64(all.Begin), int64(all.End)); b != nil {
-			return b
-		}
-		if b := within("the end of the items", i, int64(u.Items.End), int64(u.Items.Begin), int64(all.End)); b != nil {
-			return b
-		}
-	}
-	return nil
+		return cmp.Or(within("the first item", i, int64(u.Items.Begin), int64(all.Begin), int64(all.End)),
+			within("the end of the items", i, int64(u.Items.End), int64(u.Items.Begin), int64(all.End)))
+	})
 }
