@@ -14,15 +14,23 @@ import (
 	"bellows/core/planted"
 )
 
-// Table is the set of leases that one node grants.
+// Table is the set of leases that one node grants, in the order of Add, so that verdicts come in a fixed order.
+//
+// A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out what the caller slept: Tick moves last on, but in one silence by no more than
+// excusedMillis and the gap that reaches it (TestASilenceIsExcusedForTwoSeconds, TestASilentNodeIsFoundWhateverTheRhythm).
 type Table struct {
 	ttlMillis  int64
-	tickMillis int64            // of the last Tick
-	nodes      []bellows.NodeID // in the order of Add, so that verdicts come in a fixed order
-	places     []int            // by node: 1 + its place in nodes; 0: it has no lease
-	last       []int64
-	excused    []int64 // by how much last was moved on since the last beat, because the caller slept
-	named      []bool  // the silence since last has been
+	tickMillis int64 // of the last Tick
+	leases     []lease
+	places     []int // by node: 1 + its place in leases; 0: it has none
+}
+
+// lease is one node's.
+type lease struct {
+	node    bellows.NodeID
+	last    int64 // when it beat, or later by what is excused
+	excused int64 // by how much last was moved on since the last beat, because the caller slept
+	named   bool  // the silence since last has been
 }
 
 // NewTable makes an empty table of leases that last ttlMillis after each beat.
@@ -46,10 +54,10 @@ func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 	if gap <= sleepMillis || planted.On("sleeper-blames") {
 		return 0
 	}
-	for i := range t.last {
-		if t.excused[i] < excusedMillis {
-			by := min(gap, nowMillis-t.last[i])
-			t.last[i], t.excused[i] = t.last[i]+by, t.excused[i]+by
+	for i := range t.leases {
+		if l := &t.leases[i]; l.excused < excusedMillis {
+			by := min(gap, nowMillis-l.last)
+			l.last, l.excused = l.last+by, l.excused+by
 		}
 	}
 	return gap
@@ -60,12 +68,11 @@ func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
 	if t.place(n) >= 0 {
 		return
 	}
-	t.nodes, t.last = append(t.nodes, n), append(t.last, nowMillis)
-	t.excused, t.named = append(t.excused, 0), append(t.named, false)
+	t.leases = append(t.leases, lease{node: n, last: nowMillis})
 	for len(t.places) <= int(n) {
 		t.places = append(t.places, 0)
 	}
-	t.places[n] = len(t.nodes)
+	t.places[n] = len(t.leases)
 }
 
 // Remove forgets a node: nothing is expected of it any more.
@@ -74,11 +81,10 @@ func (t *Table) Remove(n bellows.NodeID) {
 	if i < 0 {
 		return
 	}
-	t.nodes, t.last = slices.Delete(t.nodes, i, i+1), slices.Delete(t.last, i, i+1)
-	t.excused, t.named = slices.Delete(t.excused, i, i+1), slices.Delete(t.named, i, i+1)
+	t.leases = slices.Delete(t.leases, i, i+1)
 	t.places[n] = 0
-	for ; i < len(t.nodes); i++ {
-		t.places[t.nodes[i]] = i + 1
+	for ; i < len(t.leases); i++ {
+		t.places[t.leases[i].node] = i + 1
 	}
 }
 
@@ -93,17 +99,17 @@ func (t *Table) place(n bellows.NodeID) int {
 // Beat renews a node's lease.
 func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
 	if i := t.place(n); i >= 0 {
-		t.last[i], t.excused[i], t.named[i] = max(t.last[i], nowMillis), 0, false
+		t.leases[i] = lease{node: n, last: max(t.leases[i].last, nowMillis)}
 	}
 }
 
 // Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
 // once; ask again until it finds none.
 func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for i, at := range t.last {
-		if nowMillis-at > patienceMillis && !t.named[i] {
-			t.named[i] = true
-			return t.nodes[i], nowMillis - at, true
+	for i := range t.leases {
+		if l := &t.leases[i]; nowMillis-l.last > patienceMillis && !l.named {
+			l.named = true
+			return l.node, nowMillis - l.last, true
 		}
 	}
 	return 0, 0, false
@@ -112,9 +118,9 @@ func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, sile
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
 // silent.
 func (t *Table) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for i, at := range t.last {
-		if nowMillis-at > t.ttlMillis {
-			return t.nodes[i], nowMillis - at, true
+	for _, l := range t.leases {
+		if nowMillis-l.last > t.ttlMillis {
+			return l.node, nowMillis - l.last, true
 		}
 	}
 	return 0, 0, false

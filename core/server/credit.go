@@ -73,8 +73,11 @@ func (l *Lane) takeMark(from wire.Address, m *wire.Mark) {
 // words is how many a message of rows has, about.
 func words(m *wire.Rows) (n int) {
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		n += len(p.Rows) + 2*len(p.Keys) + len(p.Values)
+		n += wordsOf(&m.Parts[i])
 	}
 	return n
+}
+
+func wordsOf(p *wire.RowsPart) int {
+	return len(p.Rows) + 2*len(p.Keys) + len(p.Values)
 }

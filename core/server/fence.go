@@ -65,11 +65,16 @@ func (l *Lane) outlived(who subscriber) bool {
 	if c := l.creditOf(who.address.Node); c != nil {
 		*c = credit{incarnation: who.incarnation}
 	}
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return r.from == who.address }) // which it has not asked
-	for _, p := range l.owned {
-		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to.address == who.address })
-	}
+	l.disregard(func(s subscriber) bool { return s.address == who.address })
 	return false
+}
+
+// disregard forgets the reads and the subscriptions of processes that are gone.
+func (l *Lane) disregard(gone func(subscriber) bool) {
+	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(subscriber{r.from, r.pull.Incarnation}) })
+	for _, p := range l.owned {
+		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
+	}
 }
 
 // past reports whether an incarnation of a client is known not to be the newest.
@@ -130,10 +135,9 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		l.forgo(w.flush, w.first)
 		return true
 	})
-	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool { return gone(subscriber{r.from, r.pull.Incarnation}) })
+	l.disregard(gone)
 	leaser := func(a wire.Address) bool { return gone(subscriber{a, l.incarnationOf(a)}) }
 	for _, p := range l.owned {
-		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
 		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
 		for _, a := range slices.Clone(p.leases.Shared()) {
 			if leaser(a) {

@@ -306,9 +306,12 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
+// at is a partition of the job as this lane has it; nil: it never came here.
+func (l *Lane) at(ref bellows.PartitionRef) *partition { return l.byNumber[l.cfg.Route.Number(ref)] }
+
 // find returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
 func (l *Lane) find(p wire.Pair) (*partition, error) {
-	t, g := l.byNumber[l.cfg.Route.Number(p.Ref)], l.cfg.Route.Owner(p.Ref).Generation
+	t, g := l.at(p.Ref), l.cfg.Route.Owner(p.Ref).Generation
 	switch {
 	case (t == nil || t.gone) && p.Generation >= g:
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)

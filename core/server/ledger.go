@@ -25,13 +25,13 @@ func (l *Lane) bits(m *wire.Push) []audit.Ledger {
 	list := make([]audit.Ledger, len(l.cfg.Tables))
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		if p := l.byNumber[l.cfg.Route.Number(c.Ref)]; p != nil {
+		if p := l.at(c.Ref); p != nil {
 			list[c.Ref.Table].Dropped += p.bits(c, m.Clock)
 		}
 	}
 	for i := range m.Leases {
 		e := &m.Leases[i]
-		if p := l.byNumber[l.cfg.Route.Number(e.Ref)]; p != nil {
+		if p := l.at(e.Ref); p != nil {
 			list[e.Ref.Table].Dropped += p.slabBits(e.Values, m.Clock)
 		}
 	}

@@ -101,13 +101,8 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 }
 
 func (l *Lane) checkPush(m *wire.Push) error {
-	for i := range m.Chunks {
-		if _, err := l.find(m.Chunks[i].Pair); err != nil {
-			return err
-		}
-	}
-	for i := range m.Leases {
-		if _, err := l.find(m.Leases[i].Pair); err != nil {
+	for p := range pairs(m) {
+		if _, err := l.find(p); err != nil {
 			return err
 		}
 	}
@@ -147,7 +142,7 @@ func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 		}
 		l.stamps++
 		for _, p := range w.pairs {
-			l.byNumber[l.cfg.Route.Number(p.Ref)].stamp = l.stamps
+			l.at(p.Ref).stamp = l.stamps
 		}
 		l.strip(m)
 	}
@@ -157,17 +152,14 @@ func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 // stamp gives the partitions of a push a stamp that no other has.
 func (l *Lane) stamp(m *wire.Push) {
 	l.stamps++
-	for i := range m.Chunks {
-		l.byNumber[l.cfg.Route.Number(m.Chunks[i].Ref)].stamp = l.stamps
-	}
-	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].stamp = l.stamps
+	for p := range pairs(m) {
+		l.at(p.Ref).stamp = l.stamps
 	}
 }
 
 // strip takes out of a push the parts of partitions that have the last stamp.
 func (l *Lane) strip(m *wire.Push) {
-	stamped := func(p bellows.PartitionRef) bool { return l.byNumber[l.cfg.Route.Number(p)].stamp == l.stamps }
+	stamped := func(p bellows.PartitionRef) bool { return l.at(p).stamp == l.stamps }
 	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return stamped(c.Ref) })
 	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
 }
@@ -183,12 +175,12 @@ func (l *Lane) waiterAt(m *wire.Push) int {
 func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		if l.byNumber[l.cfg.Route.Number(c.Ref)].barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
+		if l.at(c.Ref).barrier && !l.cfg.Route.Runs(from.Node, c.Subtree) {
 			return fmt.Errorf("has a sum over subtree %d of level %d, which has splits of others", c.Subtree.Index, c.Subtree.Level)
 		}
 	}
 	for i := range m.Leases {
-		p := l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)]
+		p := l.at(m.Leases[i].Ref)
 		if !p.leases.MayEnd(from) {
 			return fmt.Errorf("ends an exclusive lease on %v that it does not have", p.ref)
 		}
@@ -354,7 +346,7 @@ func (l *Lane) reserve(f *flush) error {
 			continue
 		}
 		first := len(f.rows)
-		rows, err := l.byNumber[l.cfg.Route.Number(c.Ref)].store.Reserve(c.Keys, f.rows)
+		rows, err := l.at(c.Ref).store.Reserve(c.Keys, f.rows)
 		if err != nil {
 			return err
 		}
@@ -369,12 +361,12 @@ func (l *Lane) hold(f *flush, out *wire.Outbox) {
 	l.held = append(l.held, f)
 	l.heldBytes += f.bytes
 	for i := range m.Leases {
-		l.byNumber[l.cfg.Route.Number(m.Leases[i].Ref)].leases.Ending()
+		l.at(m.Leases[i].Ref).leases.Ending()
 	}
 	if planted.On("applied-when-held") {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
-			l.byNumber[l.cfg.Route.Number(c.Ref)].store.Apply(c.Rows, c.Values)
+			l.at(c.Ref).store.Apply(c.Rows, c.Values)
 		}
 	}
 }
@@ -430,17 +422,11 @@ func same(a, b bellows.FlushID) bool {
 func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
 	l.stamps++
 	list := l.pairs[:0]
-	add := func(p wire.Pair) {
-		if t := l.byNumber[l.cfg.Route.Number(p.Ref)]; t.stamp != l.stamps {
+	for p := range pairs(m) {
+		if t := l.at(p.Ref); t.stamp != l.stamps {
 			t.stamp = l.stamps
 			list = append(list, p)
 		}
-	}
-	for i := range m.Chunks {
-		add(m.Chunks[i].Pair)
-	}
-	for i := range m.Leases {
-		add(m.Leases[i].Pair)
 	}
 	l.pairs = list
 	return list
@@ -449,11 +435,8 @@ func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
 // least is the first of the partitions of which a push has parts.
 func (l *Lane) least(m *wire.Push) int {
 	first := l.cfg.Route.Partitions()
-	for i := range m.Chunks {
-		first = min(first, l.cfg.Route.Number(m.Chunks[i].Ref))
-	}
-	for i := range m.Leases {
-		first = min(first, l.cfg.Route.Number(m.Leases[i].Ref))
+	for p := range pairs(m) {
+		first = min(first, l.cfg.Route.Number(p.Ref))
 	}
 	return first
 }

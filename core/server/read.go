@@ -55,7 +55,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 
 func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
-		p := l.byNumber[l.cfg.Route.Number(m.Parts[i].Ref)]
+		p := l.at(m.Parts[i].Ref)
 		v := p.visible(l)
 		if (p.leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
@@ -71,7 +71,7 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	a.Borrow(r.pull)
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]
-		p := l.byNumber[l.cfg.Route.Number(q.Ref)]
+		p := l.at(q.Ref)
 		v := p.visible(l)
 		if planted.On("commit-overstated") {
 			v.Commit++

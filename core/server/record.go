@@ -89,13 +89,13 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	leases := len(m.Leases)
 	for i, n := 0, len(m.Chunks); i < n; i++ {
 		c := &m.Chunks[i]
-		p := l.byNumber[l.cfg.Route.Number(c.Ref)]
+		p := l.at(c.Ref)
 		p.applied = l.applied
 		p.accept(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
 	}
 	for i := range leases {
 		e := &m.Leases[i]
-		p := l.byNumber[l.cfg.Route.Number(e.Ref)]
+		p := l.at(e.Ref)
 		p.applied = l.applied
 		p.endExclusive(f, i, l, out)
 	}
@@ -270,7 +270,7 @@ func (l *Lane) closeFlush(f *flush) {
 // mayShow reports whether reads may see some of a recorded flush before all of it is visible.
 func (l *Lane) mayShow(f *flush) bool {
 	for i := range f.push.Chunks {
-		if !l.byNumber[l.cfg.Route.Number(f.push.Chunks[i].Ref)].barrier {
+		if !l.at(f.push.Chunks[i].Ref).barrier {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"iter"
 	"slices"
 
 	"bellows"
@@ -59,7 +60,7 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
-	t := l.byNumber[l.cfg.Route.Number(p.Ref)]
+	t := l.at(p.Ref)
 	return t != nil && t.awaited && t.generation == p.Generation
 }
 
@@ -140,18 +141,28 @@ func (l *Lane) abandon() {
 
 // pushed are the pairs of which a push has parts, each once, whether or not they are here.
 func pushed(m *wire.Push) (list []wire.Pair) {
-	add := func(p wire.Pair) {
+	for p := range pairs(m) {
 		if !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
-	for i := range m.Chunks {
-		add(m.Chunks[i].Pair)
-	}
-	for i := range m.Leases {
-		add(m.Leases[i].Pair)
-	}
 	return list
+}
+
+// pairs are the pairs of a push's chunks and of the leases that it ends, as they come.
+func pairs(m *wire.Push) iter.Seq[wire.Pair] {
+	return func(yield func(wire.Pair) bool) {
+		for i := range m.Chunks {
+			if !yield(m.Chunks[i].Pair) {
+				return
+			}
+		}
+		for i := range m.Leases {
+			if !yield(m.Leases[i].Pair) {
+				return
+			}
+		}
+	}
 }
 
 // begin takes part behind a record.
@@ -196,7 +207,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
-		if t := l.byNumber[next.Number(ref)]; t != nil && !t.gone {
+		if t := l.at(ref); t != nil && !t.gone {
 			l.lose(t, out)
 		}
 		if next.Owner(ref).Lane == l.cfg.Self {
@@ -224,7 +235,7 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 		l.breach(from, out, "%v", err)
 		return
 	}
-	l.byNumber[l.cfg.Route.Number(ref)].awaited = true
+	l.at(ref).awaited = true
 	l.awaited++
 }
 

@@ -39,7 +39,7 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 			continue
 		}
 		for i := range r.pull.Parts {
-			p := l.byNumber[l.cfg.Route.Number(r.pull.Parts[i].Ref)]
+			p := l.at(r.pull.Parts[i].Ref)
 			if v := p.visible(l); p.leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.pull.Need)
 			}

@@ -12,7 +12,7 @@ import (
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
 // the job runs, which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	if p.awaited {
 		p.awaited = false
 		l.awaited--
@@ -22,7 +22,7 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	p.image, p.kept = *im, true
 	if p.schema.Sparse && im.Keys == nil {
 		p.image.Keys = []bellows.Key{} // there were none
@@ -71,7 +71,7 @@ func (l *Lane) surrender(out *wire.Outbox) {
 // Partition is the state of a partition that the lane owns, when the job is over and no task runs any
 // more. It fails for one whose exclusive lease never ended: its values are neither before nor after.
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	switch {
 	case p == nil || p.gone:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
@@ -98,7 +98,7 @@ func (p *partition) applyDeferred(l *Lane) {
 // Kept is the image of a partition that the last Keep made, or nil. When the job is over that has what a lease kept out whose holder died
 // before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
-	p := l.byNumber[l.cfg.Route.Number(ref)]
+	p := l.at(ref)
 	if p == nil || p.gone {
 		return nil
 	}

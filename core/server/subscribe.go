@@ -175,7 +175,7 @@ func (l *Lane) relayPart(p *partition, s *subscription, out *wire.Outbox) {
 	to.Pair, to.Commit, to.Complete = p.pair(), v.Commit, v.Clock
 	p.fill(to, s)
 	s.owed, s.seen = false, p.writes
-	u.words += len(to.Rows) + 2*len(to.Keys) + len(to.Values)
+	u.words += wordsOf(to)
 }
 
 // unaskedTo is the message to a subscriber that is being filled.
@@ -246,9 +246,8 @@ func (p *partition) changedSince(s *subscription, list []uint32) []uint32 {
 // send sends what has been filled.
 func (u *unasked) send(l *Lane, out *wire.Outbox) {
 	if u.rows != nil {
-		n := words(u.rows)
 		out.Send(l.cfg.Self, u.to.address, u.rows)
-		l.charge(u.to.address, n, out)
+		l.charge(u.to.address, u.words, out)
 		u.rows, u.words = nil, 0
 	}
 }
