@@ -6,10 +6,14 @@ import (
 	"bellows/link/wire"
 )
 
-// What a lane sends to another node waits there in a queue, as long as that node does not read. So a lane answers a node only as far as its
-// credit goes: questions beyond it wait, which take little memory, and are answered when marks come back that the lane has sent behind
-// its answers. A node that asks and never reads keeps Limits.Unread of memory here, and one answer more. Turned down: to stop reading from
-// who does not read, by which two nodes that answer each other could wait for ever.
+// Backpressure towards those who read. What a lane sends to another node waits there in a queue, as
+// long as that node does not read. So a lane answers a node only as far as its credit goes:
+// questions beyond it wait, which take little memory, and are answered when marks come back that
+// the lane has sent behind its answers. A node that asks and never reads keeps Limits.Unread of
+// memory here, and one answer more (TestLeasesOfWhoDoesNotReadWait).
+//
+// Turned down: to stop reading from who does not read, by which two nodes that answer each other
+// could wait for ever.
 
 // credit is what has been sent to a node, in words of four bytes, and is not known to have come there. One that is started again has a
 // new one: what was under way to the process before it will not be read.
@@ -36,7 +40,8 @@ func (l *Lane) choked(n bellows.NodeID) bool {
 	return c != nil && c.unread > l.cfg.Limits.Unread
 }
 
-// charge notes that so many words were sent to a client, and marks the place now and then.
+// charge notes that so many words were sent to a client, and marks the place now and then: each
+// eighth of what may be unread, so that credit comes back before it is all used.
 func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
 	c := l.creditOf(to.Node)
 	if c == nil {
@@ -62,7 +67,8 @@ func (l *Lane) newMark() *wire.Mark {
 	return m
 }
 
-// takeMark notes that a node has read up to a mark.
+// takeMark notes that a node has read up to a mark. One that was sent to the process before is of a
+// credit that is no more.
 func (l *Lane) takeMark(from wire.Address, m *wire.Mark) {
 	if c := l.creditOf(from.Node); c != nil && m.Life == c.incarnation && !planted.On("mark-forgotten") {
 		c.unread -= m.Weight

@@ -7,6 +7,15 @@ import (
 	"bellows/link/wire"
 )
 
+// How a lane ends. The controller says End to everybody; each client passes it on to every lane
+// behind all that it sent. The lane closes when it has both, so that each push that was sent was
+// taken and can be counted: a lane that closed at the controller's word missed those under way, and
+// the audit did not add up (docs/decisions/0006). The End names clients that are gone, for whom
+// nobody waits. Then the lane says its counts, once to each controller, the same each time.
+//
+// Turned down: to count as sent only what was acknowledged; the acknowledgement may be under way
+// too.
+
 // takeEnd waits for the end from the controller and from every client that can still send it.
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.noteEnd(from)
@@ -24,6 +33,8 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	}
 }
 
+// noteEnd notes that nothing more comes from a client. One that is not known yet may be so later,
+// by a record that is under way: it is not waited for then.
 func (l *Lane) noteEnd(from wire.Address) {
 	switch i := slices.Index(l.cfg.Clients, from); {
 	case i < 0 && from.Role == wire.Client && !slices.Contains(l.left, from):
@@ -76,5 +87,6 @@ func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node without a client knows.
+// Ending reports whether the controller, or a client, has told the lane that the job is over: so a
+// node without a client knows.
 func (l *Lane) Ending() bool { return l.closing || l.open < len(l.ended) }

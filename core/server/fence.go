@@ -9,6 +9,12 @@ import (
 	"bellows/link/wire"
 )
 
+// Who is heard: the controller as long as it is (silence), the newest process of each node
+// (outlived), and nobody who was declared gone (takeFence). Silence only makes a suspect; these are
+// what makes a verdict hold, however late a suspect wakes (P11). Messages that name their
+// incarnation are judged by that; others are of the newest process that the lane knows, which holds
+// as long as no node is added twice (docs/decisions/0031).
+
 // Tick is the shell's word to a lane: the time, and how many bytes have come from the controller's node so far.
 type Tick struct {
 	wire.Local
@@ -29,7 +35,9 @@ type silence struct {
 	cut         bool // longer than a lease
 }
 
-// Tick tells the lane the time.
+// Tick tells the lane the time, and how many bytes have come from the controller's node: any byte
+// is a sign of life, also one of a long message that is still on its way. A long silence is named
+// to the controller, once.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	s := &l.silence
 	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
@@ -51,7 +59,8 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	}
 }
 
-// hears notes a word of the controller.
+// hears notes a word of the controller, after which the lane serves again at once, and does not
+// wait for a tick.
 func (s *silence) hears() { s.spoken, s.cut = true, false }
 
 // outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part
@@ -77,7 +86,8 @@ func (l *Lane) disregard(gone func(subscriber) bool) {
 	}
 }
 
-// past reports whether an incarnation of a client is known not to be the newest.
+// past reports whether an incarnation of a client is known not to be the newest. Unlike outlived it
+// takes note of nothing.
 func (l *Lane) past(client wire.Address, incarnation uint32) bool {
 	i := slices.Index(l.cfg.Clients, client)
 	return i >= 0 && incarnation < l.incarnations[i]
@@ -104,9 +114,13 @@ func (l *Lane) isFenced(n bellows.NodeID, incarnation uint32) bool {
 	})
 }
 
-// takeFence parts the lane from a client that was declared gone: nothing that this process of it says is taken any more, what it left unrecorded never
-// counts, and nobody waits for it. One that is started again is heard. An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
-// place its values are torn.
+// takeFence parts the lane from a client that was declared gone: nothing that this process of it
+// says is taken any more, what it left unrecorded never counts, and nobody waits for it. The
+// records of what counts of it came before, by the same link, so that a flush that is held now has
+// no number and never will. One that is started again is heard.
+//
+// An exclusive lease of it stays out, so that the partition is not read: where it was worked on in
+// place its values are torn. A shared one is over, since it changed nothing.
 func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	if l.isFenced(m.Node, m.Incarnation) || planted.On("fenced-push-taken") {
 		return

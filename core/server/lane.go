@@ -1,11 +1,3 @@
-// Package server is the serving half of a table: lanes that hold partitions, keep the parts of
-// flushes unseen until the controller records them, and answer reads that the gate admits.
-//
-// A Lane is a state machine. Its shell calls Step with whatever has arrived and carries out what the
-// outbox then holds; links from one sender are in order and lose nothing while both ends live. When the job
-// has ended and the shell has said TasksEnded, it sends the state to who asks for it (package core/collect). A lane starts no goroutine, reads no clock, and
-// never decides what counts: only a record does. What comes from other nodes has passed package validate; what
-// cannot be in the state that the lane is in ends the job by a wire.Complaint that names the sender.
 package server
 
 import (
@@ -25,7 +17,7 @@ import (
 	"bellows/table"
 )
 
-// Options are what is a lane's own beside its job.
+// Options are what is a lane's own beside its job. None of them changes a result.
 type Options struct {
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
 	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
@@ -36,7 +28,8 @@ type Options struct {
 	Limits  Limits
 }
 
-// config is what a lane is made of. Its Times have no lease where it is in one process with the controller, and hears it.
+// config is what a lane is made of. Its Times have no lease where it is in one process with the
+// controller, and hears it.
 type config struct {
 	core.Job
 	Options
@@ -90,71 +83,97 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Lane holds the partitions that the route gives to its address: it serves reads and leases of them, and is a participant of the commit protocol: it holds what is pushed
-// (its vote), unseen, until a record of the controller (the decision) gives it a number.
+// Lane holds the partitions that the route gives to its address: it serves reads and leases of
+// them, and is a participant of the commit protocol: it holds what is pushed (its vote), unseen,
+// until a record of the controller (the decision) gives it a number.
 //
-// A lane has begun once it takes part by the route, is closing from the controller's End on, and closed when nothing more can come. It is cut while it has not
-// heard the controller for a lease, and broken when somebody has sent what cannot be; then only the end counts.
+// States. A lane that the job's first route has begins at once, another when the controller says so
+// (begun). From the controller's End on it is closing: what is pushed is taken yet, since the audit
+// counts it. It is closed when the controller and every client that still can have said that
+// nothing more comes; then it only gives its state away and says its last word again. It is cut
+// while it has not heard the controller for a lease: nothing is read or leased, and all else goes on. It is
+// broken when somebody has sent what cannot be; then only the end counts.
 //
 // Invariants, and what holds them:
-//   - Records are taken in the order of their numbers, each once; what is applied is the effect of exactly those up to applied: P1 of the simulation, byte for byte.
-//   - A flush without a number is seen by nobody: TestBarrierShowsAClockAtOnce, TestAsyncShowsEachCommit.
-//   - A read is answered when all that it needs is visible, and not under an exclusive lease of another: TestLeases, P4 of the simulation.
-//   - What is held, parked and kept is bounded (Limits): TestTheCapTakesTheLowestFlush, TestReadsThatWaitAreBounded, TestFlushesThatWaitAreBounded, TestTheTailIsBounded.
-//     The cap never stops the flush that the others wait for: the least by clock is always taken (hasRoom).
-//   - Sent = applied + dropped, by rows and by bits: TestEndAccountsForEverything, the audit of every schedule.
-//   - A term below the highest heard, an owner of the past and a process that was declared gone change nothing: TestALowerTermIsNotHeard, TestOtherGenerationsAreRefused,
-//     TestFence, P5 and P11 of the simulation.
 //
-// It has no lock: one goroutine at a time steps it (node.bus). Turned down: a lock for each partition, so that reads pass writes: a lane is the lock, and there are as many lanes as processors are
-// worth; lanes that count votes among themselves: frames by clients times lanes (docs/decisions/0022).
+//   - Records are taken in the order of their numbers, each once; what is applied is the effect of
+//     exactly those up to applied: P1 of the simulation, byte for byte.
+//   - A flush without a number is seen by nobody: TestBarrierShowsAClockAtOnce,
+//     TestAsyncShowsEachCommit.
+//   - A part of a flush is held, or waits for room, or is neither, but never two of these at once,
+//     whatever comes twice: TestPartsOfAFlushComeOneByOne, TestPartsOfAFlushWaitOneByOne.
+//   - A read is answered when all that it needs is visible, and not under an exclusive lease of
+//     another: TestLeases, P4 of the simulation.
+//   - What is held, parked and kept is bounded (Limits): TestTheCapTakesTheLowestFlush,
+//     TestReadsThatWaitAreBounded, TestFlushesThatWaitAreBounded, TestTheTailIsBounded. The cap
+//     never stops the flush that the others wait for: the least by clock is always taken (hasRoom).
+//   - Sent = applied + dropped, by rows and by bits: TestEndAccountsForEverything, the audit of
+//     every schedule.
+//   - A term below the highest heard, an owner of the past and a process that was declared gone
+//     change nothing: TestALowerTermIsNotHeard, TestOtherGenerationsAreRefused, TestFence, P5 and
+//     P11 of the simulation.
+//
+// It has no lock: one goroutine at a time steps it (node.bus). Turned down: a lock for each
+// partition, so that reads pass writes: a lane is the lock, and there are as many lanes as
+// processors are worth; lanes that count votes among themselves: frames by clients times lanes
+// (docs/decisions/0022).
 type Lane struct {
-	cfg      config
+	cfg config
+
+	// What is recorded.
 	progress *gate.Progress
+	counted  gate.Counted         // flushes that have a number
 	applied  bellows.CommitNumber // records up to this have been taken
 	barrier  bellows.CommitNumber // applied when the last clock became complete
+	tail     tail
+
+	// What is here.
 	owned    []*partition
 	byNumber []*partition // by route.Number; nil: not here
 
-	held         []*flush
-	heldBytes    int
-	incarnations []uint32 // per client: its newest incarnation
-	counted      gate.Counted
-	waiting      []waiter // flushes told Full, by rank
-	pulls        []parkedPull
-	owing        bool      // somebody's subscription is owed rows
-	unasked      []unasked // per subscriber, while relay runs
-	news         []news    // what the message being taken has committed
-	numbered     []*flush  // by the record being taken
-	spare        []*flush
-	marks        []*wire.Mark // have come back
-	pairs        []wire.Pair  // scratch
-	stamps       uint64       // that have been given to partitions
-	counts       wire.Counts
-	final        wire.Counts     // as it has closed
-	closing      bool            // the controller has ended the job
-	closed       bool            // and nothing more can come
-	told         *wire.End       // by the controller, last
-	complaint    *wire.Complaint // somebody sent what cannot be
-	broken       bool            // and only the end counts any more
-	ended        []bool          // per client: it has said or will not say that the job is over
-	open         int             // clients that may still say so
+	// What is under way: flushes without a number, and those who wait.
+	held      []*flush
+	heldBytes int
+	waiting   []waiter // flushes told Full, by rank
+	pulls     []parkedPull
+	owing     bool     // somebody's subscription is owed rows
+	credits   []credit // by node
 
+	// Of the message or the step that is being taken, and memory that is used again.
+	news     []news    // what has been committed
+	numbered []*flush  // by the record
+	unasked  []unasked // per subscriber, while relay runs
+	spare    []*flush
+	marks    []*wire.Mark // have come back
+	pairs    []wire.Pair  // scratch
+	stamps   uint64       // that have been given to partitions
+
+	// Who is heard.
+	term         bellows.Term // of the controller; what one of a lower term says is dropped
+	dropped      int          // how many such messages
+	incarnations []uint32     // per client: its newest incarnation
+	fenced       []fenced     // processes that were declared gone
+	forgone      []forgone    // what they sent that never counts
+	silence      silence
+
+	// The route: what waits for newer ones.
 	begun   bool                         // it takes part by the route; before that it knows no records
 	first   struct{ lanes, clients int } // with which the job began
 	ahead   []ahead
-	awaited int            // partitions that were given to it and are not here yet
-	left    []wire.Address // clients that said that the job is over, and are not known
+	awaited int // partitions that were given to it and are not here yet
 
-	term    bellows.Term // of the controller; what one of a lower term says is dropped
-	dropped int          // how many such messages
-	tail    tail
-	fenced  []fenced  // processes that were declared gone
-	forgone []forgone // what they sent that never counts
-	silence silence
-
-	credits    []credit // by node
-	tasksEnded bool     // at this node
+	// The end.
+	closing    bool            // the controller has ended the job
+	closed     bool            // and nothing more can come
+	broken     bool            // only the end counts any more
+	complaint  *wire.Complaint // why: somebody sent what cannot be
+	told       *wire.End       // by the controller, last
+	ended      []bool          // per client: it has said or will not say that the job is over
+	open       int             // clients that may still say so
+	left       []wire.Address  // clients that said that the job is over, and are not known
+	counts     wire.Counts
+	final      wire.Counts // as it has closed
+	tasksEnded bool        // at this node
 	collector  wire.Address
 	state      collect.Sender
 }
@@ -190,7 +209,9 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	return l, nil
 }
 
-// own makes a partition that the route gives to the lane, filled by its initialiser.
+// own makes a partition that the route gives to the lane, filled by its initialiser. Partitions
+// stand in the order of their numbers, which is that in which clocks are applied and rows relayed:
+// the same in every run.
 func (l *Lane) own(ref bellows.PartitionRef) error {
 	s, cut := &l.cfg.Tables[ref.Table], l.cfg.Route.Cut(ref.Table)
 	st, err := store.New(s, cut, ref.Partition)
@@ -214,6 +235,11 @@ func (l *Lane) own(ref bellows.PartitionRef) error {
 }
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
+//
+// The order within a step is part of the protocol. Each message is followed by tell, so that a
+// client knows the number of a flush before any row that shows it leaves, on the same link
+// (docs/decisions/0007). Rows to subscribers leave before the answers to reads; both once for the
+// whole batch, so that a clock that many messages complete is one message a client.
 func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	out.Era = l.cfg.Era
 	for _, e := range batch {
@@ -230,6 +256,9 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	l.surrender(out)
 }
 
+// take gives a message to whom it is for. Three questions come first, and their order matters: is
+// it of a controller or a client that is heard at all; is it one that comes in any state; and is it
+// by a route that this lane has not come to yet, behind which all that its client says must wait.
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	if e.From == l.cfg.Controller {
 		if term := e.Term(); term < l.term && term > 0 && !planted.On("old-term-heard") {
@@ -309,7 +338,9 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 // at is a partition of the job as this lane has it; nil: it never came here.
 func (l *Lane) at(ref bellows.PartitionRef) *partition { return l.byNumber[l.cfg.Route.Number(ref)] }
 
-// find returns the partition of a pair if this lane owns it at that generation. errStale: it has had another owner since, or this one anew.
+// find returns the partition of a pair if this lane owns it at that generation. errStale: it has
+// had another owner since, or this one anew; whoever asks is behind the route and is told so. Any
+// other error is of a pair that no route has had: nobody who keeps to the protocol can name it.
 func (l *Lane) find(p wire.Pair) (*partition, error) {
 	t, g := l.at(p.Ref), l.cfg.Route.Owner(p.Ref).Generation
 	switch {
@@ -355,7 +386,8 @@ func (l *Lane) breach(from wire.Address, out *wire.Outbox, format string, args .
 	l.complain(out)
 }
 
-// complain tells the controller, and each that follows it, why the lane does not go on.
+// complain tells the controller, and each that follows it, why the lane does not go on
+// (TestALaneComplainsToEachController).
 func (l *Lane) complain(out *wire.Outbox) {
 	said := *l.complaint
 	out.Send(l.cfg.Self, l.cfg.Controller, &said)

@@ -6,6 +6,12 @@ import (
 	"bellows/link/wire"
 )
 
+// What the audit is told: every row delta that clients send is applied or dropped at one lane, and
+// so are the bits of its values (package audit; docs/decisions/0027). What is dropped is counted
+// where it is given up: at the end of the job, behind a fence, refused for want of rows, or ahead
+// of the route when no more records come. TestEndAccountsForEverything and
+// TestTheAuditSeesLossesInside hold this, and the audit of every schedule.
+
 // pushRows counts the row deltas of a push: the rows of its chunks, and every row of an exclusive lease.
 func pushRows(m *wire.Push, l *Lane) int64 {
 	n := 0
@@ -38,7 +44,8 @@ func (l *Lane) bits(m *wire.Push) []audit.Ledger {
 	return list
 }
 
-// bits is the audit's sum over a chunk as its client made it: by keys where it has keys; 0 where the clock is not in the sample.
+// bits is the audit's sum over a chunk as its client made it: by keys where it has keys, so that it
+// does not depend on the numbers that rows have here; 0 where the clock is not in the sample.
 func (p *partition) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
 	if !p.sample.Has(clock) {
 		return 0
@@ -57,7 +64,8 @@ func (p *partition) slabBits(values []float32, clock bellows.Clock) audit.Sum {
 	return p.store.Bits(nil, values)
 }
 
-// countDropped counts a push that never counts.
+// countDropped counts a push that never counts, once: who drops it forgets it, or notes that it was
+// (forgo).
 func (l *Lane) countDropped(rows int64, bits []audit.Ledger) {
 	l.counts.Dropped += rows
 	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)

@@ -12,13 +12,26 @@ import (
 
 // partition is one partition at its lane: state, leases, and what waits to be applied.
 //
-// A recorded chunk is applied at once, or it is in later (its table has a barrier, and its clock is not complete), or in deferred (a lease is out, which sees one version). Entries of deferred
-// keep their order, clock marks among them, and what is visible meanwhile is lag. An exclusive holder in this process works on the slab itself, one elsewhere on a copy.
+// A recorded chunk is applied at once, or it is in later (its table has a barrier, and its clock is
+// not complete), or in deferred (a lease is out, which sees one version). Entries of deferred keep
+// their order, clock marks among them, and what is visible meanwhile is lag. An exclusive holder in
+// this process works on the slab itself, one elsewhere on a copy.
 //
-// Invariants: later is empty of complete clocks unless a lease keeps them out (TestClocksThatALeaseKeepsOutCountAtTheEnd); an exclusive lease is the only one (TestLeases); requests are granted in their
-// order, so that none starves (TestAnExclusiveRequestIsNotPassed); the sums of the ledgers grow where bits are taken, given and written, and nowhere else (TestTheAuditSeesLossesInside).
+// It is awaited from the record that gives it to this lane until its state is loaded, and gone from
+// the record that gives it to another: what was recorded before is still applied, since its clients
+// wait for that, and the audit.
 //
-// Turned down: applying under shared leases and showing the holder a copy: a copy of the partition for each lease, in order to save a wait of one task.
+// Invariants:
+//
+//   - later is empty of complete clocks unless a lease keeps them out
+//     (TestClocksThatALeaseKeepsOutCountAtTheEnd).
+//   - While a lease is out nothing is written but by its holder: it sees one version (TestLeases).
+//   - Requests are granted in their order, so that none starves (TestAnExclusiveRequestIsNotPassed).
+//   - The sums of the ledgers grow where bits are taken, given and written, and nowhere else
+//     (TestTheAuditSeesLossesInside).
+//
+// Turned down: applying under shared leases and showing the holder a copy: a copy of the partition
+// for each lease, in order to save a wait of one task.
 type partition struct {
 	ref        bellows.PartitionRef
 	generation bellows.Generation
@@ -61,7 +74,9 @@ type partition struct {
 // pair is the partition as the lane owns it.
 func (p *partition) pair() wire.Pair { return wire.Pair{Ref: p.ref, Generation: p.generation} }
 
-// visible is what a read of the partition sees now.
+// visible is what a read of the partition sees now: with a barrier the last complete clock and the
+// record that completed it; without one every record that the lane has taken, whether or not it has
+// something for this partition; behind a lease what was visible before the first deferred entry.
 func (p *partition) visible(l *Lane) wire.Need {
 	if len(p.deferred) > 0 {
 		return p.lag
@@ -72,7 +87,8 @@ func (p *partition) visible(l *Lane) wire.Need {
 	return wire.Need{Commit: l.applied, Clock: l.progress.Complete()}
 }
 
-// buffer makes an empty buffer for sums over a partition.
+// buffer makes an empty buffer for sums over a partition, of memory that earlier sums have given
+// back.
 func (p *partition) buffer() *delta.Buffer {
 	if n := len(p.buffers); n > 0 {
 		b := p.buffers[n-1]

@@ -11,11 +11,29 @@ import (
 	"bellows/link/wire"
 )
 
-// What the lane knows of a flush it knows by partition: it may hold one part of it, have no room for another, and get a third later, in
-// a push of its own, since partitions come from other lanes. A record is different: it is made when every part is held, so that
+// The first phase of a commit: a push comes, and is held or not. takePush asks, in this order:
+//
+// 1. Is it mine? An owner of the past takes nothing of it (checkPush).
+// 2. Do I know it? What is held or recorded is neither held nor told Full again (dedupe). This
+//    comes before what the lane judges by its state, since a push that comes again is not as new: a
+//    lease that it ends is ending already.
+// 3. May it be? Sums are of splits that the sender runs, leases are ended by who has them (fits).
+// 4. Is there room? Else it waits at its client (hasRoom, full), and is called when there is
+//    (admitWaiting).
+// 5. Have its keys rows? They get them here, and the memory for them is refused here (reserve):
+//    nothing can be refused behind the vote.
+//
+// Then it is held, and the vote leaves: wire.Held, or the flush's wire.Done where the lane has all
+// of it (passDone).
+//
+// What the lane knows of a flush it knows by partition: it may hold one part of it, have no room
+// for another, and get a third later, in a push of its own, since partitions come from other lanes
+// (docs/decisions/0030). A record is different: it is made when every part is held, so that
 // whatever comes of the flush afterwards has come before.
 
-// flush is what the lane has of one flush, as it came in one push: parts for other partitions may have come in another.
+// flush is what the lane has of one flush, as it came in one push: parts for other partitions may
+// have come in another. It is held until its record, numbered while that is taken, open until the
+// last of its chunks is part of the state, and then memory for another.
 type flush struct {
 	push  *wire.Push
 	from  wire.Address
@@ -29,7 +47,9 @@ type flush struct {
 	rows    []uint32             // memory for the numbers of the rows that its keys name
 }
 
-// waiter is a push that must come again.
+// waiter is a push that must come again: only its name is here, its deltas stay with its client.
+// When there is room it is asked, once. It may find none again, since others that rank lower have
+// come meanwhile, and then waits as before.
 type waiter struct {
 	flush bellows.FlushID
 	clock bellows.Clock
@@ -100,6 +120,8 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	out.Send(l.cfg.Self, from, h)
 }
 
+// checkPush refuses a push that names a partition of another owner: all of it, since its client
+// makes it again as a whole.
 func (l *Lane) checkPush(m *wire.Push) error {
 	for p := range pairs(m) {
 		if _, err := l.find(p); err != nil {
@@ -149,7 +171,8 @@ func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 	return known, !known || len(m.Chunks)+len(m.Leases) > 0
 }
 
-// stamp gives the partitions of a push a stamp that no other has.
+// stamp gives the partitions of a push a stamp that no other has: a set of partitions without
+// memory of its own, good until the next.
 func (l *Lane) stamp(m *wire.Push) {
 	l.stamps++
 	for p := range pairs(m) {
@@ -228,6 +251,8 @@ func (l *Lane) splitsOf(client bellows.NodeID) (n int) {
 	return n
 }
 
+// rank is the order in which flushes find room, the same at every lane: by clock, then by client,
+// incarnation and number; of one flush by its first partition.
 func rank(a, b waiter) int {
 	switch {
 	case a.clock != b.clock:
@@ -318,6 +343,7 @@ func (l *Lane) admitWaiting(out *wire.Outbox) {
 	}
 }
 
+// newFlush is a flush that is closed, to be used again, if there is one.
 func (l *Lane) newFlush() *flush {
 	if n := len(l.spare); n > 0 {
 		f := l.spare[n-1]
@@ -331,7 +357,8 @@ func (l *Lane) newFlush() *flush {
 // along the tree and rules work on rows as those of any table. That is also when memory is taken, and
 // refused: what is recorded later is irrevocable.
 
-// reserve gives a row to every key of a flush, and its chunks the rows' numbers.
+// reserve gives a row to every key of a flush, and its chunks the rows' numbers, in memory that the
+// flush keeps when it is used again.
 func (l *Lane) reserve(f *flush) error {
 	total := 0
 	for i := range f.push.Chunks {
@@ -355,7 +382,8 @@ func (l *Lane) reserve(f *flush) error {
 	return nil
 }
 
-// hold keeps what came of a flush until its record.
+// hold keeps what came of a flush until its record. A lease that it ends cannot be ended by a
+// second flush from now on.
 func (l *Lane) hold(f *flush, out *wire.Outbox) {
 	m := f.push
 	l.held = append(l.held, f)
@@ -410,7 +438,8 @@ func (l *Lane) answerHeld(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 }
 
-// same reports whether two names are those of one flush.
+// same reports whether two names are those of one flush. That of a process that was started again
+// is another one's.
 func same(a, b bellows.FlushID) bool {
 	if planted.On("incarnation-ignored") {
 		a.Incarnation = b.Incarnation
@@ -441,6 +470,8 @@ func (l *Lane) least(m *wire.Push) int {
 	return first
 }
 
+// pushBytes is what a push takes of the cap: its chunks. The values of leases that it ends are not
+// counted, since a partition has one such lease at most.
 func pushBytes(m *wire.Push) int {
 	n := 0
 	for i := range m.Chunks {

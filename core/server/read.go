@@ -6,6 +6,10 @@ import (
 	"bellows/link/wire"
 )
 
+// A read is parked until the gate admits it: all that it needs is visible here, and no exclusive
+// lease is out. It is looked at again at the end of every step, since what may let it go on comes
+// by a step: a record, the end of a lease, a mark that came back.
+
 type parkedPull struct {
 	from wire.Address
 	pull *wire.Pull
@@ -31,7 +35,9 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 	l.pulls = append(l.pulls, parkedPull{from, m})
 }
 
-// serve answers every parked read and grants every lease whose time has come.
+// serve answers every parked read and grants every lease whose time has come. A lane that is cut
+// serves nobody: it may have been replaced, and would show a past that others have left
+// (TestALaneThatHearsNobodyServesNoReads).
 func (l *Lane) serve(out *wire.Outbox) {
 	if l.silence.cut || l.closed && !planted.On("served-after-end") { // nobody reads any more (relay)
 		return
@@ -53,6 +59,8 @@ func (l *Lane) serve(out *wire.Outbox) {
 	l.pulls = rest
 }
 
+// readable reports whether all partitions that a read asks for show what it needs: it is answered
+// as a whole.
 func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
 		p := l.at(m.Parts[i].Ref)
@@ -64,6 +72,9 @@ func (l *Lane) readable(m *wire.Pull) bool {
 	return true
 }
 
+// answer sends the rows of a read, with the commit and the clock that each part of them shows, and
+// subscribes its client where it asks for that. A subscription of a partition with deferred entries
+// is owed rows at once: they are recorded, and what its client sees here does not have them.
 func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	a := wire.New[wire.Rows]()
 	a.Request, a.Incarnation = r.pull.Request, r.pull.Incarnation

@@ -11,8 +11,19 @@ import (
 	"bellows/table"
 )
 
-// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock
-// where the table has a barrier.
+// The second phase: the controller has decided. takeRecord is read downwards. Progress comes first,
+// so that what is applied knows which clocks are complete; then the flush's parts are applied, or
+// wait, in its partitions; then a clock that this record completes is made visible, in all
+// partitions at once; and the client is told the number (note, tell).
+//
+// A recorded chunk is applied in one of three ways: at once; with its whole clock, where the table
+// has a barrier (reach, applyClocks); or behind the leases that are out (postpone, catchUp). In
+// each it is counted when it is written and not before, and its flush is closed with the last of
+// them (finish).
+
+// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or
+// with their whole clock where the table has a barrier. A record out of order, or of units that no
+// split can have done, is a breach: numbers have no gaps, and links are in order.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if r.Number != l.applied+1 {
 		l.breach(from, out, "record %d after %d", r.Number, l.applied)
@@ -62,7 +73,8 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	l.numbered = l.numbered[:0]
 }
 
-// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near the first.
+// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near
+// the first: flushes get their numbers about in the order in which they came.
 func (l *Lane) unhold(id bellows.FlushID) {
 	for i := 0; i < len(l.held); i++ {
 		f := l.held[i]
@@ -79,6 +91,8 @@ func (l *Lane) unhold(id bellows.FlushID) {
 	}
 }
 
+// applyFlush gives the chunks of a recorded flush to their partitions, and ends its leases. One
+// without either is closed at once: it is a flush of nothing, which completes a clock all the same.
 func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 	if f.open == 0 {
 		l.closeFlush(f)
@@ -114,7 +128,8 @@ const (
 	keepMark  = -2 // an image is to be kept
 )
 
-// accept takes in a chunk of a recorded flush.
+// accept takes in a chunk of a recorded flush. With a barrier all of it waits for its clock, leased
+// or not: the sum along the tree needs every chunk of the clock, and the rule runs once.
 func (p *partition) accept(e entry, l *Lane, out *wire.Outbox) {
 	switch {
 	case p.barrier && !planted.On("visible-when-recorded"):
@@ -135,6 +150,7 @@ func (p *partition) postpone(e entry, l *Lane) {
 	p.deferred = append(p.deferred, e)
 }
 
+// apply makes an entry part of the state, now that nothing keeps it out.
 func (p *partition) apply(e entry, l *Lane, out *wire.Outbox) {
 	switch e.chunk {
 	case clockMark:
@@ -172,7 +188,9 @@ func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) 
 	p.wrote(rows)
 }
 
-// reach makes the clocks up to c visible.
+// reach makes the clocks up to c visible. Where a lease keeps them out of a table with a barrier, a
+// mark among the deferred entries does so later: catchUp goes through these in the order of their
+// records.
 func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.barrier && (p.leases.Out() || len(p.deferred) > 0) {
 		if !planted.On("clock-mark-lost") {
@@ -188,7 +206,8 @@ func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 }
 
 // applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
-// the tree and given to the rule once.
+// the tree and given to the rule once. Several are there where a lease has kept them out, or where
+// the table's consistency has changed (setStaleness).
 func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	for len(p.later) > 0 && !l.broken {
 		clock := p.later[0].clock
@@ -202,6 +221,10 @@ func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	}
 }
 
+// applyClock sums the chunks of a clock along the binary tree over split ids and writes the root:
+// the same bits in whichever order the chunks came and by whichever nodes they were sent (P7). A
+// chunk that is alone is written as it came. Two that are of one split are nobody's correct sum: a
+// breach.
 func (p *partition) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.sums = p.sums[:0]
 	for _, e := range p.later {
@@ -252,14 +275,16 @@ func (p *partition) catchUp(l *Lane, out *wire.Outbox) {
 	p.deferred = p.deferred[:0]
 }
 
-// finish ends one chunk or lease end of a flush: it is part of the state.
+// finish ends one chunk or lease end of a flush: it is part of the state. With the last the flush
+// is closed, and may not be looked at any more.
 func (l *Lane) finish(f *flush) {
 	if f.open--; f.open == 0 {
 		l.closeFlush(f)
 	}
 }
 
-// closeFlush gives the chunks' memory back to the client.
+// closeFlush gives the chunks' memory back: to the client by wire.Committed, and the push to its
+// pool. Until here the lane looks into that memory, which in one process is the client's own.
 func (l *Lane) closeFlush(f *flush) {
 	l.note(f, false)
 	wire.Free(f.push)
@@ -283,7 +308,9 @@ type news struct {
 	committed *wire.Committed
 }
 
-// note keeps for tell that a flush counts.
+// note keeps for tell that a flush counts: when all of it is visible, or, waiting, when reads may
+// see some of it before. The client must know the number by then, to lay its own deltas over rows
+// that lack them, and over no others (P2).
 func (l *Lane) note(f *flush, waiting bool) {
 	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
 	if f.named && !planted.On("pairs-unnamed") {

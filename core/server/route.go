@@ -31,7 +31,9 @@ type ahead struct {
 	bits     []audit.Ledger
 }
 
-// isAhead reports whether a message of a client must wait.
+// isAhead reports whether a message of a client must wait: by itself, or since something of the
+// same client waits. So a client's messages are taken in the order in which it sent them, as if it
+// had sent them later.
 func (l *Lane) isAhead(e *wire.Envelope) bool {
 	if e.From.Role != wire.Client || l.closing {
 		return false
@@ -64,7 +66,10 @@ func (l *Lane) awaits(p wire.Pair) bool {
 	return t != nil && t.awaited && t.generation == p.Generation
 }
 
-// keepAhead keeps a message, if there is room.
+// keepAhead keeps a message, if there is room. Else a push is refused as stale, though it is not,
+// so that its client sends it again. That is said when the lane has moved on (takeAhead), and not
+// at once: the client, whose route is newer, would send it at once. Only where even the list of
+// what is to be said is full there is no other way.
 func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	one, all, full := ahead{envelope: e}, 0, len(l.ahead) >= l.cfg.Limits.Parked
 	for _, a := range l.ahead {
@@ -101,7 +106,8 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	l.ahead = append(l.ahead, one)
 }
 
-// takeAhead takes what need not wait any more, in the order in which it came.
+// takeAhead takes what need not wait any more, in the order in which it came. What still must is
+// kept again by take.
 func (l *Lane) takeAhead(out *wire.Outbox) {
 	if len(l.ahead) == 0 || !l.begun || l.broken {
 		return
@@ -165,7 +171,9 @@ func pairs(m *wire.Push) iter.Seq[wire.Pair] {
 	}
 }
 
-// begin takes part behind a record.
+// begin takes part behind a record: all before it is no business of this lane, which has no
+// partition and no flush from before. It takes over how far each split is and which flushes have a
+// number, so that it judges what comes as the others do.
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
 	switch {
@@ -239,7 +247,9 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 	l.awaited++
 }
 
-// lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so is what is held of it and not recorded. It is not leased.
+// lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so
+// is what is held of it and not recorded. It is not leased. Recorded entries stay until they are
+// applied: they count here.
 func (l *Lane) lose(p *partition, out *wire.Outbox) {
 	p.gone, p.subs = true, nil
 	if p.awaited {
@@ -266,7 +276,8 @@ func (l *Lane) lose(p *partition, out *wire.Outbox) {
 	l.admitWaiting(out) // what is held of it no more has no record here, which would make room
 }
 
-// forget takes the parts of a partition out of what is held of a flush.
+// forget takes the parts of a partition out of what is held of a flush. They are not counted as
+// dropped: their client sends them again, to the partition's owner.
 func (l *Lane) forget(f *flush, ref bellows.PartitionRef) {
 	m, bytes := f.push, pushBytes(f.push)
 	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == ref })

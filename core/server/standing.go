@@ -10,6 +10,16 @@ import (
 	"bellows/link/wire"
 )
 
+// No wait at a lane is silent: a client that has waited for long asks what the lane has of it, and
+// is told what that is behind (package pending has the words), or that the lane knows nothing of
+// it. Then the question or its answer is lost, and the client ends the job by name, as its own
+// story of waits says (client/enquire.go). So each answer here must be sure: Nothing is said only
+// of what the lane has answered, and answers leave in order
+// (TestALaneSaysWhatKeepsAQuestionWaiting, TestALaneSaysWhatKeepsAFlushWaiting).
+//
+// What is named is the nearest cause and one that somebody can look at: the node that has a lease,
+// the split that is furthest behind, the room that others take.
+
 // takeInquiry says what the lane has of that for which a client has waited for long. It comes behind all that the lane has answered, so that the
 // client knows what is lost.
 func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {

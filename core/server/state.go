@@ -9,6 +9,10 @@ import (
 	"bellows/link/wire"
 )
 
+// State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume),
+// and at the end to who asks for it (package collect). Between these nobody copies a partition but
+// by reads, leases, and the images that the driver has kept (partition.keep).
+
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
 // the job runs, which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
@@ -45,8 +49,9 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 // leased, so that the state may be looked at.
 type TasksEnded struct{ wire.Local }
 
-// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more. Who has not passed the end
-// on by then is waited for no more.
+// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks
+// for more. Who has not passed the end on by then is waited for no more: the controller has given
+// up on them.
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
 	if l.closing && !l.closed {
 		l.end(out)
@@ -61,7 +66,8 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 	l.state.Ask(m, refs)
 }
 
-// surrender sends what has been asked for of the state, when it may be looked at.
+// surrender sends what has been asked for of the state, when it may be looked at: not before the
+// tasks of this node have ended, which may still work on a slab that they leased.
 func (l *Lane) surrender(out *wire.Outbox) {
 	if l.closed && l.tasksEnded && l.state.Asked() {
 		l.state.Send(l, l.cfg.Self, l.collector, out)

@@ -10,6 +10,20 @@ import (
 	"bellows/link/wire"
 )
 
+// Server push (Bösen §4.2): rows that a client reads again and again come to it unasked, when they
+// have changed, so that a clock costs it neither a question nor the wait for an answer. A client
+// subscribes with a read, whose answer is the first version; from then on it is owed what has
+// changed (owe), and sent that at the end of the step (relay), one message for each client. Debts
+// stay while a lease keeps the partition's newest out, or the client's node does not read: nothing
+// is lost by that, since what is sent is what has changed since the last time, and not each change.
+//
+// Which rows those are is known by numbers: each write has one (writes), a row that of its last, a
+// subscription that of its last message. For keys a store.Watch says the same.
+//
+// Turned down: subscribing at the first read, since most rows of sparse data are read once
+// (docs/decisions/0022); a list of changed rows for each subscription, which is written as often as
+// there are subscribers.
+
 // subscription is a client that is sent rows of a partition, unasked, when they have changed.
 //
 // When: for a table with a barrier, each time that a clock has become visible; for another, each time that a
@@ -37,7 +51,7 @@ type unasked struct {
 	words int        // in it
 }
 
-// wrote notes that rows (nil: all) have changed.
+// wrote notes that rows (nil: all) have changed. Where nobody has subscribed it costs nothing.
 func (p *partition) wrote(rows []uint32) {
 	if len(p.subs) == 0 {
 		return
@@ -118,7 +132,9 @@ func (l *Lane) takeUnsubscribe(who subscriber, of wire.Pair) {
 	p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return s.to == who })
 }
 
-// owe notes who is to be sent what has changed: all subscribers of the partitions that a test names, or one.
+// owe notes who is to be sent what has changed: all subscribers of the partitions that a test
+// names, or one. Who is owed nothing new is sent a message all the same: the clock that it shows is
+// what the client waits for.
 func (l *Lane) owe(who *subscriber, which func(*partition) bool) {
 	for _, p := range l.owned {
 		if len(p.subs) == 0 || !which(p) {
@@ -200,7 +216,8 @@ func (p *partition) words(s *subscription) int {
 	return p.store.Rows() * (1 + p.schema.Width)
 }
 
-// fill writes to a part what has changed of a subscription.
+// fill writes to a part what has changed of a subscription. A write of everything, as by the end of
+// a lease, is sent as the subscription's own list, without comparing.
 func (p *partition) fill(to *wire.RowsPart, s *subscription) {
 	switch {
 	case s.keys != nil:

@@ -48,7 +48,8 @@ func (t *tail) add(m *wire.Records, bytesMax int) {
 	}
 }
 
-// append adds a record.
+// append adds a record: a length, the counts of its lists, and its numbers. Of a unit what differs
+// from the one before is written, which for units of one flush is little.
 func (t *tail) append(r *wire.Record) {
 	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results))
 	for i := range r.Results {
@@ -153,7 +154,8 @@ func (t *tail) oldest(last bellows.CommitNumber) bellows.CommitNumber {
 // sinceMost is how many records go into a message for who asks.
 const sinceMost = 256
 
-// since are messages with the records from a number on.
+// since are messages with the records from a number on, made as they leave: the tail of a long job
+// is many messages.
 func (t *tail) since(from bellows.CommitNumber, term bellows.Term, yield func(*wire.Records)) {
 	var m *wire.Records
 	number, head := t.first, t.head
@@ -221,7 +223,11 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 	return d, c
 }
 
-// takeQuery answers what the lane holds. The term of the one that asks has been taken note of: the lane hears none below it any more.
+// takeQuery answers what the lane holds. The term of the one that asks has been taken note of
+// (take): the lane hears none below it any more, so that no record comes behind those of which it
+// speaks here but by that controller. It says everything that a controller cannot know from
+// records: flushes that are held, with what they have finished; who was added and fenced; and what
+// it was told of the end.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	h := &wire.Holding{Term: l.term, Last: l.applied, Tail: l.tail.oldest(l.applied)}
 	for _, f := range l.held {

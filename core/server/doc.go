@@ -1,0 +1,34 @@
+// Package server is the serving half of a table: lanes that hold partitions, keep the parts of
+// flushes unseen until the controller records them, and answer reads that the gate admits.
+//
+// A Lane is a state machine: a shard of the model, and all that may touch it. It starts no
+// goroutine, reads no clock, and never decides what counts: only a record does.
+//
+// What makes a flush count is two-phase commit with a logged decision. The lane is a participant;
+// the controller (package coord) coordinates, and the client (package client) counts the votes:
+//
+//	prepare    wire.Push             parts of a flush come, and are held, unseen (push.go)
+//	vote       wire.Held             to the client; or the lane that has all of a flush passes its wire.Done on
+//	           wire.Full, wire.Room  not yet, and come again: backpressure, by the bytes that are held
+//	           wire.Stale            not here any more; wire.Refused: never
+//	decision   wire.Records          the flush has a number, in one order for all lanes (record.go)
+//	ack        wire.Committed        the client's memory is free, and it knows the number before any row shows it
+//
+// There is no abort. What has no number is dropped when its process is declared gone (fence.go), or
+// the job is over (end.go). The log of decisions is kept by every lane (tail.go), so that another
+// controller can go on.
+//
+// The caller's duties, in order:
+//
+//  1. NewLane, and then, where a saved run goes on, Load, LoadKept and Resume.
+//  2. Step with whatever has arrived, and carry out what the outbox then holds. Links from one
+//     sender are in order and lose nothing while both ends live.
+//  3. A Tick every few hundred milliseconds, where the lane is in another process than the
+//     controller.
+//  4. TasksEnded, when no task of the node runs any more: the state is sent to who asks for it
+//     (package collect) then, and not before.
+//
+// What comes from other nodes has passed package validate. What cannot be in the state that the
+// lane is in ends the job by a wire.Complaint that names the sender. The package refuses to judge
+// who is alive, and how the state of a partition travels that another lane gets.
+package server
