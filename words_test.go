@@ -37,7 +37,6 @@ var strayWords = []strayWord{
 	{"split", "data/internal/lines", "a line is cut into fields: to be Fields"},
 	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
 	{"table", "core/audit", "the ledgers of a table: to be TableLedgers"},
-	{"table", "core/liveness", "the leases that a node grants: to be Leases"},
 	{"split", "data", "what separates fields is found: to be separator"},
 	{"table", "data", "numbers in columns: to be columns"},
 	{"table", "data/internal/lines", "numbers in columns: to be Columns"},

@@ -14,27 +14,27 @@ import (
 	"bellows/core/planted"
 )
 
-// Table is the set of leases that one node grants, in the order of Add, so that verdicts come in a fixed order.
+// Detector is a failure detector: the leases that one node grants, in the order of Add, so that verdicts come in a fixed order.
 //
 // A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out what the caller slept: Tick moves last on, but in one silence by no more than
 // excusedMillis and the gap that reaches it (TestASilenceIsExcusedForTwoSeconds, TestASilentNodeIsFoundWhateverTheRhythm).
-type Table struct {
+type Detector struct {
 	ttlMillis  int64
 	tickMillis int64 // of the last Tick
-	leases     []lease
-	places     []int // by node: 1 + its place in leases; 0: it has none
+	peers      []peer
+	places     []int // by node: 1 + its place in peers; 0: it has none
 }
 
-// lease is one node's.
-type lease struct {
+// peer is a node that must beat.
+type peer struct {
 	node    bellows.NodeID
 	last    int64 // when it beat, or later by what is excused
 	excused int64 // by how much last was moved on since the last beat, because the caller slept
 	named   bool  // the silence since last has been
 }
 
-// NewTable makes an empty table of leases that last ttlMillis after each beat.
-func NewTable(ttlMillis int64) *Table { return &Table{ttlMillis: ttlMillis} }
+// NewDetector makes a detector of nobody, with leases that last ttlMillis after each beat.
+func NewDetector(ttlMillis int64) *Detector { return &Detector{ttlMillis: ttlMillis} }
 
 // sleepMillis is how far apart two ticks are when the caller has slept between them. It is several times the
 // interval of ticks, and short beside a lease.
@@ -48,14 +48,14 @@ const excusedMillis = 2000
 // Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
 // by that, since beats that came meanwhile may not have been reported yet. A silence that has been excused for
 // excusedMillis already is not excused again until a beat ends it.
-func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
+func (t *Detector) Tick(nowMillis int64) (sleptMillis int64) {
 	gap := nowMillis - t.tickMillis
 	t.tickMillis = nowMillis
 	if gap <= sleepMillis || planted.On("sleeper-blames") {
 		return 0
 	}
-	for i := range t.leases {
-		if l := &t.leases[i]; l.excused < excusedMillis {
+	for i := range t.peers {
+		if l := &t.peers[i]; l.excused < excusedMillis {
 			by := min(gap, nowMillis-l.last)
 			l.last, l.excused = l.last+by, l.excused+by
 		}
@@ -64,32 +64,32 @@ func (t *Table) Tick(nowMillis int64) (sleptMillis int64) {
 }
 
 // Add grants a node its first lease, or another after Remove. A node that has one keeps it.
-func (t *Table) Add(n bellows.NodeID, nowMillis int64) {
+func (t *Detector) Add(n bellows.NodeID, nowMillis int64) {
 	if t.place(n) >= 0 {
 		return
 	}
-	t.leases = append(t.leases, lease{node: n, last: nowMillis})
+	t.peers = append(t.peers, peer{node: n, last: nowMillis})
 	for len(t.places) <= int(n) {
 		t.places = append(t.places, 0)
 	}
-	t.places[n] = len(t.leases)
+	t.places[n] = len(t.peers)
 }
 
 // Remove forgets a node: nothing is expected of it any more.
-func (t *Table) Remove(n bellows.NodeID) {
+func (t *Detector) Remove(n bellows.NodeID) {
 	i := t.place(n)
 	if i < 0 {
 		return
 	}
-	t.leases = slices.Delete(t.leases, i, i+1)
+	t.peers = slices.Delete(t.peers, i, i+1)
 	t.places[n] = 0
-	for ; i < len(t.leases); i++ {
-		t.places[t.leases[i].node] = i + 1
+	for ; i < len(t.peers); i++ {
+		t.places[t.peers[i].node] = i + 1
 	}
 }
 
 // place is where a node is in the list; negative: it has no lease.
-func (t *Table) place(n bellows.NodeID) int {
+func (t *Detector) place(n bellows.NodeID) int {
 	if int(n) >= len(t.places) {
 		return -1
 	}
@@ -97,17 +97,17 @@ func (t *Table) place(n bellows.NodeID) int {
 }
 
 // Beat renews a node's lease.
-func (t *Table) Beat(n bellows.NodeID, nowMillis int64) {
+func (t *Detector) Beat(n bellows.NodeID, nowMillis int64) {
 	if i := t.place(n); i >= 0 {
-		t.leases[i] = lease{node: n, last: max(t.leases[i].last, nowMillis)}
+		t.peers[i] = peer{node: n, last: max(t.peers[i].last, nowMillis)}
 	}
 }
 
 // Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
 // once; ask again until it finds none.
-func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for i := range t.leases {
-		if l := &t.leases[i]; nowMillis-l.last > patienceMillis && !l.named {
+func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for i := range t.peers {
+		if l := &t.peers[i]; nowMillis-l.last > patienceMillis && !l.named {
 			l.named = true
 			return l.node, nowMillis - l.last, true
 		}
@@ -117,8 +117,8 @@ func (t *Table) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, sile
 
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
 // silent.
-func (t *Table) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
-	for _, l := range t.leases {
+func (t *Detector) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	for _, l := range t.peers {
 		if nowMillis-l.last > t.ttlMillis {
 			return l.node, nowMillis - l.last, true
 		}

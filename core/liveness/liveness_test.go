@@ -10,7 +10,7 @@ import (
 )
 
 func TestLease(t *testing.T) {
-	l := liveness.NewTable(1000)
+	l := liveness.NewDetector(1000)
 	l.Add(3, 0)
 	l.Add(1, 500)
 	if _, _, found := l.Expired(1000); found {
@@ -34,7 +34,7 @@ func TestLease(t *testing.T) {
 }
 
 func TestACallerThatSleptBlamesNobody(t *testing.T) {
-	l := liveness.NewTable(3000)
+	l := liveness.NewDetector(3000)
 	l.Add(1, 0)
 	l.Add(2, 0)
 	for now := int64(500); now <= 2000; now += 500 {
@@ -62,7 +62,7 @@ func TestACallerThatSleptBlamesNobody(t *testing.T) {
 }
 
 func TestEverySilenceIsNamedOnce(t *testing.T) {
-	l := liveness.NewTable(10_000)
+	l := liveness.NewDetector(10_000)
 	for n := range bellows.NodeID(3) {
 		l.Add(n, 0)
 	}
@@ -88,7 +88,7 @@ func TestEverySilenceIsNamedOnce(t *testing.T) {
 // TestWhoIsForgottenTakesNothingOfOthersAlong forgets one node of three: what is known of the silence of the others stays with them.
 func TestWhoIsForgottenTakesNothingOfOthersAlong(t *testing.T) {
 	for forgotten := range bellows.NodeID(3) {
-		l := liveness.NewTable(10_000)
+		l := liveness.NewDetector(10_000)
 		for n := range bellows.NodeID(3) {
 			l.Add(n, 0)
 		}
@@ -137,7 +137,7 @@ func TestASilenceIsExcusedForTwoSeconds(t *testing.T) {
 		{2000, 5000, 2000 + 3001},
 		{9000, 5000, 9000 + 3001},
 	} {
-		l := liveness.NewTable(3000)
+		l := liveness.NewDetector(3000)
 		l.Add(1, 0)
 		l.Tick(c.first)
 		l.Tick(c.first + c.second)
@@ -178,7 +178,7 @@ func TestASilentNodeIsFoundWhateverTheRhythm(t *testing.T) {
 		quick, slow := 1+rng.Int64N(1500), 1+rng.Int64N(3*ttl)
 		often := rng.Float64() // how often the caller is slow
 		const alive, dead = 1, 2
-		l := liveness.NewTable(ttl)
+		l := liveness.NewDetector(ttl)
 		l.Add(alive, 0)
 		l.Add(dead, 0)
 		now, longest := int64(0), int64(0)

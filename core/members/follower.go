@@ -29,7 +29,7 @@ type Follower struct {
 	self    wire.Address // the node's client, or who would be
 	leader  wire.Address
 	times   liveness.Times
-	watch   *liveness.Table
+	watch   *liveness.Detector
 	heard   uint64 // bytes from node 0 at the last tick
 	now     int64
 	closing Closing
@@ -41,7 +41,7 @@ type Follower struct {
 // NewFollower makes the membership of a node.
 func NewFollower(self bellows.NodeID, leader wire.Address, times liveness.Times) *Follower {
 	f := &Follower{self: wire.ClientAt(self), leader: leader, times: times.Or()}
-	f.watch = liveness.NewTable(f.times.Leader)
+	f.watch = liveness.NewDetector(f.times.Leader)
 	f.watch.Add(leader.Node, 0)
 	f.closing.times = f.times
 	return f

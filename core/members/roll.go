@@ -20,7 +20,7 @@ type Roll struct {
 	self     bellows.NodeID
 	leased   bool // silence has consequences: there are other processes
 	times    liveness.Times
-	leases   *liveness.Table
+	leases   *liveness.Detector
 	nodes    []bellows.NodeID
 	contact  []wire.Address // of each, an actor to speak to
 	awaited  []bellows.NodeID
@@ -51,7 +51,7 @@ type Loss struct {
 // NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease are those of one process.
 func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *Roll {
 	r := &Roll{self: self, leased: times.Lease > 0, times: times.Or()}
-	r.leases = liveness.NewTable(r.times.Lease)
+	r.leases = liveness.NewDetector(r.times.Lease)
 	for _, a := range actors {
 		if r.leased && a.Node != self && !slices.Contains(r.nodes, a.Node) {
 			r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)

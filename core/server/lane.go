@@ -113,7 +113,7 @@ func (l Limits) orDefault() Limits {
 //     change nothing: TestALowerTermIsNotHeard, TestOtherGenerationsAreRefused, TestFence, P5 and
 //     P11 of the simulation.
 //
-// It has no lock: one goroutine at a time steps it (node.bus). Turned down: a lock for each
+// It has no lock: one goroutine at a time steps it (fabric.Bus). Turned down: a lock for each
 // partition, so that reads pass writes: a lane is the lock, and there are as many lanes as
 // processors are worth; lanes that count votes among themselves: frames by clients times lanes
 // (docs/decisions/0022).
