@@ -1,13 +1,3 @@
-// Package coord is the controller of one job: it runs the application's driver, dispatches its tasks,
-// numbers the flushes that clients report done, and ends the job. One stream of numbers has the flushes and all else that decides
-// what the controller does next (wire.Record).
-//
-// A Controller is a state machine. Its shell calls Start once, Step with the messages that arrive,
-// Tick a few times a second, Broken and Lost when it hears that a node cannot be reached, and Interrupt
-// when the user wants out; it carries out what Effects hold. The first tasks leave when all nodes of the
-// job are ready. A flush counts when, and only when, the controller has given it a number. When the job has finished or was
-// interrupted, the controller collects the state of the tables (package core/collect). Whatever goes
-// wrong ends the job with a sentence: the controller never waits for something that cannot come, and nowhere without end.
 package coord
 
 import (
@@ -71,63 +61,85 @@ func (fx *Effects) Reset() {
 		Losses: fx.Losses[:0]}
 }
 
-// Controller is the state of one job: the coordinator of the commit protocol, the other half of the application's driver, and the one who says who takes part.
+// Controller is the state of one job: the coordinator of the commit protocol, the other half of the
+// application's driver, and the one who says who takes part.
 //
-// It waits for all nodes to be ready, then trains, is ending (every actor is to say Closed), collects the state if the job has finished, and is over when its Outcome
-// is out. One that follows another asks every lane first (recovery), and numbers nothing before all have promised its term.
+// It waits for all nodes to be ready, then trains, is ending (every actor is to say Closed),
+// collects the state if the job has finished, and is over when its Outcome is out. One that follows
+// another asks every lane first (recovery), and numbers nothing before all have promised its term.
 //
 // Invariants, and what holds them:
-//   - Numbers have no gaps, and each is of one record that every lane gets, in order: P1 of the simulation.
-//   - A flush counts if every unit of it is its split's next and was dispatched: TestWorkThatWasNotDispatchedIsRefused, TestAnOverlapEndsTheJob; once: TestADoneThatComesAgainIsKnown.
-//   - Whatever changes what it does next is a record, or follows from records: a controller that has them dispatches the same (TestNothingIsNumberedBeforeEveryPromise, TestEpochsAppearOnce,
-//     train/traintest.CanBeSaved of every driver).
-//   - A dispatch leaves behind the records that it relies on: conclude.
-//   - It declares nobody gone for a silence through which it slept itself: TestAControllerThatSleptBlamesNobody.
-//   - Whom it waits for is named after a while, and given up at last: TestWhoKeepsTheJobFromEndingIsNamed, TestATaskThatDoesNotEndIsNamedAndEndsTheJob, P8 of the simulation.
 //
-// It has no lock: one goroutine at a time steps it. Turned down: a record of the driver's state instead of a replay, which is as large as the splits are many, and
-// until all lanes had it none could free what is before it (docs/decisions/0032).
+//   - Numbers have no gaps, and each is of one record that every lane gets, in order: P1 of the
+//     simulation.
+//   - A flush counts if every unit of it is its split's next and was dispatched:
+//     TestWorkThatWasNotDispatchedIsRefused, TestAnOverlapEndsTheJob; once:
+//     TestADoneThatComesAgainIsKnown.
+//   - Whatever changes what it does next is a record, or follows from records: a controller that has
+//     them dispatches the same (TestNothingIsNumberedBeforeEveryPromise, TestEpochsAppearOnce,
+//     train/traintest.CanBeSaved of every driver).
+//   - What leaves in a step leaves records first, then routes, then dispatches, which rely on both
+//     (conclude). The simulation finds the planted bug route-told-first.
+//   - It declares nobody gone for a silence through which it slept itself:
+//     TestAControllerThatSleptBlamesNobody.
+//   - Whom it waits for is named after a while, and given up at last:
+//     TestWhoKeepsTheJobFromEndingIsNamed, TestATaskThatDoesNotEndIsNamedAndEndsTheJob, P8 of the
+//     simulation.
+//
+// It has no lock: one goroutine at a time steps it. Turned down: a record of the driver's state
+// instead of a replay, which is as large as the splits are many, and until all lanes had it none
+// could free what is before it (docs/decisions/0032).
 type Controller struct {
 	cfg        config
 	dispatcher Dispatcher
-	progress   *gate.Progress
-	number     bellows.CommitNumber
-	next       []bellows.Clock   // per split: the clock that its next task gets
-	records    *wire.Records     // that have not left; nil: none
-	urgent     bool              // some of them cannot wait for the end of their clock
-	dispatches []dispatch        // of this step, in the order of their commits
-	newest     []int             // per client: 1 + the place of its last one among them; 0: it has none
-	clientOf   []int             // by node: its place in core.Job.Clients; -1: none
-	changes    []bellows.Control // of the route, of which clients have not been told
-	moves      []move            // that wait for their splits to rest
-	counted    gate.Counted
-	tasks      int // dispatched and not committed
-	training   int // of these, with items to visit
+	nowMillis  int64
+
+	// The log: what has a number, and what of it has not left.
+	progress  *gate.Progress
+	counted   gate.Counted // flushes that have a number
+	number    bellows.CommitNumber
+	records   *wire.Records        // that have not left; nil: none
+	urgent    bool                 // some of them cannot wait for the end of their clock
+	early     early                // dones before their turn
+	covering  bellows.CommitNumber // lanes have been asked whether they have the records up to this
+	uncovered []wire.Address       // those who have not said so
+	covered   bellows.CommitNumber
+	forgotten bellows.CommitNumber // lanes need not keep the records up to this
+
+	// The driver's work.
+	next       []bellows.Clock // per split: the clock that its next task gets
+	out        []inFlight      // per split
+	tasks      int             // dispatched and not committed
+	training   int             // of these, with items to visit
 	horizon    bellows.Clock
-	queue      []wire.Task
-	finishing  bool
-	interrupt  bool             // the user wants out
-	draining   bool             // clocks that have begun are the last
+	dispatches []dispatch       // of this step, in the order of their commits
+	newest     []int            // per client: 1 + the place of its last one among them; 0: it has none
 	staleness  []wire.Staleness // changed by the driver since the job's start
 	announced  int              // of these, told to clients
+
+	// Who takes part.
+	roll     *members.Roll
+	clientOf []int             // by node: its place in core.Job.Clients; -1: none
+	changes  []bellows.Control // of the route, of which clients have not been told
+	moves    []move            // that wait for their splits to rest
+
+	// Where the job is.
+	opened     bool      // Start was called
+	recovery   *recovery // nil: it is the first, or has taken over
+	begun      bool      // the first tasks have left
+	finishing  bool      // the driver has no more tasks
+	interrupt  bool      // the user wants out
+	draining   bool      // clocks that have begun are the last
+	queue      []wire.Task
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
 	collecting bool           // everybody has closed, and the state is on its way
 	over       bool           // the outcome is out
-	nowMillis  int64
-	roll       *members.Roll
-	opened     bool // Start was called
-	begun      bool // the first tasks have left
-	waits      waits
-	computing  []computed // by split; nil: no node has said anything
-	early      early
-	out        []inFlight           // per split
-	recovery   *recovery            // nil: it is the first, or has taken over
-	covering   bellows.CommitNumber // lanes have been asked whether they have the records up to this
-	uncovered  []wire.Address       // those who have not said so
-	covered    bellows.CommitNumber
-	forgotten  bellows.CommitNumber // lanes need not keep the records up to this
-	timeless   bool                 // it follows another, and has not been told the time
+
+	// How long it has waited for what is next.
+	waits     waits
+	timeless  bool       // it follows another, and has not been told the time
+	computing []computed // by split; nil: no node has said anything
 }
 
 // New makes the controller of a job.
@@ -173,7 +185,8 @@ func (c *Controller) Start(fx *Effects) {
 	c.conclude(fx)
 }
 
-// begin dispatches the first tasks, if nobody is waited for and it has not been done.
+// begin dispatches the first tasks, if nobody is waited for and it has not been done. One that
+// follows another asks the lanes instead, and begins when it knows what they know.
 func (c *Controller) begin(fx *Effects) {
 	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
 		return
@@ -185,6 +198,16 @@ func (c *Controller) begin(fx *Effects) {
 	c.begun = true
 	c.drain()
 	c.dispatchFirst(fx)
+}
+
+// takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
+func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
+	c.roll.Ready(n)
+	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
+		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
+			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
+	}
+	c.begin(fx)
 }
 
 // dispatchFirst dispatches the first tasks, or those that a saved run had left.
@@ -207,7 +230,8 @@ func (c *Controller) dispatchFirst(fx *Effects) {
 	}
 }
 
-// Step takes messages in the order in which they arrived.
+// Step takes messages in the order in which they arrived. What follows from all of them leaves at
+// its end (conclude), so that a batch of dones makes one message of records for each lane.
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	for _, e := range batch {
@@ -245,6 +269,8 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	c.conclude(fx)
 }
 
+// fail ends the job by what a task or an actor has said, whose cause is kept where it was in this
+// process.
 func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	if c.ending != nil {
 		return
@@ -261,7 +287,7 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 }
 
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
-// finished, later tasks are left in the queue.
+// finished, later tasks are left in the queue. A second one changes nothing.
 func (c *Controller) Interrupt(fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.interrupt = c.interrupt || c.ending == nil

@@ -10,6 +10,10 @@ import (
 	"bellows/table"
 )
 
+// What the driver asks for, and what is out. A task is out from its dispatch until the flush that
+// finishes it has its number: another controller would dispatch it again, under the commit that it
+// saw (docs/decisions/0032).
+
 // Dispatcher is what a driver may ask of the controller. It is valid during the driver's calls only.
 type Dispatcher struct {
 	c  *Controller
@@ -55,8 +59,9 @@ type dispatch struct {
 	message *wire.Dispatch
 }
 
-// dispatchTo is the message to a client for tasks that rely on a record. Those that another record caused have one
-// of their own, whatever came in the same step: another controller cannot know that.
+// dispatchTo is the message to a client for tasks that rely on a record. Those that another record
+// caused have one of their own, whatever came in the same step: another controller replays record
+// by record, does not know what came in one step, and must dispatch the same.
 func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.Dispatch {
 	if planted.On("dispatch-blind") {
 		commit = 0
@@ -71,7 +76,8 @@ func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.D
 	return m
 }
 
-// Report publishes an epoch's figures. What is replayed was published before.
+// Report publishes an epoch's figures. What is replayed was published before
+// (TestEpochsAppearOnce).
 func (d *Dispatcher) Report(e Epoch) {
 	if d.c.recovery == nil || planted.On("replay-emits") {
 		d.fx.Epochs = append(d.fx.Epochs, e)

@@ -10,10 +10,22 @@ import (
 	"bellows/link/wire"
 )
 
-// A split that waits for nobody runs ahead of its commits, and the words that its flushes are done come by way of different
-// lanes, or from the client itself: one may come before that of the split's clock before. It waits here.
+// The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
+// held. takeDone is read downwards. What was counted before is known by its name, since a client
+// and a lane may both say it; what comes before its turn waits (keepEarly); the rest is committed:
+// held by the owners of now (current), of units that are out and are their splits' next
+// (completeUnit), it gets its number (record), and the driver is told (tellDriver), which
+// dispatches more.
+//
+// A split that waits for nobody runs ahead of its commits, and the words that its flushes are done
+// come by way of different lanes, or from the client itself: one may come before that of the
+// split's clock before. It waits here.
+//
+// Turned down: lanes that tell the controller what they hold, each of its part: a frame for each
+// client and lane (docs/decisions/0022).
 
-// takeDone numbers a flush when its turn has come, and then those that had to wait for it.
+// takeDone numbers a flush when its turn has come, and then those that had to wait for it. After
+// the end it is nothing: the commit that ends the job has been told.
 func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.ending != nil && !planted.On("done-after-end") {
 		wire.Free(m)
@@ -72,7 +84,8 @@ type sent struct {
 	done *wire.Done
 }
 
-// keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks are out: each has finished one.
+// keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks
+// are out: each has finished one. So a client cannot make the controller keep what it likes.
 func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
 	if int(s) < len(c.early.bySplit) && slices.ContainsFunc(c.early.bySplit[s], func(o sent) bool { return o.done.Flush == d.done.Flush }) {
 		wire.Free(d.done)
@@ -89,8 +102,9 @@ func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
 	c.early.count++
 }
 
-// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the job: its units were run twice. One
-// that is held at an owner of the past is to be held at the one of now (current).
+// commit numbers a flush and tells the driver of its results. A flush that cannot count ends the
+// job: its units were run twice, or by whom they were not dispatched to. One that is held at an
+// owner of the past is to be held at the one of now (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	complete := c.progress.Complete()
 	if !c.current(m, fx) {
@@ -144,7 +158,8 @@ func (c *Controller) completeUnit(u bellows.Unit) error {
 	return nil
 }
 
-// tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its number.
+// tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its
+// number. It is the same when a record is replayed, so that the driver comes to the same state.
 func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *Effects) {
 	number := c.number // there may be more by what the driver does
 	for i := range results {

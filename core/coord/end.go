@@ -37,6 +37,8 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	c.closeWhenAll(fx)
 }
 
+// sendEnd tells an actor the end, with who is lost: a lane waits for every other client to pass the
+// end on, behind all that it sent (docs/decisions/0006).
 func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason, Kind: c.ending.Kind}
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
@@ -50,6 +52,8 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	fx.Send(c.cfg.Controller, to, m)
 }
 
+// takeClosed adds the counts of an actor's last word to the audit. It is said to each controller
+// once; what comes twice is nothing.
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
 	i := slices.Index(c.open, from)
 	if c.ending == nil || i < 0 {
@@ -149,6 +153,7 @@ func (c *Controller) collected(fx *Effects) {
 	c.conclusion(fx)
 }
 
+// conclusion is the end of the controller's work: the outcome is out, once.
 func (c *Controller) conclusion(fx *Effects) {
 	if !c.over {
 		c.over = true

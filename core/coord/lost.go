@@ -2,22 +2,18 @@ package coord
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"bellows"
 	"bellows/link/wire"
 )
 
-// takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
-func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
-	c.roll.Ready(n)
-	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
-		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
-			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
-	}
-	c.begin(fx)
-}
+// How a node is lost. Three can notice: its connection ends (Broken), its process is known to be
+// dead (Lost), or it is silent for a lease (Tick). Silence and broken connections make a suspect of
+// it, for which a better reason may still come (members.Roll); lose is the verdict. It is told to
+// the lanes first: behind the records of what counts of the node they are fenced from it (fence),
+// so that nothing of it changes state any more, however late it wakes. Then the job ends by its
+// name; or, where it was ending, goes on without the node.
 
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
@@ -32,6 +28,9 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	c.lose(n, reason, fx)
 }
 
+// lose declares a node lost, once. A job that is ending waits for it no more, and one that has
+// finished loses its state only if the node still owes some of it
+// (TestWhoHoldsNothingMayDieWhileTheStateIsCollected).
 func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	if !c.roll.Lose(n, reason) {
 		return
@@ -53,7 +52,8 @@ func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
 	}
 }
 
-// fence tells the lanes that are left that a node is gone, behind the records of what counts of it.
+// fence tells the lanes that are left that a node is gone, behind the records of what counts of it:
+// a process, by its incarnation, and not the node, which may be started again.
 func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
 	for _, l := range c.cfg.Lanes {

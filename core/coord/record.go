@@ -6,7 +6,14 @@ import (
 	"bellows/link/wire"
 )
 
-// record gives a flush its number.
+// The log of decisions. A record gets the next number and becomes part of one message that goes to
+// every lane, shared, not copied. It need not leave in its step: records that nobody waits for wait
+// for the one that completes their clock (pressing), so that a clock of many nodes is one message
+// for each lane.
+
+// record gives a flush its number. From here it counts, whoever is lost: the record reaches every
+// lane that is left, or, if it reaches none, a controller that follows numbers the flush again,
+// since it is still held.
 func (c *Controller) record(m *wire.Done, fx *Effects) {
 	if c.records != nil && !c.records.Room(m) {
 		c.sendRecords(fx)
@@ -16,7 +23,8 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.more().Append(c.number, m)
 }
 
-// control numbers a control record, but for one that was numbered by the controller before. Lanes need it before anything that follows.
+// control numbers a control record, but for one that was numbered by the controller before. Lanes
+// need it before anything that follows, so that it does not wait.
 func (c *Controller) control(r bellows.Control) {
 	c.number++
 	if c.repeats(r) {
@@ -95,7 +103,8 @@ func (c *Controller) announce(fx *Effects) {
 	}
 }
 
-// idle decides what it means that no task is out.
+// idle decides what it means that no task is out: the user wanted out, the driver has finished, or
+// it has forgotten to dispatch, upon which nothing would ever come.
 func (c *Controller) idle(fx *Effects) {
 	switch {
 	case len(c.queue) > 0:

@@ -91,7 +91,9 @@ func (c *Controller) admits(a wire.Address, fx *Effects) error {
 	return nil
 }
 
-// finishMove makes the move of a split that rests.
+// finishMove makes the move of a split that rests: when it is asked for, or in the driver's call
+// that dispatches the split's next clock, so that one that never pauses moves too. Then nothing of
+// it is under way, in any sum, push or done (TestASplitMovesBetweenTwoOfItsClocks).
 func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
 	for i, m := range c.moves {
 		if m.split != s || c.progress.Split(s)+1 < c.next[s] && !planted.On("split-moved-busy") {
@@ -107,7 +109,8 @@ func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
 	}
 }
 
-// change makes the next route, by a record.
+// change makes the next route, by a record. The checker of this node learns of it at once
+// (Effects.Route), clients behind the record.
 func (c *Controller) change(change bellows.Control, fx *Effects) error {
 	next, err := c.cfg.Route.Next(change)
 	if err != nil {
@@ -132,7 +135,8 @@ func (c *Controller) enrol(a wire.Address) {
 	c.roll.Add(a)
 }
 
-// announceRoute tells clients of changes of the route.
+// announceRoute tells clients of changes of the route, when the records of them have left: what a
+// client knows, a lane was told before (docs/decisions/0031).
 func (c *Controller) announceRoute(fx *Effects) {
 	if len(c.changes) == 0 {
 		return

@@ -9,6 +9,13 @@ import (
 	"bellows/link/wire"
 )
 
+// A checkpoint of the controller: with the records behind it, it is everything. A state may be gone
+// by only when every lane has its record, since a controller that follows can ask for what is
+// behind it, and for nothing before; and lanes may forget records only when a state that covers
+// them is safe. So the caller saves (Save), asks (Covers), waits (Covered), puts the state where it
+// should be, and lets go (LetGo). Turned down: an acknowledgement of each record, for which only a
+// save has a use (docs/decisions/0032).
+
 // State is what a controller must know to continue a job elsewhere, besides the tables.
 type State struct {
 	Complete []bellows.Clock // per split, the last clock it completed
@@ -54,7 +61,8 @@ func (c *Controller) state() State {
 	return s
 }
 
-// restore is Save's way back, for a controller that is new.
+// restore is Save's way back, for a controller that is new. It says nothing to anybody: that is the
+// recovery's.
 func (c *Controller) restore(s Saved) error {
 	if s.Commit == 0 && s.Complete == nil { // from its very beginning
 		return nil

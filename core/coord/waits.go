@@ -9,9 +9,15 @@ import (
 	"bellows/link/wire"
 )
 
-// Tick tells the controller the time, which it passes on as a sign of life, and by node how many bytes have come from it so far
-// (nil: nobody counts): a node silent for a lease ends the job, and who does not answer the end in time is not waited for. Tick goes on until
-// the outcome is there.
+// What the controller waits for, one thing at a time: that all nodes are ready, lanes' words when
+// it follows another, a commit while tasks are out, the last words, the state. Each is named when
+// it lasts and given up at last, by the table of times (liveness.Times); none of them counts time
+// in which the controller slept.
+
+// Tick tells the controller the time, which it passes on as a sign of life, and by node how many
+// bytes have come from it so far (nil: nobody counts): a node silent for a lease ends the job, and
+// who does not answer the end in time is not waited for. Records that wait for their clock leave
+// now, so that none waits for longer than a tick. Tick goes on until the outcome is there.
 func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.nowMillis = nowMillis
@@ -187,6 +193,7 @@ func (c *Controller) awaitState(fx *Effects) {
 	}
 }
 
+// nameOpen is a sentence about those who are waited for.
 func (c *Controller) nameOpen(format string, waitedMillis int64, list []wire.Address, lateMillis int64, fx *Effects) {
 	if planted.On("end-unnamed") {
 		return
