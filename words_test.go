@@ -33,7 +33,6 @@ var strayWords = []strayWord{
 	{"phase", "app/epochs", "what a driver is at: to be stage"},
 	{"record", "cli/internal/run", "what run.json says: to be runFile"},
 	{"report", "cli/internal/doctor", "what the doctor found: to be Findings"},
-	{"report", "core/coord", "a driver has an epoch to show: to be ShowEpoch"},
 	{"split", "data/internal/lines", "a line is cut into fields: to be Fields"},
 	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
 	{"table", "core/audit", "the ledgers of a table: to be TableLedgers"},
