@@ -128,8 +128,8 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 			return b
 		}
 	}
-	for i := range m.Parts {
-		if b := ck.ref("the partition", i, m.Parts[i].Ref); b != nil {
+	for i := range m.Owned {
+		if b := ck.ref("the partition", i, m.Owned[i].Ref); b != nil {
 			return b
 		}
 	}
