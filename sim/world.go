@@ -121,6 +121,11 @@ type lane struct {
 	term    bellows.Term         // it has heard
 }
 
+// part is what the lane has of a flush.
+func (l *lane) part(id bellows.FlushID) account.PartAt {
+	return account.PartAt{Lane: l.address, Flush: id}
+}
+
 // actor is one state machine's mailbox. What comes is taken all at once, a moment after the first of it has come, so that batches have
 // one message or many, as in production; messages of one sender stay in their order. Every message has a digest from where it was posted, and some are
 // looked at again here: what an actor goes on writing into after it has sent it shows.
@@ -208,7 +213,6 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addLane(a wire.Address) {
-	i := len(w.lanes)
 	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
 	if err != nil {
 		panic(err)
@@ -218,9 +222,9 @@ func (w *world) addLane(a wire.Address) {
 	w.lanes = append(w.lanes, at)
 	var out wire.Outbox
 	w.addActor(a, func(batch []wire.Envelope) {
-		w.beforeLane(i, batch)
+		w.beforeLane(at, batch)
 		l.Step(batch, &out)
-		w.afterLane(i, out.Envelopes)
+		w.afterLane(at, out.Envelopes)
 		w.post(at.node, &out)
 	})
 }
