@@ -20,7 +20,7 @@ const aside = 10
 // Ceilings of one package.
 const (
 	linesMax    = 4000 // without tests and generated files; sim and wire are above 3,000
-	exportedMax = 78   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message
+	exportedMax = 84   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message and for what lists in them hold
 	importsMax  = 12   // distinct packages of this module; assembly is free of it
 	funcMax     = 100  // lines from "func" to the closing brace, tests included
 )

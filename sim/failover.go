@@ -15,6 +15,12 @@ import (
 
 // failover is what the world knows of the controllers of a life: one may be thrown away at any step, or in the midst of what it says, and another
 // follows it by what the lanes hold. Node 0 goes on: it is the state that is lost.
+//
+// A controller is lost between two steps (loseController), or with a beginning of what its last step wanted said (broken): then the records that were cut off
+// were never numbered as far as anybody knows, and a decision that one lane has heard must be found there. The one that follows gets the state that
+// was saved last, if every lane has said that it covers that, and else what the life began with; what its driver knew and drivers do not save goes with it. What it
+// finds is the core's to do. The world only repeats what nodes would: that they are ready, of whom they have lost, and that their tasks have
+// ended; and asks again for what was asked of the one before and is in no record (regrow).
 type failover struct {
 	term     bellows.Term // of the newest
 	known    bellows.Term // of the newest that knows what was recorded

@@ -12,7 +12,9 @@ func (n *node) party() schedule.Party {
 	return schedule.PartyOf(n.id == 0, n.worker != nil, len(n.lanes) > 0)
 }
 
-// faults is what has gone wrong so far, and what will.
+// faults is what has gone wrong so far, and what will. A fault is planned for a stage of the protocol, and not for a time: each plan waits until its node
+// is in the stage, and then for so many events more, so that rare stages are hit as often as common ones. What was injected leaves in ends the sentences with
+// which a sound job may answer it. A job that ends with any other has broken P9, even where something else was injected.
 type faults struct {
 	plans   []schedule.Plan
 	ends    blame.Reasons // for which the job may end

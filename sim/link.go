@@ -16,6 +16,16 @@ import (
 //
 // There are two kinds of networks: on a breaking one connections break by themselves, again and again; on one of streams only where a fault
 // is injected.
+//
+// An end is up, with a connection as far as it knows; down, while it is made again (redial); or dead, for good. It may be up while the other end knows
+// better: each learns of a break in its own time, or never, if the other's host has vanished and nothing is said. epoch numbers the connections: what was
+// asked to happen when a frame arrives, has been written, or has been waited for too long, happens only if the connection is still that one (standing).
+// So what was under way when a connection broke is lost, as it would be, and nothing of it comes out of the next.
+//
+// Invariants: frames arrive in the order in which they were written (latest never goes back); what is doomed dooms all behind it; every message is the
+// session's until the other end has said that it came, and the world gives back what is acknowledged as package session's users must.
+//
+// Turned down: a network that loses or repeats single frames. No transport does that, and half of the schedules would test code that nothing runs.
 type link struct {
 	*pair
 	number    int

@@ -10,7 +10,8 @@ import (
 )
 
 // pair is one node's end of all its connections with another. Which of them a message takes, and what their ends mean, is decided by the code that
-// production has.
+// production has (session.ConnectionOf, session.Pair). It is lost once: to the first connection that ends otherwise than in peace, or to the last that
+// ends in peace; from then on told and reason are what a controller that follows is told again.
 type pair struct {
 	w         *world
 	from, to  *node

@@ -14,6 +14,11 @@ import (
 )
 
 // script is one task as the executor runs it: steps, one after the other.
+//
+// It computes, in a slot; has asked (the question has left and it still has the slot); is parked, without one; has been answered and wants one again
+// (worker.places has the account); or is stuck, if it is the task without end. A step that must wait reports false, has changed nothing but what it has drawn,
+// and is tried again when the answer has come: reads are made twice, as an executor's are. The order of steps is drawn, but for those of one table, so that
+// a task reads before it writes, and reads what it has written.
 type script struct {
 	w          *world
 	k          *worker

@@ -12,6 +12,10 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
+// What the world sees of messages is the only source of what follows: sees is told of each where it is posted, delivers where it is about to be taken,
+// beforeLane and afterLane around the step of a lane. Each notes what keeps nodes in a stage, keeps the account, and checks what can be
+// checked there. What the world itself forges is posted past sees, and is in nobody's account.
+
 // enter and leave count what keeps a node in a stage.
 func (w *world) enter(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]++ }
 func (w *world) leave(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]-- }
@@ -133,61 +137,61 @@ func (w *world) delivers(e wire.Envelope) {
 }
 
 // beforeLane takes note of what a lane is about to learn.
-func (w *world) beforeLane(i int, batch []wire.Envelope) {
+func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 	for _, e := range batch {
 		if t := e.Term(); t > 0 && t < term && e.From == wire.ControllerAt() {
 			continue // which the lane must not hear
 		}
-		if t := e.Term(); t > w.lanes[i].term && e.From == wire.ControllerAt() {
-			w.lanes[i].term = t
+		if t := e.Term(); t > l.term && e.From == wire.ControllerAt() {
+			l.term = t
 		}
 		switch m := e.Message.(type) {
 		case *wire.Push:
-			if !w.lanes[i].closed {
-				late := w.lanes[i].told && int(e.From.Node) < len(w.nodes) && w.nodes[e.From.Node].gone
-				w.ledger.Came(account.PartAt{Lane: e.To, Flush: m.Flush}, late)
+			if !l.closed {
+				late := l.told && int(e.From.Node) < len(w.nodes) && w.nodes[e.From.Node].gone
+				w.ledger.Came(l.part(m.Flush), late)
 			}
 		case *wire.Records:
 			for k := range m.List {
 				if m.List[k].Control.Kind == bellows.KeepTables {
-					w.lanes[i].kept, w.lanes[i].look = m.List[k].Number-1, true
+					l.kept, l.look = m.List[k].Number-1, true
 				}
-				if w.ledger.Recorded(account.PartAt{Lane: w.lanes[i].address, Flush: m.List[k].Flush}) {
+				if w.ledger.Recorded(l.part(m.List[k].Flush)) {
 					w.leave(m.List[k].Flush.Client, schedule.FlushHeld)
 				}
 			}
 		case *wire.End:
-			w.lanes[i].told = w.lanes[i].told || e.From == wire.ControllerAt()
+			l.told = l.told || e.From == wire.ControllerAt()
 		case *wire.Fence:
-			if !slices.Contains(w.lanes[i].fenced, m.Node) {
-				w.lanes[i].fenced = append(w.lanes[i].fenced, m.Node)
+			if !slices.Contains(l.fenced, m.Node) {
+				l.fenced = append(l.fenced, m.Node)
 				w.ledger.Fenced(e.To, m.Node)
 			}
 		case *wire.Release:
-			if slices.Contains(w.lanes[i].fenced, e.From.Node) {
+			if slices.Contains(l.fenced, e.From.Node) {
 				continue
 			}
-			w.lanes[i].look = w.lanes[i].kept > 0
+			l.look = l.kept > 0
 			w.ledger.Released(e.From, m.Ref)
 		}
 	}
 }
 
-func (w *world) flushHeld(lane int, id bellows.FlushID) {
-	if w.ledger.Voted(account.PartAt{Lane: w.lanes[lane].address, Flush: id}) {
+func (w *world) flushHeld(l *lane, id bellows.FlushID) {
+	if w.ledger.Voted(l.part(id)) {
 		w.enter(id.Client, schedule.FlushHeld)
 	}
 }
 
 // afterLane takes note of what a lane says.
-func (w *world) afterLane(i int, out []wire.Envelope) {
-	if w.lanes[i].look {
-		w.lanes[i].look = false
-		w.checkKept(w.lanes[i])
+func (w *world) afterLane(l *lane, out []wire.Envelope) {
+	if l.look {
+		l.look = false
+		w.checkKept(l)
 	}
 	unasked := -1 // the client that was last sent rows so
 	for _, e := range out {
-		w.checkParted(w.lanes[i], e)
+		w.checkParted(l, e)
 		switch m := e.Message.(type) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
@@ -198,24 +202,24 @@ func (w *world) afterLane(i int, out []wire.Envelope) {
 		case *wire.Committed:
 			w.coverage.HitIf(coverage.CommitsSplit, len(m.List) == w.Limits.Lane.Commitments)
 		case *wire.Held:
-			w.flushHeld(i, m.Flush)
+			w.flushHeld(l, m.Flush)
 		case *wire.Done: // passed on
-			w.flushHeld(i, m.Flush)
+			w.flushHeld(l, m.Flush)
 		case *wire.Stale:
-			w.ledger.Refused(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
+			w.ledger.Refused(l.part(m.Flush))
 		case *wire.Full:
 			w.coverage.Hit(coverage.LaneFull)
-			w.ledger.Full(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
+			w.ledger.Full(l.part(m.Flush))
 		case *wire.Room:
-			w.ledger.Room(account.PartAt{Lane: w.lanes[i].address, Flush: m.Flush})
+			w.ledger.Room(l.part(m.Flush))
 		case *wire.Granted:
-			w.coverage.Hit(coverage.OfLease(m.Mode, w.lanes[i].address, e.To))
-			w.must(w.ledger.Granted(w.lanes[i].address, e.To, m))
+			w.coverage.Hit(coverage.OfLease(m.Mode, l.address, e.To))
+			w.must(w.ledger.Granted(l.address, e.To, m))
 		case *wire.Closed:
-			w.lanes[i].closed = true
+			l.closed = true
 		}
 	}
-	w.lanes[i].parted = len(w.lanes[i].fenced)
+	l.parted = len(l.fenced)
 }
 
 // checkParted sees that a lane serves nobody who was declared gone, nor anybody while it cannot hear the controller (P11).

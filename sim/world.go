@@ -34,7 +34,23 @@ const (
 	afterwards  = 300    // how long the world goes on when all is over, for what comes late
 )
 
-// world is a job's actors on their nodes, and all that happens to them.
+// world is a job's actors on their nodes, and all that happens to them: one life of the job. What it goes through is
+//
+//	joining      until the first tasks leave (begun)
+//	training     until a controller says End (ending); lanes and clients may be added, and controllers lost
+//	ending       until there is an outcome; its state is collected meanwhile
+//	letting go   until node 0 has closed its connections (released) and everybody has left (over), and a while longer for what comes late
+//
+// or, at any time, invaded: then a node says what no sound one would, and nothing but a panic counts any more. A life that was interrupted is followed
+// by another world (again), with other nodes and the image that this one has left.
+//
+// There is one goroutine. Everything happens in an event of the queue, at a node or at none; an event of a node that has stopped waits until
+// it wakes, and one of a node that is gone does not happen. All chance is the schedule's, and no map is walked whose order could show: so a seed has one trace
+// (TestSameSeedSameTrace), and adding to what the world looks at changes none.
+//
+// What is checked is checked where it happens, against the model (oracle, witness), an account kept from the messages alone (ledger), or what was
+// injected (faults.ends). The first promise that is broken ends the schedule. The world never asks an actor what it believes and takes that for true;
+// it asks what an actor holds (images, counts), and compares.
 type world struct {
 	*schedule.Schedule
 	virtual.Queue[*node]
@@ -105,7 +121,14 @@ type lane struct {
 	term    bellows.Term         // it has heard
 }
 
-// actor is one state machine's mailbox.
+// part is what the lane has of a flush.
+func (l *lane) part(id bellows.FlushID) account.PartAt {
+	return account.PartAt{Lane: l.address, Flush: id}
+}
+
+// actor is one state machine's mailbox. What comes is taken all at once, a moment after the first of it has come, so that batches have
+// one message or many, as in production; messages of one sender stay in their order. Every message has a digest from where it was posted, and some are
+// looked at again here: what an actor goes on writing into after it has sent it shows.
 type actor struct {
 	w       *world
 	address wire.Address
@@ -190,7 +213,6 @@ func (w *world) addLanes() {
 }
 
 func (w *world) addLane(a wire.Address) {
-	i := len(w.lanes)
 	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
 	if err != nil {
 		panic(err)
@@ -200,9 +222,9 @@ func (w *world) addLane(a wire.Address) {
 	w.lanes = append(w.lanes, at)
 	var out wire.Outbox
 	w.addActor(a, func(batch []wire.Envelope) {
-		w.beforeLane(i, batch)
+		w.beforeLane(at, batch)
 		l.Step(batch, &out)
-		w.afterLane(i, out.Envelopes)
+		w.afterLane(at, out.Envelopes)
 		w.post(at.node, &out)
 	})
 }

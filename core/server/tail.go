@@ -243,7 +243,7 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 		}
 	}
 	for _, p := range l.owned {
-		h.Parts, h.At = append(h.Parts, p.pair()), append(h.At, p.applied)
+		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
 	}
 	for _, a := range l.cfg.Route.Lanes()[l.first.lanes:] {
 		h.Added = append(h.Added, l.cfg.Route.AddLane(a))

@@ -158,12 +158,12 @@ func TestALaneSaysWhatItHolds(t *testing.T) {
 			t.Fatalf("it holds %v; want %v", h.Flushes, want)
 		}
 	}
-	if got, want := fmt.Sprint(h.Parts, h.At), "[{t0/p0 1} {t0/p1 1} {t1/p0 1} {t1/p1 1}] [2 2 2 2]"; got != want {
+	if got, want := fmt.Sprint(h.Owned), "[{{t0/p0 1} 2} {{t0/p1 1} 2} {{t1/p0 1} 2} {{t1/p1 1} 2}]"; got != want {
 		t.Errorf("its partitions are at %s; want %s", got, want)
 	}
 	s.record(3, 2, 1, 0)
-	if h, _ := s.holds(1, 0); fmt.Sprint(h.At) != "[2 2 2 3]" || len(h.Flushes) != 2 || h.Last != 3 {
-		t.Errorf("after record 3 it holds %v, its partitions are at %v", h.Flushes, h.At)
+	if h, _ := s.holds(1, 0); fmt.Sprint(h.Owned) != "[{{t0/p0 1} 2} {{t0/p1 1} 2} {{t1/p0 1} 2} {{t1/p1 1} 3}]" || len(h.Flushes) != 2 || h.Last != 3 {
+		t.Errorf("after record 3 it holds %v, its partitions are at %v", h.Flushes, h.Owned)
 	}
 }
 

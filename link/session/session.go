@@ -125,16 +125,6 @@ func (e *End) Unsaid() bool {
 	return false
 }
 
-// Idle reports whether everything that was posted has been acknowledged, and the other end knows what has come.
-func (e *End) Idle() bool {
-	for i := range e.streams {
-		if s := &e.streams[i]; s.head < len(s.list) {
-			return false
-		}
-	}
-	return e.received == e.told
-}
-
 // Received counts messages that have come whole, and their bytes.
 func (e *End) Received(n Counts, bytes int) {
 	for i := range n {

@@ -75,6 +75,9 @@ func (r *reader) pairs(to []Pair, n uint32) []Pair {
 	return to
 }
 
+// The pairs of all commitments follow the list of them: entries of one length can be counted before memory is taken. They lie in one list of the message, from
+// which each commitment has its piece, cut to its length: what is appended to one never writes into the next.
+
 const kindCommitted uint8 = 10
 
 func (*Committed) kind() uint8 { return kindCommitted }

@@ -25,7 +25,17 @@ const scratchMax = 1 << 20
 // one behind the other; large arrays are borrowed from their messages. The zero Batch is ready.
 //
 // Its user adds messages, writes the buffers, and resets it when they are written, whether or not that went
-// well; until then what the messages hold must not change.
+// well; until then what the messages hold must not change. It has no lock: it is its user's alone.
+//
+// What it writes is one text, scratch, with pieces in it that lie elsewhere. A piece knows its place in the text as a number and not as a
+// slice, since scratch moves when it grows. Invariants: pieces stand in the order of their places, none lies behind what scratch has, and a
+// frame's header is in scratch before its payload, so that it can be filled in when the length and the sum are known. A message
+// that fails leaves all of that as it was (TestBatchErrors). What owned has is given back by Reset and by nobody else; what is in
+// messages is freed by it, but for pushes, which their client sends again, and for all of them where the batch was lent them (Lend). A frame is
+// counted when its header is written, once (TestBatchesCountTheirFrames).
+//
+// Turned down: a buffer for every message, of which a gathering write takes as long for each as copying borrowMin bytes; and one text
+// with everything copied into it, which moves a model's rows twice.
 type Batch struct {
 	scratch  []byte
 	pieces   gather.Pieces

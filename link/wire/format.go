@@ -11,6 +11,10 @@ import (
 
 // Values of pushed deltas and of pulled rows may travel in a format of 16 bits. Messages hold float32 all the same: a
 // sender rounds while it encodes, a receiver widens while it decodes. Counts, leases and slabs travel as they are.
+//
+// So the codec alone knows of formats, and what a lane adds, a client caches and the audit sums is one type. What is rounded is rounded once, at its
+// sender: widening is exact, so that what comes over is the same for everyone, however often a push is sent again. A value that a format has
+// no number for fails the message where it is encoded (TestValuesBeyondAFormatAreRefused), and never becomes another on the way.
 
 // narrowSize is the length in bytes of n values of two bytes, filled up to a multiple of four.
 func narrowSize(n int) int { return (2*n + 3) &^ 3 }

@@ -84,7 +84,7 @@ func golden() map[string]Message {
 		"fence": &Fence{2, 3, 4}, "computing": &Computing{unit, 4200},
 		"query": &Query{2, 36},
 		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}},
-			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil}}, Parts: []Pair{pair, {}}, At: []bellows.CommitNumber{35, 0},
+			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil}}, Owned: []Owned{{pair, 35}, {}},
 			Added: []bellows.Control{{Kind: bellows.AddLane, Route: 1, Node: 3, Lane: 2}}, Gone: []Fence{{Node: 2, Incarnation: 1}}, End: &End{2, 36, "lost", []bellows.NodeID{2}, bellows.Lost}},
 		"report": &Report{41, 42000, reported()},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},

@@ -28,6 +28,10 @@ const (
 const eraMost = 1<<16 - 1
 
 // Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
+//
+// It has a checksum of its own: without one a flipped bit of the length would have a receiver take memory for, and wait for, what nobody sends, before the
+// payload's sum could tell. Only a header whose sum fits is looked at further, and only one of a known kind, within that kind's limit, is fit to take
+// memory by (TestBitFlips, TestHeaderRefusals). Bytes without a meaning are zero, and refused where they are not, so that a later version may give them one.
 type Header struct {
 	Length   uint32 // of the payload, in bytes
 	Kind     uint8  // of the message, as docs/5-wire.md numbers them

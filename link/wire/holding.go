@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"slices"
-
 	"bellows"
 	"bellows/link/wire/internal/fields"
 )
@@ -27,19 +25,24 @@ func (m *Query) fields(c *fields.Codec) error {
 
 // Holding is a lane's answer to Query.
 type Holding struct {
-	Term    bellows.Term           // that the lane has promised
-	Last    bellows.CommitNumber   // the newest record that it has taken
-	Tail    bellows.CommitNumber   // the first of those up to Last that it has kept; Last+1: none
-	Flushes []HeldFlush            // held and not recorded, each once
-	Parts   []Pair                 // the partitions that it owns,
-	At      []bellows.CommitNumber // and of each the newest record that has something for it
-	Added   []bellows.Control      // who takes part by the records up to Last and did not at the job's beginning
-	Gone    []Fence                // who was declared gone
-	End     *End                   // what the lane was told of the job's end; nil: it is not over
+	Term    bellows.Term         // that the lane has promised
+	Last    bellows.CommitNumber // the newest record that it has taken
+	Tail    bellows.CommitNumber // the first of those up to Last that it has kept; Last+1: none
+	Flushes []HeldFlush          // held and not recorded, each once
+	Owned   []Owned              // partitions
+	Added   []bellows.Control    // who takes part by the records up to Last and did not at the job's beginning
+	Gone    []Fence              // who was declared gone
+	End     *End                 // what the lane was told of the job's end; nil: it is not over
 
 	pairs   []Pair
 	results []Result
 	numbers []float64
+}
+
+// Owned is a partition that a lane owns.
+type Owned struct {
+	Pair
+	Newest bellows.CommitNumber // of the records that have something for it
 }
 
 // HeldFlush is what a lane holds of a flush that has no number.
@@ -71,7 +74,11 @@ func (m *Holding) fields(c *fields.Codec) error {
 		}
 		return nil
 	})
-	m.parts(c)
+	fields.List(c, 5, &m.Owned, func(o *Owned) error {
+		c.Message(1, true, func() error { return o.Pair.fields(c) })
+		fields.Num(c, 2, &o.Newest)
+		return nil
+	})
 	fields.List(c, 6, &m.Added, func(x *bellows.Control) error {
 		if err := controlFields(c, x); x.Kind == bellows.AddLane || x.Kind == bellows.AddClient {
 			return err
@@ -94,19 +101,4 @@ func (m *Holding) tooMany() error {
 		return errMany
 	}
 	return nil
-}
-
-// parts is field 5: partitions, and of each its newest record, which a list beside them has.
-func (m *Holding) parts(c *fields.Codec) {
-	next := 0
-	fields.List(c, 5, &m.Parts, func(p *Pair) error {
-		if c.Reads() {
-			next = len(m.Parts) - 1
-			m.At = slices.Grow(m.At, cap(m.Parts)-len(m.At))[:next+1]
-		}
-		c.Message(1, true, func() error { return p.fields(c) })
-		fields.Num(c, 2, &m.At[next])
-		next++
-		return nil
-	})
 }

@@ -13,7 +13,15 @@ import (
 var errPart = errors.New("it is a part of a message only")
 
 // Joiner makes messages of the frames of one connection, which it is given in their order. Of a message in parts it keeps
-// what has come, in less than four times that memory, and twice where parts are as long as they may be. The zero Joiner is ready.
+// what has come, in less than four times that memory, and twice where parts are as long as they may be (TestMemoryOfParts). The zero
+// Joiner is ready.
+//
+// It is between two messages, where parts is empty, or within one, of which before is the last part that came. Within one, a whole message may come only
+// where it is of those that overtake, what the controller says and hears, and it is handed out at once (TestPartsKeepTheirPlace); a
+// part must be of the message that has begun (TestJoinerRefusals). An error ends it: what follows in the stream means nothing.
+//
+// Turned down: numbers for the parts, and several messages in parts at a time. A connection keeps order, so there is nothing to number; and messages that do not
+// overtake keep the order in which they were sent, so that the second could not be handed out before the first anyway.
 type Joiner struct {
 	before Header // of the part that came last, while others must follow
 	parts  memory.Chain

@@ -37,6 +37,7 @@ func TestMemory(t *testing.T) {
 		{"a boasting push", kindPush, boast},
 		{"done of pairs", kindDone, bytes.Repeat([]byte{0x1a, 0}, size/2)},
 		{"done of results", kindDone, bytes.Repeat([]byte{0x22, 2, 0x0a, 0}, size/4)},
+		{"done of pairs and results by turns", kindDone, bytes.Repeat([]byte{0x1a, 0, 0x22, 2, 0x0a, 0}, size/6)},
 		{"dispatch", kindDispatch, bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4)},
 		{"dispatch that breaks off", kindDispatch, append(bytes.Repeat([]byte{0x12, 2, 0x0a, 0}, size/4), 0x12)},
 		{"records", kindRecords, bytes.Repeat(record, size/len(record))},

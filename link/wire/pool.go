@@ -2,8 +2,16 @@ package wire
 
 import "sync"
 
-// Pools of messages, so that a steady state allocates none. The slices of a freed message keep their
+// Pools of messages, so that a steady state allocates none (TestAllocs). The slices of a freed message keep their
 // capacity and lose their length.
+//
+// A message has one owner at a time: who made it, then the batch or the mailbox that it was given to, then its receiver, who frees it. Freed twice
+// it would be two senders' at once, so nobody frees what somebody else was told of: a message of several receivers counts them (Records), and a push is its
+// client's until it is committed. What recycle must do is forget every slice that is not the message's own, and give
+// the payload back that it looks into; TestLent, TestBorrowed and TestFreedViews hold that against what a neighbour finds in the pool.
+//
+// Rows have two pools. Those that a lane makes bring memory for values with them, those that were decoded have theirs in a payload that goes
+// elsewhere: in one pool the second kind would soon have taken the place of the first, and every answer of a lane would allocate again.
 var (
 	pools [1 << 8]sync.Pool // by kind
 	views sync.Pool         // of Rows with values in payloads, so that the others keep the memory of theirs

@@ -18,6 +18,12 @@ const (
 	leaseEndSize = pairSize + 4
 )
 
+// A push is a head of fixed lengths, one entry for each pair, chunk and lease, and then their arrays in the same order, each where its element can be looked
+// at in place. A decoder reads both at once: heads gives what an entry says, r the array that it speaks of. So a lane has a push of
+// any size in memory once, as the payload that it came in, and adds it from there.
+//
+// What the push and its done have in common (flush, clock, pairs) travels once.
+
 const kindPush uint8 = 6
 
 func (*Push) kind() uint8 { return kindPush }

@@ -22,6 +22,13 @@ type Record struct {
 }
 
 // Records are consecutive records for a lane, in order; or, from a lane, some that it has kept (Query).
+//
+// The controller says the same to all lanes, so that one message serves all of them (Share): within the node each gets the pointer, and the
+// first that is encoded for another node makes the payload for the rest. From Share on nobody changes it (TestSharedRecords); encoded has a lock of its own,
+// since the writers of several connections meet there and nowhere else. Each receiver frees the message: the last one gives it to the pool.
+//
+// The lists of its records lie one behind the other in pairs, results and numbers, which a freed message keeps: a record copies what its done
+// has, and takes no memory of its own.
 type Records struct {
 	Term bellows.Term // of the controller
 	// Keep is the first record that lanes must keep: those below it are saved elsewhere. 0: all.

@@ -198,17 +198,12 @@ func (s sampler) route() *Route {
 }
 
 func (s sampler) holding() *Holding {
-	parts := list(s, 5, s.pair)
-	at := make([]bellows.CommitNumber, len(parts))
-	for i := range at {
-		at[i] = bellows.CommitNumber(s.Uint64())
-	}
 	return &Holding{Term: bellows.Term(s.Uint32()), Last: bellows.CommitNumber(s.Uint64()), Tail: bellows.CommitNumber(s.Uint64()),
 		Flushes: list(s, 4, func() HeldFlush {
 			id := s.flush()
 			id.Seq, id.Incarnation = max(id.Seq, 1), max(id.Incarnation, 1)
 			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
-		}), Parts: parts, At: at, Added: list(s, 3, func() bellows.Control {
+		}), Owned: list(s, 5, func() Owned { return Owned{s.pair(), bellows.CommitNumber(s.Uint64())} }), Added: list(s, 3, func() bellows.Control {
 			return bellows.Control{Kind: bellows.AddLane + bellows.ControlKind(s.IntN(2)), Route: s.version(), Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32())}
 		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
 }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bellows"
@@ -197,16 +198,11 @@ func failed(t *testing.T, c transport.Conn, err, target error) {
 
 // together runs functions at once and waits for all.
 func together(fs ...func()) {
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for _, f := range fs {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			f()
-		}()
+		all.Go(f)
 	}
-	for range fs {
-		<-done
-	}
+	all.Wait()
 }
 
 // ended is a context that is over.

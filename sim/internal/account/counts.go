@@ -55,9 +55,9 @@ func (l *Ledger) Closed(from wire.Address, m *wire.Counts, count func() (least, 
 
 // Holding holds what a lane says of the newest records of its partitions against the record that touched each last.
 func Holding(from wire.Address, m *wire.Holding, touched func(bellows.PartitionRef) bellows.CommitNumber) error {
-	for i, p := range m.Parts {
-		if want := touched(p.Ref); m.At[i] != want {
-			return fmt.Errorf("%v says that record %d is the newest for %v; record %d is", from, m.At[i], p.Ref, want)
+	for _, p := range m.Owned {
+		if want := touched(p.Ref); p.Newest != want {
+			return fmt.Errorf("%v says that record %d is the newest for %v; record %d is", from, p.Newest, p.Ref, want)
 		}
 	}
 	return nil

@@ -38,7 +38,9 @@ type PartAt struct {
 	Flush bellows.FlushID
 }
 
-// entry is what is known of a part.
+// entry is what is known of a part: on its way, come (to be held, or refused by a lane behind the route), held, and recorded. A part that a lane had no room for
+// is on its way again when the lane has asked for it. It counts once, however often it was sent: what came late, after its lane may have
+// closed, may be in the lane's last word or not, and is kept apart (LateRows).
 type entry struct {
 	rows     int64
 	clock    bellows.Clock

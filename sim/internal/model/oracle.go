@@ -10,6 +10,13 @@ import (
 )
 
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
+//
+// It keeps no tables. What splits add depends on (split, clock) alone, so that a table after any commit is found from how many clocks each split has committed
+// by then (DoneAt), and from sums that were made before the first schedule. Only what depends on the order of commits is kept, version by version: weights
+// where they are not BSP (Rows), and column 0 of state, which leases change (Parts).
+//
+// Invariant: Log[i], DoneAt[i+1] and the versions of commit i+1 come together, in the order of the numbers; a record that one lane was
+// sent is what every lane is sent, and is held against the log.
 type Oracle struct {
 	job         *Job
 	Log         []known                                    // log[i] is commit i+1

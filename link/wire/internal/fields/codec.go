@@ -182,7 +182,9 @@ func ListIn[T any](c *Codec, number protowire.Number, list, memory *[]T, describ
 		return
 	}
 	at := len(*memory)
-	grow(c, memory)
+	if len(*list) == 0 { // once: a writer that changes between two lists must not have the rest counted again and again
+		grow(c, memory)
+	}
 	last := func() error { return describe(&(*memory)[len(*memory)-1]) }
 	for c.next(number, Sized) {
 		c.fits(len(*memory) + 1)

@@ -46,9 +46,6 @@ type Fields struct {
 	Err  error
 }
 
-// Of walks over the fields of b.
-func Of(b []byte) Fields { return Fields{b: b} }
-
 // Next moves to the next field.
 func (f *Fields) Next() bool {
 	b := f.b[f.at:]

@@ -23,7 +23,7 @@ func TestShortFieldsAreReadAsAnyOthers(t *testing.T) {
 				b[i] %= 4
 			}
 		}
-		fast, slow := Of(b), Of(b)
+		fast, slow := Fields{b: b}, Fields{b: b}
 		for {
 			rest := slow.b[slow.at:]
 			more := slow.Err == nil && len(rest) > 0 && slow.next(rest)

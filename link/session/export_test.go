@@ -1,0 +1,11 @@
+package session
+
+// Idle reports whether everything that was posted has been acknowledged, and the other end knows what has come.
+func (e *End) Idle() bool {
+	for i := range e.streams {
+		if s := &e.streams[i]; s.head < len(s.list) {
+			return false
+		}
+	}
+	return e.received == e.told
+}
