@@ -123,7 +123,7 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
 			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, true), ck.pairs(h.Held))
 		}),
-		each(m.Owned, func(i int, p *wire.Pair) *breach { return ck.ref("the partition", i, p.Ref) }),
+		each(m.Owned, func(i int, p *wire.Owned) *breach { return ck.ref("the partition", i, p.Ref) }),
 		each(m.Added, func(i int, c *bellows.Control) *breach { return ck.node("the node added", i, c.Node) }),
 		each(m.Gone, func(i int, f *wire.Fence) *breach { return ck.node("the node gone", i, f.Node) }))
 	if b != nil || m.End == nil {
