@@ -26,7 +26,7 @@ func main() {
 	files := flag.String("files", "", "files to read, separated by commas (default: made from a seed)")
 	pair.Main(5, 11, func(b *pair.Bench) {
 		b.Header("data: readers on one worker, against counting the lines of the same text")
-		shelf := pair.Must(sets.Open(""))
+		shelf := sets.Open("")
 		defer shelf.Close()
 		inputs := choose(shelf, *files, b.Full)
 		b.Section("bytes of uncompressed text a second, one worker; the target is 300 MB/s of CPU time")
@@ -63,9 +63,9 @@ func generated(shelf *sets.Shelf, full bool) []input {
 		scale = 8
 	}
 	return []input{
-		{"triples", pair.Must(shelf.Ratings(6040, 3706, 1_000_000*scale)).Train, data.Ratings},
-		{"LIBSVM", pair.Must(shelf.Documents(20_000*scale, 1, 17_561)).Train, data.Examples},
-		{"CSV", pair.Must(shelf.Numbers(40_000*scale, 30)).Train, data.Examples},
+		{"triples", shelf.Ratings(6040, 3706, 1_000_000*scale).Train, data.Ratings},
+		{"LIBSVM", shelf.Documents(20_000*scale, 1, 17_561).Train, data.Examples},
+		{"CSV", shelf.Numbers(40_000*scale, 30).Train, data.Examples},
 	}
 }
 

@@ -59,7 +59,7 @@ func main() {
 		if pair.Must(cluster.RunChild(*child, jobOf)) {
 			return
 		}
-		b.shelf = pair.Must(sets.Open(*data))
+		b.shelf = sets.Open(*data)
 		defer b.shelf.Close()
 		b.order.Cache, b.order.Slots = b.shelf.Path("cache"), b.site.cores
 		b.order.Files = b.find(*files)
@@ -113,9 +113,9 @@ func (b *bench) find(files string) []string {
 	case files != "":
 		return strings.Split(files, ",")
 	case b.order.App == "mlr":
-		return []string{pair.Must(b.shelf.Digits(1)).Train}
+		return []string{b.shelf.Digits(1).Train}
 	case b.order.App == "mf":
-		return []string{pair.Must(b.shelf.Ratings(3000, 2000, 500_000)).Train}
+		return []string{b.shelf.Ratings(3000, 2000, 500_000).Train}
 	}
 	pair.Check(fmt.Errorf("--app %s needs --files", b.order.App))
 	return nil

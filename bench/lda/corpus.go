@@ -29,7 +29,7 @@ func (b *bench) read(name string) *corpus {
 	if b.shelf.Generated() {
 		return divide(pair.Must(demo.Make(data.Documents, seed)), "documents made from a seed")
 	}
-	path := pair.Must(b.shelf.Bag(name))
+	path := b.shelf.Bag(name)
 	return divide(pair.Must(data.Read(context.Background(), []string{path}, data.Documents, data.Options{})), path)
 }
 
@@ -40,13 +40,13 @@ func divide(set *data.Set, origin string) *corpus {
 }
 
 // write makes the file that the peers read: see peer.py.
-func (c *corpus) write(path string) error {
+func (c *corpus) write(path string) {
 	docs := c.train.Documents
 	begins := make([]int32, len(docs.Offset))
 	for i, at := range docs.Offset {
 		begins[i] = int32(at)
 	}
-	return sets.Write(path, func(w *bufio.Writer) {
+	sets.Write(path, func(w *bufio.Writer) {
 		for _, part := range [][]int32{{int32(docs.Rows()), int32(len(docs.Vocab)), int32(len(docs.Word))}, begins, docs.Word, docs.Count} {
 			binary.Write(w, binary.LittleEndian, part)
 		}

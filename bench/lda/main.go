@@ -25,7 +25,7 @@ func main() {
 	some := flag.String("fit", "", "the peers' settings whose names contain this, such as batch (default: the short ones; with --full all)")
 	pair.Main(1, 3, func(p *pair.Bench) {
 		p.Header("lda: one compute slot, against gensim and scikit-learn")
-		b := &bench{Bench: p, shelf: pair.Must(sets.Open(*dir)), python: *python, fit: *some}
+		b := &bench{Bench: p, shelf: sets.Open(*dir), python: *python, fit: *some}
 		defer b.shelf.Close()
 		b.Parts(*only, b.part("speed", "20news", b.speed), b.part("peers", "20news", b.peers), b.part("samplers", "nips", b.samplers))
 	})

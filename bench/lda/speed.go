@@ -34,7 +34,7 @@ func (b *bench) alternate(c *corpus, topics, sweeps int) [][]*trial.Outcome {
 	runs := make([][]*trial.Outcome, len(samplers))
 	for range b.Turns {
 		for i, sampler := range samplers {
-			runs[i] = append(runs[i], pair.Must(c.setup(topics, sweeps, sampler).Train()))
+			runs[i] = append(runs[i], c.setup(topics, sweeps, sampler).Train())
 		}
 	}
 	return runs
@@ -55,7 +55,7 @@ func (b *bench) speed(c *corpus) {
 // turns is some runs to the end of a sweep, each a turn.
 func turns(runs []*trial.Outcome, sweep int) (series pair.Series) {
 	for _, out := range runs {
-		series.Turns = append(series.Turns, pair.Must(out.To(sweep)))
+		series.Turns = append(series.Turns, out.To(sweep))
 	}
 	return series
 }

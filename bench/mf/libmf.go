@@ -36,7 +36,7 @@ func newPeer(b bench, name string, train, test *data.Set) *peer {
 
 // writeRatings writes one rating a line. Unknown users and items, -1, get a number that training has not seen.
 func writeRatings(path string, user, item []int32, rating []float32, newUser, newItem int32) {
-	pair.Check(sets.Write(path, func(w *bufio.Writer) {
+	sets.Write(path, func(w *bufio.Writer) {
 		for j, r := range rating {
 			u, i := user[j], item[j]
 			if u < 0 {
@@ -47,7 +47,7 @@ func writeRatings(path string, user, item []int32, rating []float32, newUser, ne
 			}
 			fmt.Fprintf(w, "%d %d %g\n", u, i, r)
 		}
-	}))
+	})
 }
 
 // side runs LIBMF for a few and for many iterations and takes the difference, so that reading and laying out are not

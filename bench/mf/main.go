@@ -37,7 +37,7 @@ func main() {
 	threads := flag.Int("threads", min(2, runtime.NumCPU()), "most threads")
 	pair.Main(3, 7, func(p *pair.Bench) {
 		p.Header("mf: rank %d, kernels %s, against LIBMF", rank, vec.Kernels())
-		b := bench{p, pair.Must(sets.Open(*dir)), *libmf, *threads}
+		b := bench{p, sets.Open(*dir), *libmf, *threads}
 		defer b.shelf.Close()
 		for _, files := range b.choose(*set) {
 			b.all(files)
@@ -66,14 +66,13 @@ func (b bench) choose(name string) []sets.Pair {
 	}
 	var chosen []sets.Pair
 	for _, n := range names {
-		chosen = append(chosen, pair.Must(b.shelf.Rated(n)))
+		chosen = append(chosen, b.shelf.Rated(n))
 	}
 	return chosen
 }
 
 func (b bench) all(files sets.Pair) {
-	train, test, err := files.Read(data.Ratings)
-	pair.Check(err)
+	train, test := files.Read(data.Ratings)
 	b.Section(files.Origin + ", " + train.Detected.String())
 	peer := newPeer(b, files.Name, train, test)
 	for threads := 1; threads <= b.threads; threads++ {
@@ -102,8 +101,8 @@ func (b bench) speed(peer *peer, train *data.Set, threads int) {
 // the test ratings themselves; our run does not see them.
 func (b bench) quality(peer *peer, train, test *data.Set) {
 	setup := trial.Setup{App: mf.New(), Data: train, Test: test, Slots: b.threads, Settings: map[string]string{"rank": fmt.Sprint(rank)}}
-	out := pair.Must(setup.Train())
-	fact := pair.Fact{Figure: "held-out RMSE, our defaults", Ours: pair.Must(out.Score(test, "rmse")), Exact: true}
+	out := setup.Train()
+	fact := pair.Fact{Figure: "held-out RMSE, our defaults", Ours: out.Score(test, "rmse"), Exact: true}
 	if known, ok := recorded[peer.name]; ok {
 		fact.Peer, fact.Bound = "recorded LIBMF best", known.rmse
 	}

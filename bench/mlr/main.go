@@ -43,7 +43,7 @@ func main() {
 	only := flag.String("only", "", "one part: digits, text or tables")
 	pair.Main(3, 7, func(p *pair.Bench) {
 		p.Header("mlr: kernels %s, against PyTorch, scikit-learn, Vowpal Wabbit and Bösen", vec.Kernels())
-		b := &bench{Bench: p, shelf: pair.Must(sets.Open(*dir)), vw: *vw, slots: min(2, runtime.NumCPU())}
+		b := &bench{Bench: p, shelf: sets.Open(*dir), vw: *vw, slots: min(2, runtime.NumCPU())}
 		defer b.shelf.Close()
 		var err error
 		if b.peer, err = pair.Start("python", *python, "-c", peerSource); err != nil {
@@ -79,7 +79,7 @@ func (b *bench) asks(request string) bool {
 
 // digits is the images: speed against PyTorch, accuracy against 92 %.
 func (b *bench) digits() {
-	files := pair.Must(b.shelf.Digits(10_000))
+	files := b.shelf.Digits(10_000)
 	train, test := b.read(files)
 	torch := b.asks("digits\t" + files.Train + "\t" + files.Test)
 	b.arithmetic(train, torch)
@@ -91,8 +91,7 @@ func (b *bench) digits() {
 
 // read reads a pair and begins its section.
 func (b *bench) read(p sets.Pair) (train, test *data.Set) {
-	train, test, err := p.Read(data.Examples)
-	pair.Check(err)
+	train, test = p.Read(data.Examples)
 	b.Section(p.Origin + ", " + train.Detected.String())
 	return train, test
 }
@@ -137,7 +136,7 @@ func (b *bench) system(train *data.Set, slots int, torch bool) {
 
 // accuracy trains with the defaults, as the speed rows do but to the end.
 func (b *bench) accuracy(train, test *data.Set) {
-	out := pair.Must(trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: b.slots}.Train())
-	b.AddFact(pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * pair.Must(out.Score(test, "accuracy")), Peer: "wanted", Bound: 92, Least: true, Exact: true})
+	out := trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: b.slots}.Train()
+	b.AddFact(pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * out.Score(test, "accuracy"), Peer: "wanted", Bound: 92, Least: true, Exact: true})
 	b.Note("%d epochs of %s clocks, %s", len(out.Epochs), out.Settings["clocks"], out.Times())
 }

@@ -45,9 +45,9 @@ func (b *bench) text() {
 
 func (b *bench) find(g grid) sets.Pair {
 	if b.shelf.Generated() {
-		return pair.Must(b.shelf.Documents(11_314, 7_532, 17_561))
+		return b.shelf.Documents(11_314, 7_532, 17_561)
 	}
-	return pair.Must(b.shelf.Find(g.name))
+	return b.shelf.Find(g.name)
 }
 
 // tables is the small sets with few features.
@@ -66,8 +66,8 @@ func (b *bench) tables() {
 // tuned compares our defaults with the best of scikit-learn's grid, chosen on the test rows themselves; with race it
 // also takes both times.
 func (b *bench) tuned(p sets.Pair, g grid, train, test *data.Set, race bool) {
-	out := pair.Must(trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: 1}.Train())
-	fact := pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * pair.Must(out.Score(test, "accuracy")), Least: true, Exact: true}
+	out := trial.Setup{App: mlr.New(), Data: train, Test: test, Slots: 1}.Train()
+	fact := pair.Fact{Figure: "test accuracy, our defaults", Unit: "%", Ours: 100 * out.Score(test, "accuracy"), Least: true, Exact: true}
 	if !b.shelf.Generated() {
 		fact.Peer, fact.Bound = fmt.Sprintf("recorded scikit-learn - %.1f:", points), g.recorded-points
 	}
@@ -128,8 +128,8 @@ func (b *bench) raceFit(train *data.Set, best fit) {
 		turns = 3
 	}
 	ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
-		_, err := trial.Setup{App: mlr.New(), Data: train, Slots: 1}.Train()
-		return 1, err
+		trial.Setup{App: mlr.New(), Data: train, Slots: 1}.Train()
+		return 1, nil
 	})}
 	series := pair.Must(pair.Interleave(turns, ours, rename(b.peer.Side(best.request), "scikit-learn")))
 	b.Add(pair.Row{Figure: "training to the end, 1 thread", Unit: "s", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: series[1], Target: 1})
@@ -144,7 +144,7 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 		return
 	}
 	w := newWabbit(b, train, test)
-	text := pair.Must(b.shelf.Plain(p.Train))
+	text := b.shelf.Plain(p.Train)
 	for _, passes := range []int{1, 5} {
 		accuracy := w.accuracy(passes)
 		reached := true
@@ -164,8 +164,8 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 func readAndReach(path string, test *data.Set, accuracy float64) bool {
 	set := pair.Must(data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1}))
 	defer set.Close()
-	out := pair.Must(trial.Setup{App: mlr.New(), Data: set, Test: test, Slots: 1,
-		Goal: &app.Goal{Metric: "test_accuracy", Value: accuracy}}.Train())
+	out := trial.Setup{App: mlr.New(), Data: set, Test: test, Slots: 1,
+		Goal: &app.Goal{Metric: "test_accuracy", Value: accuracy}}.Train()
 	got, _ := out.First("test_accuracy", accuracy)
 	return got >= accuracy
 }

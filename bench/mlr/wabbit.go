@@ -45,7 +45,7 @@ func newWabbit(b *bench, train, test *data.Set) *wabbit {
 }
 
 func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order []int) {
-	pair.Check(sets.Write(path, func(text *bufio.Writer) {
+	sets.Write(path, func(text *bufio.Writer) {
 		for _, r := range order {
 			fmt.Fprintf(text, "%d |", number[e.Label[r]])
 			for k := e.Offset[r]; k < e.Offset[r+1]; k++ {
@@ -53,7 +53,7 @@ func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order 
 			}
 			text.WriteByte('\n')
 		}
-	}))
+	})
 }
 
 func (w *wabbit) fit(passes int) (pair.Turn, error) {

@@ -26,9 +26,9 @@ func main() {
 	data := flag.String("data", "", "folder with MNIST's IDX files; without it images are generated")
 	pair.Main(5, 15, func(b *pair.Bench) {
 		b.Header("processes: softmax regression in several processes beside one, %d clocks an epoch, %d epochs, BSP", clocks, epochs)
-		shelf := pair.Must(sets.Open(*data))
+		shelf := sets.Open(*data)
 		defer shelf.Close()
-		t := trainer{program: shelf.Path("bellows"), out: shelf.Path("model"), pair: pair.Must(shelf.Digits(10_000)), accuracy: map[int]float64{}}
+		t := trainer{program: shelf.Path("bellows"), out: shelf.Path("model"), pair: shelf.Digits(10_000), accuracy: map[int]float64{}}
 		pair.Check(pair.Build(t.program))
 		b.Section(t.pair.Origin)
 		compare(b, &t)

@@ -37,7 +37,7 @@ func main() {
 	slots := flag.Int("slots", min(2, runtime.NumCPU()), "most compute slots")
 	pair.Main(5, 11, func(p *pair.Bench) {
 		p.Header("system: embedded training beside the same loop without tables, commits and audit; kernels %s", vec.Kernels())
-		shelf := pair.Must(sets.Open(*dir))
+		shelf := sets.Open(*dir)
 		defer shelf.Close()
 		b := bench{p, *slots}
 		var parts []pair.Part
@@ -66,7 +66,7 @@ type loop interface {
 type subject struct {
 	name     string
 	app      app.Application
-	find     func() (sets.Pair, error)
+	find     func() sets.Pair
 	kind     data.Kind
 	epochs   int
 	settings map[string]string // of the comparison of executors
@@ -75,8 +75,8 @@ type subject struct {
 
 func subjects(shelf *sets.Shelf) []subject {
 	return []subject{
-		{"mf", mf.New(), func() (sets.Pair, error) { return shelf.Rated("ml-1m-liked") }, data.Ratings, 10, nil, newFactorLoop},
-		{"mlr", mlr.New(), func() (sets.Pair, error) { return shelf.Digits(1) }, data.Examples, 5, map[string]string{"batch": "64", "clocks": "10"}, newSoftmaxLoop},
+		{"mf", mf.New(), func() sets.Pair { return shelf.Rated("ml-1m-liked") }, data.Ratings, 10, nil, newFactorLoop},
+		{"mlr", mlr.New(), func() sets.Pair { return shelf.Digits(1) }, data.Examples, 5, map[string]string{"batch": "64", "clocks": "10"}, newSoftmaxLoop},
 	}
 }
 
@@ -91,9 +91,8 @@ func chosen(run *app.Run, settings map[string]*int) (err error) {
 }
 
 func (b bench) all(s subject) {
-	files := pair.Must(s.find())
-	set, _, err := files.Read(s.kind)
-	pair.Check(err)
+	files := s.find()
+	set, _ := files.Read(s.kind)
 	b.Section(s.name + " on " + files.Origin + ", " + set.Detected.String())
 	for slots := 1; slots <= b.slots; slots++ {
 		b.price(s, set, slots)
@@ -164,9 +163,8 @@ func (b bench) executors(s subject, set *data.Set, slots int) {
 // allocations counts what a task allocates once a run is warm.
 func (b bench) allocations(s subject, set *data.Set) {
 	epochs := 4 * s.epochs
-	out := pair.Must(trial.Setup{App: s.app, Data: set, Slots: 1, Epochs: trial.Warm + epochs}.Train())
-	perTask, tasks, err := out.PerTask(trial.Warm, trial.Warm+epochs)
-	pair.Check(err)
+	out := trial.Setup{App: s.app, Data: set, Slots: 1, Epochs: trial.Warm + epochs}.Train()
+	perTask, tasks := out.PerTask(trial.Warm, trial.Warm+epochs)
 	b.AddFact(pair.Fact{Figure: "allocations a task, all of the job", Ours: perTask, Peer: "limit", Bound: mallocsMost, Exact: true})
 	b.Note("over %d tasks of %d epochs", tasks, epochs)
 }

@@ -46,24 +46,15 @@ func TestWaveRunsEveryStepInOrder(t *testing.T) {
 // subjectLoops makes both bare loops on small sets, with the runs that they stand beside.
 func subjectLoops(t *testing.T) (map[string]loop, map[string]*app.Run) {
 	t.Helper()
-	shelf, err := sets.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shelf := sets.Open("")
 	t.Cleanup(shelf.Close)
 	loops, runs := map[string]loop{}, map[string]*app.Run{}
 	for _, s := range []subject{
-		{name: "mf", app: mf.New(), find: func() (sets.Pair, error) { return shelf.Ratings(200, 150, 8000) }, kind: data.Ratings, bare: newFactorLoop},
-		{name: "mlr", app: mlr.New(), find: func() (sets.Pair, error) { return shelf.Images(1000, 1, 8) }, kind: data.Examples, bare: newSoftmaxLoop},
+		{name: "mf", app: mf.New(), find: func() sets.Pair { return shelf.Ratings(200, 150, 8000) }, kind: data.Ratings, bare: newFactorLoop},
+		{name: "mlr", app: mlr.New(), find: func() sets.Pair { return shelf.Images(1000, 1, 8) }, kind: data.Examples, bare: newSoftmaxLoop},
 	} {
-		files, err := s.find()
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, _, err := files.Read(s.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set, _ := s.find().Read(s.kind)
+		var err error
 		if runs[s.name], err = s.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 1, Slots: 1}); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 // Ratings makes a pair of rating files from a seed: products of eight hidden factors with noise, on users and items of
 // uneven popularity. One rating in ten is in the test file.
-func (s *Shelf) Ratings(users, items, ratings int) (Pair, error) {
+func (s *Shelf) Ratings(users, items, ratings int) Pair {
 	const hidden = 8
 	r := rand.New(rand.NewPCG(11, 12))
 	p, q := normal(r, users*hidden, 0.6), normal(r, items*hidden, 0.6)
@@ -26,7 +26,7 @@ func (s *Shelf) Ratings(users, items, ratings int) (Pair, error) {
 	}
 	name := "generated-" + strconv.Itoa(ratings)
 	made := Pair{Name: name, Origin: fmt.Sprintf("%s: no --data, so %d x %d ratings made from a seed", name, users, items)}
-	return made.fill(ratings, ratings/10, func(part string, n int) (string, error) {
+	return made.fill(ratings, ratings/10, func(part string, n int) string {
 		return s.write(name+"."+part+".tsv", func(w *bufio.Writer) {
 			for range n {
 				line(w)
@@ -36,15 +36,13 @@ func (s *Shelf) Ratings(users, items, ratings int) (Pair, error) {
 }
 
 // fill makes both files, of so many rows each.
-func (p Pair) fill(train, test int, file func(part string, n int) (string, error)) (_ Pair, err error) {
-	if p.Train, err = file("train", train); err == nil {
-		p.Test, err = file("test", test)
-	}
-	return p, err
+func (p Pair) fill(train, test int, file func(part string, n int) string) Pair {
+	p.Train, p.Test = file("train", train), file("test", test)
+	return p
 }
 
 // Images makes a pair of IDX files with their labels from a seed: ten classes, each a blurred pattern with noise.
-func (s *Shelf) Images(train, test, side int) (Pair, error) {
+func (s *Shelf) Images(train, test, side int) Pair {
 	const classes = 10
 	r := rand.New(rand.NewPCG(13, 14))
 	pattern := normal(r, classes*side*side, 40)
@@ -52,18 +50,16 @@ func (s *Shelf) Images(train, test, side int) (Pair, error) {
 		pattern[i] = max(0, v)
 	}
 	p := Pair{Name: "generated-images", Origin: fmt.Sprintf("generated-images: no --data, so %d images made from a seed", train)}
-	return p.fill(train, test, func(part string, n int) (string, error) {
+	return p.fill(train, test, func(part string, n int) string {
 		stem := map[string]string{"train": "train", "test": "t10k"}[part] // as MNIST's are called
 		label := make([]byte, n)
 		for i := range label {
 			label[i] = byte(r.IntN(classes))
 		}
-		if _, err := s.write(stem+"-labels-idx1-ubyte", func(w *bufio.Writer) {
+		s.write(stem+"-labels-idx1-ubyte", func(w *bufio.Writer) {
 			idx(w, n)
 			w.Write(label)
-		}); err != nil {
-			return "", err
-		}
+		})
 		return s.write(stem+"-images-idx3-ubyte", func(w *bufio.Writer) {
 			idx(w, n, side, side)
 			for _, c := range label {
@@ -85,11 +81,11 @@ func idx(w *bufio.Writer, dims ...int) {
 
 // Documents makes a pair of LIBSVM files from a seed: bags of words in twenty classes, each class with its own words
 // among many common ones, rows of length 1 as tf-idf has them.
-func (s *Shelf) Documents(train, test, features int) (Pair, error) {
+func (s *Shelf) Documents(train, test, features int) Pair {
 	const classes, words = 20, 60
 	r := rand.New(rand.NewPCG(15, 16))
 	p := Pair{Name: "generated-documents", Origin: fmt.Sprintf("generated-documents: no --data, so %d documents made from a seed", train)}
-	return p.fill(train, test, func(part string, n int) (string, error) {
+	return p.fill(train, test, func(part string, n int) string {
 		return s.write("documents."+part+".libsvm", func(w *bufio.Writer) {
 			for range n {
 				document(w, r, r.IntN(classes), classes, words, features)
@@ -135,9 +131,9 @@ func normal(r *rand.Rand, n int, deviation float64) []float64 {
 }
 
 // Numbers makes a CSV file of a label and some columns of numbers from a seed; it has no test file.
-func (s *Shelf) Numbers(rows, columns int) (Pair, error) {
+func (s *Shelf) Numbers(rows, columns int) Pair {
 	r := rand.New(rand.NewPCG(17, 18))
-	path, err := s.write("numbers.train.csv", func(w *bufio.Writer) {
+	path := s.write("numbers.train.csv", func(w *bufio.Writer) {
 		for range rows {
 			fmt.Fprintf(w, "%d", r.IntN(2))
 			for range columns {
@@ -146,5 +142,5 @@ func (s *Shelf) Numbers(rows, columns int) (Pair, error) {
 			w.WriteByte('\n')
 		}
 	})
-	return Pair{Name: "numbers", Train: path, Origin: fmt.Sprintf("numbers: %d rows made from a seed", rows)}, err
+	return Pair{Name: "numbers", Train: path, Origin: fmt.Sprintf("numbers: %d rows made from a seed", rows)}
 }

@@ -1,7 +1,7 @@
 // Package sets finds the data of a benchmark in a folder that the user names, or makes some from a seed.
 //
 // The caller's duties, in order: open a Shelf with the folder (or an empty string), ask it for a set by name, print the
-// set's Origin, and close the Shelf, which removes what it wrote.
+// set's Origin, and close the Shelf, which removes what it wrote. An error ends the command, as in package pair.
 //
 // The package refuses to mix: a set that the folder lacks is an error, never a generated stand-in.
 package sets
@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bellows/bench/internal/pair"
 	"bellows/data"
 )
 
@@ -28,17 +29,11 @@ type Shelf struct {
 }
 
 // Open makes a shelf over a folder and all below it.
-func Open(dir string) (*Shelf, error) {
+func Open(dir string) *Shelf {
 	if dir != "" {
-		if _, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("sets: --data: %w", err)
-		}
+		pair.Must(os.Stat(dir))
 	}
-	scratch, err := os.MkdirTemp("", "bellows-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("sets: %w", err)
-	}
-	return &Shelf{dir: dir, scratch: scratch}, nil
+	return &Shelf{dir: dir, scratch: pair.Must(os.MkdirTemp("", "bellows-bench-"))}
 }
 
 // Generated reports whether sets are made from a seed, for want of a folder.
@@ -55,30 +50,24 @@ type Pair struct {
 }
 
 // Find is the pair of a name: the first files in the folder that match name.train.* and name.test.*.
-func (s *Shelf) Find(name string) (Pair, error) {
-	train, err := s.file(name + ".train.*")
-	if err != nil {
-		return Pair{}, err
-	}
-	test, err := s.file(name + ".test.*")
-	return Pair{Name: name, Train: train, Test: test, Origin: name + ": " + train}, err
+func (s *Shelf) Find(name string) Pair { return s.find(name, name+".train.*", name+".test.*") }
+
+func (s *Shelf) find(name, train, test string) Pair {
+	p := Pair{Name: name, Train: s.file(train), Test: s.file(test)}
+	p.Origin = name + ": " + p.Train
+	return p
 }
 
 // Digits is the pair of MNIST's image files, by their usual names; without a folder, as many images with so many to test on.
-func (s *Shelf) Digits(tested int) (Pair, error) {
+func (s *Shelf) Digits(tested int) Pair {
 	if s.Generated() {
 		return s.Images(60_000, tested, 28)
 	}
-	train, err := s.file("train-images*idx3-ubyte*")
-	if err != nil {
-		return Pair{}, err
-	}
-	test, err := s.file("t10k-images*idx3-ubyte*")
-	return Pair{Name: "mnist", Train: train, Test: test, Origin: "mnist: " + train}, err
+	return s.find("mnist", "train-images*idx3-ubyte*", "t10k-images*idx3-ubyte*")
 }
 
 // Rated is Find of a rating set; without a folder, ratings of the size of ml-1m-liked.
-func (s *Shelf) Rated(name string) (Pair, error) {
+func (s *Shelf) Rated(name string) Pair {
 	if s.Generated() {
 		return s.Ratings(6040, 3706, 900_000)
 	}
@@ -86,10 +75,9 @@ func (s *Shelf) Rated(name string) (Pair, error) {
 }
 
 // Bag is the path of a bag of words: the first file in the folder that matches docword.name*.txt*.
-func (s *Shelf) Bag(name string) (string, error) { return s.file("docword." + name + "*.txt*") }
+func (s *Shelf) Bag(name string) string { return s.file("docword." + name + "*.txt*") }
 
-func (s *Shelf) file(pattern string) (string, error) {
-	found := ""
+func (s *Shelf) file(pattern string) (found string) {
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || found != "" {
 			return err
@@ -104,64 +92,48 @@ func (s *Shelf) file(pattern string) (string, error) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return "", fmt.Errorf("sets: %s below %s: %w", pattern, s.dir, err)
+		pair.Check(fmt.Errorf("sets: %s below %s: %w", pattern, s.dir, err))
 	}
-	return found, nil
+	return found
 }
 
 // Read reads both files of a pair.
-func (p Pair) Read(kind data.Kind) (train, test *data.Set, err error) {
-	train, err = data.Read(context.Background(), []string{p.Train}, kind, data.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	test, err = data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.Like(train))
-	return train, test, err
+func (p Pair) Read(kind data.Kind) (train, test *data.Set) {
+	train = pair.Must(data.Read(context.Background(), []string{p.Train}, kind, data.Options{}))
+	return train, pair.Must(data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.Like(train)))
 }
 
 // Plain is the path of a file without compression: itself, or a copy in the shelf's own folder of what gzip packed. A race
 // over reading is fair only when both sides read the same text.
-func (s *Shelf) Plain(path string) (string, error) {
+func (s *Shelf) Plain(path string) string {
 	stem, packed := strings.CutSuffix(path, ".gz")
 	if !packed {
-		return path, nil
+		return path
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("sets: %w", err)
-	}
+	f := pair.Must(os.Open(path))
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return "", fmt.Errorf("sets: unpack %s: %w", path, err)
-	}
-	var unpack error
-	plain, err := s.write(filepath.Base(stem), func(w *bufio.Writer) { _, unpack = io.Copy(w, z) })
-	if err = errors.Join(err, unpack); err != nil {
-		return "", fmt.Errorf("sets: unpack %s: %w", path, err)
-	}
-	return plain, nil
+	z := pair.Must(gzip.NewReader(f))
+	return s.write(filepath.Base(stem), func(w *bufio.Writer) {
+		if _, err := io.Copy(w, z); err != nil {
+			pair.Check(fmt.Errorf("sets: unpack %s: %w", path, err))
+		}
+	})
 }
 
 // Path is a place for a file of this name in the shelf's own folder.
 func (s *Shelf) Path(name string) string { return filepath.Join(s.scratch, name) }
 
 // write makes a file in the shelf's own folder.
-func (s *Shelf) write(name string, fill func(w *bufio.Writer)) (string, error) {
+func (s *Shelf) write(name string, fill func(w *bufio.Writer)) string {
 	path := s.Path(name)
-	return path, Write(path, fill)
+	Write(path, fill)
+	return path
 }
 
 // Write makes a file. What fill's writes come to is told at the end.
-func Write(path string, fill func(w *bufio.Writer)) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("sets: %w", err)
-	}
+func Write(path string, fill func(w *bufio.Writer)) {
+	f := pair.Must(os.Create(path))
 	w := bufio.NewWriterSize(f, 1<<20)
 	fill(w)
-	if err := errors.Join(w.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("sets: write %s: %w", path, err)
-	}
-	return nil
+	pair.Check(errors.Join(w.Flush(), f.Close()))
 }

@@ -1,7 +1,8 @@
 // Package trial runs an application on a set as the command line would, embedded in this process, and counts what a
 // benchmark wants to know: items, tasks, allocations, both clocks.
 //
-// The caller's duties: fill in a Setup, call Train for one run or Side for turns of a comparison.
+// The caller's duties: fill in a Setup, call Train for one run or Side for turns of a comparison. An error ends the command, as in
+// package pair.
 //
 // The package refuses to measure what comes before the first epochs: a Side counts from the end of one epoch to the end
 // of another, so that reading, laying out and warming up are outside, and says nothing of their cost.
@@ -11,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -51,7 +53,7 @@ type Outcome struct {
 	Audit    node.Audit
 	began    time.Duration // CPU time of the process before the run was made
 	marks    []mark
-	finished func() (app.Predictor, error)
+	finished func() app.Predictor
 }
 
 // counter is a driver that counts completed tasks, while others look.
@@ -66,34 +68,22 @@ func (c *counter) HandleTaskCompletion(done train.Completion, to *train.Dispatch
 }
 
 // Train runs the setup to its end.
-func (s Setup) Train() (*Outcome, error) {
+func (s Setup) Train() *Outcome {
 	began := pair.CPUTime()
-	run, err := s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: 1, Epochs: s.Epochs, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings})
-	if err != nil {
-		return nil, err
-	}
+	run := pair.Must(s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: 1, Epochs: s.Epochs, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings}))
 	out := &Outcome{Settings: run.Settings, began: began}
 	count := &counter{Driver: run.Job.Driver}
 	run.Job.Driver = count
-	result, err := node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, so node.Spent) {
+	result := pair.Must(node.Train(context.Background(), run.Job, node.Options{Slots: s.Slots, OnEpoch: func(e train.Epoch, so node.Spent) {
 		out.Epochs = append(out.Epochs, e)
 		out.marks = append(out.marks, mark{items: e.Items, wall: time.Now(), trained: so.Trained, cpu: pair.CPUTime(), tasks: int(count.tasks.Load()), mallocs: mallocs()})
-	}})
-	if err != nil {
-		return nil, err
-	}
+	}}))
 	if list := result.Audit.Disagreements(true); list != nil {
-		return nil, fmt.Errorf("trial: the audit does not agree: %s", strings.Join(list, "; "))
+		pair.Check(fmt.Errorf("trial: the audit does not agree: %s", strings.Join(list, "; ")))
 	}
 	out.Trained, out.Total, out.Audit = result.Trained, result.Total, result.Audit
-	out.finished = func() (app.Predictor, error) {
-		m, err := run.Model(result.Tables)
-		if err != nil {
-			return nil, err
-		}
-		return s.App.Open(m)
-	}
-	return out, nil
+	out.finished = func() app.Predictor { return pair.Must(s.App.Open(pair.Must(run.Model(result.Tables)))) }
+	return out
 }
 
 // Times says how long it took.
@@ -132,61 +122,47 @@ func (o *Outcome) First(metric string, least float64) (value float64, epoch int)
 }
 
 // Score is a metric of the model that the run kept, on labelled data.
-func (o *Outcome) Score(set *data.Set, metric string) (float64, error) {
-	p, err := o.finished()
-	if err != nil {
-		return 0, err
+func (o *Outcome) Score(set *data.Set, metric string) float64 {
+	metrics := pair.Must(o.finished().Evaluate(set))
+	at := slices.IndexFunc(metrics, func(m train.Metric) bool { return strings.TrimPrefix(m.Name, "test_") == metric })
+	if at < 0 {
+		pair.Check(fmt.Errorf("trial: the model has no metric %q among %v", metric, metrics))
 	}
-	metrics, err := p.Evaluate(set)
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range metrics {
-		if m.Name == metric || strings.TrimPrefix(m.Name, "test_") == metric {
-			return m.Value, nil
-		}
-	}
-	return 0, fmt.Errorf("trial: the model has no metric %q among %v", metric, metrics)
+	return metrics[at].Value
 }
 
-// span is the marks of the epochs from and to, counted from 1.
-func (o *Outcome) span(from, to int) (a, b mark, err error) {
-	if from < 1 || to <= from || to > len(o.marks) {
-		return a, b, fmt.Errorf("trial: epochs %d to %d of a run of %d", from, to, len(o.marks))
+// mark is the end of an epoch, counted from 1.
+func (o *Outcome) mark(epoch int) mark {
+	if epoch < 1 || epoch > len(o.marks) {
+		pair.Check(fmt.Errorf("trial: epoch %d of a run of %d", epoch, len(o.marks)))
 	}
-	return o.marks[from-1], o.marks[to-1], nil
+	return o.marks[epoch-1]
 }
 
 // Whole is the epochs after from up to to, as one turn: all that the job does, scoring and all.
-func (o *Outcome) Whole(from, to int) (pair.Turn, error) {
-	a, b, err := o.span(from, to)
-	return pair.Turn{Work: float64(b.items - a.items), Wall: b.wall.Sub(a.wall), CPU: b.cpu - a.cpu}, err
+func (o *Outcome) Whole(from, to int) pair.Turn {
+	a, b := o.mark(from), o.mark(to)
+	return pair.Turn{Work: float64(b.items - a.items), Wall: b.wall.Sub(a.wall), CPU: b.cpu - a.cpu}
 }
 
 // Visiting is Whole without the scoring between epochs, by wall time; CPU time cannot be told apart.
-func (o *Outcome) Visiting(from, to int) (pair.Turn, error) {
-	a, b, err := o.span(from, to)
-	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}, err
+func (o *Outcome) Visiting(from, to int) pair.Turn {
+	a, b := o.mark(from), o.mark(to)
+	return pair.Turn{Work: float64(b.items - a.items), Wall: b.trained - a.trained}
 }
 
 // To is everything to the end of an epoch, counted from 1: the items visited, the time while tasks that visit items were out, and the CPU
 // time of all, from laying out the data to scoring.
-func (o *Outcome) To(epoch int) (pair.Turn, error) {
-	if epoch < 1 || epoch > len(o.marks) {
-		return pair.Turn{}, fmt.Errorf("trial: epoch %d of a run of %d", epoch, len(o.marks))
-	}
-	m := o.marks[epoch-1]
-	return pair.Turn{Work: float64(m.items), Wall: m.trained, CPU: m.cpu - o.began}, nil
+func (o *Outcome) To(epoch int) pair.Turn {
+	m := o.mark(epoch)
+	return pair.Turn{Work: float64(m.items), Wall: m.trained, CPU: m.cpu - o.began}
 }
 
 // PerTask is the allocations for a task between the ends of two epochs.
-func (o *Outcome) PerTask(from, to int) (mallocs float64, tasks int, err error) {
-	a, b, err := o.span(from, to)
-	if err != nil {
-		return 0, 0, err
-	}
+func (o *Outcome) PerTask(from, to int) (mallocs float64, tasks int) {
+	a, b := o.mark(from), o.mark(to)
 	tasks = b.tasks - a.tasks
-	return float64(b.mallocs-a.mallocs) / float64(tasks), tasks, nil
+	return float64(b.mallocs-a.mallocs) / float64(tasks), tasks
 }
 
 // Warm is the epochs that a Side runs before it counts.
@@ -197,13 +173,11 @@ const Warm = 2
 func (s Setup) Sides(name string, epochs int) (whole, visiting pair.Side) {
 	s.Epochs = Warm + epochs
 	var last *Outcome
-	whole = pair.Side{Name: name, Run: func() (t pair.Turn, err error) {
-		if last, err = s.Train(); err != nil {
-			return t, err
-		}
-		return last.Whole(Warm, Warm+epochs)
+	whole = pair.Side{Name: name, Run: func() (pair.Turn, error) {
+		last = s.Train()
+		return last.Whole(Warm, Warm+epochs), nil
 	}}
-	visiting = pair.Side{Name: name, Run: func() (pair.Turn, error) { return last.Visiting(Warm, Warm+epochs) }}
+	visiting = pair.Side{Name: name, Run: func() (pair.Turn, error) { return last.Visiting(Warm, Warm+epochs), nil }}
 	return whole, visiting
 }
 
