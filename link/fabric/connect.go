@@ -21,7 +21,7 @@ import (
 func Connect(ctx context.Context, t transport.Transport, l transport.Listener, who join.Cluster, addresses []string,
 	times liveness.Times, notice func(string)) ([]transport.Conn, error) {
 	j := &joiner{transport: t, listener: l, addresses: addresses, notice: notice, began: time.Now(), join: join.New(who, addresses, times, 0),
-		who: who, conns: make([]transport.Conn, who.Nodes*who.Connections), answered: make(chan call, 1), called: make(chan call, 1)}
+		who: who, conns: make([]transport.Conn, who.Nodes*who.Connections), came: make(chan call, 2)}
 	err := j.run(ctx)
 	if err != nil {
 		return nil, errors.Join(err, HangUp(j.conns))
@@ -40,8 +40,7 @@ func HangUp(conns []transport.Conn) (err error) {
 }
 
 // joiner drives a node's joining: join.Joining decides, and this makes the calls and takes them, one of each at a time. One
-// goroutine has all of it; those that call and accept hand it what came of that by a channel with room for it, so that
-// they end though nobody looks any more. run waits for them before it returns (TestASecondCallIsTurnedAway, in whose
+// goroutine has all of it; those that call and accept hand it what came of that by a channel with room for it. run waits for them before it returns (TestASecondCallIsTurnedAway, in whose
 // bubble no goroutine may be left), and what they bring then is closed.
 type joiner struct {
 	transport transport.Transport
@@ -54,15 +53,17 @@ type joiner struct {
 	fx        join.Effects
 	conns     []transport.Conn // by number and node
 
-	answered, called chan call // have room for one each
-	dialling, taking bool      // which are to come
-	number           int       // of the connection that is dialled
+	came   chan call // has room for all that is out
+	out    int       // calls that are made or awaited
+	taking bool      // one of them is awaited
+	number int       // of the connection that is dialled
 }
 
 // call is a connection that was made, or why it was not.
 type call struct {
-	conn transport.Conn
-	err  error
+	dialled bool // by this side
+	conn    transport.Conn
+	err     error
 }
 
 // run joins the others, and ends when no call is out any more.
@@ -78,12 +79,17 @@ func (j *joiner) run(ctx context.Context) error {
 		}
 		j.fx = join.Effects{}
 		select {
-		case r := <-j.answered:
-			j.dialling = false
-			j.answer(ctx, r)
-		case r := <-j.called:
-			j.taking = false
-			j.take(ctx, r)
+		case r := <-j.came:
+			j.out--
+			j.taking = j.taking && r.dialled
+			switch {
+			case r.err != nil && ctx.Err() != nil:
+				j.join.Cancel(context.Cause(ctx), &j.fx)
+			case r.dialled:
+				j.answer(r)
+			default:
+				j.take(r)
+			}
 		case <-time.After(time.Until(j.began.Add(time.Duration(j.join.Next()) * time.Millisecond))):
 			j.join.Tick(time.Since(j.began).Milliseconds(), &j.fx)
 		case <-ctx.Done():
@@ -99,32 +105,32 @@ func (j *joiner) obey(ctx context.Context) {
 		j.notice(j.fx.Notice)
 	}
 	if d := j.fx.Dial; d != nil {
-		j.dialling, j.number = true, d.Number
+		j.out++
+		j.number = d.Number
 		t, address := j.transport.Number(uint8(d.Number), uint8(j.who.Connections)), j.addresses[d.Node]
 		go func() {
 			select {
 			case <-ctx.Done():
-				j.answered <- call{nil, context.Cause(ctx)}
+				j.came <- call{true, nil, context.Cause(ctx)}
 			case <-time.After(time.Duration(d.AfterMillis) * time.Millisecond):
 				conn, err := t.Dial(ctx, address)
-				j.answered <- call{conn, err}
+				j.came <- call{true, conn, err}
 			}
 		}()
 	}
 	if j.join.Awaits() && !j.taking {
+		j.out++
 		j.taking = true
 		go func() {
 			conn, err := j.listener.Accept(ctx)
-			j.called <- call{conn, err}
+			j.came <- call{false, conn, err}
 		}()
 	}
 }
 
 // answer tells what has become of the call that was out.
-func (j *joiner) answer(ctx context.Context, r call) {
+func (j *joiner) answer(r call) {
 	switch {
-	case r.err != nil && ctx.Err() != nil:
-		j.join.Cancel(context.Cause(ctx), &j.fx)
 	case r.err != nil:
 		j.join.Failed(r.err, hopeless(r.err), &j.fx)
 	case j.join.Answered(r.conn.Peer().Node, &j.fx):
@@ -135,10 +141,8 @@ func (j *joiner) answer(ctx context.Context, r call) {
 }
 
 // take tells of a call that has come.
-func (j *joiner) take(ctx context.Context, r call) {
+func (j *joiner) take(r call) {
 	switch {
-	case r.err != nil && ctx.Err() != nil:
-		j.join.Cancel(context.Cause(ctx), &j.fx)
 	case errors.Is(r.err, net.ErrClosed):
 		j.join.Closed(r.err, &j.fx)
 	case r.err != nil:
@@ -155,14 +159,8 @@ func (j *joiner) take(ctx context.Context, r call) {
 
 // settle waits for calls that are still out, and ends what comes of them.
 func (j *joiner) settle() {
-	for _, out := range []struct {
-		is bool
-		to chan call
-	}{{j.dialling, j.answered}, {j.taking, j.called}} {
-		if !out.is {
-			continue
-		}
-		if r := <-out.to; r.conn != nil {
+	for ; j.out > 0; j.out-- {
+		if r := <-j.came; r.conn != nil {
 			r.conn.Close() // nobody wants it
 		}
 	}

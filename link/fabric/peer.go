@@ -36,7 +36,8 @@ import (
 //   - One goroutine has the writing, and gives it back once. Two would mix their frames
 //     (TestAnExchangeKeepsOrderAndLosesNothing: who gives back what it has not is a panic).
 //   - Whoever gives it back has looked, under the lock, whether there is more to write: what is posted meanwhile finds
-//     either the writing taken, and is seen by who has it, or free (TestAPeerIsShippedOnceHoweverMuchIsPosted).
+//     either the writing taken, and is seen by who has it, or free (TestAPeerIsShippedOnceHoweverMuchIsPosted). Where the
+//     connection is gone, the next begins with a ship.
 //   - Whoever has it uses the connection that was there when it took it, and no other: the reader waits for the
 //     writing before it puts another in its place (TestACutIsMended of package node).
 //   - Bye is the last that leaves, behind all that was posted (TestTheRestIsSaidOverTheNextConnection); it is the

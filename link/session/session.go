@@ -54,6 +54,10 @@ type Counts = [Streams]uint64
 // A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the first that this connection has not
 // been given. A connection that breaks moves next back to the head, and no more: the other end then says what it has.
 // Invariants: received never goes back; what was acknowledged is never sent again (TestExactlyOnceInOrder).
+//
+// Turned down: a number in every frame, since a stream that loses nothing while it lasts can be counted at both ends; one
+// stream, in which a sign of life would wait behind the state of partitions, and a node that sends its model would look
+// dead; and asking again for each kind of message, in as many places, each with faults of its own.
 type End struct {
 	streams  [Streams]stream
 	received Counts // messages that have come whole

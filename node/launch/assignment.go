@@ -2,11 +2,9 @@ package launch
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 
-	"bellows"
 	"bellows/core/liveness"
 	"bellows/link/fabric"
 	"bellows/link/transport"
@@ -22,7 +20,7 @@ type assignment struct {
 	node.Cluster
 	Transport string // "unix" or "tcp"
 	Folder    string // for sockets, of mode 0700
-	Token     string // of the job, in hexadecimal
+	Token     transport.Token
 	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
 	Times     liveness.Times
@@ -35,24 +33,19 @@ type address struct{ Address string }
 type addresses struct{ Addresses []string }
 
 // endpoint is a process that has its assignment: it listens, and can join the others. The listener stays open while the job
-// runs, since connections that break are made again through it; whoever has made the endpoint closes it. A child's knows
-// from its input where the others are (addresses) and that it is to end (ended); node 0's has neither.
+// runs, since connections that break are made again through it; whoever has made the endpoint closes that. Connections live
+// on. A child's learns from its input where the others are; node 0's knows.
 type endpoint struct {
 	assignment
 	transport transport.Transport
 	listener  transport.Listener
 	addresses <-chan []string
-	known     []string        // the addresses, when they have come
-	ended     <-chan struct{} // the process that leads has closed our standard input
+	known     []string // the addresses, when they have come
 }
 
 // listen opens the process's listener, which turns away whoever does not know the token.
 func (s assignment) listen() (*endpoint, error) {
-	var token transport.Token
-	if b, err := hex.DecodeString(s.Token); err != nil || copy(token[:], b) != len(token) || len(b) != len(token) {
-		return nil, bellows.Errorf(bellows.Bug, "take assignment", fmt.Sprintf("node %d", s.Self), "the job's token is not %d bytes", len(token))
-	}
-	t, err := sock.New(transport.Config{Self: transport.Hello{Node: s.Self, Token: token}})
+	t, err := sock.New(transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +65,6 @@ func (s assignment) place() string {
 	return "unix:" + filepath.Join(s.Folder, fmt.Sprintf("node-%d.sock", s.Self))
 }
 
-// address is where the process listens.
-func (c *endpoint) address() string { return c.listener.Address() }
-
 // joinAt is join where the addresses are known, as node 0, which gathers them, knows them.
 func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
 	return fabric.Connect(ctx, c.transport, c.listener, c.Cluster.Joining(), addresses, c.Times, notice)
@@ -84,6 +74,3 @@ func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(s
 func (c *endpoint) links(addresses []string) *fabric.Links {
 	return &fabric.Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
 }
-
-// close gives the endpoint up. Connections live on.
-func (c *endpoint) close() error { return c.listener.Close() }

@@ -22,14 +22,13 @@ import (
 // Its context ends with the input, whatever it is doing: a process whose parent was killed does not read a file to its end
 // first. What it has to say to a person goes to standard error, which the parent keeps the last lines of.
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
-	self, err := takeAssignment(in, out)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	self, err := takeAssignment(in, out, cancel)
 	if err != nil {
 		return err
 	}
-	defer self.close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go self.leave(ctx, cancel)
+	defer self.listener.Close()
 	var saved []byte
 	if self.Image != "" {
 		if saved, err = os.ReadFile(self.Image); err != nil {
@@ -48,8 +47,8 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 }
 
 // takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer
-// goes to out.
-func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
+// goes to out. letGo is called when in ends.
+func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) (*endpoint, error) {
 	lines := bufio.NewReader(in)
 	var s assignment
 	if err := hear(lines, &s); err != nil {
@@ -59,22 +58,24 @@ func takeAssignment(in io.Reader, out io.Writer) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(address{c.address()})
+	line, err := json.Marshal(address{c.listener.Address()})
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s\n", line)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.listener.Close())
 	}
-	told, ended := make(chan []string, 1), make(chan struct{})
-	c.addresses, c.ended = told, ended
-	go c.hear(lines, told, ended)
+	told := make(chan []string, 1)
+	c.addresses = told
+	go func() {
+		c.hear(lines, told)
+		letGo(errLetGo)
+	}()
 	return c, nil
 }
 
 // hear learns where the others are, and then the end. What comes between is passed over: nothing does, today.
-func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string, ended chan<- struct{}) {
-	defer close(ended)
+func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string) {
 	var a addresses
 	if err := hear(lines, &a); err != nil || len(a.Addresses) != len(c.Members) {
 		return
@@ -110,8 +111,6 @@ func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.C
 		case a := <-c.addresses:
 			c.known = a
 			return c.joinAt(ctx, a, notice)
-		case <-c.ended:
-			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", fmt.Sprintf("node %d", c.Self), "the process that leads has gone")
 		case <-bounded.Done():
 			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", "node 0, to say where the others are", "%w", context.Cause(bounded))
 		case <-w.next():
@@ -123,12 +122,3 @@ func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.C
 // errLetGo is why a process that was started for another ends. Its parent may be dead, or may have what it wants: the process
 // cannot tell, and what it does is the same.
 var errLetGo = errors.New("the process that leads has gone, or let this one go")
-
-// leave ends the process's work when the one that leads has gone. It ends with ctx, when the work has.
-func (c *endpoint) leave(ctx context.Context, cancel context.CancelCauseFunc) {
-	select {
-	case <-c.ended:
-		cancel(errLetGo)
-	case <-ctx.Done():
-	}
-}

@@ -17,7 +17,6 @@ package launch
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 
@@ -58,11 +57,11 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	if err != nil {
 		return nil, err
 	}
-	defer self.close()
+	defer self.listener.Close()
 	if opt.Notice == nil {
 		opt.Notice = func(string) {}
 	}
-	fleet, err := startFleet(ctx, l, own, self.address(), opt.Notice)
+	fleet, err := startFleet(ctx, l, own, self.listener.Address(), opt.Notice)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +82,9 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times}
-	var token transport.Token
-	if _, err := rand.Read(token[:]); err != nil {
+	if _, err := rand.Read(s.Token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
 	}
-	s.Token = hex.EncodeToString(token[:])
 	if l.Image == nil {
 		return s, nil
 	}
