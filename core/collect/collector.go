@@ -16,9 +16,17 @@ import (
 
 // Collector is node 0's end: the state of all partitions, as far as it has come.
 //
-// It is idle until Begin, open while a lane owes something, and over when none does or Fail was called. Invariants: nothing is taken
-// from a lane that is not open; what has come of an array is never longer than the array; an image counts as there because a
-// slab of it has come, not because it has values, since a partition may have no rows (TestAnEmptyPartitionIsCollected).
+// It is idle until Begin, open while a lane owes something, and over when none does or Fail was
+// called. Invariants:
+//
+//   - Nothing is taken from a lane that is not open, or does not own the partition
+//     (TestWhatWasNotAskedForIsABreach).
+//   - What has come of an array is never longer than the array (TestTheNextPieceFitsWhatHasCome).
+//   - An image counts as there because a slab of it has come, not because it has values, since a
+//     partition may have no rows (TestAnEmptyPartitionIsCollected).
+//   - A lane has ended when all of each of its partitions is there, whatever it says
+//     (TestAnEndThatIsEarlyIsABreach).
+//   - All partitions are as the driver kept them, or none is (TestAllIsKeptOrNothing).
 type Collector struct {
 	tables []table.Schema
 	route  *route.Route
@@ -67,7 +75,8 @@ func (c *Collector) Begin(whole bool) {
 	c.finishWhenAll()
 }
 
-// Window is how many slabs of a lane may be under way: enough that a link is busy while the answer to one travels.
+// Window is how many slabs of a lane may be under way: enough that a link is busy while the answer
+// to one travels.
 const Window = 4
 
 // Ask is the question for a lane's first slabs.
@@ -90,7 +99,7 @@ func (c *Collector) Over() bool { return c.over }
 // Err is why there is no state, nil if it is there; when Over.
 func (c *Collector) Err() error { return c.err }
 
-// Fail ends the collecting without the state.
+// Fail ends the collecting without the state. The first failure stands (TestTheFirstFailureStands).
 func (c *Collector) Fail(err error) {
 	if !c.over {
 		c.over, c.err, c.open = true, err, nil

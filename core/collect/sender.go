@@ -17,6 +17,11 @@ type Source interface {
 }
 
 // Sender is a lane's end: what it has been asked for and has not sent.
+//
+// It cuts one partition at a time into views of its images, so that a lane has no more of its state
+// twice than of the partition that is leaving. It is over when its end has left, once for each
+// controller that asks (TestAnotherControllerIsSentAllOfIt). What it may be owed is bounded,
+// however often it is asked (TestWhoAsksWithoutEndIsOwedLittle).
 type Sender struct {
 	// Most is how many values, or half as many keys, go into one Slab: by default 4 Mi. Tests make it small.
 	Most int

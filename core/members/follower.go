@@ -19,12 +19,18 @@ type Effects struct {
 // Leave is why a node leaves a job.
 type Leave struct{ Reason string }
 
-// Follower is the membership of a node that does not lead: it says that it lives, tells of the loss of others, and watches over
-// node 0.
+// Follower is the membership of a node that does not lead: it says that it lives, tells of the loss
+// of others, and watches over node 0.
 //
-// It is joining until Start, then working; once it is told that the job is Over nothing is lost with node 0, and the end of that connection lets
-// it go in peace, as soon as its own tasks have ended: what their executors write at the end is whole
-// (TestWhoIsLetGoWaitsForItsTasks). It leaves once (TestAFollowerLeavesOnce).
+// It is joining until Start, then working; once it is told that the job is Over nothing is lost
+// with node 0, and the end of that connection lets it go in peace, as soon as its own tasks have
+// ended: what their executors write at the end is whole (TestWhoIsLetGoWaitsForItsTasks). It leaves
+// once (TestAFollowerLeavesOnce).
+//
+// It judges node 0 alone, and that late: Times.Leader is several leases, since without node 0 no
+// other node can go on, so that nothing is gained by haste (docs/decisions/0016). What the loss of
+// others means is node 0's to say. Turned down: no limit at all, with a rule that a node's standard
+// input ends with node 0: that does not help where node 0 is stopped, or on another host.
 type Follower struct {
 	self    wire.Address // the node's client, or who would be
 	leader  wire.Address
@@ -118,6 +124,7 @@ func (f *Follower) lostLeader(reason string, fx *Effects) {
 	}
 }
 
+// leave ends the node's part of the job, for the first reason that there is.
 func (f *Follower) leave(reason string, fx *Effects) {
 	if !f.left {
 		f.left = true

@@ -13,9 +13,23 @@ import (
 
 // Roll is the other nodes of a job as node 0 knows them.
 //
-// Each is first awaited, until it says that it is ready; then alive, as long as it is heard once in a lease; perhaps suspected, while a better
-// reason for a connection that ended may still come; and lost, for good: nothing that it says later makes it alive again
-// (TestTheLostStayLost). A roll without leases, in one process, awaits nobody and loses only who is named to it.
+// Each is first awaited, until it says that it is ready; then alive, as long as it is heard once in
+// a lease; perhaps suspected, while a better reason for a connection that ended may still come; and
+// lost, for good. A roll without leases, in one process, awaits nobody and loses only who is named
+// to it.
+//
+// Invariants:
+//
+//   - Nothing that the lost say later makes them alive again (TestTheLostStayLost).
+//   - A suspect is lost when its time has come, or is silent for a lease, whichever is first
+//     (TestASuspectHasItsTime); suspicions are no more than nodes (TestSuspicionsTakeNoMemory).
+//   - Time in which its caller slept is part of no wait and of no silence
+//     (TestWhoSleptBlamesNobody), and one that is always slow comes to the end all the same
+//     (TestWhoIsAlwaysSlowComesToTheEnd).
+//
+// Turned down: to lose a node at once when its connection ends: whoever sees it first is told the
+// least reason. A process that died is known by its end, and one that broke the protocol by its
+// complaint, some milliseconds later.
 type Roll struct {
 	self     bellows.NodeID
 	leased   bool // silence has consequences: there are other processes
@@ -107,8 +121,9 @@ func (r *Roll) Heard(n bellows.NodeID) {
 	r.leases.Beat(n, r.now)
 }
 
-// Suspect notes that a node perhaps cannot be reached. Who suspects a node again keeps the first reason, so that what others
-// say takes no more memory than there are nodes.
+// Suspect notes that a node perhaps cannot be reached. Who suspects a node again keeps the first
+// reason, so that what others say takes no more memory than there are nodes; the time is the sooner
+// of the two.
 func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	due := r.now + patienceMillis
 	for i := range r.suspects {
@@ -140,8 +155,9 @@ func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	return slept
 }
 
-// Verdict is the next node that is lost by now: a suspect whose time has come, or one whose lease has run out. Its caller takes it
-// by Lose, and asks again.
+// Verdict is the next node that is lost by now: a suspect whose time has come, or one whose lease
+// has run out. Its caller takes it by Lose, and asks again: each loss changes what the next one
+// means to the job.
 func (r *Roll) Verdict() (Loss, bool) {
 	for i, s := range r.suspects {
 		if s.dueMillis <= r.now && !planted.On("rumour-ignored") {

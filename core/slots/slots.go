@@ -159,7 +159,7 @@ func (s *Scheduler) hand(what Do, split bellows.SplitID) Turn {
 	return Turn{what, split}
 }
 
-// queue is splits, first in, first out.
+// queue is splits, first in, first out, in memory that stays (TestSchedulingTakesNoMemory).
 type queue struct {
 	ring   []bellows.SplitID
 	head   int

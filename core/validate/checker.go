@@ -1,13 +1,3 @@
-// Package validate judges what comes from other nodes against the shape of the job: the last step before anything acts on
-// a frame. Behind it tables, partitions, rows, splits and addresses are ones that the job has, and lengths fit them.
-//
-// The caller makes one Checker for a job's node; asks Header before a frame is decoded, and Message before what it says
-// is delivered. An error names the sender, the kind, the field, its value and its limit: the caller ends the connection,
-// since a peer that sends such things does not run this job.
-//
-// The package knows no state. Whether a message comes when it may is for its receiver: a lane, a client or the controller
-// answers what cannot be with wire.Complaint. Who owns a partition at which generation is for the lane too. Messages within
-// one process are not asked about.
 package validate
 
 import (
@@ -22,14 +12,20 @@ import (
 	"bellows/link/wire"
 )
 
-// Checker knows what a job's nodes may say. It may be used by many goroutines at once.
+// Checker knows what a job's nodes may say. It may be used by many goroutines at once: what it has
+// learned is one pointer, replaced as a whole (TestReadersAskWhileTheRouteChanges). Turned down: a
+// lock, which every frame of every connection would take, for a value that changes a few times in a
+// job.
 //
-// It goes by the newest route that has passed it: it learns a change, or a route as a whole, when it judges the message that brings it, before the actor
-// for whom that is. So it is never behind the actors of its node, but for those that have not been told yet that they take part (Host); nodes that
-// send to it may be ahead of it, which what they send says. What it judges by the route is
-// true of the newer ones, too: a pair has one owner in all routes, and a split moves only when nothing of it is under way but what counts already, such as the
-// word of its client behind that of a lane: so a node may speak of splits that it ran before (TestWhoRanASplitMaySpeakOfIt).
-// Turned down: to be told by the shell, which learns of a route when an actor does; frames behind it in the same stream have been judged by then.
+// It goes by the newest route that has passed it: it learns a change, or a route as a whole, when
+// it judges the message that brings it, before the actor for whom that is. So it is never behind
+// the actors of its node, but for those that have not been told yet that they take part (Host);
+// nodes that send to it may be ahead of it, which what they send says. What it judges by the route
+// is true of the newer ones, too: a pair has one owner in all routes, and a split moves only when
+// nothing of it is under way but what counts already, such as the word of its client behind that of
+// a lane: so a node may speak of splits that it ran before (TestWhoRanASplitMaySpeakOfIt). Turned
+// down: to be told by the shell, which learns of a route when an actor does; frames behind it in
+// the same stream have been judged by then.
 type Checker struct {
 	self  bellows.NodeID
 	cfg   core.Job
@@ -95,8 +91,10 @@ func (ck *Checker) Host(a wire.Address) {
 	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
 }
 
-// Learn takes note of a route: on the node of the controller, before the controller's messages leave. On others the checker
-// learns from these. It may be older than that of before, where another controller follows one that has told nobody of its last route.
+// Learn takes note of a route: on the node of the controller, before the controller's messages
+// leave. On others the checker learns from these. It may be older than that of before, where
+// another controller follows one that has told nobody of its last route
+// (TestACheckerGoesBackToARouteThatWasRecorded).
 func (ck *Checker) Learn(r *route.Route) {
 	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, r, k.here) })
 }
@@ -111,7 +109,8 @@ func (ck *Checker) hear(r *route.Route) {
 	})
 }
 
-// replace puts something else in the place of what is known, unless that is nil.
+// replace puts something else in the place of what is known, unless that is nil. Two that replace
+// at once are put one behind the other, so that no change is lost.
 func (ck *Checker) replace(by func(*known) *known) {
 	for {
 		k := ck.now.Load()
@@ -135,6 +134,7 @@ func (ck *Checker) Header(peer bellows.NodeID, h wire.Header) error {
 	return nil
 }
 
+// refuse is the error about a header: nothing of its frame has been decoded.
 func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want string) error {
 	return bellows.Errorf(bellows.Lost, "take", fmt.Sprintf("%v, which came from node %d", h, peer), "%s is %v, not %s", field, value, want)
 }
@@ -155,7 +155,8 @@ func (ck *Checker) hosts(a wire.Address, k *known) bool {
 	return ck.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
 }
 
-// breach is a field that is not as it must be.
+// breach is a field that is not as it must be. It is made only where one is not, so that a message
+// that is right costs no text (TestSteadyStateAllocatesNothing).
 type breach struct {
 	field string
 	at    int // which of several parts; -1: there is one
@@ -179,6 +180,7 @@ func within(field string, at int, value, least, most int64) *breach {
 	return nil
 }
 
+// outside is the breach of a field that is not from least to most.
 func outside(field string, at int, value, least, most int64) *breach {
 	return &breach{field, at, fmt.Sprint(value), fmt.Sprintf("from %d to %d", least, most)}
 }
@@ -200,6 +202,10 @@ func (ck *Checker) Message(h wire.Header, e wire.Envelope) error {
 	return nil
 }
 
+// message is the first breach of a message, by the check of its kind. What a client says as one
+// that runs tasks is refused from a node that runs none, but for one that goes by a newer route,
+// which may have that node: then the lane, which knows that route before it takes the message, is
+// the judge.
 func (ck *Checker) message(e wire.Envelope) *breach {
 	c := &checks[e.Kind()]
 	switch {

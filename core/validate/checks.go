@@ -9,7 +9,9 @@ import (
 	"bellows/link/wire"
 )
 
-// check is what is asked of the messages of one kind.
+// check is what is asked of the messages of one kind. There is one for each, found by the number
+// that frames carry; its type takes the number from the message, so that a check cannot stand
+// beside the wrong kind (docs/decisions/0026).
 type check struct {
 	kind  uint8
 	idle  bool // a node that runs no tasks may say it as a client
@@ -97,7 +99,8 @@ func byKind(list ...check) (to [1 << 8]check) {
 	return to
 }
 
-// image is a part of a slab that the lane holds, or of what its rule keeps beside it.
+// image is a part of a slab that the lane holds, or of what its rule keeps beside it. How much of
+// it may come is for the collector, which knows how much has.
 func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
 	if b := ck.ref("the partition", -1, m.Ref); b != nil {
 		return b
@@ -108,7 +111,9 @@ func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
 	return within("the slot", -1, int64(m.Slot), 0, int64(ck.slots[m.Ref.Table]))
 }
 
-// holding is of partitions that the lane holds, and of flushes that clients may have sent it.
+// holding is of partitions that the lane holds, and of flushes that clients may have sent it. What
+// a lane says of lanes and clients that were added is about nodes of the cluster; the controller
+// asks those, by address.
 func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	if m.Tail == 0 || m.Tail > m.Last+1 {
 		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
@@ -127,10 +132,12 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	return ck.end(e, m.End)
 }
 
+// staleness is a consistency that a table may have.
 func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
 	return ck.consistency(-1, m.Table, m.Clocks)
 }
 
+// end is of clients of the job that are gone.
 func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
 	return each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) })
 }

@@ -54,7 +54,8 @@ func (ck *Checker) owned(lane wire.Address, field string, at int, p wire.Pair) *
 	return nil
 }
 
-// narrow is tables whose values may travel in fewer bytes than they have: counts may not.
+// narrow is tables whose values may travel in fewer bytes than they have: counts may not, which
+// must add up exactly.
 func (ck *Checker) narrow(tables []bellows.TableID) *breach {
 	for i, t := range tables {
 		if b := within("the narrow table", i, int64(t), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
@@ -73,7 +74,9 @@ func (ck *Checker) size(p bellows.PartitionRef) (rows, width int) {
 	return int(end - first), ck.cfg.Tables[p.Table].Width
 }
 
-// list is rows of a partition of which there are that many: nil stands for all. sorted says that the last is the largest.
+// list is rows of a partition of which there are that many: nil stands for all. sorted says that
+// the last is the largest; else all of them are looked at. Behind this the store indexes by rows
+// without asking again.
 func list(at int, rows []uint32, all int, sorted bool) *breach {
 	if len(rows) == 0 {
 		return nil
@@ -126,7 +129,9 @@ func (ck *Checker) way(at int, p bellows.PartitionRef, keys []bellows.Key) *brea
 // answerMax is how many values an answer to keys may have: what a frame carries.
 const answerMax = 16 << 20
 
-// chunk is rows of a partition with their deltas. Keys are no more than the partition may have, and its own.
+// chunk is rows of a partition with their deltas. Keys are no more than the partition may have, and
+// its own. How many keys the partition has already is for the lane, which refuses what finds no
+// room (TestKeysRefused).
 func (ck *Checker) chunk(at int, c *wire.Chunk) *breach {
 	if b := ck.way(at, c.Ref, c.Keys); b != nil {
 		return b
@@ -163,7 +168,8 @@ func (ck *Checker) slab(lane wire.Address, field string, at int, p wire.Pair, va
 	return ck.content(at, p.Ref, nil, values, true)
 }
 
-// ascends refuses a partition that is not behind the one before it in a list.
+// ascends refuses a partition that is not behind the one before it in a list: so that none comes
+// twice, and a list is no longer than the job has partitions.
 func (ck *Checker) ascends(at int, before, p bellows.PartitionRef) *breach {
 	if ck.cfg.Route.Number(p) > ck.cfg.Route.Number(before) {
 		return nil
@@ -171,6 +177,7 @@ func (ck *Checker) ascends(at int, before, p bellows.PartitionRef) *breach {
 	return &breach{"the partition", at, p.String(), "one behind " + before.String()}
 }
 
+// flush is one of the client that it is said by, or is said to.
 func flush(client wire.Address, f bellows.FlushID) *breach {
 	return cmp.Or(exactly("the flush's client", -1, int64(f.Client), int64(client.Node)), numbered(-1, f))
 }
@@ -196,7 +203,8 @@ func (ck *Checker) waits(incarnation uint32, list []pending.Wait) *breach {
 		each(list, func(i int, w *pending.Wait) *breach { return ck.ref("the partition", i, w.Ref) }))
 }
 
-// committed is flushes of the client it is for, with their numbers.
+// committed is flushes of the client it is for, with their numbers. Whether the client has sent
+// them it knows.
 func (ck *Checker) committed(e wire.Envelope, m *wire.Committed) *breach {
 	for i := range m.List {
 		c := &m.List[i]
@@ -211,6 +219,7 @@ func (ck *Checker) committed(e wire.Envelope, m *wire.Committed) *breach {
 	return nil
 }
 
+// atLeastOne refuses 0 where numbers begin at 1, so that 0 stands for none.
 func atLeastOne(field string, at int, n uint64) *breach {
 	if n == 0 {
 		return outside(field, at, 0, 1, math.MaxInt64)
@@ -218,6 +227,7 @@ func atLeastOne(field string, at int, n uint64) *breach {
 	return nil
 }
 
+// clock is one of a task: NoClock is not.
 func clock(at int, c bellows.Clock) *breach {
 	return within("the clock", at, int64(c), 0, math.MaxInt32)
 }
@@ -227,7 +237,9 @@ func (ck *Checker) ran(s bellows.SplitID, n bellows.NodeID) bool {
 	return slices.Contains(ck.now.Load().ran, ran{s, n})
 }
 
-// unit is a split of the job with items that it may have. A node's own is one that it runs.
+// unit is a split of the job with items that it may have. A node's own is one that it runs. Which
+// items are a split's in a clock is asked for dispatches only (dispatch): units come back as they
+// were dispatched, and the controller compares.
 func (ck *Checker) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *breach {
 	if b := within("the split", at, int64(u.Split), 0, int64(ck.cfg.Route.Splits()-1)); b != nil {
 		return b
@@ -277,7 +289,8 @@ func (ck *Checker) pull(_ wire.Envelope, m *wire.Pull) *breach {
 	return nil
 }
 
-// rows are answers, or come for a subscription: then those of a sparse table are named.
+// rows are answers, or come for a subscription: then those of a sparse table are named. What was
+// asked for is the client's to compare; here the values must be as many as the rows.
 func (ck *Checker) rows(e wire.Envelope, m *wire.Rows) *breach {
 	if b := ck.narrow(m.Narrowed()); b != nil {
 		return b
@@ -336,6 +349,8 @@ func ownKeys(cut table.Cut, at int, p bellows.PartitionRef, list []bellows.Key) 
 	return nil
 }
 
+// push is parts of a flush of its sender. That a subtree has splits of the sender alone is for the
+// lane, which goes by the route of its records.
 func (ck *Checker) push(e wire.Envelope, m *wire.Push) *breach {
 	if b := cmp.Or(ck.narrow(m.Narrowed()), ck.whole(e.From, m.Flush, m.Clock, m.Pairs)); b != nil {
 		return b
@@ -405,6 +420,8 @@ func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 	return signalled(-1, m.Results)
 }
 
+// records are of flushes that some client may have had, or of changes that this node can make. They
+// are in the order of their numbers, which is for the lane.
 func (ck *Checker) records(_ wire.Envelope, m *wire.Records) *breach {
 	for i := range m.List {
 		r := &m.List[i]
@@ -497,6 +514,7 @@ func (ck *Checker) consistency(at int, t bellows.TableID, clocks int32) *breach 
 // signalledMost is how many numbers the tasks of one flush may signal, since every lane keeps them for a while.
 const signalledMost = 1 << 16
 
+// signalled is what the tasks of one flush have said to the driver, no more than a lane can keep.
 func signalled(at int, list []wire.Result) *breach {
 	n := 0
 	for i := range list {
@@ -505,6 +523,8 @@ func signalled(at int, list []wire.Result) *breach {
 	return within("the number of results", at, int64(n), 0, signalledMost)
 }
 
+// dispatch is tasks of splits that the node runs, with items that those have in the clock: an
+// executor indexes its data by them.
 func (ck *Checker) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
 	return each(m.Tasks, func(i int, t *wire.Task) *breach {
 		u := t.Unit
