@@ -29,7 +29,6 @@ var strayWords = []strayWord{
 	{"clock", "cli/internal/doctor", "the machine's clock: to be checkClock"},
 	{"record", "cli/internal/run", "what run.json says: to be runFile"},
 	{"report", "cli/internal/doctor", "what the doctor found: to be Findings"},
-	{"report", "core/coord", "a driver has an epoch to show: to be ShowEpoch"},
 	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
 	{"table", "core/audit", "the ledgers of a table: to be TableLedgers"},
 }

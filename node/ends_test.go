@@ -151,7 +151,7 @@ func TestKeepReturnsTheKeptTables(t *testing.T) {
 	keep := func(rounds, at int) []float32 {
 		j := job(rounds, drift)
 		j.Driver = &train.Rounds{Splits: 4, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
-			to.Report(train.Epoch{Number: r + 1})
+			to.ShowEpoch(train.Epoch{Number: r + 1})
 			if r == at {
 				to.Keep()
 			}

@@ -26,7 +26,7 @@ func TestTheStartIsToldOnceWithAllNodes(t *testing.T) {
 	}, job: func(bellows.NodeID) train.Job {
 		j := job(2, drift)
 		j.Driver.(*train.Rounds).Each = func(round int, _ [][]float64, to *train.Dispatcher) bool {
-			to.Report(train.Epoch{Number: round + 1})
+			to.ShowEpoch(train.Epoch{Number: round + 1})
 			return round == 0
 		}
 		return j

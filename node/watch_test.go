@@ -179,7 +179,7 @@ func TestPhasesOfManyNodes(t *testing.T) {
 					return drift(t)
 				})
 				j.Driver = &train.Rounds{Splits: 4, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
-					to.Report(train.Epoch{Number: r + 1})
+					to.ShowEpoch(train.Epoch{Number: r + 1})
 					return r+1 < clocks
 				}}
 				return j

@@ -45,7 +45,7 @@ func reporting(t *testing.T, splits, rounds int) *train.Rounds {
 				t.Errorf("round %d: split %d has signalled %v, and %v is told", round, s, want, r)
 			}
 		}
-		to.Report(train.Epoch{Number: round + 1})
+		to.ShowEpoch(train.Epoch{Number: round + 1})
 		if round%2 == 1 {
 			to.Keep()
 			to.SetStaleness(0, table.SSP(round))

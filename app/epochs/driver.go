@@ -31,7 +31,7 @@ type Verdict struct {
 // Dispatcher is what a driver asks of the controller; a *train.Dispatcher is one.
 type Dispatcher interface {
 	DispatchTask(split bellows.SplitID, args ...float64)
-	Report(e train.Epoch)
+	ShowEpoch(e train.Epoch)
 	Keep()
 	Finish()
 }
@@ -172,7 +172,7 @@ func (d *Driver) end(to Dispatcher) bool {
 	if v.Void {
 		return !v.Stop
 	}
-	to.Report(train.Epoch{Number: d.Epoch, Items: d.Items, Metrics: v.Metrics})
+	to.ShowEpoch(train.Epoch{Number: d.Epoch, Items: d.Items, Metrics: v.Metrics})
 	reached := d.ending.Goal.Reached(v.Metrics)
 	if v.Keep || reached {
 		to.Keep()

@@ -51,7 +51,7 @@ func (b *desk) DispatchTask(split bellows.SplitID, args ...float64) {
 	b.out = append(b.out, train.Completion{Unit: u})
 	b.log = append(b.log, fmt.Sprint(split, u.Clock, args))
 }
-func (b *desk) Report(e train.Epoch) { b.epochs = append(b.epochs, e) }
+func (b *desk) ShowEpoch(e train.Epoch) { b.epochs = append(b.epochs, e) }
 func (b *desk) Keep()                { b.kept = append(b.kept, len(b.epochs)) }
 func (b *desk) Finish()              { b.finished = true }
 

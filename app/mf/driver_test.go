@@ -50,7 +50,7 @@ func (b *board) part(u bellows.Unit) int {
 	return (int(u.Split) + b.p.work().Place(u.Clock)) % b.p.clocks
 }
 
-func (b *board) Report(e train.Epoch) { b.epochs = append(b.epochs, e) }
+func (b *board) ShowEpoch(e train.Epoch) { b.epochs = append(b.epochs, e) }
 func (b *board) Finish()              { b.finished = true }
 func (b *board) Keep() {
 	if len(b.out) > 0 {

@@ -76,9 +76,9 @@ func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.D
 	return m
 }
 
-// Report publishes an epoch's figures. What is replayed was published before
+// ShowEpoch publishes an epoch's figures. What is replayed was published before
 // (TestEpochsAppearOnce).
-func (d *Dispatcher) Report(e Epoch) {
+func (d *Dispatcher) ShowEpoch(e Epoch) {
 	if d.c.recovery == nil || planted.On("replay-emits") {
 		d.fx.Epochs = append(d.fx.Epochs, e)
 	}

@@ -17,7 +17,7 @@ import (
 type endless struct{ splits, epochs int }
 
 func (d *endless) DispatchInitialTasks(to *coord.Dispatcher) {
-	to.Report(coord.Epoch{Number: -1})
+	to.ShowEpoch(coord.Epoch{Number: -1})
 	for s := range bellows.SplitID(d.splits) {
 		to.DispatchTask(s)
 	}

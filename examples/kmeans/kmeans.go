@@ -212,7 +212,7 @@ func (p *problem) epoch(round int, results [][]float64, to *train.Dispatcher) bo
 	if len(p.held) > 0 {
 		e.Metrics = append(e.Metrics, train.Metric{Name: "test_distance", Value: math.Sqrt(held / float64(len(p.held)))})
 	}
-	to.Report(e)
+	to.ShowEpoch(e)
 	if p.goal.Reached(e.Metrics) {
 		return false
 	}

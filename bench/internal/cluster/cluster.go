@@ -73,7 +73,7 @@ func (l Launch) Run(job train.Job, opt node.Options) error {
 func Clocks(clocks int, schema table.Schema, splits int) train.Job {
 	return Exchange(schema, splits, func(round int, to *train.Dispatcher) bool {
 		if round == 0 {
-			to.Report(train.Epoch{Number: 1})
+			to.ShowEpoch(train.Epoch{Number: 1})
 		}
 		return round < clocks
 	})

@@ -116,7 +116,7 @@ func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 	d.Tasks++
 	if n := int(slices.Min(d.done[:d.Job.Splits])); n > d.epochs {
 		d.epochs = n
-		to.Report(coord.Epoch{Number: n})
+		to.ShowEpoch(coord.Epoch{Number: n})
 	}
 	d.Finished = d.Tasks == d.Job.Splits*d.Job.Clocks
 	round := d.Tasks%d.Job.Splits == 0

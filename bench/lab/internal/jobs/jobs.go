@@ -103,7 +103,7 @@ func (o Order) clock() train.Job {
 	return cluster.Exchange(table.Schema{Name: "weights", Rows: o.Rows, Width: clockWidth}, clockSplits, func(round int, to *train.Dispatcher) bool {
 		epoch := (round + 1) / clockEpoch
 		if (round+1)%clockEpoch == 0 {
-			to.Report(train.Epoch{Number: epoch, Items: int64(epoch) * clockSplits * clockEpoch})
+			to.ShowEpoch(train.Epoch{Number: epoch, Items: int64(epoch) * clockSplits * clockEpoch})
 		}
 		return epoch < o.Epochs
 	})
