@@ -52,8 +52,8 @@ func (b *desk) DispatchTask(split bellows.SplitID, args ...float64) {
 	b.log = append(b.log, fmt.Sprint(split, u.Clock, args))
 }
 func (b *desk) ShowEpoch(e train.Epoch) { b.epochs = append(b.epochs, e) }
-func (b *desk) Keep()                { b.kept = append(b.kept, len(b.epochs)) }
-func (b *desk) Finish()              { b.finished = true }
+func (b *desk) Keep()                   { b.kept = append(b.kept, len(b.epochs)) }
+func (b *desk) Finish()                 { b.finished = true }
 
 // play completes tasks in an order by chance, each with results that are a function of its unit, until the run ends.
 func (b *desk) play(t *testing.T, d *Driver, seed uint64) {

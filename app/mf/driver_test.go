@@ -51,7 +51,7 @@ func (b *board) part(u bellows.Unit) int {
 }
 
 func (b *board) ShowEpoch(e train.Epoch) { b.epochs = append(b.epochs, e) }
-func (b *board) Finish()              { b.finished = true }
+func (b *board) Finish()                 { b.finished = true }
 func (b *board) Keep() {
 	if len(b.out) > 0 {
 		b.t.Fatal("Keep while tasks are out")
