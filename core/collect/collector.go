@@ -61,8 +61,9 @@ func New(tables []table.Schema, r *route.Route) (*Collector, error) {
 // Follow goes by a newer route of the job, before Begin.
 func (c *Collector) Follow(r *route.Route) { c.route = r }
 
-// Begin waits for every lane that owns partitions to send them: their whole state with the slots of their rules, or
-// what the job returns. A lane that owns none owes nothing (TestWhoOwnsNothingOwesNothing). Ask is what to send.
+// Begin waits for every lane that owns partitions to send them: their whole state with the slots of
+// their rules, or what the job returns. A lane that owns none owes nothing
+// (TestWhoOwnsNothingOwesNothing). Ask is what to send.
 func (c *Collector) Begin(whole bool) {
 	n := c.route.Partitions()
 	c.live, c.kept = make([]image, n), make([]image, n)
@@ -123,8 +124,8 @@ func (c *Collector) finishWhenAll() {
 	c.over = true
 }
 
-// Take adds an array, or the next piece of one, to the state of its partition. An error is a breach: nothing of the
-// slab was taken.
+// Take adds an array, or the next piece of one, to the state of its partition. An error is a
+// breach: nothing of the slab was taken.
 func (c *Collector) Take(from wire.Address, m *wire.Slab) error {
 	if !slices.Contains(c.open, from) || c.route.Owner(m.Ref).Lane != from {
 		return fmt.Errorf("%v sent values of %v, for which it was not asked", from, m.Ref)
@@ -187,8 +188,8 @@ func before(list, more []bellows.Key, i int) bellows.Key {
 	return more[i-len(list)]
 }
 
-// size is how many values a partition has: in its rows, or in a slot from 1 of its table's rule. The rows of a sparse
-// table are those whose keys have come.
+// size is how many values a partition has: in its rows, or in a slot from 1 of its table's rule.
+// The rows of a sparse table are those whose keys have come.
 func (c *Collector) size(ref bellows.PartitionRef, im *image, slot int) int {
 	first, end := c.route.Cut(ref.Table).Rows(ref.Partition)
 	width := c.tables[ref.Table].Width
@@ -285,9 +286,9 @@ func byKey(list []bellows.Key, values []float32, width int) ([]bellows.Key, []fl
 	return sorted, rows
 }
 
-// Images are the state of all partitions, by table and partition, and as the driver last kept them: nil if it never did.
-// A driver keeps all of them or none, which End holds the lanes to, so that each is at its partition's place
-// (TestAnEmptyPartitionIsCollected, TestAllIsKeptOrNothing).
+// Images are the state of all partitions, by table and partition, and as the driver last kept them:
+// nil if it never did. A driver keeps all of them or none, which End holds the lanes to, so that
+// each is at its partition's place (TestAnEmptyPartitionIsCollected, TestAllIsKeptOrNothing).
 func (c *Collector) Images() (live, kept [][]store.Image) {
 	live = make([][]store.Image, len(c.tables))
 	for ref := range c.route.All() {

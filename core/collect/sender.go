@@ -41,8 +41,8 @@ const creditMost = 64
 // slabMost is the default of Sender.Most.
 const slabMost = 4 << 20
 
-// Ask takes the question for some slabs. refs are the partitions of the lane; the first question decides what is sent. Another
-// controller is sent all of it once more.
+// Ask takes the question for some slabs. refs are the partitions of the lane; the first question
+// decides what is sent. Another controller is sent all of it once more.
 func (s *Sender) Ask(m *wire.Collect, refs []bellows.PartitionRef) {
 	if m.Term > s.term {
 		*s = Sender{Most: s.Most, term: m.Term}
@@ -56,8 +56,8 @@ func (s *Sender) Ask(m *wire.Collect, refs []bellows.PartitionRef) {
 // Asked reports whether there is a question.
 func (s *Sender) Asked() bool { return s.asked }
 
-// Send appends the slabs that may leave, from a lane to who asked, and after the last of them their end, or why there is no
-// state.
+// Send appends the slabs that may leave, from a lane to who asked, and after the last of them their
+// end, or why there is no state.
 func (s *Sender) Send(from Source, self, to wire.Address, out *wire.Outbox) {
 	for s.asked && !s.over {
 		for len(s.slabs) == 0 && len(s.refs) > 0 {
@@ -87,7 +87,8 @@ func (s *Sender) end(self, to wire.Address, reason string, out *wire.Outbox) {
 	out.Send(self, to, &wire.Collected{Reason: reason, Term: s.term})
 }
 
-// begin makes the slabs of a partition: as kept, and as it ended where it was not kept or the whole state is wanted.
+// begin makes the slabs of a partition: as kept, and as it ended where it was not kept or the whole
+// state is wanted.
 func (s *Sender) begin(from Source, ref bellows.PartitionRef) error {
 	s.slabs = s.slabs[:0]
 	kept := from.Kept(ref)
@@ -105,7 +106,8 @@ func (s *Sender) begin(from Source, ref bellows.PartitionRef) error {
 	return nil
 }
 
-// cut makes the slabs of an image, its rule's slots only as part of the whole. Every array has one at least, though it be empty.
+// cut makes the slabs of an image, its rule's slots only as part of the whole. Every array has one
+// at least, though it be empty.
 func (s *Sender) cut(head wire.Slab, im *store.Image) {
 	most := cmp.Or(s.Most, slabMost)
 	if im.Keys != nil {

@@ -20,9 +20,11 @@ type Options struct {
 	// Term is how many controllers the job has had with this one; 0: it is the first.
 	Term   bellows.Term
 	Driver Driver
-	// Collector is given the state of the tables when the job has finished or was interrupted; nil: nobody wants it.
+	// Collector is given the state of the tables when the job has finished or was interrupted; nil:
+	// nobody wants it.
 	Collector *collect.Collector
-	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero: they are not asked.
+	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero:
+	// they are not asked.
 	Fingerprint bellows.Fingerprint
 	Limits      Limits
 }
@@ -33,8 +35,8 @@ type config struct {
 	Options
 }
 
-// Limits are what a controller bounds by itself. A field is 0, for the default, or less than that, which costs messages and changes
-// no result: tests make them small, to reach them.
+// Limits are what a controller bounds by itself. A field is 0, for the default, or less than that,
+// which costs messages and changes no result: tests make them small, to reach them.
 type Limits struct {
 	// Records is how many records wait for the end of their clock: by default 4,096.
 	Records int
@@ -49,7 +51,8 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
-	// Route, where it is set, is the job's from now on: the checker of this node learns of it before what is sent here leaves.
+	// Route, where it is set, is the job's from now on: the checker of this node learns of it
+	// before what is sent here leaves.
 	Route   *route.Route
 	Outcome *Outcome // set once, when the job is over, everybody has closed, and the state has been collected
 }

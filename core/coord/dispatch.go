@@ -113,8 +113,9 @@ type Out struct {
 	Commit bellows.CommitNumber // that it sees
 }
 
-// inFlight is the tasks of one split that are out, in the order of their dispatch: what another controller would have to dispatch again. What is
-// behind the list is memory of arguments that were there.
+// inFlight is the tasks of one split that are out, in the order of their dispatch: what another
+// controller would have to dispatch again. What is behind the list is memory of arguments that were
+// there.
 type inFlight []Out
 
 // add takes note of a task, copying its arguments.
@@ -144,7 +145,8 @@ func (o *inFlight) remove(u bellows.Unit) bool {
 	return false
 }
 
-// outstanding is every task that is out: those of a split in the order of their dispatch, and all in that of the commits that they see.
+// outstanding is every task that is out: those of a split in the order of their dispatch, and all
+// in that of the commits that they see.
 func (c *Controller) outstanding() (list []Out) {
 	for s := range c.out {
 		for _, t := range c.out[s] {

@@ -61,7 +61,8 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	wire.Free(m)
 }
 
-// mustCatchUp is the split of the first unit that was dispatched and is not its split's next; false: there is none.
+// mustCatchUp is the split of the first unit that was dispatched and is not its split's next;
+// false: there is none.
 func (c *Controller) mustCatchUp(m *wire.Done) (bellows.SplitID, bool) {
 	for i := range m.Results {
 		u := &m.Results[i].Unit
@@ -126,8 +127,8 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	c.tellDriver(from.Node, m.Results, fx)
 }
 
-// current reports whether a flush is held by the owners of now. If not its client is told so, and is done again when they hold it. Nobody can name an owner to
-// come: that ends the job.
+// current reports whether a flush is held by the owners of now. If not its client is told so, and
+// is done again when they hold it. Nobody can name an owner to come: that ends the job.
 func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 	var stale []wire.Pair
 	for _, p := range m.Pairs {
@@ -146,7 +147,8 @@ func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 	return false
 }
 
-// completeUnit takes a finished unit into the progress. One that was not dispatched, or comes twice, is refused.
+// completeUnit takes a finished unit into the progress. One that was not dispatched, or comes
+// twice, is refused.
 func (c *Controller) completeUnit(u bellows.Unit) error {
 	if err := c.progress.Check(u); err != nil {
 		return err

@@ -10,9 +10,10 @@ import (
 	"bellows/link/wire"
 )
 
-// The end of a job has three parts: everybody is told the last commit that counts; everybody answers with the last word; and, if the job
-// has finished or was interrupted, the state is collected. A node that is lost on the way is waited for no more. Only one that still owes
-// a part of the state takes the state with it.
+// The end of a job has three parts: everybody is told the last commit that counts; everybody
+// answers with the last word; and, if the job has finished or was interrupted, the state is
+// collected. A node that is lost on the way is waited for no more. Only one that still owes a part
+// of the state takes the state with it.
 
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
@@ -64,7 +65,8 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 	c.closeWhenAll(fx)
 }
 
-// closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is one to collect.
+// closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is
+// one to collect.
 func (c *Controller) closeWhenAll(fx *Effects) {
 	if len(c.open) > 0 || c.over || c.collecting {
 		return
@@ -128,8 +130,8 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Eff
 	c.collected(fx)
 }
 
-// Withholds tells the controller that nothing of what a node still owes of the state will come, and why. A node that owes nothing takes
-// nothing with it.
+// Withholds tells the controller that nothing of what a node still owes of the state will come, and
+// why. A node that owes nothing takes nothing with it.
 func (c *Controller) Withholds(n bellows.NodeID, reason string, fx *Effects) {
 	if c.collecting && !c.over && c.cfg.Collector.Owes(n) {
 		c.uncollected(errors.New(reason), fx)

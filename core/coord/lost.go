@@ -63,7 +63,8 @@ func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	}
 }
 
-// tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and have no last word and no state before.
+// tellLoss tells lanes again of the end, with who is lost: they may wait for him to pass it on, and
+// have no last word and no state before.
 func (c *Controller) tellLoss(list []wire.Address, fx *Effects) {
 	for _, a := range list {
 		if a.Role == wire.Lane {

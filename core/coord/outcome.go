@@ -17,12 +17,13 @@ type Outcome struct {
 	Commits     bellows.CommitNumber
 	Counts      wire.Counts
 	State       State
-	// Uncollected is why Options.Collector has no state though the job has finished, or was interrupted; nil: it has.
+	// Uncollected is why Options.Collector has no state though the job has finished, or was
+	// interrupted; nil: it has.
 	Uncollected error
 }
 
-// Failure is why a job has left no tables, as the error of an operation; nil: it has finished, or was interrupted, and its state has been
-// collected.
+// Failure is why a job has left no tables, as the error of an operation; nil: it has finished, or
+// was interrupted, and its state has been collected.
 func (o *Outcome) Failure(op string) error {
 	if o.Reason == "" || o.Interrupted {
 		return o.Uncollected

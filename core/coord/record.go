@@ -51,8 +51,9 @@ func staleness(m wire.Staleness) bellows.Control {
 	return bellows.Control{Kind: bellows.SetStaleness, Table: m.Table, Clocks: m.Clocks}
 }
 
-// conclude sends what the step has gathered: records before the routes and the dispatches that rely on them, so that whoever follows this controller, and is told by
-// lanes what was recorded, knows of every route that a client can have heard of. Then it sees whether the job is over.
+// conclude sends what the step has gathered: records before the routes and the dispatches that rely
+// on them, so that whoever follows this controller, and is told by lanes what was recorded, knows
+// of every route that a client can have heard of. Then it sees whether the job is over.
 func (c *Controller) conclude(fx *Effects) {
 	if planted.On("route-told-first") {
 		c.announceRoute(fx)
@@ -72,9 +73,9 @@ func (c *Controller) conclude(fx *Effects) {
 	}
 }
 
-// pressing reports whether somebody needs the records that have not left: who is dispatched relies on them, they show or end a
-// lease or a clock, or are of control. Others wait for their clock, so that a clock of many nodes takes one
-// message for each lane.
+// pressing reports whether somebody needs the records that have not left: who is dispatched relies
+// on them, they show or end a lease or a clock, or are of control. Others wait for their clock, so
+// that a clock of many nodes takes one message for each lane.
 func (c *Controller) pressing() bool {
 	return c.records != nil && (c.urgent || len(c.records.List) >= c.cfg.Limits.Records || len(c.dispatches) > 0)
 }
@@ -91,7 +92,8 @@ func (c *Controller) sendRecords(fx *Effects) {
 	c.records, c.urgent = nil, false
 }
 
-// announce tells clients of changes of the route and of staleness, before the tasks that are to see them. To lanes they are records.
+// announce tells clients of changes of the route and of staleness, before the tasks that are to see
+// them. To lanes they are records.
 func (c *Controller) announce(fx *Effects) {
 	c.announceRoute(fx)
 	for ; c.announced < len(c.staleness); c.announced++ {

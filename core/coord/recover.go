@@ -14,12 +14,14 @@ import (
 
 // recovery is a controller that follows another and does not know yet how far that had come.
 //
-// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term and said what it holds; and is over when the
-// records have come and were replayed. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may
-// still take a record of the controller before, which nobody else knows. Whatever reaches a controller meanwhile waits, or is said again.
+// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term
+// and said what it holds; and is over when the records have come and were replayed. It numbers
+// nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may still
+// take a record of the controller before, which nobody else knows. Whatever reaches a controller
+// meanwhile waits, or is said again.
 //
-// Of all tails the longest is the truth, since whoever acted on a record has heard of it from a lane. Records that no lane has count nothing: their
-// flushes are still held.
+// Of all tails the longest is the truth, since whoever acted on a record has heard of it from a
+// lane. Records that no lane has count nothing: their flushes are still held.
 type recovery struct {
 	from     Saved
 	asked    bool
@@ -39,19 +41,25 @@ type recovery struct {
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
 const donesMost = 1 << 16
 
-// Recover makes the controller that follows one that is gone, of whom are left the records that the lanes keep and, perhaps, a state that was
-// saved: from is the last one that is covered (Covers), or the state that the job began with. The driver is one that has done nothing yet.
+// Recover makes the controller that follows one that is gone, of whom are left the records that the
+// lanes keep and, perhaps, a state that was saved: from is the last one that is covered (Covers),
+// or the state that the job began with. The driver is one that has done nothing yet.
 //
-// It goes by the newest route that was recorded. Lanes say who takes part since the job's beginning, and those are asked, too. Whoever was recorded to take part and has not
-// begun does so now, and every client is told the route and the staleness as a whole, which it may know. What clients have heard of a route lanes have heard before (conclude). A client that
-// knows a newer one than that all the same ends the job by name.
+// It goes by the newest route that was recorded. Lanes say who takes part since the job's
+// beginning, and those are asked, too. Whoever was recorded to take part and has not begun does so
+// now, and every client is told the route and the staleness as a whole, which it may know. What
+// clients have heard of a route lanes have heard before (conclude). A client that knows a newer one
+// than that all the same ends the job by name.
 //
-// Its shell gives it the next term, starts and drives it as any controller, and has every node say once more that it is ready: whoever is does so to
-// each controller. Then the controller asks the lanes what they hold, replays the records through the driver, tells the lanes that are behind what the others have, dispatches once more what
-// was out, and commits what is held whole. Nothing is emitted twice: dispatches and epochs of the replay are not, and a
-// client takes no notice of a unit that it knows. A flush of which a part is missing is its client's matter, as always.
+// Its shell gives it the next term, starts and drives it as any controller, and has every node say
+// once more that it is ready: whoever is does so to each controller. Then the controller asks the
+// lanes what they hold, replays the records through the driver, tells the lanes that are behind
+// what the others have, dispatches once more what was out, and commits what is held whole. Nothing
+// is emitted twice: dispatches and epochs of the replay are not, and a client takes no notice of a
+// unit that it knows. A flush of which a part is missing is its client's matter, as always.
 //
-// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was ending ends again, by its records or as a lane was told (decided).
+// Nodes that the one before had lost are lost again: at once, if a lane was told. A job that was
+// ending ends again, by its records or as a lane was told (decided).
 func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c := New(job, opt)
 	if err := c.restore(from); err != nil {
@@ -99,7 +107,8 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	c.chooseTail(fx)
 }
 
-// askAdded asks the lanes that have begun since, as a lane says. It has said so before the record that adds another is needed by anybody.
+// askAdded asks the lanes that have begun since, as a lane says. It has said so before the record
+// that adds another is needed by anybody.
 func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 	for _, add := range m.Added {
 		if planted.On("added-lane-unasked") && add.Kind == bellows.AddLane {
@@ -116,8 +125,9 @@ func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 	}
 }
 
-// hears takes note of what the one before has decided and was no record. Nothing is behind the end, and lanes alone judge by fences: so both are kept by the lanes that were told,
-// and a lane is told before any client.
+// hears takes note of what the one before has decided and was no record. Nothing is behind the end,
+// and lanes alone judge by fences: so both are kept by the lanes that were told, and a lane is told
+// before any client.
 func (r *recovery) hears(m *wire.Holding) {
 	if r.end == nil {
 		r.end = m.End
@@ -127,8 +137,8 @@ func (r *recovery) hears(m *wire.Holding) {
 	}
 }
 
-// decided does again what the one before had decided: who was declared gone is, and a job that had failed does. One that had finished, or was interrupted, comes to the same end by its
-// records.
+// decided does again what the one before had decided: who was declared gone is, and a job that had
+// failed does. One that had finished, or was interrupted, comes to the same end by its records.
 func (c *Controller) decided(r *recovery, fx *Effects) {
 	for _, n := range r.gone {
 		if r.end == nil && !planted.On("fence-forgotten") {
@@ -253,7 +263,8 @@ func (c *Controller) recovered(fx *Effects) {
 	}
 }
 
-// replay lets the driver do again what it has done, with nothing emitted. The records are what it was told, and what it asked for.
+// replay lets the driver do again what it has done, with nothing emitted. The records are what it
+// was told, and what it asked for.
 func (c *Controller) replay(fx *Effects) {
 	r := c.recovery
 	last := max(c.number, r.need-1+bellows.CommitNumber(len(r.tail)))
@@ -306,7 +317,8 @@ func (c *Controller) replayRoute(change *bellows.Control) {
 	c.cfg.Route = next
 }
 
-// replayMove takes the record of a split that moved between two of its clocks: it stands before what follows the dispatch of the second.
+// replayMove takes the record of a split that moved between two of its clocks: it stands before
+// what follows the dispatch of the second.
 func (c *Controller) replayMove(s bellows.SplitID) {
 	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
 		c.replayRoute(&one.Control)
@@ -362,8 +374,8 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	}
 }
 
-// whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that they are done: every part of them is held. They
-// come in the order of clocks.
+// whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that
+// they are done: every part of them is held. They come in the order of clocks.
 func (r *recovery) whole() (list []sent) {
 	type parts struct {
 		wire.HeldFlush
@@ -406,7 +418,8 @@ func (r *recovery) whole() (list []sent) {
 	return list
 }
 
-// awaitLanes names the lanes that keep the controller from going on where the one before has ended, and gives up in the end.
+// awaitLanes names the lanes that keep the controller from going on where the one before has ended,
+// and gives up in the end.
 func (c *Controller) awaitLanes(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	late := waited > c.cfg.Times.Task

@@ -9,19 +9,21 @@ import (
 	"bellows/link/wire"
 )
 
-// The route changes while the job runs, one change a record. Lanes learn of it by these, and clients from the controller, before the tasks
-// that rely on it; who begins is told of all of it, and how far the job is. A message of a client says by which version it was sent, so that
-// nobody has to wait until all others have heard: a lane that is behind keeps what is ahead of it, and one that is ahead says so.
+// The route changes while the job runs, one change a record. Lanes learn of it by these, and
+// clients from the controller, before the tasks that rely on it; who begins is told of all of it,
+// and how far the job is. A message of a client says by which version it was sent, so that nobody
+// has to wait until all others have heard: a lane that is behind keeps what is ahead of it, and one
+// that is ahead says so.
 
-// move is a split that goes to another node as soon as it rests: all that was dispatched of it counts. So nothing of it is under way
-// when it goes, in any sum, push or done.
+// move is a split that goes to another node as soon as it rests: all that was dispatched of it
+// counts. So nothing of it is under way when it goes, in any sum, push or done.
 type move struct {
 	split bellows.SplitID
 	to    bellows.NodeID
 }
 
-// AddLane lets a lane take part that holds nothing yet. Its node is assembled and joined to every other. The lane begins with
-// the record behind this one.
+// AddLane lets a lane take part that holds nothing yet. Its node is assembled and joined to every
+// other. The lane begins with the record behind this one.
 func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	if err := c.admits(a, fx); err != nil {
 		return err
@@ -36,7 +38,8 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	return nil
 }
 
-// AddClient lets a node run tasks, though no split is its own yet. The node is assembled and joined to every other.
+// AddClient lets a node run tasks, though no split is its own yet. The node is assembled and joined
+// to every other.
 func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	a := wire.ClientAt(n)
 	if err := c.admits(a, fx); err != nil {
@@ -73,7 +76,8 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 
 var (
 	errOver = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job is over")
-	// errEarly is for now: before the first tasks, and while it is not known what the controller before has recorded.
+	// errEarly is for now: before the first tasks, and while it is not known what the controller
+	// before has recorded.
 	errEarly = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job has not begun, or its controller has been replaced and knows no route yet: ask again")
 )
 
@@ -147,7 +151,8 @@ func (c *Controller) announceRoute(fx *Effects) {
 	c.changes = c.changes[:0]
 }
 
-// welcome tells an actor that begins who owns what, and how far the job is; or one that was there, when the controller is another.
+// welcome tells an actor that begins who owns what, and how far the job is; or one that was there,
+// when the controller is another.
 func (c *Controller) welcome(a wire.Address, fx *Effects) {
 	begin := &wire.Begin{Commit: c.number, Recorded: c.counted.List()}
 	for s := range c.next {

@@ -25,8 +25,9 @@ type State struct {
 	Staleness []wire.Staleness
 }
 
-// Saved is a controller as it is after one of its records. With the records behind that one, which the lanes keep, another controller goes on
-// from it (Recover). What is written down of it is safe only when every lane has its record: see Covers.
+// Saved is a controller as it is after one of its records. With the records behind that one, which
+// the lanes keep, another controller goes on from it (Recover). What is written down of it is safe
+// only when every lane has its record: see Covers.
 type Saved struct {
 	State
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
@@ -39,7 +40,8 @@ type Saved struct {
 	Finishing bool
 }
 
-// Save is the controller as it is, between any two steps; false where there is nothing behind its beginning yet, or the job is ending.
+// Save is the controller as it is, between any two steps; false where there is nothing behind its
+// beginning yet, or the job is ending.
 func (c *Controller) Save() (Saved, bool) {
 	if c.number == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
@@ -92,8 +94,9 @@ func (c *Controller) restore(s Saved) error {
 	return nil
 }
 
-// Covers asks the lanes whether they all have the records up to one after which the controller was saved. Covered says when they do: from then on
-// the caller may go by that state, and forgets the one before. Then it says so by LetGo.
+// Covers asks the lanes whether they all have the records up to one after which the controller was
+// saved. Covered says when they do: from then on the caller may go by that state, and forgets the
+// one before. Then it says so by LetGo.
 func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.ending != nil || c.recovery != nil || commit > c.number {
@@ -109,8 +112,10 @@ func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 // Covered is the last record that was asked about and that every lane has.
 func (c *Controller) Covered() bellows.CommitNumber { return c.covered }
 
-// LetGo lets the lanes forget the records up to one, which another controller will not need: the caller goes by a state that covers them, and every lane
-// remembers by itself which flushes have a number, whoever may send them again. Lanes hear of it with the records that follow (wire.Records.Keep).
+// LetGo lets the lanes forget the records up to one, which another controller will not need: the
+// caller goes by a state that covers them, and every lane remembers by itself which flushes have a
+// number, whoever may send them again. Lanes hear of it with the records that follow
+// (wire.Records.Keep).
 func (c *Controller) LetGo(commit bellows.CommitNumber) {
 	c.forgotten = max(c.forgotten, min(commit, c.covered))
 }

@@ -55,11 +55,12 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 }
 
-// waits is how long the controller has waited for what is next: a commit while tasks are out, the last words, the state. What comes ends
-// one wait and begins the next.
+// waits is how long the controller has waited for what is next: a commit while tasks are out, the
+// last words, the state. What comes ends one wait and begins the next.
 //
-// A wait is named once, when it lasts longer than notice says; one for a commit only when it also lasts four times as long as any before it, so
-// that a job whose clocks take long is not told of each (TestOnlyAnUnusualWaitIsNamed).
+// A wait is named once, when it lasts longer than notice says; one for a commit only when it also
+// lasts four times as long as any before it, so that a job whose clocks take long is not told of
+// each (TestOnlyAnUnusualWaitIsNamed).
 type waits struct {
 	sinceMillis   int64
 	longestMillis int64 // of the waits for commits that have ended
@@ -81,8 +82,9 @@ func (w *waits) moved(nowMillis int64) {
 // end begins a wait of another kind, of which nothing is known.
 func (w *waits) end(nowMillis int64) { *w = waits{sinceMillis: nowMillis} }
 
-// slept leaves out time in which the controller did not run. Some of each sleep counts, so that a controller that is always slow comes to the
-// end of its waits, too (TestASlowControllerEndsItsWaits).
+// slept leaves out time in which the controller did not run. Some of each sleep counts, so that a
+// controller that is always slow comes to the end of its waits, too
+// (TestASlowControllerEndsItsWaits).
 func (w *waits) slept(millis int64) { w.sinceMillis += millis }
 
 // look is how long the wait has lasted, and whether it is to be named now.
@@ -106,7 +108,8 @@ func (c *Controller) awaitReady(fx *Effects) {
 	}
 }
 
-// awaitTasks names the task that is furthest behind when nothing has been committed for long, and ends the job in the end.
+// awaitTasks names the task that is furthest behind when nothing has been committed for long, and
+// ends the job in the end.
 func (c *Controller) awaitTasks(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	late := waited > c.cfg.Times.Task
@@ -146,7 +149,8 @@ type computed struct {
 	heardMillis int64 // when that was said
 }
 
-// takeComputing takes note of a task that a node has computed for long. Its node says so again while it goes on.
+// takeComputing takes note of a task that a node has computed for long. Its node says so again
+// while it goes on.
 func (c *Controller) takeComputing(m *wire.Computing) {
 	if c.computing == nil {
 		c.computing = make([]computed, len(c.next))
@@ -154,8 +158,9 @@ func (c *Controller) takeComputing(m *wire.Computing) {
 	c.computing[m.Unit.Split] = computed{m.Unit.Clock, m.Millis, c.nowMillis}
 }
 
-// culprit is who keeps the split that is furthest behind from its clock's end: the task that its node has computed for longest, as it says, which the others
-// there wait for, with what they have finished too. A node that says nothing is silent, or computes nothing for long.
+// culprit is who keeps the split that is furthest behind from its clock's end: the task that its
+// node has computed for longest, as it says, which the others there wait for, with what they have
+// finished too. A node that says nothing is silent, or computes nothing for long.
 func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bellows.SplitID, bellows.Clock) {
 	longest := int64(0)
 	for s := range c.computing {
@@ -182,8 +187,8 @@ func (c *Controller) awaitEnd(fx *Effects) {
 	}
 }
 
-// awaitState names the lanes that keep the state from being complete when nothing has come of it for long, and in the end gives
-// it up.
+// awaitState names the lanes that keep the state from being complete when nothing has come of it
+// for long, and in the end gives it up.
 func (c *Controller) awaitState(fx *Effects) {
 	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
 	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {

@@ -1,18 +1,22 @@
-// Package join is how a node joins all others of its cluster: whom it dials, whose calls it takes, how long it waits, and with which sentence it gives
-// up. It is a step function.
+// Package join is how a node joins all others of its cluster: whom it dials, whose calls it takes,
+// how long it waits, and with which sentence it gives up. It is a step function.
 //
-// A node dials those of lower number, one after the other, and then takes the calls of the others; several connections of a pair are made
-// so, each by its number. Who is not there yet is dialled again; a call that is not expected is turned away, and so is the second of two that
-// claim one place.
+// A node dials those of lower number, one after the other, and then takes the calls of the others;
+// several connections of a pair are made so, each by its number. Who is not there yet is dialled
+// again; a call that is not expected is turned away, and so is the second of two that claim one
+// place.
 //
 // The caller's duties, in order:
 //
 //  1. Make a Joining with New, and Begin.
 //  2. Make every call of Effects.Dial, once, and tell Answered or Failed.
-//  3. While it Awaits calls, take one at a time and tell Called, or TurnedAway or Closed where there is none.
+//  3. While it Awaits calls, take one at a time and tell Called, or TurnedAway or Closed where there
+//     is none.
 //  4. Tick at Next, or sooner.
-//  5. Carry out the effects of each call before the next, and end when Effects.Over is set: joined, or with an error.
+//  5. Carry out the effects of each call before the next, and end when Effects.Over is set: joined,
+//     or with an error.
 //
-// The package refuses to know what a connection is, who may speak at all (a transport asks for the job's token), and whether all have made the
-// same job (package coord compares fingerprints when nodes are ready).
+// The package refuses to know what a connection is, who may speak at all (a transport asks for the
+// job's token), and whether all have made the same job (package coord compares fingerprints when
+// nodes are ready).
 package join

@@ -16,8 +16,9 @@ type Cluster struct {
 	Connections int // of each pair
 }
 
-// Place is where a call of a node, for the connection of that number of so many, belongs: connections are by number and, of each number, by node. -1:
-// it is not expected, since that node does not call this one, or there is none.
+// Place is where a call of a node, for the connection of that number of so many, belongs:
+// connections are by number and, of each number, by node. -1: it is not expected, since that node
+// does not call this one, or there is none.
 func (c Cluster) Place(n bellows.NodeID, number, of int) int {
 	if n <= c.Self || int(n) >= c.Nodes || number >= of || of != c.Connections {
 		return -1
@@ -47,8 +48,10 @@ const redialMillis = 20
 
 // Joining is a node on its way into a cluster.
 //
-// It is dialling until all nodes of lower number have answered on all connections, then taking calls until all others have come, then over. Invariants: one call is
-// out at a time; a place is taken once; it is over by the end of its wait, and says nothing behind (all: TestJoiningInAnyOrder).
+// It is dialling until all nodes of lower number have answered on all connections, then taking
+// calls until all others have come, then over. Invariants: one call is out at a time; a place is
+// taken once; it is over by the end of its wait, and says nothing behind (all:
+// TestJoiningInAnyOrder).
 type Joining struct {
 	Cluster
 	addresses []string // by node
@@ -142,7 +145,8 @@ func (j *Joining) Answered(n bellows.NodeID, fx *Effects) (keep bool) {
 	return true
 }
 
-// Failed tells why the call that is out has failed. It is made again, unless it would fail again however often it is.
+// Failed tells why the call that is out has failed. It is made again, unless it would fail again
+// however often it is.
 func (j *Joining) Failed(err error, hopeless bool, fx *Effects) {
 	switch {
 	case j.over:
@@ -154,7 +158,8 @@ func (j *Joining) Failed(err error, hopeless bool, fx *Effects) {
 	}
 }
 
-// Called tells of a call for the connection of that number of so many, and reports whether that connection stands.
+// Called tells of a call for the connection of that number of so many, and reports whether that
+// connection stands.
 func (j *Joining) Called(n bellows.NodeID, number, of int, fx *Effects) (keep bool) {
 	at := j.Place(n, number, of)
 	if !j.Awaits() || at < 0 || j.there[at] {

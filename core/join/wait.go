@@ -7,8 +7,8 @@ import (
 	"bellows/core/liveness"
 )
 
-// Wait is a node's wait for others before a job begins: it is named while it lasts, and has an end. Times are milliseconds of any clock that only goes
-// forward.
+// Wait is a node's wait for others before a job begins: it is named while it lasts, and has an end.
+// Times are milliseconds of any clock that only goes forward.
 type Wait struct {
 	self         bellows.NodeID
 	withinMillis int64 // of the whole
@@ -26,7 +26,8 @@ func NewWait(self bellows.NodeID, times liveness.Times, withinMillis, nowMillis 
 // Next is when the wait is to be looked at again.
 func (w *Wait) Next() int64 { return min(w.nextMillis, w.beganMillis+w.withinMillis) }
 
-// Name is a sentence that says for what is waited, what was tried last, and until when; empty: it is not time to, or the wait is over.
+// Name is a sentence that says for what is waited, what was tried last, and until when; empty: it
+// is not time to, or the wait is over.
 func (w *Wait) Name(nowMillis int64, what string, last error) string {
 	if nowMillis < w.nextMillis {
 		return ""

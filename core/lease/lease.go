@@ -1,9 +1,10 @@
-// Package lease is the rule by which tasks hold a whole partition: any number of them shared, each of which reads one version of it, or one alone, exclusive, which
-// writes to it. It is a readers-writer lock whose callers are messages: wire.Acquire asks for it, wire.Release gives a shared one back, and the commit of its
-// holder's flush an exclusive one.
+// Package lease is the rule by which tasks hold a whole partition: any number of them shared, each
+// of which reads one version of it, or one alone, exclusive, which writes to it. It is a
+// readers-writer lock whose callers are messages: wire.Acquire asks for it, wire.Release gives a
+// shared one back, and the commit of its holder's flush an exclusive one.
 //
-// A lane has one Holders for each of its partitions. In which order it grants what it is asked for, and what is neither shown nor applied while a lease is
-// out, is the lane's matter.
+// A lane has one Holders for each of its partitions. In which order it grants what it is asked for,
+// and what is neither shown nor applied while a lease is out, is the lane's matter.
 package lease
 
 import (
@@ -15,7 +16,8 @@ import (
 
 // Holders are who has leases on one partition. The zero value is of nobody.
 //
-// Invariants: an exclusive holder is the only one (TestAnExclusiveHolderIsAlone); a lease ends once, by who has it (TestALeaseIsItsHoldersToEnd).
+// Invariants: an exclusive holder is the only one (TestAnExclusiveHolderIsAlone); a lease ends
+// once, by who has it (TestALeaseIsItsHoldersToEnd).
 type Holders struct {
 	shared    []wire.Address // once for each lease
 	exclusive bool
@@ -49,7 +51,8 @@ func (h *Holders) Release(from wire.Address) bool {
 	return i >= 0
 }
 
-// MayEnd reports whether the exclusive lease is that of the sender of a flush, and no other flush ends it already.
+// MayEnd reports whether the exclusive lease is that of the sender of a flush, and no other flush
+// ends it already.
 func (h *Holders) MayEnd(from wire.Address) bool { return h.exclusive && h.owner == from && !h.ending }
 
 // Ending takes note of a flush that ends the exclusive lease when it has a number.

@@ -1,10 +1,11 @@
 // Package liveness judges who is alive, given heartbeats and ticks.
 //
-// Add every node that must beat, report each beat with its time, call Tick a few times a second, and ask
-// Expired. Times are milliseconds of a clock that the caller reads; the package reads none. A caller that
-// slept blames nobody: what came meanwhile is still in its queues. A caller that is always slow finds the dead all the
-// same: a silent node is found within the lease + 2 s + twice the longest time between two ticks, whatever their rhythm.
-// A lease only decides whom to suspect; what a suspect may still do is decided by generations.
+// Add every node that must beat, report each beat with its time, call Tick a few times a second,
+// and ask Expired. Times are milliseconds of a clock that the caller reads; the package reads none.
+// A caller that slept blames nobody: what came meanwhile is still in its queues. A caller that is
+// always slow finds the dead all the same: a silent node is found within the lease + 2 s + twice
+// the longest time between two ticks, whatever their rhythm. A lease only decides whom to suspect;
+// what a suspect may still do is decided by generations.
 package liveness
 
 import (
@@ -14,10 +15,13 @@ import (
 	"bellows/core/planted"
 )
 
-// Detector is a failure detector: the leases that one node grants, in the order of Add, so that verdicts come in a fixed order.
+// Detector is a failure detector: the leases that one node grants, in the order of Add, so that
+// verdicts come in a fixed order.
 //
-// A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out what the caller slept: Tick moves last on, but in one silence by no more than
-// excusedMillis and the gap that reaches it (TestASilenceIsExcusedForTwoSeconds, TestASilentNodeIsFoundWhateverTheRhythm).
+// A lease is renewed by a beat, and runs out ttlMillis after the last, by a clock that leaves out
+// what the caller slept: Tick moves last on, but in one silence by no more than excusedMillis and
+// the gap that reaches it (TestASilenceIsExcusedForTwoSeconds,
+// TestASilentNodeIsFoundWhateverTheRhythm).
 type Detector struct {
 	ttlMillis  int64
 	tickMillis int64 // of the last Tick
@@ -40,9 +44,10 @@ func NewDetector(ttlMillis int64) *Detector { return &Detector{ttlMillis: ttlMil
 // interval of ticks, and short beside a lease.
 const sleepMillis = 1000
 
-// excusedMillis is how much of one silence may be excused before a further gap excuses no more: who slept takes the beats
-// that have come before it ticks again, so that a second gap without one is the node's. It is not the first gap that
-// counts alone, since a caller that was a little late may sleep next.
+// excusedMillis is how much of one silence may be excused before a further gap excuses no more: who
+// slept takes the beats that have come before it ticks again, so that a second gap without one is
+// the node's. It is not the first gap that counts alone, since a caller that was a little late may
+// sleep next.
 const excusedMillis = 2000
 
 // Tick tells the time, and returns how long the caller has slept since the last Tick: leases are longer
@@ -103,8 +108,8 @@ func (t *Detector) Beat(n bellows.NodeID, nowMillis int64) {
 	}
 }
 
-// Suspect is a node that has been silent for longer than a caller's patience, and for how long. It names every silence
-// once; ask again until it finds none.
+// Suspect is a node that has been silent for longer than a caller's patience, and for how long. It
+// names every silence once; ask again until it finds none.
 func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
 	for i := range t.peers {
 		if l := &t.peers[i]; nowMillis-l.last > patienceMillis && !l.named {

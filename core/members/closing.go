@@ -9,8 +9,9 @@ import (
 	"bellows/core/planted"
 )
 
-// Closing is a node's wait for its own tasks when the job is over: their results do not count any more, but they may still work
-// in place on what they leased. Time in which its caller slept is no part of the wait (TestWhoSleptGivesNoTaskUp).
+// Closing is a node's wait for its own tasks when the job is over: their results do not count any
+// more, but they may still work in place on what they leased. Time in which its caller slept is no
+// part of the wait (TestWhoSleptGivesNoTaskUp).
 type Closing struct {
 	times        liveness.Times
 	over         bool
@@ -33,7 +34,8 @@ func (c *Closing) Over(nowMillis int64) {
 // TasksEnded says that no task runs any more.
 func (c *Closing) TasksEnded() { c.ended = true }
 
-// Tick is a sentence, without its subject, where the wait has lasted; and, from when it has lasted too long, why it is given up.
+// Tick is a sentence, without its subject, where the wait has lasted; and, from when it has lasted
+// too long, why it is given up.
 func (c *Closing) Tick(nowMillis int64, unfinished []bellows.Unit) (sentence, givenUp string) {
 	if !c.over || c.ended {
 		return "", ""

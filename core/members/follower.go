@@ -12,7 +12,8 @@ import (
 // Effects are what a Follower wants done.
 type Effects struct {
 	wire.Outbox
-	// Leave, once set, ends the node's part of the job, for a reason; an empty one: the job is over, and it was let go.
+	// Leave, once set, ends the node's part of the job, for a reason; an empty one: the job is
+	// over, and it was let go.
 	Leave *Leave
 }
 
@@ -56,8 +57,8 @@ func NewFollower(self bellows.NodeID, leader wire.Address, times liveness.Times)
 // Start says that the node has assembled its roles and is joined to every other.
 func (f *Follower) Start(ready *wire.Ready, fx *Effects) { fx.Send(f.self, f.leader, ready) }
 
-// Tick says that the node lives and watches over node 0. heard is how many bytes have come from there so far; unfinished are
-// the tasks that run here.
+// Tick says that the node lives and watches over node 0. heard is how many bytes have come from
+// there so far; unfinished are the tasks that run here.
 func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit, fx *Effects) {
 	f.now = nowMillis
 	if !f.closing.over || !planted.On("silent-after-end") {
@@ -86,8 +87,9 @@ func (f *Follower) Tick(nowMillis int64, heard uint64, unfinished []bellows.Unit
 	}
 }
 
-// Disconnected tells that a connection has ended for good, and why; or, where it is a breach, that this node hears no more of the
-// other, since what that sent cannot be. Node 0 decides what follows from the loss of others.
+// Disconnected tells that a connection has ended for good, and why; or, where it is a breach, that
+// this node hears no more of the other, since what that sent cannot be. Node 0 decides what follows
+// from the loss of others.
 func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	switch {
 	case n == f.leader.Node && breach: // at the job's end too: nobody leaves in peace from what cannot be

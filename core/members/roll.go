@@ -62,7 +62,8 @@ type Loss struct {
 	Reason string
 }
 
-// NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease are those of one process.
+// NewRoll makes the roll of the nodes that host some actors, but for self. Times without a lease
+// are those of one process.
 func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *Roll {
 	r := &Roll{self: self, leased: times.Lease > 0, times: times.Or()}
 	r.leases = liveness.NewDetector(r.times.Lease)
@@ -75,7 +76,8 @@ func NewRoll(self bellows.NodeID, actors []wire.Address, times liveness.Times) *
 	return r
 }
 
-// Add takes in the node of an actor that takes part from now on, and has been heard. A node that is there stays as it is.
+// Add takes in the node of an actor that takes part from now on, and has been heard. A node that is
+// there stays as it is.
 func (r *Roll) Add(a wire.Address) {
 	if !r.leased || a.Node == r.self || slices.Contains(r.nodes, a.Node) {
 		return
@@ -87,8 +89,8 @@ func (r *Roll) Add(a wire.Address) {
 // AllReady reports whether nobody is awaited.
 func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
 
-// Expect grants every node a lease from the next tick on: whoever follows another node 0 knows that they were there, and one that is silent is
-// lost though it has not said that it is ready.
+// Expect grants every node a lease from the next tick on: whoever follows another node 0 knows that
+// they were there, and one that is silent is lost though it has not said that it is ready.
 func (r *Roll) Expect() {
 	for _, n := range r.nodes {
 		r.leases.Add(n, r.now)
@@ -135,8 +137,9 @@ func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
 	r.suspects = append(r.suspects, suspect{n, reason, due})
 }
 
-// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody counts. It returns how much of the
-// time since the last tick is no part of any wait: the caller slept.
+// Tick tells the time, and by node how many bytes have come from it so far; nil where nobody
+// counts. It returns how much of the time since the last tick is no part of any wait: the caller
+// slept.
 func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	r.now = nowMillis
 	slept := r.leases.Tick(nowMillis)
@@ -198,8 +201,8 @@ func (r *Roll) Beat(self wire.Address, out *wire.Outbox) {
 	}
 }
 
-// NameAwaited is a sentence about the nodes that keep the job from starting, every time that its patience has passed; or the first of
-// them is lost, when it has been waited for too long.
+// NameAwaited is a sentence about the nodes that keep the job from starting, every time that its
+// patience has passed; or the first of them is lost, when it has been waited for too long.
 func (r *Roll) NameAwaited() (sentence string, late Loss, isLate bool) {
 	waited := r.now - r.beganMillis
 	if len(r.awaited) == 0 {

@@ -15,8 +15,9 @@ import (
 // Turned down: to stop reading from who does not read, by which two nodes that answer each other
 // could wait for ever.
 
-// credit is what has been sent to a node, in words of four bytes, and is not known to have come there. One that is started again has a
-// new one: what was under way to the process before it will not be read.
+// credit is what has been sent to a node, in words of four bytes, and is not known to have come
+// there. One that is started again has a new one: what was under way to the process before it will
+// not be read.
 type credit struct {
 	incarnation uint32 // of the node's client; 0: the first that the lane knew
 	unread      int

@@ -72,7 +72,8 @@ func (l *Lane) end(out *wire.Outbox) {
 	l.lastWord(out)
 }
 
-// lastWord tells the controller that nothing more comes that counts. What those push who were declared gone, and wake, is no part of it: to each controller it is the same.
+// lastWord tells the controller that nothing more comes that counts. What those push who were
+// declared gone, and wake, is no part of it: to each controller it is the same.
 func (l *Lane) lastWord(out *wire.Outbox) {
 	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's

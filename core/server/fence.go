@@ -22,9 +22,10 @@ type Tick struct {
 	Heard     uint64
 }
 
-// silence is how a lane knows whether the controller can still reach it. One that has not heard it for a lease may have been replaced:
-// it serves no reads and grants no leases until it hears it again (TestALaneThatHearsNobodyServesNoReads). Between two
-// ticks a lane knows no time: one that its process has stopped may serve until the first tick after.
+// silence is how a lane knows whether the controller can still reach it. One that has not heard it
+// for a lease may have been replaced: it serves no reads and grants no leases until it hears it
+// again (TestALaneThatHearsNobodyServesNoReads). Between two ticks a lane knows no time: one that
+// its process has stopped may serve until the first tick after.
 type silence struct {
 	sinceMillis int64  // when the controller was last heard, or the tick before that
 	atMillis    int64  // of the last tick
@@ -63,8 +64,9 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 // wait for a tick.
 func (s *silence) hears() { s.spoken, s.cut = true, false }
 
-// outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part
-// is not held then never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
+// outlived reports whether a newer process of a client's node is known. What the one before it
+// sends any more is nothing: a flush of which a part is not held then never will be whole. It takes
+// note of a newer one, and that the one before wants no rows any more.
 func (l *Lane) outlived(who subscriber) bool {
 	i := slices.Index(l.cfg.Clients, who.address)
 	if i < 0 || who.incarnation <= l.incarnations[i] {
@@ -162,7 +164,8 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	l.admitWaiting(out)
 }
 
-// forgone is a push of a fenced client that never counts: parts of one flush come in several, each known by its least partition.
+// forgone is a push of a fenced client that never counts: parts of one flush come in several, each
+// known by its least partition.
 type forgone struct {
 	flush bellows.FlushID
 	first int // by route.Number
@@ -178,8 +181,9 @@ func (l *Lane) forgo(id bellows.FlushID, first int) bool {
 	return true
 }
 
-// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped. A message that does not say
-// which incarnation it is of is of the newest that the lane knows.
+// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for
+// as dropped. A message that does not say which incarnation it is of is of the newest that the lane
+// knows.
 func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	if e.From.Role != wire.Client {
 		return false

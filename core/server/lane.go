@@ -20,10 +20,11 @@ import (
 // Options are what is a lane's own beside its job. None of them changes a result.
 type Options struct {
 	// HeldBytesMax caps the bytes of flushes that are held and not recorded. Above it only a flush
-	// below all held ones, by (clock, node), is taken, and of each client at most one more than twice its splits. 0: no cap.
+	// below all held ones, by (clock, node), is taken, and of each client at most one more than
+	// twice its splits. 0: no cap.
 	HeldBytesMax int
-	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place of an index (keys.Index). It changes
-	// nothing that is seen. 0: everybody knows it.
+	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place
+	// of an index (keys.Index). It changes nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
 	Limits  Limits
 }
@@ -36,30 +37,37 @@ type config struct {
 	Self wire.Address
 }
 
-// Limits are what a lane bounds by itself. Each field is 0, for the default, or less than that, which changes no result: tests make
-// them small, to reach them.
+// Limits are what a lane bounds by itself. Each field is 0, for the default, or less than that,
+// which changes no result: tests make them small, to reach them.
 type Limits struct {
-	// Parked bounds the reads that wait at the lane, the flushes that wait for room there, and the requests for leases on a partition: by
-	// default 65,536, far more than the tasks of a job ask at once. Whoever asks for more breaks the protocol.
+	// Parked bounds the reads that wait at the lane, the flushes that wait for room there, and the
+	// requests for leases on a partition: by default 65,536, far more than the tasks of a job ask
+	// at once. Whoever asks for more breaks the protocol.
 	Parked int
-	// RelayWords is about how many words of four bytes go into one message of rows that come unasked: by default 4,194,304, so that
-	// none comes near the limit of a frame.
+	// RelayWords is about how many words of four bytes go into one message of rows that come
+	// unasked: by default 4,194,304, so that none comes near the limit of a frame.
 	RelayWords int
-	// Commitments is how many flushes one message says to be committed: by default as many as it may have, wire.CommittedMost.
+	// Commitments is how many flushes one message says to be committed: by default as many as it
+	// may have, wire.CommittedMost.
 	Commitments int
-	// Tail is how many bytes of records are kept for another controller, beyond which the oldest are let go: by default 4 MiB. A record of eight
-	// units takes 60. A job whose controller is saved more seldom cannot be recovered. Negative: none are kept, as where the controller
-	// and all lanes are one process, which nothing outlives.
+	// Tail is how many bytes of records are kept for another controller, beyond which the oldest
+	// are let go: by default 4 MiB. A record of eight units takes 60. A job whose controller is
+	// saved more seldom cannot be recovered. Negative: none are kept, as where the controller and
+	// all lanes are one process, which nothing outlives.
 	Tail int
-	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by default 32 MiB. What comes above is refused as
-	// stale, and so comes again: a lane that is so far behind takes no more memory.
+	// Ahead is about how many bytes of pushes may wait for records of the route that they go by: by
+	// default 32 MiB. What comes above is refused as stale, and so comes again: a lane that is so
+	// far behind takes no more memory.
 	Ahead int
-	// Unread is about how many words of four bytes may be on their way to another node before it is sent more: by default 8 Mi, 32 MiB.
-	// Less makes questions of a node wait that is slow to read; more is memory here for each node that does not read.
+	// Unread is about how many words of four bytes may be on their way to another node before it is
+	// sent more: by default 8 Mi, 32 MiB. Less makes questions of a node wait that is slow to read;
+	// more is memory here for each node that does not read.
 	Unread int
-	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as package store finds worth it.
+	// Digits is how many new keys of a partition are sorted digit by digit: by default as many as
+	// package store finds worth it.
 	Digits int
-	// Slab is how many values of a partition go into one message of its state: by default as many as collect.Sender has it.
+	// Slab is how many values of a partition go into one message of its state: by default as many
+	// as collect.Sender has it.
 	Slab int
 }
 

@@ -71,9 +71,10 @@ func (l *Lane) countDropped(rows int64, bits []audit.Ledger) {
 	l.counts.Ledgers = audit.Add(l.counts.Ledgers, bits)
 }
 
-// countUnapplied counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those
-// that leases keep out. Leases are out at the end of jobs that failed, and of no others: nobody asks for the state of such
-// a job, which would have what leases kept out (applyDeferred).
+// countUnapplied counts, when the job is over, what waits here and is not written: deltas of clocks
+// that will not complete, and those that leases keep out. Leases are out at the end of jobs that
+// failed, and of no others: nobody asks for the state of such a job, which would have what leases
+// kept out (applyDeferred).
 func (p *partition) countUnapplied() (rows int64) {
 	for _, list := range [][]entry{p.later, p.deferred} {
 		for _, e := range list {

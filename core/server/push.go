@@ -131,8 +131,9 @@ func (l *Lane) checkPush(m *wire.Push) error {
 	return nil
 }
 
-// dedupe leaves of a push what the lane does not know. It reports whether the lane knows something of the flush, and whether anything is left: of a flush that was
-// recorded nothing is. Parts that wait for room are known, unless they are sent again: then what waits is what comes now.
+// dedupe leaves of a push what the lane does not know. It reports whether the lane knows something
+// of the flush, and whether anything is left: of a flush that was recorded nothing is. Parts that
+// wait for room are known, unless they are sent again: then what waits is what comes now.
 func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 	if planted.On("push-twice") {
 		return false, true
@@ -193,8 +194,8 @@ func (l *Lane) waiterAt(m *wire.Push) int {
 	return i
 }
 
-// fits refuses sums of splits that the sender does not run, where sums of others are to be added to them, and the
-// ends of leases that it does not have.
+// fits refuses sums of splits that the sender does not run, where sums of others are to be added to
+// them, and the ends of leases that it does not have.
 func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
@@ -211,13 +212,16 @@ func (l *Lane) fits(from wire.Address, m *wire.Push) error {
 	return nil
 }
 
-// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"), and reports whether a flush is above it. The lowest flush by (clock,
-// node) is always taken, everywhere, so that no two flushes can wait for each other.
+// hasRoom applies the cap on unrecorded bytes (architecture, "Bounds"), and reports whether a flush
+// is above it. The lowest flush by (clock, node) is always taken, everywhere, so that no two
+// flushes can wait for each other.
 //
-// What is taken above the cap has a bound, too: of a client that runs S splits, 2S + 1 flushes at a time. One that keeps to the protocol
-// never has more. Each is below all that are held, so that its clocks descend; and none passes another that waits, so that they come as they were
-// sent. Some bring work that was finished since the one before: by S splits at most, since the clocks of a split ascend. The others left because nothing
-// could run, and took along all that had gathered, in the order of clocks; so no two of them are neighbours.
+// What is taken above the cap has a bound, too: of a client that runs S splits, 2S + 1 flushes at a
+// time. One that keeps to the protocol never has more. Each is below all that are held, so that its
+// clocks descend; and none passes another that waits, so that they come as they were sent. Some
+// bring work that was finished since the one before: by S splits at most, since the clocks of a
+// split ascend. The others left because nothing could run, and took along all that had gathered, in
+// the order of clocks; so no two of them are neighbours.
 func (l *Lane) hasRoom(f bellows.FlushID, c bellows.Clock, bytes int) (room, above bool) {
 	if l.cfg.HeldBytesMax == 0 || len(l.held) == 0 || l.heldBytes+bytes <= l.cfg.HeldBytesMax {
 		return true, false
@@ -297,7 +301,8 @@ func (w *waiter) shares(pairs []wire.Pair) bool {
 	})
 }
 
-// enqueue notes a flush that must come again, and reports whether so many may. It may have been asked to, and found no room.
+// enqueue notes a flush that must come again, and reports whether so many may. It may have been
+// asked to, and found no room.
 func (l *Lane) enqueue(w waiter) bool {
 	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
 	if again {
@@ -319,8 +324,9 @@ func (l *Lane) arrived(m *wire.Push) {
 	}
 }
 
-// admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One flush at a time is enough: its own record
-// admits the next, or what keeps it from having one here (lose, takeFence, Stale).
+// admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One
+// flush at a time is enough: its own record admits the next, or what keeps it from having one here
+// (lose, takeFence, Stale).
 func (l *Lane) admitWaiting(out *wire.Outbox) {
 	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return !w.asked })
 	if i < 0 {
@@ -399,8 +405,9 @@ func (l *Lane) hold(f *flush, out *wire.Outbox) {
 	}
 }
 
-// passDone tells the controller that a flush is held, when all of it is here, and reports whether it did: the word that it is done came with one of the
-// pushes of it, which may not be the last. The push keeps it until the flush has a number, for another controller that asks.
+// passDone tells the controller that a flush is held, when all of it is here, and reports whether
+// it did: the word that it is done came with one of the pushes of it, which may not be the last.
+// The push keeps it until the flush has a number, for another controller that asks.
 func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
 	with, here := m, len(l.pairsOf(m))
 	if several {
@@ -420,8 +427,8 @@ func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
 	return true
 }
 
-// answerHeld answers a push that was sent again with all that is held of its flush. One that was not is answered where it is held: when it comes
-// once more that answer is on its way.
+// answerHeld answers a push that was sent again with all that is held of its flush. One that was
+// not is answered where it is held: when it comes once more that answer is on its way.
 func (l *Lane) answerHeld(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	if !m.Again {
 		return

@@ -13,16 +13,22 @@ import (
 
 // A lane goes by the route as its records make it. A client may be ahead of it, or behind:
 //
-// What a client asks or pushes by a newer route waits until the lane has taken the records that make that route, and so does all that this client says behind it
-// (TestWhatIsAheadOfTheRouteWaits). What names a partition at an older generation than that of now is refused by wire.Stale: nothing of
-// it is taken, and the client makes it again (TestWhoIsBehindTheRouteIsTold). A pair that no route of the job has had is a breach of the protocol.
+// What a client asks or pushes by a newer route waits until the lane has taken the records that
+// make that route, and so does all that this client says behind it
+// (TestWhatIsAheadOfTheRouteWaits). What names a partition at an older generation than that of now
+// is refused by wire.Stale: nothing of it is taken, and the client makes it again
+// (TestWhoIsBehindTheRouteIsTold). A pair that no route of the job has had is a breach of the
+// protocol.
 //
-// A lane that the job's route does not have begins when the controller says so, behind the record that adds it (TestALaneBeginsAtARecord). A partition that
-// another lane gets is not served from that record on; what was recorded of it before is still applied here. One that this lane gets is
+// A lane that the job's route does not have begins when the controller says so, behind the record
+// that adds it (TestALaneBeginsAtARecord). A partition that another lane gets is not served from
+// that record on; what was recorded of it before is still applied here. One that this lane gets is
 // served when its state has come (Load): how it comes is not for this package.
 
-// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no
-// room, what is said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
+// ahead is a message by a route that the lane does not know yet, or about a partition that is not
+// here yet; or, of a push for which there was no room, what is said of it when the lane has caught
+// up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again
+// at once.
 type ahead struct {
 	envelope wire.Envelope
 	bytes    int
@@ -44,7 +50,8 @@ func (l *Lane) isAhead(e *wire.Envelope) bool {
 	return l.mustWait(e)
 }
 
-// mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
+// mustWait reports whether a message is by a newer route, or about a partition that is not here
+// yet. What is of a process that is no more waits for nothing.
 func (l *Lane) mustWait(e *wire.Envelope) bool {
 	v := l.cfg.Route.Version()
 	if planted.On("route-version-ignored") {

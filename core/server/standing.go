@@ -20,8 +20,8 @@ import (
 // What is named is the nearest cause and one that somebody can look at: the node that has a lease,
 // the split that is furthest behind, the room that others take.
 
-// takeInquiry says what the lane has of that for which a client has waited for long. It comes behind all that the lane has answered, so that the
-// client knows what is lost.
+// takeInquiry says what the lane has of that for which a client has waited for long. It comes
+// behind all that the lane has answered, so that the client knows what is lost.
 func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox) {
 	who := subscriber{from, m.Incarnation}
 	if l.outlived(who) || planted.On("inquiry-ignored") {
@@ -103,7 +103,8 @@ func (l *Lane) slowest() uint32 {
 	return uint32(slow)
 }
 
-// relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure to be sent have been, where nothing is owed.
+// relayBehind is what keeps a client from the rows to which it has subscribed. Those that are sure
+// to be sent have been, where nothing is owed.
 func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
 	p, err := l.find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	switch {
@@ -128,8 +129,9 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 	return pending.Record, 0
 }
 
-// flushBehind is what keeps the part of a flush that came with a pair from being visible here; where that is visible, what keeps the rest of it. A flush that came in several pushes
-// may have room for one and not for the other. Of one of nothing there is no pair.
+// flushBehind is what keeps the part of a flush that came with a pair from being visible here;
+// where that is visible, what keeps the rest of it. A flush that came in several pushes may have
+// room for one and not for the other. Of one of nothing there is no pair.
 func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, uint32) {
 	brings := func(pairs []wire.Pair) bool { return of.Generation == 0 || slices.Contains(pairs, of) }
 	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && brings(w.pairs) }); i >= 0 {

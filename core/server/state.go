@@ -13,8 +13,9 @@ import (
 // and at the end to who asks for it (package collect). Between these nobody copies a partition but
 // by reads, leases, and the images that the driver has kept (partition.keep).
 
-// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while
-// the job runs, which is served then from the next step on.
+// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings
+// the state of one that the lane was given while the job runs, which is served then from the next
+// step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 	p := l.at(ref)
 	if p.awaited {
@@ -45,8 +46,8 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 	return err
 }
 
-// TasksEnded is the shell's word to a lane that no task of its node runs any more: from then on nobody works in place on what it
-// leased, so that the state may be looked at.
+// TasksEnded is the shell's word to a lane that no task of its node runs any more: from then on
+// nobody works in place on what it leased, so that the state may be looked at.
 type TasksEnded struct{ wire.Local }
 
 // takeCollect notes who wants the state. It comes when the job is over, again and again: each asks
@@ -101,8 +102,8 @@ func (p *partition) applyDeferred(l *Lane) {
 	p.catchUp(l, &nobody)
 }
 
-// Kept is the image of a partition that the last Keep made, or nil. When the job is over that has what a lease kept out whose holder died
-// before it said that it had ended.
+// Kept is the image of a partition that the last Keep made, or nil. When the job is over that has
+// what a lease kept out whose holder died before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 	p := l.at(ref)
 	if p == nil || p.gone {

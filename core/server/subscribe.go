@@ -26,10 +26,10 @@ import (
 
 // subscription is a client that is sent rows of a partition, unasked, when they have changed.
 //
-// When: for a table with a barrier, each time that a clock has become visible; for another, each time that a
-// flush of the client's own has been recorded that has deltas for such tables here, since the client's next
-// task must see it. A client may rely on that and wait instead of asking. What leases keep out of the partition is
-// waited for.
+// When: for a table with a barrier, each time that a clock has become visible; for another, each
+// time that a flush of the client's own has been recorded that has deltas for such tables here,
+// since the client's next task must see it. A client may rely on that and wait instead of asking.
+// What leases keep out of the partition is waited for.
 type subscription struct {
 	to   subscriber
 	rows []uint32     // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it

@@ -10,16 +10,18 @@ import (
 	"bellows/link/wire"
 )
 
-// tail is the records that a lane has taken and keeps, so that another controller can go on from them, oldest first. They are let go when the
-// controller says that it is saved behind them (Records.Keep), and the oldest when they take more than Limits.Tail: a job whose controller is not
-// saved before that cannot be recovered, and goes on all the same (TestTheTailIsBounded). The tail has no gaps: every record that the lane takes
-// becomes part of it.
+// tail is the records that a lane has taken and keeps, so that another controller can go on from
+// them, oldest first. They are let go when the controller says that it is saved behind them
+// (Records.Keep), and the oldest when they take more than Limits.Tail: a job whose controller is
+// not saved before that cannot be recovered, and goes on all the same (TestTheTailIsBounded). The
+// tail has no gaps: every record that the lane takes becomes part of it.
 //
-// A record is a length in four bytes, and then numbers, nearly all of one byte: with eight units that is 60 bytes. Records are never cut by the
-// end of a chunk.
+// A record is a length in four bytes, and then numbers, nearly all of one byte: with eight units
+// that is 60 bytes. Records are never cut by the end of a chunk.
 //
-// Turned down: keeping the messages. They are ten times as large and full of pointers, and the pool has none left to give, so that each
-// record of a job is written to memory that no cache has. And keeping what travels: that takes five times as long to make.
+// Turned down: keeping the messages. They are ten times as large and full of pointers, and the pool
+// has none left to give, so that each record of a job is written to memory that no cache has. And
+// keeping what travels: that takes five times as long to make.
 type tail struct {
 	chunks [][]byte // oldest first
 	spare  []byte   // one that has been let go

@@ -12,8 +12,9 @@ import (
 	"bellows/link/wire"
 )
 
-// Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state that it collects, and the node's wait for its
-// own tasks at the end. What it does not change of the controller's steps is the controller's.
+// Lead is the shell of node 0: the controller, with the membership of all nodes in it, the state
+// that it collects, and the node's wait for its own tasks at the end. What it does not change of
+// the controller's steps is the controller's.
 type Lead struct {
 	*coord.Controller
 	State   *collect.Collector // the tables, when the outcome is there and says so
@@ -28,8 +29,9 @@ func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
 	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.New(job, opt), nil })
 }
 
-// RecoverLead is NewLead with a controller that follows another (coord.Recover). Every node is to say once more that it is ready, and of whom it has
-// lost; this one, too, and that its tasks have ended, if they have.
+// RecoverLead is NewLead with a controller that follows another (coord.Recover). Every node is to
+// say once more that it is ready, and of whom it has lost; this one, too, and that its tasks have
+// ended, if they have.
 func RecoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
 	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
 }
@@ -48,9 +50,10 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 	return &Lead{Controller: c, State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n)}, nil
 }
 
-// Tick tells the time, and by node how many bytes have come from it; nil where there is no other. over and unfinished are as of
-// Member.Tick. Once tasks of this node have kept it from its end for too long, it says why they are waited for no more: what they
-// may work on, a part of the model, is then lost with them.
+// Tick tells the time, and by node how many bytes have come from it; nil where there is no other.
+// over and unfinished are as of Member.Tick. Once tasks of this node have kept it from its end for
+// too long, it says why they are waited for no more: what they may work on, a part of the model, is
+// then lost with them.
 func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (givenUp string) {
 	l.Controller.Tick(nowMillis, heard, fx)
 	if over {
@@ -70,8 +73,8 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 	return givenUp
 }
 
-// Disconnected tells that the connections to a node have ended for good, and why. Where this node ended them, since what came cannot be, no
-// reason is better; else one may come.
+// Disconnected tells that the connections to a node have ended for good, and why. Where this node
+// ended them, since what came cannot be, no reason is better; else one may come.
 func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *coord.Effects) {
 	if breach {
 		l.Lost(n, fmt.Sprintf("node %d is not heard any more: %s", n, reason), fx)

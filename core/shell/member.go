@@ -8,8 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// Member is the shell of a node that does not lead. It keeps the node's part in the membership (members.Follower), and tells its lanes
-// the time, the last bytes of node 0, and the end of tasks.
+// Member is the shell of a node that does not lead. It keeps the node's part in the membership
+// (members.Follower), and tells its lanes the time, the last bytes of node 0, and the end of tasks.
 type Member struct {
 	follower *members.Follower
 	lanes    []wire.Address // of the node
@@ -37,8 +37,8 @@ func (m *Member) Start(job bellows.Fingerprint, fx *members.Effects) {
 	m.follower.Start(&wire.Ready{Fingerprint: job}, fx)
 }
 
-// Tick tells the time. heard is how many bytes have come from node 0; over, that the node knows that the job is over; unfinished are
-// the tasks that run here.
+// Tick tells the time. heard is how many bytes have come from node 0; over, that the node knows
+// that the job is over; unfinished are the tasks that run here.
 func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bellows.Unit, fx *members.Effects) {
 	m.knows(over)
 	for _, a := range m.lanes {
@@ -47,8 +47,9 @@ func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bel
 	m.follower.Tick(nowMillis, heard, unfinished, fx)
 }
 
-// Disconnected tells that the connections to a node have ended for good, and why; breach, that this node ended them, since what
-// came cannot be. over is as of Tick: without it the end of node 0 is a loss, with it the node's leave.
+// Disconnected tells that the connections to a node have ended for good, and why; breach, that this
+// node ended them, since what came cannot be. over is as of Tick: without it the end of node 0 is a
+// loss, with it the node's leave.
 func (m *Member) Disconnected(n bellows.NodeID, reason string, breach, over bool, fx *members.Effects) {
 	m.knows(over)
 	m.follower.Disconnected(n, reason, breach, fx)

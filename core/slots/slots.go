@@ -1,16 +1,21 @@
-// Package slots decides which tasks of a node compute: it is the scheduler of a node's compute slots (Litz §4,
-// co-operative multitasking), without the goroutines that it schedules.
+// Package slots decides which tasks of a node compute: it is the scheduler of a node's compute
+// slots (Litz §4, co-operative multitasking), without the goroutines that it schedules.
 //
 // The caller's duties, in order:
 //
-//  1. Begin when a split has a new task, Wake when one that waits may try again. Both come from the client.
-//  2. Park when a running task must wait, End when one is over. Both come from whatever runs the task.
-//  3. Carry out the Turn that each of them returns, whoever it is for: begin that task, or let it go on.
-//  4. Close when the job has ended. Tasks that wait are still woken, to be unwound; new ones are dropped.
+//  1. Begin when a split has a new task, Wake when one that waits may try again. Both come from the
+//     client.
+//  2. Park when a running task must wait, End when one is over. Both come from whatever runs the
+//     task.
+//  3. Carry out the Turn that each of them returns, whoever it is for: begin that task, or let it go
+//     on.
+//  4. Close when the job has ended. Tasks that wait are still woken, to be unwound; new ones are
+//     dropped.
 //  5. Pass tells it that time has passed, so that it knows who has computed for longest.
 //
-// A split has one task at a time: the next may Begin while the last is still to say End, but not while it may yet
-// Park. The package refuses to know what a task is: it holds no lock, and calls nobody.
+// A split has one task at a time: the next may Begin while the last is still to say End, but not
+// while it may yet Park. The package refuses to know what a task is: it holds no lock, and calls
+// nobody.
 package slots
 
 import (
@@ -36,17 +41,21 @@ type Turn struct {
 
 // Scheduler is the compute slots of a node and the tasks that want one.
 //
-// A task is queued (new or woken), running, or parked; one that is running may have been woken already, when the answer
-// to what it asked came while it was still about to park. Such a task keeps its slot: Park gives it its turn at once.
+// A task is queued (new or woken), running, or parked; one that is running may have been woken
+// already, when the answer to what it asked came while it was still about to park. Such a task
+// keeps its slot: Park gives it its turn at once.
 //
 // Invariants, held by TestAnyOrderOfEvents:
+//
 //   - free slots and those of tasks that run or begin are the number of slots;
 //   - while a slot is free nobody is queued;
 //   - a slot goes to the task woken first, and to a new one only when none that was woken is queued;
-//   - every Wake is followed by one turn of its task, at once or when a slot is free, or before its next Park ends.
+//   - every Wake is followed by one turn of its task, at once or when a slot is free, or before its
+//     next Park ends.
 //
-// An early wake that took a second slot, to be given back at Park, was turned down: it idles a slot for as long as the
-// question is on its way, and a caller that forgets to give it back has one slot less for good.
+// An early wake that took a second slot, to be given back at Park, was turned down: it idles a slot
+// for as long as the question is on its way, and a caller that forgets to give it back has one slot
+// less for good.
 type Scheduler struct {
 	free   int
 	woken  queue
@@ -127,7 +136,8 @@ func (s *Scheduler) Closed() bool { return s.closed }
 // Pass says that so much time has passed, in which tasks could compute.
 func (s *Scheduler) Pass(millis int64) { s.now += millis }
 
-// Longest is the split whose task has computed for longest without waiting for anything, and for how long; false: none does.
+// Longest is the split whose task has computed for longest without waiting for anything, and for
+// how long; false: none does.
 func (s *Scheduler) Longest() (longest bellows.SplitID, millis int64, any bool) {
 	for split, since := range s.since {
 		if since > 0 && (!any || s.now+1-since > millis) {

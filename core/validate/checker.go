@@ -86,7 +86,8 @@ func New(cfg core.Job, self bellows.NodeID) *Checker {
 	return ck
 }
 
-// Host lets frames to an actor of this node pass that the route may not have yet: its first word is from the controller, and says so.
+// Host lets frames to an actor of this node pass that the route may not have yet: its first word is
+// from the controller, and says so.
 func (ck *Checker) Host(a wire.Address) {
 	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
 }
@@ -120,8 +121,8 @@ func (ck *Checker) replace(by func(*known) *known) {
 	}
 }
 
-// Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not here, or whose
-// sender's role may not say that to its receiver's.
+// Header refuses a frame whose sender is not at the peer that it came from, whose receiver is not
+// here, or whose sender's role may not say that to its receiver's.
 func (ck *Checker) Header(peer bellows.NodeID, h wire.Header) error {
 	switch {
 	case h.From.Node != peer || !ck.exists(h.From, ck.now.Load()):
@@ -139,7 +140,8 @@ func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want st
 	return bellows.Errorf(bellows.Lost, "take", fmt.Sprintf("%v, which came from node %d", h, peer), "%s is %v, not %s", field, value, want)
 }
 
-// exists reports whether the job has an actor of that address. Every node speaks as a client, of itself if not of tasks.
+// exists reports whether the job has an actor of that address. Every node speaks as a client, of
+// itself if not of tasks.
 func (ck *Checker) exists(a wire.Address, k *known) bool {
 	switch a.Role {
 	case wire.Client:
@@ -193,8 +195,8 @@ func exactly(field string, at int, value, want int64) *breach {
 	return nil
 }
 
-// Message refuses a message that names what the job does not have, or is not shaped as the job is. It is what was
-// decoded of the frame whose header Header has passed.
+// Message refuses a message that names what the job does not have, or is not shaped as the job is.
+// It is what was decoded of the frame whose header Header has passed.
 func (ck *Checker) Message(h wire.Header, e wire.Envelope) error {
 	if b := ck.message(e); b != nil {
 		return &bellows.Error{Kind: bellows.Lost, Op: "take", Subject: h.String(), Err: b}

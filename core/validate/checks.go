@@ -37,7 +37,8 @@ func (c check) evenIdle() check {
 	return c
 }
 
-// checks has one for every kind, by number. A message whose kind has none is refused, and so is a test of this package.
+// checks has one for every kind, by number. A message whose kind has none is refused, and so is a
+// test of this package.
 var checks = byKind(
 	of((*Checker).pull),
 	of((*Checker).rows),

@@ -12,10 +12,11 @@ import (
 	"bellows/table"
 )
 
-// The checks of what messages are made of. Each takes the field's name and which of several parts it is in.
+// The checks of what messages are made of. Each takes the field's name and which of several parts
+// it is in.
 //
-// Checks that need not one another stand in one cmp.Or, whose first breach is the one that is told. A check that indexes by what another
-// has passed stands behind its return.
+// Checks that need not one another stand in one cmp.Or, whose first breach is the one that is told.
+// A check that indexes by what another has passed stands behind its return.
 
 // each is the first breach of a list.
 func each[T any](list []T, check func(i int, x *T) *breach) *breach {
@@ -42,8 +43,8 @@ func (ck *Checker) ref(field string, at int, p bellows.PartitionRef) *breach {
 	return within(field, at, int64(p.Partition), 0, int64(ck.cfg.Route.Cut(p.Table).Len()-1))
 }
 
-// owned is a partition that the job has and the lane holds, at the generation that is known here. Of another the lane may have been the owner, or may be
-// soon.
+// owned is a partition that the job has and the lane holds, at the generation that is known here.
+// Of another the lane may have been the owner, or may be soon.
 func (ck *Checker) owned(lane wire.Address, field string, at int, p wire.Pair) *breach {
 	if b := ck.ref(field, at, p.Ref); b != nil {
 		return b
@@ -250,8 +251,8 @@ func (ck *Checker) unit(at int, u bellows.Unit, own bool, node bellows.NodeID) *
 	return exactly("the split's node", at, int64(ck.now.Load().route.Node(u.Split)), int64(node))
 }
 
-// pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of a sparse table
-// it is not larger than a frame.
+// pull is of one table, and its partitions ascend: so an answer is never larger than the table. Of
+// a sparse table it is not larger than a frame.
 func (ck *Checker) pull(_ wire.Envelope, m *wire.Pull) *breach {
 	if b := atLeastOne("the incarnation", -1, uint64(m.Incarnation)); b != nil {
 		return b
@@ -399,7 +400,8 @@ func (ck *Checker) whole(client wire.Address, f bellows.FlushID, c bellows.Clock
 	return cmp.Or(flush(client, f), clock(-1, c), ck.pairs(pairs))
 }
 
-// done is a client's word, or passed on for it by the lane that holds all of the flush. Its units are the client's own, as far as that is known here.
+// done is a client's word, or passed on for it by the lane that holds all of the flush. Its units
+// are the client's own, as far as that is known here.
 func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 	client := from
 	if from.Role == wire.Lane {
@@ -456,7 +458,8 @@ func (ck *Checker) control(at int, r *wire.Record) *breach {
 	return ck.change(at, c)
 }
 
-// change is one of the route that can be made in the one that is known, or is known to have been made. It is known then.
+// change is one of the route that can be made in the one that is known, or is known to have been
+// made. It is known then.
 func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
 	if b := ck.node("the node of the route", at, c.Node); b != nil {
 		return b
