@@ -58,15 +58,11 @@ type collector struct{ *Status }
 func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
 
 func (c collector) gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
-	c.send(to, d, prometheus.GaugeValue, v, labels)
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{c.Job}, labels...)...)
 }
 
 func (c collector) counter(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
-	c.send(to, d, prometheus.CounterValue, v, labels)
-}
-
-func (c collector) send(to chan<- prometheus.Metric, d *prometheus.Desc, t prometheus.ValueType, v float64, labels []string) {
-	to <- prometheus.MustNewConstMetric(d, t, v, append([]string{c.Job}, labels...)...)
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{c.Job}, labels...)...)
 }
 
 func (c collector) Collect(to chan<- prometheus.Metric) {

@@ -93,6 +93,11 @@ func (in *Input) HeldOut(stops bool) string {
 // Share is where part i of n items, dealt evenly, begins: the part is [Share(m, i, n), Share(m, i+1, n)).
 func Share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
 
+// Part is part i of n of a list, dealt evenly.
+func Part[T any](list []T, i, n int) []T {
+	return list[Share(len(list), i, n):Share(len(list), i+1, n)]
+}
+
 // Identity is what nodes compare to know that they have made the same job, as train.Job.Data: the data by its digest, what is
 // chosen beside it, and the settings of the run. Where a run ends is node 0's to say alone.
 func (in *Input) Identity(settings map[string]string) string {

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,28 +48,26 @@ type manifest struct {
 	Kind         Kind
 	Inputs       []string
 	Detected     Detection
-	Sparse       bool     `json:",omitempty"`
-	FeatureNames []string `json:",omitempty"`
-	Columns      storedFile
-	Users        *storedFile `json:",omitempty"`
-	Items        *storedFile `json:",omitempty"`
-	Checksum     uint32      // of this manifest with 0 here
+	Sparse       bool                  `json:",omitempty"`
+	FeatureNames []string              `json:",omitempty"`
+	Files        map[string]storedFile // by name
+	Checksum     uint32                // of this manifest with 0 here
 }
 
 // storedFile is one file of a slot.
 type storedFile struct {
-	Name   string
-	Rows   int
+	columnfile.Layout
 	Bytes  int64
 	CRC32C uint32
-	Spans  []columnfile.Span
 }
 
-func (f *storedFile) layout() columnfile.Layout {
-	return columnfile.Layout{Rows: f.Rows, Spans: f.Spans}
-}
-
-const manifestName = "manifest.json"
+// The files of a slot. Ratings have all, examples no lists of ids.
+const (
+	manifestName = "manifest.json"
+	columnsName  = "columns.arrow"
+	usersName    = "users.arrow"
+	itemsName    = "items.arrow"
+)
 
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
 // for standard input, which cannot be told from another, and for documents.
@@ -181,27 +180,28 @@ func (l *loader) close() error {
 }
 
 // file maps one file and checks its length and checksum.
-func (l *loader) file(f *storedFile) ([]byte, error) {
-	m, err := columnfile.Map(filepath.Join(l.dir, filepath.Base(f.Name)))
+func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
+	f, ok := l.m.Files[name]
+	if !ok {
+		return nil, f.Layout, fmt.Errorf("%s is not listed", name)
+	}
+	m, err := columnfile.Map(filepath.Join(l.dir, name))
 	if err != nil {
-		return nil, err
+		return nil, f.Layout, err
 	}
 	l.maps = append(l.maps, m)
 	if int64(len(m.Bytes)) != f.Bytes || columnfile.Checksum(m.Bytes) != f.CRC32C {
-		return nil, fmt.Errorf("%s does not match its checksum", f.Name)
+		return nil, f.Layout, fmt.Errorf("%s does not match its checksum", name)
 	}
-	return m.Bytes, nil
+	return m.Bytes, f.Layout, nil
 }
 
-func (l *loader) names(f *storedFile) ([]string, error) {
-	if f == nil {
-		return nil, errors.New("a list of ids is not named")
-	}
-	file, err := l.file(f)
+func (l *loader) names(name string) ([]string, error) {
+	file, layout, err := l.file(name)
 	if err != nil {
 		return nil, err
 	}
-	return columnfile.ReadNames(file, f.layout())
+	return columnfile.ReadNames(file, layout)
 }
 
 func (l *loader) load() (*Set, error) {
@@ -211,19 +211,19 @@ func (l *loader) load() (*Set, error) {
 	var users, items []string
 	if shape.Ratings {
 		var err error
-		if users, err = l.names(l.m.Users); err != nil {
+		if users, err = l.names(usersName); err != nil {
 			return nil, err
 		}
-		if items, err = l.names(l.m.Items); err != nil {
+		if items, err = l.names(itemsName); err != nil {
 			return nil, err
 		}
 		shape.Users, shape.Items = len(users), len(items)
 	}
-	file, err := l.file(&l.m.Columns)
+	file, layout, err := l.file(columnsName)
 	if err != nil {
 		return nil, err
 	}
-	c, err := columnfile.ReadColumns(file, l.m.Columns.layout(), shape)
+	c, err := columnfile.ReadColumns(file, layout, shape)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func (s *slot) write(set *Set) error {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected}
+	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected, Files: map[string]storedFile{}}
 	for _, in := range s.ins {
 		m.Inputs = append(m.Inputs, in.path)
 	}
@@ -329,12 +329,8 @@ func (w *storer) columns(set *Set) error {
 	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
 		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
 	shape := columnfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
-	var err error
 	if r := set.Ratings; r != nil {
-		if w.m.Users, err = w.names("users.arrow", r.Users); err != nil {
-			return err
-		}
-		if w.m.Items, err = w.names("items.arrow", r.Items); err != nil {
+		if err := errors.Join(w.names(usersName, r.Users), w.names(itemsName, r.Items)); err != nil {
 			return err
 		}
 	} else {
@@ -344,13 +340,7 @@ func (w *storer) columns(set *Set) error {
 			meta["bellows.feature_names"] = string(names)
 		}
 	}
-	f, err := w.file("columns.arrow", func(f io.Writer) error {
-		return columnfile.WriteColumns(f, shape, set.columns(), meta)
-	})
-	if err == nil {
-		w.m.Columns = *f
-	}
-	return err
+	return w.file(columnsName, func(f io.Writer) error { return columnfile.WriteColumns(f, shape, set.columns(), meta) })
 }
 
 // columns is what of the set is stored.
@@ -362,16 +352,16 @@ func (s *Set) columns() *columnfile.Columns {
 	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
 }
 
-func (w *storer) names(name string, ids []string) (*storedFile, error) {
+func (w *storer) names(name string, ids []string) error {
 	return w.file(name, func(f io.Writer) error { return columnfile.WriteNames(f, ids) })
 }
 
-// file writes one file, buffered, with its checksum, and finds its columns.
-func (w *storer) file(name string, fill func(io.Writer) error) (*storedFile, error) {
+// file writes one file, buffered, and lists it with its checksum and where its columns are.
+func (w *storer) file(name string, fill func(io.Writer) error) error {
 	path := filepath.Join(w.dir, name)
 	f, err := os.Create(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sum := &columnfile.Writer{File: f}
 	buffered := bufio.NewWriterSize(sum, 256<<10)
@@ -379,16 +369,14 @@ func (w *storer) file(name string, fill func(io.Writer) error) (*storedFile, err
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return nil, err
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return err
 	}
 	m, err := columnfile.Map(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	layout, err := columnfile.Locate(m.Bytes)
-	return &storedFile{Name: name, Rows: layout.Rows, Bytes: sum.Bytes, CRC32C: sum.Sum, Spans: layout.Spans}, errors.Join(err, m.Close())
+	w.m.Files[name] = storedFile{Layout: layout, Bytes: sum.Bytes, CRC32C: sum.Sum}
+	return errors.Join(err, m.Close())
 }

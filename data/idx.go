@@ -149,12 +149,11 @@ func readArray(ctx context.Context, in input, s *stream, opt *Options) (*idxArra
 	fail := func(what, how string) (*idxArray, error) {
 		return nil, &Error{File: in.shown(), What: what, How: how}
 	}
-	magic := make([]byte, 4)
-	if n, err := readFull(s, magic); err == io.EOF && n == 0 {
+	if len(s.head) == 0 {
 		return fail("the file is empty", "name a file with data, or leave it out")
-	} else if err == io.EOF {
-		return fail("the IDX header ends early", "the file is truncated; copy it again")
-	} else if err != nil {
+	}
+	magic, err := s.header(4)
+	if err != nil {
 		return nil, err
 	}
 	kind := idxTypes[magic[2]]
@@ -173,12 +172,20 @@ func readArray(ctx context.Context, in input, s *stream, opt *Options) (*idxArra
 	return a, a.readValues(ctx, s, magic[2])
 }
 
+// header is the next bytes of a header.
+func (s *stream) header(bytes int) ([]byte, error) {
+	raw := make([]byte, bytes)
+	_, err := readFull(s, raw)
+	if err == io.EOF {
+		err = &Error{File: s.in.shown(), What: "the IDX header ends early", How: "the file is truncated; copy it again"}
+	}
+	return raw, err
+}
+
 // readDims reads the sizes and bounds their product.
 func (a *idxArray) readDims(s *stream, n int, opt *Options) error {
-	raw := make([]byte, 4*n)
-	if _, err := readFull(s, raw); err == io.EOF {
-		return &Error{File: a.in.shown(), What: "the IDX header ends early", How: "the file is truncated; copy it again"}
-	} else if err != nil {
+	raw, err := s.header(4 * n)
+	if err != nil {
 		return err
 	}
 	for i := range n {

@@ -20,15 +20,10 @@ const (
 
 // String returns "ratings", "examples" or "documents".
 func (k Kind) String() string {
-	switch k {
-	case Ratings:
-		return "ratings"
-	case Examples:
-		return "examples"
-	case Documents:
-		return "documents"
+	if k < Ratings || k > Documents {
+		return "unknown kind"
 	}
-	return "unknown kind"
+	return [...]string{Ratings: "ratings", Examples: "examples", Documents: "documents"}[k]
 }
 
 // Set is what Read returns: the columns of one input and how it was understood.

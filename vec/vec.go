@@ -97,40 +97,19 @@ func AbsMax(x []float32) float32 {
 // place, where the result is subnormal too. Exp(-Inf) is 0, overflow is +Inf, NaN
 // stays NaN. x and y have equal lengths and may be the same slice, but must not
 // overlap otherwise.
-func Exp(x, y []float32) {
-	same("Exp", len(x), len(y))
-	for len(x) > chunk {
-		exp(x[:chunk], y[:chunk])
-		x, y = x[chunk:], y[chunk:]
-	}
-	exp(x, y)
-}
+func Exp(x, y []float32) { pieces("Exp", x, y, exp) }
 
 // Log sets y[i] to the natural logarithm of x[i], within 1 unit in the last place.
 // Log(±0) is -Inf, Log(x<0) is NaN, Log(+Inf) is +Inf, NaN stays NaN.
 // x and y have equal lengths and may be the same slice, but must not overlap
 // otherwise.
-func Log(x, y []float32) {
-	same("Log", len(x), len(y))
-	for len(x) > chunk {
-		log(x[:chunk], y[:chunk])
-		x, y = x[chunk:], y[chunk:]
-	}
-	log(x, y)
-}
+func Log(x, y []float32) { pieces("Log", x, y, log) }
 
 // Sigmoid sets y[i] to 1/(1+e^-x[i]), within 2.5 units in the last place, for
 // large negative x too, where the result is subnormal and then 0. NaN stays
 // NaN. x and y have equal lengths and may be the same slice, but must not
 // overlap otherwise.
-func Sigmoid(x, y []float32) {
-	same("Sigmoid", len(x), len(y))
-	for len(x) > chunk {
-		sigmoid(x[:chunk], y[:chunk])
-		x, y = x[chunk:], y[chunk:]
-	}
-	sigmoid(x, y)
-}
+func Sigmoid(x, y []float32) { pieces("Sigmoid", x, y, sigmoid) }
 
 // Softmax replaces each row of the row-major matrix x, of rows times cols
 // elements, by e^(x-max) divided by its sum over the row. A row with a NaN, a
@@ -148,6 +127,17 @@ func Softmax(rows, cols int, x []float32) {
 		x, rows = x[step*cols:], rows-step
 	}
 	softmax(rows, cols, x)
+}
+
+// pieces calls f for two slices of one length, chunk by chunk. It is for kernels that take long for an element, whose callers
+// do not mind that slices of theirs escape to the heap.
+func pieces(name string, x, y []float32, f func(x, y []float32)) {
+	same(name, len(x), len(y))
+	for len(x) > chunk {
+		f(x[:chunk], y[:chunk])
+		x, y = x[chunk:], y[chunk:]
+	}
+	f(x, y)
 }
 
 func same(name string, x, y int) {

@@ -44,7 +44,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	k, settings := newPolicy(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(), Data: in.Identity(settings),
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
 		},
 		Settings:  settings,

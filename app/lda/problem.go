@@ -138,13 +138,13 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
 	local := make([]int32, len(p.vocab))
 	for s := range p.splits {
-		lo, hi := app.Share(len(docs), s, p.splits), app.Share(len(docs), s+1, p.splits)
+		own, lo := app.Part(docs, s, p.splits), app.Share(len(docs), s, p.splits)
 		first := 0
 		for c := range p.clocks {
 			u := &p.portions[s*p.clocks+c]
-			u.begin = app.Share(hi-lo, c, p.clocks)
+			u.begin = app.Share(len(own), c, p.clocks)
 			u.first = first
-			u.fill(set, docs[lo+u.begin:lo+app.Share(hi-lo, c+1, p.clocks)], local)
+			u.fill(set, app.Part(own, c, p.clocks), local)
 			first += len(u.token)
 			for i := range u.ends {
 				if s < p.scorers() && (lo+u.begin+i)%int(every) == 0 {
@@ -174,12 +174,7 @@ func (u *portion) fill(set *data.DocumentSet, docs, local []int32) {
 			local[w] += count[i]
 		}
 	}
-	for w, n := range local {
-		if n > 0 {
-			u.words, u.count = append(u.words, int32(w)), append(u.count, n)
-			local[w] = int32(len(u.words)) // 1 + its number
-		}
-	}
+	u.words, u.count = numbered(local)
 	for _, d := range docs {
 		word, count := set.Doc(int(d))
 		for i, w := range word {
@@ -192,6 +187,17 @@ func (u *portion) fill(set *data.DocumentSet, docs, local []int32) {
 	for _, w := range u.words {
 		local[w] = 0
 	}
+}
+
+// numbered numbers the words that local does not count as 0, ascending, and puts 1 + its number in the place of each's count.
+func numbered(local []int32) (words, count []int32) {
+	for w, n := range local {
+		if n > 0 {
+			words, count = append(words, int32(w)), append(count, n)
+			local[w] = int32(len(words))
+		}
+	}
+	return words, count
 }
 
 // chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits.

@@ -56,8 +56,8 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 	n := p.scorers()
 	for s := range n {
 		b := &p.scored[s]
-		for i := app.Share(len(held), s, n); i < app.Share(len(held), s+1, n); i++ {
-			word, count := set.Doc(int(held[i]))
+		for _, d := range app.Part(held, s, n) {
+			word, count := set.Doc(int(d))
 			b.held = append(b.held, newBag(word, count, nil, &p.held))
 		}
 		if test != nil {
@@ -123,12 +123,7 @@ func (b *scoreBatch) number(portions []portion, local []int32) {
 			}
 		}
 	}
-	for w, used := range local {
-		if used != 0 {
-			b.words = append(b.words, int32(w))
-			local[w] = int32(len(b.words))
-		}
-	}
+	b.words, _ = numbered(local)
 	for _, d := range docs {
 		for i, w := range d.word {
 			d.word[i] = local[w] - 1

@@ -100,8 +100,7 @@ func (w *space) change(word int32, from, to int32) {
 
 // gain notes that a token of the portion's word got its first topic.
 func (w *space) gain(word int32, to int32) {
-	w.events = append(w.events, event{w.head[word], uint16(to), uint16(to)})
-	w.head[word] = int32(len(w.events))
+	w.change(word, to, to)
 	table.Counts(w.moved)[to]++
 }
 

@@ -226,12 +226,3 @@ func (p *problem) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range 
 	}
 	return bellows.Range{Begin: s.begin(phase), End: s.ends[phase]}
 }
-
-// headline says in words what the table's first line adds to the data.
-func (p *problem) headline() string {
-	s := fmt.Sprintf("rank %d", p.rank)
-	if p.tested == 0 {
-		return fmt.Sprintf("%s · %d %% held out (seed %d)", s, data.HeldAlone, p.seed)
-	}
-	return fmt.Sprintf("%s · test %d ratings · %d %% held out for early stopping (seed %d)", s, p.tested, data.HeldBesideTest, p.seed)
-}

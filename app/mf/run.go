@@ -1,6 +1,8 @@
 package mf
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/app"
 	"bellows/data"
@@ -31,13 +33,21 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		return nil, err
 	}
 	p.settle(values, p.stepSchedule.step)
-	run := &app.Run{
-		Job: p.job(), Settings: values.All(), Headline: p.headline(), Items: p.trained, Objective: "train_rmse",
+	return &app.Run{
+		Job: p.job(), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline(),
 		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), tables) },
+	}, nil
+}
+
+// headline says in words what the table's first line adds to the data. Held-out ratings are needed even where they stop nothing:
+// the strength of L2 follows them.
+func (p *problem) headline(in *app.Input) string {
+	tested := ""
+	if p.tested > 0 {
+		tested = fmt.Sprintf("test %d ratings · ", p.tested)
 	}
-	run.Job.Data = in.Identity(run.Settings)
-	return run, nil
+	return fmt.Sprintf("rank %d · %s%s", p.rank, tested, in.HeldOut(true))
 }
 
 // ratings is the set's columns.

@@ -79,21 +79,16 @@ func configure(in *app.Input) (config, app.Values, error) {
 		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
 	}
-	c.readChosen(v)
+	if !v.IsAuto("lr") {
+		c.step = v.Float("lr", 1e-6, 1)
+	}
+	if c.ownL2 = !v.IsAuto("l2"); c.ownL2 {
+		c.l2 = v.Float("l2", 0, 1)
+	}
 	if c.schedule == strata && c.consistency != table.BSP {
 		v.Refuse("schedule", "leases read nothing stale, so a staleness has no meaning; leave it out, or choose schedule=ssp")
 	}
 	return c, v, v.Err()
-}
-
-// readChosen reads the steps that may be auto.
-func (c *config) readChosen(v app.Values) {
-	if !v.IsAuto("lr") {
-		c.step = v.Float("lr", 1e-6, 1)
-	}
-	if !v.IsAuto("l2") {
-		c.l2, c.ownL2 = v.Float("l2", 0, 1), true
-	}
 }
 
 // settle records what the run chose. An l2 that follows the noise has no one value and stays auto.

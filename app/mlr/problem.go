@@ -173,15 +173,13 @@ func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 	if at == p.clocks {
 		return bellows.Range{}
 	}
-	lo, hi := app.Share(len(p.rows), int(s), p.splits), app.Share(len(p.rows), int(s)+1, p.splits)
-	return bellows.Range{Begin: app.Share(hi-lo, at, p.clocks), End: app.Share(hi-lo, at+1, p.clocks)}
+	n := len(app.Part(p.rows, int(s), p.splits))
+	return bellows.Range{Begin: app.Share(n, at, p.clocks), End: app.Share(n, at+1, p.clocks)}
 }
 
 // unitRows are the rows that a split visits in a clock.
 func (p *problem) unitRows(split, at int) []int32 {
-	r := p.items(bellows.SplitID(split), bellows.Clock(at))
-	first := app.Share(len(p.rows), split, p.splits)
-	return p.rows[first+r.Begin : first+r.End]
+	return app.Part(app.Part(p.rows, split, p.splits), at, p.clocks)
 }
 
 // build measures the rows, and lays sparse ones out for the kernels: which split leads a row depends on all.
@@ -205,12 +203,9 @@ func (p *problem) prepare(active []bellows.SplitID) {
 	}
 	forEach(len(active), func(i int) {
 		s := int(active[i])
-		part := func(rows []int32) []int32 {
-			return rows[app.Share(len(rows), s, p.splits):app.Share(len(rows), s+1, p.splits)]
-		}
 		p.scored[s] = [2]scoreUnit{
-			p.newScoreUnit(p.src, part(p.held), p.class),
-			p.newScoreUnit(p.test, part(p.testRow), p.testOf),
+			p.newScoreUnit(p.src, app.Part(p.held, s, p.splits), p.class),
+			p.newScoreUnit(p.test, app.Part(p.testRow, s, p.splits), p.testOf),
 		}
 	})
 }

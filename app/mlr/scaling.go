@@ -55,15 +55,20 @@ func scaleDense(s source, rows []int32) scaling {
 	return scaling{center, factor, square, 1}
 }
 
+// overParts sums each of the pieces of rows.
+func overParts[T any](rows []int32, sum func(rows []int32) T) []T {
+	part := make([]T, parts)
+	forEach(parts, func(i int) { part[i] = sum(app.Part(rows, i, parts)) })
+	return part
+}
+
 func measure(s source, rows []int32) moments {
-	part := make([]moments, parts)
-	forEach(parts, func(i int) {
-		m := newMoments(s.features)
-		buf := make([]float32, s.features)
-		for _, r := range rows[app.Share(len(rows), i, parts):app.Share(len(rows), i+1, parts)] {
+	part := overParts(rows, func(rows []int32) moments {
+		m, buf := newMoments(s.features), make([]float32, s.features)
+		for _, r := range rows {
 			m.add(s.dense(int(r), buf))
 		}
-		part[i] = m
+		return m
 	})
 	all := newMoments(s.features)
 	for _, m := range part {
@@ -100,10 +105,9 @@ func newMoments(f int) moments {
 
 // spread is the mean square of every feature about its center.
 func spread(s source, rows []int32, center []float32) []float64 {
-	part := make([][]float64, parts)
-	forEach(parts, func(i int) {
+	part := overParts(rows, func(rows []int32) []float64 {
 		sum, buf := make([]float64, s.features), make([]float32, s.features)
-		for _, r := range rows[app.Share(len(rows), i, parts):app.Share(len(rows), i+1, parts)] {
+		for _, r := range rows {
 			row := s.dense(int(r), buf)
 			sum, center := sum[:len(row)], center[:len(row)]
 			for j, x := range row {
@@ -111,7 +115,7 @@ func spread(s source, rows []int32, center []float32) []float64 {
 				sum[j] += d * d
 			}
 		}
-		part[i] = sum
+		return sum
 	})
 	all := make([]float64, s.features)
 	for _, sum := range part {

@@ -50,8 +50,7 @@ func Make(kind data.Kind, seed uint64) (*data.Set, error) {
 		return &data.Set{Kind: kind, Examples: e, Detected: data.Detection{
 			Format: "generated", Rows: e.Rows(), Features: e.Features, Classes: classes,
 		}}, nil
-	}
-	if kind == data.Documents {
+	case data.Documents:
 		set := makeDocuments(s)
 		return &data.Set{Kind: kind, Documents: set, Detected: data.Detection{
 			Format: "generated", Rows: set.Rows(), Words: len(set.Vocab), Tokens: set.Tokens(),

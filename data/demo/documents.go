@@ -1,16 +1,15 @@
 package demo
 
 import (
-	"slices"
-
 	"bellows/data"
+	"bellows/data/internal/bags"
 )
 
 // makeDocuments plants topics: each has 60 words of its own, low ones more often, and a document mixes
 // three of them with words that all documents share.
 func makeDocuments(s *source) *data.DocumentSet {
 	const own = 60
-	set := &data.DocumentSet{Offset: []int64{0}, Vocab: names("word", words)}
+	bagged := bags.New(documents * tokens)
 	home := make([][own]int32, topics)
 	for k := range home {
 		for i := range home[k] {
@@ -30,15 +29,7 @@ func makeDocuments(s *source) *data.DocumentSet {
 			}
 			bag[i] = home[mixed[s.skewed(len(mixed))]][s.skewed(own)]
 		}
-		slices.Sort(bag)
-		for i, w := range bag {
-			if i > 0 && w == bag[i-1] {
-				set.Count[len(set.Count)-1]++
-				continue
-			}
-			set.Word, set.Count = append(set.Word, w), append(set.Count, 1)
-		}
-		set.Offset = append(set.Offset, int64(len(set.Word)))
+		bagged.Add(bag)
 	}
-	return set
+	return &data.DocumentSet{Offset: bagged.Offset, Word: bagged.Word, Count: bagged.Count, Vocab: names("word", words)}
 }

@@ -74,7 +74,7 @@ func (k kmeans) NewRun(in app.Input) (*app.Run, error) {
 			},
 			Splits: p.splits,
 			Items: func(s bellows.SplitID, _ bellows.Clock) bellows.Range {
-				return bellows.Range{End: len(part(p.points, s, p.splits))}
+				return bellows.Range{End: len(app.Part(p.points, int(s), p.splits))}
 			},
 			Driver:      &train.Rounds{Splits: p.splits, Each: p.epoch},
 			NewExecutor: func(s bellows.SplitID) (train.Executor, error) { return p, nil },
@@ -109,11 +109,6 @@ func dense(from *data.Set) [][]float32 {
 		}
 	}
 	return rows
-}
-
-// part is the points of a split.
-func part(points [][]float32, s bellows.SplitID, splits int) [][]float32 {
-	return points[int(s)*len(points)/splits : (int(s)+1)*len(points)/splits]
 }
 
 // spread chooses the first centres: each is the point that is furthest from those before it.
@@ -176,7 +171,7 @@ func (p *problem) RunTask(t *train.Task) error {
 	last := t.PullRange(mine, home, home+bellows.RowID(p.clusters))
 	change := make([]float32, len(last))
 	cost, held, moved := 0.0, 0.0, 0.0
-	for _, x := range part(p.points, t.Split(), p.splits) {
+	for _, x := range app.Part(p.points, int(t.Split()), p.splits) {
 		k, d := nearest(centres, x)
 		row := change[k*(p.features+1):]
 		for j, v := range x {
@@ -185,7 +180,7 @@ func (p *problem) RunTask(t *train.Task) error {
 		row[p.features]++
 		cost += d
 	}
-	for _, x := range part(p.held, t.Split(), p.splits) {
+	for _, x := range app.Part(p.held, int(t.Split()), p.splits) {
 		_, d := nearest(centres, x)
 		held += d
 	}

@@ -15,7 +15,9 @@ func gemmKernels() {
 		tileKernel(newWide(columns), 12, columnOfA, "", column)
 		tileKernel(newWide(columns), 12, rowsOfA, "Rows", rows)
 	}
-	dotsKernels()
+	// Tiles of inner products are for products of few columns: a and b both run along k, so no lane is wasted then.
+	dotsKernel(dotSet{"dotsAVX2", 2, false})
+	dotsKernel(dotSet{"dotsAVX512", 4, true})
 	packKernels()
 }
 
@@ -308,13 +310,6 @@ func (p *masked) load(m Mem, half int) reg.VecVirtual {
 }
 
 func (p *masked) store(v reg.VecVirtual, m Mem, half int) { VMASKMOVPS(v, p.mask(half), m) }
-
-// dotsKernels are tiles of inner products, for products of few columns: a and b both run along k, so
-// no lane is wasted whatever the number of columns is.
-func dotsKernels() {
-	dotsKernel(dotSet{"dotsAVX2", 2, false})
-	dotsKernel(dotSet{"dotsAVX512", 4, true})
-}
 
 // A dotSet is an instruction set for inner products. Both have vectors of eight lanes, so that they sum in one
 // order and agree to the bit; AVX-512 has the registers for taller tiles.
