@@ -203,7 +203,6 @@ type lanePush struct {
 	first            int  // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
 	again            bool // it brings again what was stale: answers to it name their pairs
 	waited           bool // its lane had no room for some of it, and may say Room
-	due              bool // there is room now: within takeRoom
 	visibleOnCommit  bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
 	countedAsCertain bool // it is sure to be recorded: counted in Client.relays
 	wait             wait // how it stands at its lane, until all of it is visible

@@ -329,10 +329,9 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 			c.breach(lane, fx, "%v %s", m.Flush, sentence)
 			return
 		}
-		f.pushes[p.push].due = f.pushes[p.push].due || p.state < partHeld
 	}
 	for i := range f.pushes {
-		if f.pushes[i].due {
+		if slices.ContainsFunc(c.named, func(k int) bool { return f.parts[k].push == i && f.parts[k].state < partHeld }) {
 			c.sendAgain(f, &f.pushes[i], fx)
 		}
 	}
@@ -342,7 +341,6 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 // sendAgain sends a push for which there was no room. The message is the one that was sent before:
 // the lane has not kept it.
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
-	p.due = false
 	p.resent++
 	for k := p.first; k != none; k = f.parts[k].next {
 		if part := &f.parts[k]; part.state == partFull {
