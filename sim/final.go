@@ -233,7 +233,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		}
 		return
 	}
-	w.hash(ref, &im)
+	w.bits ^= w.Job.Bits(ref, &im) // in any order of lanes
 	w.compare(l.address, ref, &im, l.Applied(), true)
 }
 
