@@ -18,7 +18,7 @@
 //	internal/driver, three ways to dispatch the job's clocks
 //	internal/virtual, time
 //	world.go      actors, and the mail between them
-//	node.go       the shell around the actors of a process, as package node is in production
+//	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
 //	link.go       the connections between two nodes
 //	internal/msgcopy, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
@@ -31,7 +31,8 @@
 //	internal/await, the waits that must be named, and those that nobody names yet
 //	internal/witness, promises held against the model, read by read; check.go, what it is shown
 //	final.go      promises held against what is left when the job is over
-//	run.go        one schedule, and its report; trace.go, its hash and its log
+//	internal/coverage, what the schedule has brought about
+//	run.go        one schedule, and its result; trace.go, its hash and its log
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
 // functions. Columns of the count tables belong to splits, so that a value read says how many clocks of

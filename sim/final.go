@@ -32,6 +32,9 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 
 // checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the
 // commits that it knows, whoever woke up late (P11), and one whose node has crashed of those that it knew then.
+// So nothing has to be known of what a fault did to be checked after it: a lane says how many commits it has applied, and the
+// model says what exactly these make of its partitions. Only the bits of a job whose lanes are all there, and whose state came together, are compared
+// with those of other schedules.
 func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkLoss()
@@ -230,7 +233,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		}
 		return
 	}
-	w.hash(ref, &im)
+	w.bits ^= w.Job.Bits(ref, &im) // in any order of lanes
 	w.compare(l.address, ref, &im, l.Applied(), true)
 }
 

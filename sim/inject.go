@@ -155,7 +155,7 @@ func (w *world) crash(n *node) {
 	}
 }
 
-// judge lets node 0 be watched: when another node has been silent for a lease, until some time at least, and was alive
+// judge lets node 0 be watched, since a fault that nobody notices is as bad as one that breaks something: when another node has been silent for a lease, until some time at least, and was alive
 // to it before, the job must be on its way to an end (P8).
 func (w *world) judge(n *node, until int64) {
 	if n.id != 0 && w.begun && w.Now >= beatEvery {
@@ -184,7 +184,8 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 // and what was under way when it fell silent.
 const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)/1000 + 2*schedule.LateMax
 
-// term is that of the controller; the one before it is a controller that another has followed.
+// term is that of the controller; the one before it is a controller that another has followed. A life begins with the second, so that there is one of the past
+// in whose name something can be said, though it was never played.
 const term = 2
 
 // sendOldTerm gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It

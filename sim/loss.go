@@ -9,7 +9,9 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// loss is the message that a schedule has lost, if it has.
+// loss is the message that a schedule has lost, if it has. No transport loses one, so this is a bug of ours that is made up: the job must find it and end
+// by name, where it would otherwise wait for ever. Whoever waits asks (Inquiry), and the answer is what tells a lane that is slow
+// from one that was never asked; where the questions are lost, too, the silence itself must end the wait.
 type loss struct {
 	done bool
 	push bool          // it was a push: what it had is in nobody's account

@@ -16,7 +16,12 @@ import (
 )
 
 // node is one process: its clock, its ends of the connections, and the shell around its actors, which does what
-// package node does in production. Node 0 leads.
+// package node does in production. Node 0 leads. What a node decides is decided by the step functions that ship (core/shell); here is only what drives
+// them: ticks by a clock that drifts, the ends of connections, the end of tasks.
+//
+// A node runs; is paused until some time, while its connections stand and what is for it waits; has left, in peace or since it gave up; or has crashed, alone or with
+// its host (vanished), of which nobody hears. gone says that the job may lose it for what was injected, severed that it may lose
+// node 0: both only ever allow, and what does happen is held against them (checkLeave, checkReason).
 type node struct {
 	w           *world
 	id          bellows.NodeID

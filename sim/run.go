@@ -3,15 +3,9 @@ package sim
 import (
 	"fmt"
 	"io"
-	"math"
 	"runtime/debug"
 
-	"bellows"
-	"bellows/core/store"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/model"
-	"bellows/sim/internal/msgcopy"
-	"bellows/table"
 )
 
 // Result is what became of one schedule.
@@ -76,29 +70,4 @@ func (w *world) result(seed uint64) Result {
 		r.Reason = w.outcome.Reason
 	}
 	return r
-}
-
-// hash adds a partition's state to the bits of the tables at the end of a job that has finished. All of it is the same however the job
-// ran, but for what tasks made of state under leases: those of one clock take turns in any order.
-func (w *world) hash(ref bellows.PartitionRef, im *store.Image) {
-	if ref.Table == model.Weights && !w.Job.Barrier() {
-		return // each flush has an update of its own, in the order of commits
-	}
-	var d msgcopy.Hash
-	d.Word(uint64(ref.Table)<<32 | uint64(ref.Partition))
-	for _, k := range im.Keys {
-		d.Word(uint64(k))
-	}
-	if ref.Table != model.State {
-		d.Values(im.Values)
-	}
-	for i := model.StateWidth - 1; ref.Table == model.State && i < len(im.Values); i += model.StateWidth {
-		d.Word(uint64(math.Float32bits(im.Values[i])))
-	}
-	for _, slot := range im.Slots {
-		if ref.Table != model.Words || w.Job.Schemas[model.Words].Consistency == table.BSP { // else what the last commit to each row said
-			d.Values(slot)
-		}
-	}
-	w.bits ^= d // in any order of lanes
 }

@@ -17,7 +17,11 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// worker is the shell of a client: it delivers what arrives, and runs tasks as scripts.
+// worker is the shell of a client: it delivers what arrives, and runs tasks as scripts, in slots that the scheduler gives that ships.
+//
+// Of what its client waits for it keeps an account of its own, from the messages alone: a part of a flush that has left is not held (unheld) until the
+// lane's word comes, or its commit. What lasts there must be said, with whom it is for and until when (P8); that a notice names the part, and not
+// that there is one, is what is checked.
 type worker struct {
 	w       *world
 	node    *node

@@ -23,7 +23,9 @@ func (m *Query) fields(c *fields.Codec) error {
 	return nil
 }
 
-// Holding is a lane's answer to Query.
+// Holding is a lane's answer to Query: all that another controller must know of what this lane has, in one message, as it is at one moment. Since the lane has
+// promised the term, nothing of a controller before can change it afterwards; what comes of clients goes on, and is told as it comes. The flushes
+// are those without a number: of recorded ones the tail says all (Query.From).
 type Holding struct {
 	Term    bellows.Term         // that the lane has promised
 	Last    bellows.CommitNumber // the newest record that it has taken

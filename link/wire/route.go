@@ -7,6 +7,10 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
+// A route travels as what has changed in it, each change as the control record that makes it: who gets a Route and who hears of it by its records knows the same,
+// since both make it by the same function. One that begins gets all of it as changes of nothing, and in Begin what else
+// the records before would have told it.
+
 const kindRoute uint8 = 87
 
 func (*Route) kind() uint8 { return kindRoute }

@@ -6,7 +6,8 @@ import (
 	"bellows/link/wire/internal/fields"
 )
 
-// What two nodes tell each other about a connection, below all actors: no role says it, and none hears it.
+// What two nodes tell each other about a connection, below all actors: no role says it, and none hears it. Messages have no numbers on the wire: both ends count
+// what comes whole, stream by stream, and what Ack and Resume say are counts. So a number cannot be wrong for a message, only for a connection, which ends for it.
 
 // Ack says how many messages have come whole over a session: those that the controller says or hears, and the others.
 type Ack struct{ Received [2]uint64 }

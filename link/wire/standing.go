@@ -12,6 +12,9 @@ const (
 	standingMax = 8 + pending.Most*waitSize
 )
 
+// A question and its answer have one form: the lane fills in of each wait what it is behind. An answer comes behind all that the lane has answered before, so
+// that a client that is told that its question is not there knows that it was lost, and not that it was overtaken.
+
 const kindInquiry uint8 = 14
 
 func (*Inquiry) kind() uint8                   { return kindInquiry }

@@ -12,8 +12,8 @@ import (
 	"bellows/vec"
 )
 
-// Play is what else a job does than what every one does, and within which limits. It comes from a stream of chance of its own, so that
-// more of it changes nothing else of what a seed decides.
+// Play is what else a job does than what every one does, and within which limits. It comes from streams of chance of its own, so that
+// more of it changes nothing else of what a seed decides: seeds that stand in the ledger of bugs go on to show what they showed.
 type Play struct {
 	Chances     *rand.Rand
 	Prefetches  int          // chance of a task to ask for rows ahead, in thousandths

@@ -1,6 +1,8 @@
 package witness
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/model"
@@ -43,21 +45,27 @@ func (t *Task) Weights(row int, got [model.WeightWidth]float32) {
 		}
 		need = max(need, o.ClockAt[clock])
 	}
-	list := o.Rows[row]
-	at := place(list, model.At(list, need), func(v model.Version) bool { return v.Values == got })
+	read := func() string { return fmt.Sprintf("weights[%d] = %v", row, got) }
+	t.version("P4", read, o.Rows[row], need, &t.seen().weights[row], func(v model.Version) bool { return v.Values == got })
+}
+
+// version holds what the task reads of something that has versions against them: it is one from a commit on, and none before the one that its split
+// has seen. It reports whether that is so.
+func (t *Task) version(promise string, read func() string, list []model.Version, from bellows.CommitNumber, seen *int, is func(model.Version) bool) bool {
+	at := place(list, model.At(list, from), is)
 	if at < 0 {
-		t.w.violated("P4: %v reads weights[%d] = %v, which no version from commit %d on is: %v", t, row, got, need, list)
-		return
+		t.w.violated(promise+": %v reads %s, which no version from commit %d on is: %v", t, read(), from, list)
+		return false
 	}
-	was := &t.seen().weights[row]
-	if at < *was {
-		at = place(list, *was, func(v model.Version) bool { return v.Values == got })
+	if at < *seen {
+		at = place(list, *seen, is)
 	}
 	if at < 0 {
-		t.w.violated("P3: %v reads weights[%d] = %v; its split has seen version %d: %v", t, row, got, *was, list)
-		return
+		t.w.violated("P3: %v reads %s; its split has seen version %d: %v", t, read(), *seen, list)
+		return false
 	}
-	*was = at
+	*seen = at
+	return true
 }
 
 // place is where the first version from some place on is that a test finds, or -1.
@@ -88,16 +96,20 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 			}
 			continue
 		}
-		least, most := added[need[split]], added[known[split]]
-		switch {
-		case n < least:
-			t.w.violated("P4: %v reads %s[%d,%d] = %d; it must see %d, %d clocks", t, name, row, split, n, least, need[split])
-		case n > most:
-			t.w.violated("P1: %v reads %s[%d,%d] = %d; only %d is recorded", t, name, row, split, n, most)
-		case n < seen[split]:
-			t.w.violated("P3: %v reads %s[%d,%d] = %d; its split has seen %d", t, name, row, split, n, seen[split])
-		}
+		t.number(name, row, split, n, added[need[split]], added[known[split]], seen[split])
 		seen[split] = n
+	}
+}
+
+// number holds what a split has added to a row against what the task must see and what there is, and against what its split has seen.
+func (t *Task) number(name string, row, split int, n, least, most, seen int32) {
+	switch {
+	case n < least:
+		t.w.violated("P2, P4: %v reads %s[%d,%d] = %d; it must see %d", t, name, row, split, n, least)
+	case n > most:
+		t.w.violated("P1, P2: %v reads %s[%d,%d] = %d; only %d is recorded", t, name, row, split, n, most)
+	case n < seen:
+		t.w.violated("P3: %v reads %s[%d,%d] = %d; its split has seen %d", t, name, row, split, n, seen)
 	}
 }
 
@@ -113,12 +125,7 @@ func (t *Task) Word(row int, values []float32) {
 			least = added(t.clocks(model.Words))
 			most = least
 		}
-		if n < least || n > most {
-			t.w.violated("P1, P2, P4: %v reads column %d of word %d = %d; it must be %d to %d", t, split, row, n, least, most)
-		}
-		if n < seen[split] {
-			t.w.violated("P3: %v reads column %d of word %d = %d; its split has seen %d", t, split, row, n, seen[split])
-		}
+		t.number("words", row, split, n, least, most, seen[split])
 		seen[split] = n
 	}
 }
@@ -127,7 +134,6 @@ func (t *Task) Word(row int, values []float32) {
 // has the task's own additions and those of others that it must see.
 func (t *Task) State(row int, held, added float32) {
 	o := t.w.oracle
-	versions := o.Parts[row/model.StateRows]
 	known := o.Dispatched[t.unit.Split][t.unit.Clock]
 	if t.w.Bound(model.State, t.unit.Clock) == table.BSP {
 		if known = 0; t.unit.Clock > 0 {
@@ -135,20 +141,10 @@ func (t *Task) State(row int, held, added float32) {
 		}
 	}
 	is := func(v model.Version) bool { return v.Values[row%model.StateRows] == held }
-	at := place(versions, model.At(versions, known), is)
-	was := &t.seen().held[row]
-	switch {
-	case at < 0:
-		t.w.violated("leases: %v reads state[%d,0] = %v, which no version from commit %d on is: %v", t, row, held, known, versions)
-		return
-	case at < *was:
-		at = place(versions, *was, is)
-	}
-	if at < 0 {
-		t.w.violated("P3: %v reads state[%d,0] = %v; its split has seen version %d: %v", t, row, held, *was, versions)
+	read := func() string { return fmt.Sprintf("state[%d,0] = %v", row, held) }
+	if !t.version("leases", read, o.Parts[row/model.StateRows], known, &t.seen().held[row], is) {
 		return
 	}
-	*was = at
 	least, most := t.mustSee(model.State), t.maySee(model.State)
 	own := t.clocks(model.State)
 	least[t.unit.Split], most[t.unit.Split] = own, own
