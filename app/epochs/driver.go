@@ -9,8 +9,8 @@ import (
 
 // Policy is what an application makes of its epochs. Slices are valid during the call, and what a Policy returns is copied.
 type Policy interface {
-	// Train is the arguments of a training task: of a split, in a clock of the epoch.
-	Train(p *Progress, split, clock int) []float64
+	// Train appends to args the arguments of a training task: of a split, in a clock of the epoch.
+	Train(args []float64, p *Progress, split, clock int) []float64
 	// Score is told the sum of the epoch's training results, and gives the arguments of the scoring tasks.
 	Score(p *Progress, trained []float64) []float64
 	// End judges the epoch that p counts already, by the sums of its training and of its scoring results.
@@ -59,6 +59,7 @@ type Driver struct {
 	stage      stage
 	left       int
 	args       []float64 // of scoring tasks
+	taskArgs   []float64 // of the last training task: memory to use again
 	sent, done []int     // by split: clocks of this stage
 	trained    []float64 // by (split, clock)
 	scores     []float64 // by split
@@ -131,7 +132,8 @@ func (d *Driver) release(split int, to Dispatcher) bool {
 		if !d.order.Ready(split, clock, d.done) {
 			return false
 		}
-		args = d.policy.Train(&d.Progress, split, clock)
+		d.taskArgs = d.policy.Train(d.taskArgs[:0], &d.Progress, split, clock)
+		args = d.taskArgs
 	}
 	d.sent[split]++
 	to.DispatchTask(bellows.SplitID(split), args...)

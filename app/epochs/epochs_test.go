@@ -22,8 +22,8 @@ type toy struct {
 	called int
 }
 
-func (c *toy) Train(p *Progress, split, clock int) []float64 {
-	return []float64{float64(p.Epoch), float64(split), float64(clock)}
+func (c *toy) Train(args []float64, p *Progress, split, clock int) []float64 {
+	return append(args, float64(p.Epoch), float64(split), float64(clock))
 }
 func (c *toy) Score(_ *Progress, trained []float64) []float64 { return trained }
 func (c *toy) End(p *Progress, trained, scores []float64) Verdict {

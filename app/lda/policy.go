@@ -33,12 +33,12 @@ func (k *policy) driver() *epochs.Driver {
 }
 
 // Train implements epochs.Policy: whether α is to learn, and α.
-func (k *policy) Train(p *epochs.Progress, _, _ int) []float64 {
+func (k *policy) Train(args []float64, p *epochs.Progress, _, _ int) []float64 {
 	learns := 0.0
 	if k.p.learns(p.Epoch) {
 		learns = 1
 	}
-	return append([]float64{learns}, k.alpha...)
+	return append(append(args, learns), k.alpha...)
 }
 
 // Score implements epochs.Policy: α, after it has learned from the statistics of the sweep.

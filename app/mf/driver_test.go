@@ -160,8 +160,8 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		if last := b.kept[len(b.kept)-1]; last != lowest {
 			t.Errorf("%s: the epoch kept is %d, want %d", schedule, last, lowest)
 		}
-		if step, _ := p.at(lowest+4, 0.3); k.Train(&v.Progress, 0, 0)[0] != step/16 {
-			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, k.Train(&v.Progress, 0, 0)[0], step)
+		if step, _ := p.at(lowest+4, 0.3); k.Train(nil, &v.Progress, 0, 0)[0] != step/16 {
+			t.Errorf("%s: the step is %g after four epochs without gain, want a sixteenth of %g", schedule, k.Train(nil, &v.Progress, 0, 0)[0], step)
 		}
 		if got := b.epochs[1].Items; got != 2*p.trained {
 			t.Errorf("%s: %d items after two epochs of %d", schedule, got, p.trained)
@@ -223,7 +223,7 @@ func TestDivergenceStartsAgainWithSmallerSteps(t *testing.T) {
 	var steps, resets []float64
 	b.play(v, 1, func(epoch int) (float64, float64) {
 		if len(steps) == epoch {
-			args := k.Train(&v.Progress, 0, 0)
+			args := k.Train(nil, &v.Progress, 0, 0)
 			steps, resets = append(steps, args[0]), append(resets, args[2])
 		}
 		switch epoch {

@@ -40,9 +40,9 @@ func (c *policy) driver() *epochs.Driver {
 }
 
 // Train implements epochs.Policy: step, L2, and whether to start again.
-func (c *policy) Train(p *epochs.Progress, _, _ int) []float64 {
+func (c *policy) Train(args []float64, p *epochs.Progress, _, _ int) []float64 {
 	step, l2 := c.problem.at(p.Epoch, c.noise)
-	return []float64{step / c.stepDivisor, l2, c.reset}
+	return append(args, step/c.stepDivisor, l2, c.reset)
 }
 
 // Score implements epochs.Policy.

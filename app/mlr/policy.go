@@ -41,11 +41,11 @@ func (k *policy) driver() *epochs.Driver {
 }
 
 // Train implements epochs.Policy.
-func (k *policy) Train(p *epochs.Progress, _, at int) []float64 {
+func (k *policy) Train(args []float64, p *epochs.Progress, _, at int) []float64 {
 	step := k.p.stepAt(k.p.batch) * k.pace
 	// A step that shrinks the weights by more than half would overshoot.
 	l2 := min(k.alpha/float64(len(k.p.rows)), 0.5/step)
-	return []float64{step, l2, momentum(p.Epoch*k.p.clocks + at)}
+	return append(args, step, l2, momentum(p.Epoch*k.p.clocks+at))
 }
 
 // Score implements epochs.Policy.
