@@ -266,11 +266,11 @@ func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 		b := NewBus(0, m)
 		b.Add(postLane, func([]wire.Envelope, *wire.Outbox) {})
 		lost := make(chan Loss, 1)
-		m.Start(b, Options{Checker: open{}, Lost: func(l Loss) { lost <- l }})
+		m.Start(b, Options{Checker: open{}, Lost: func(n Loss) { lost <- n }})
 		synctest.Wait()
 		b.Send(postLane, wire.ClientAt(1), &wire.Held{})
-		if l := <-lost; !strings.Contains(l.Reason, "the cable is cut") {
-			t.Errorf("lost for %s", l.Reason)
+		if n := <-lost; n.Node != 1 || n.Breach || !strings.Contains(n.Reason, "the cable is cut") {
+			t.Errorf("lost: %+v", n)
 		}
 		m.Close()
 		b.Close()
