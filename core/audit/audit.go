@@ -72,9 +72,9 @@ type TableLedger struct {
 
 // Account is the sums of a job's actors.
 type Account struct {
-	Sent    int64   `json:"sent"`    // row deltas in chunks, and rows of exclusive leases, that clients sent
-	Applied int64   `json:"applied"` // of these: written by stores, or added to others that were
-	Dropped int64   `json:"dropped"` // of these: never counted
+	Sent    int64         `json:"sent"`    // row deltas in chunks, and rows of exclusive leases, that clients sent
+	Applied int64         `json:"applied"` // of these: written by stores, or added to others that were
+	Dropped int64         `json:"dropped"` // of these: never counted
 	Tables  []TableLedger `json:"tables"`  // in the order of the job
 }
 
