@@ -30,7 +30,6 @@ var strayWords = []strayWord{
 	{"record", "cli/internal/run", "what run.json says: to be runFile"},
 	{"report", "cli/internal/doctor", "what the doctor found: to be Findings"},
 	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
-	{"table", "core/audit", "the ledgers of a table: to be TableLedgers"},
 }
 
 // wordRow is a line of the table of words: the words, and where they are declared.

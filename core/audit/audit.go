@@ -64,18 +64,18 @@ func Add(to, more []Ledger) []Ledger {
 	return to
 }
 
-// Table is a ledger with the name of its table.
-type Table struct {
+// TableLedger is a ledger with the name of its table.
+type TableLedger struct {
 	Name string `json:"name"`
 	Ledger
 }
 
 // Account is the sums of a job's actors.
 type Account struct {
-	Sent    int64   `json:"sent"`    // row deltas in chunks, and rows of exclusive leases, that clients sent
-	Applied int64   `json:"applied"` // of these: written by stores, or added to others that were
-	Dropped int64   `json:"dropped"` // of these: never counted
-	Tables  []Table `json:"tables"`  // in the order of the job
+	Sent    int64         `json:"sent"`    // row deltas in chunks, and rows of exclusive leases, that clients sent
+	Applied int64         `json:"applied"` // of these: written by stores, or added to others that were
+	Dropped int64         `json:"dropped"` // of these: never counted
+	Tables  []TableLedger `json:"tables"`  // in the order of the job
 }
 
 // Plus is the account of an earlier part of a job and of this. That may have no ledgers.

@@ -96,7 +96,7 @@ func TestSamples(t *testing.T) {
 
 func TestDisagreements(t *testing.T) {
 	good := func() audit.Account {
-		return audit.Account{Sent: 5, Applied: 5, Tables: []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 9, Taken: 9, Yielded: 3, Written: 3}}}}
+		return audit.Account{Sent: 5, Applied: 5, Tables: []audit.TableLedger{{Name: "w", Ledger: audit.Ledger{Sent: 9, Taken: 9, Yielded: 3, Written: 3}}}}
 	}
 	for want, spoil := range map[string]func(a *audit.Account){
 		"":                                       func(*audit.Account) {},
@@ -132,9 +132,9 @@ func TestAddLedgers(t *testing.T) {
 }
 
 func TestPlus(t *testing.T) {
-	one := audit.Account{Sent: 1, Applied: 2, Dropped: 3, Tables: []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 4}}}}
+	one := audit.Account{Sent: 1, Applied: 2, Dropped: 3, Tables: []audit.TableLedger{{Name: "w", Ledger: audit.Ledger{Sent: 4}}}}
 	two := one.Plus(&one)
-	if two.Sent != 2 || two.Applied != 4 || two.Dropped != 6 || !slices.Equal(two.Tables, []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: 8}}}) || one.Tables[0].Sent != 4 {
+	if two.Sent != 2 || two.Applied != 4 || two.Dropped != 6 || !slices.Equal(two.Tables, []audit.TableLedger{{Name: "w", Ledger: audit.Ledger{Sent: 8}}}) || one.Tables[0].Sent != 4 {
 		t.Errorf("%+v of %+v", two, one)
 	}
 	if old := (&audit.Account{Sent: 1}).Plus(&one); old.Sent != 2 || !slices.Equal(old.Tables, one.Tables) {
@@ -143,12 +143,12 @@ func TestPlus(t *testing.T) {
 }
 
 func TestSumsSurviveJSON(t *testing.T) {
-	in := audit.Table{Name: "w", Ledger: audit.Ledger{Sent: 1<<64 - 1, Taken: 10}}
+	in := audit.TableLedger{Name: "w", Ledger: audit.Ledger{Sent: 1<<64 - 1, Taken: 10}}
 	text, err := json.Marshal(in)
 	if err != nil || !strings.Contains(string(text), `"taken":"000000000000000a"`) {
 		t.Fatalf("%s: %v", text, err)
 	}
-	var out audit.Table
+	var out audit.TableLedger
 	if err := json.Unmarshal(text, &out); err != nil || out != in {
 		t.Errorf("%+v: %v", out, err)
 	}

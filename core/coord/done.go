@@ -86,7 +86,8 @@ type sent struct {
 }
 
 // keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks
-// are out: each has finished one. So a client cannot make the controller keep what it likes.
+// are out: each has finished one. So a client cannot make the controller keep what it likes
+// (TestEarlyDonesAreNoMoreThanTasksAreOut).
 func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
 	if int(s) < len(c.early.bySplit) && slices.ContainsFunc(c.early.bySplit[s], func(o sent) bool { return o.done.Flush == d.done.Flush }) {
 		wire.Free(d.done)

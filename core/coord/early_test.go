@@ -2,6 +2,7 @@ package coord_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -42,5 +43,23 @@ func TestADoneThatIsEarlyWaits(t *testing.T) {
 	}
 	if _, _, commit := d.Progress(); commit != 3 {
 		t.Errorf("%d commits", commit)
+	}
+}
+
+// TestEarlyDonesAreNoMoreThanTasksAreOut has a client say again and again, by ever new flushes, that a clock before its turn is done.
+func TestEarlyDonesAreNoMoreThanTasksAreOut(t *testing.T) {
+	d := newDesk(&eager{}, 0)
+	d.Start(&d.fx)
+	d.said()
+	for seq := range 3 {
+		d.doneAs(1, 1, seq+10)
+		d.doneAs(1, 1, seq+10) // which is known
+		if said := d.said(); len(said) > 0 {
+			t.Fatalf("%d flushes wait, and 3 tasks are out: %v", seq+1, said)
+		}
+	}
+	d.doneAs(1, 1, 20)
+	if said := strings.Join(d.said(), "; "); !strings.Contains(said, "3 flushes wait for splits to catch up, and no more tasks are out") {
+		t.Errorf("said: %s", said)
 	}
 }

@@ -433,7 +433,7 @@ func (c *Counts) Add(o *Counts) {
 
 // Account is the counts as the audit compares them, with the names of the job's tables.
 func (c *Counts) Account(tables []string) audit.Account {
-	a := audit.Account{Sent: c.Sent, Applied: c.Applied, Dropped: c.Dropped, Tables: make([]audit.Table, len(tables))}
+	a := audit.Account{Sent: c.Sent, Applied: c.Applied, Dropped: c.Dropped, Tables: make([]audit.TableLedger, len(tables))}
 	for i := range tables {
 		a.Tables[i].Name = tables[i]
 		if i < len(c.Ledgers) {

@@ -14,8 +14,8 @@ import (
 // TestTheAuditOfARun judges runs, whole or in parts, by what their jobs counted.
 func TestTheAuditOfARun(t *testing.T) {
 	t.Parallel()
-	ledger := func(sent, taken audit.Sum) []audit.Table {
-		return []audit.Table{{Name: "w", Ledger: audit.Ledger{Sent: sent, Taken: taken}}}
+	ledger := func(sent, taken audit.Sum) []audit.TableLedger {
+		return []audit.TableLedger{{Name: "w", Ledger: audit.Ledger{Sent: sent, Taken: taken}}}
 	}
 	part := func(dropped int64) audit.Account {
 		return audit.Account{Sent: 5, Applied: 5 - dropped, Dropped: dropped}
