@@ -46,6 +46,11 @@ func startedByTest(role string) error {
 		return errors.New("out of memory")
 	}
 	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, *train.Image, error) {
+		if role == "dies" {
+			job := counts()
+			job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) { return death{}, nil }
+			return job, nil, nil
+		}
 		if string(saved) != strings.TrimPrefix(role, "part") {
 			return train.Job{}, nil, fmt.Errorf("the saved run is %q", saved)
 		}
@@ -64,6 +69,16 @@ type counter bellows.SplitID
 
 func (c counter) RunTask(t *train.Task) error {
 	t.PushRange(0, bellows.RowID(c), []float32{1})
+	return nil
+}
+
+// death is an executor whose process ends on node 1.
+type death struct{}
+
+func (death) RunTask(t *train.Task) error {
+	if t.Split() == 0 {
+		os.Exit(9)
+	}
 	return nil
 }
 
@@ -109,6 +124,28 @@ func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
 		if cancel(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", role, err, want)
 		}
+	}
+}
+
+// TestAProcessThatDiesIsNamed has a process end in the midst of the job: that is why the job has failed, as its system says.
+func TestAProcessThatDiesIsNamed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := processes(t, "dies", "unix", nil).Run(ctx, counts(), node.Options{})
+	if bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 1 (process ") || !strings.Contains(err.Error(), "ended with exit status 9") {
+		t.Errorf("the job: %v", err)
+	}
+}
+
+// TestWhoLeadsTakesItsProcessesAlong ends the standard input of a process: so does its work, for that reason.
+func TestWhoLeadsTakesItsProcessesAlong(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan struct{})
+	close(ended)
+	(&endpoint{ended: ended}).leave(ctx, cancel)
+	if context.Cause(ctx) != errLetGo {
+		t.Errorf("its work ends for %v", context.Cause(ctx))
 	}
 }
 
