@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bellows"
 	"bellows/core/liveness"
 	"bellows/core/tally"
 	"bellows/link/session"
@@ -67,7 +66,7 @@ func startPost(t *testing.T, conn transport.Conn, links *Links) *post {
 	p := &post{mesh: NewMesh([]transport.Conn{nil, conn})}
 	p.Bus = NewBus(0, p.mesh)
 	p.Add(postLane, func(batch []wire.Envelope, _ *wire.Outbox) { p.batches = append(p.batches, slices.Clone(batch)) })
-	p.mesh.Start(p.Bus, Options{Checker: open{}, Links: links, Lost: func(bellows.NodeID, error) {}})
+	p.mesh.Start(p.Bus, Options{Checker: open{}, Links: links, Lost: func(Loss) {}})
 	return p
 }
 
@@ -266,12 +265,12 @@ func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 		m := NewMesh([]transport.Conn{nil, conn})
 		b := NewBus(0, m)
 		b.Add(postLane, func([]wire.Envelope, *wire.Outbox) {})
-		lost := make(chan error, 1)
-		m.Start(b, Options{Checker: open{}, Lost: func(_ bellows.NodeID, err error) { lost <- err }})
+		lost := make(chan string, 1)
+		m.Start(b, Options{Checker: open{}, Lost: func(l Loss) { lost <- l.Reason }})
 		synctest.Wait()
 		b.Send(postLane, wire.ClientAt(1), &wire.Held{})
-		if err := <-lost; !strings.Contains(err.Error(), "the cable is cut") {
-			t.Errorf("lost for %v", err)
+		if why := <-lost; !strings.Contains(why, "the cable is cut") {
+			t.Errorf("lost for %q", why)
 		}
 		m.Close()
 		b.Close()
@@ -290,7 +289,7 @@ func TestWhereNobodyListensIsGivenUpSoon(t *testing.T) {
 		lost := make(chan time.Duration, 1)
 		began := time.Now()
 		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller), Transport: dialler{err: syscall.ECONNREFUSED, dialled: &dialled}, Addresses: []string{"zero", "one", "two"}},
-			Lost: func(bellows.NodeID, error) { lost <- time.Since(began) }})
+			Lost: func(Loss) { lost <- time.Since(began) }})
 		close(first.frames)
 		times := liveness.Times{}.Or()
 		if after := (<-lost).Milliseconds(); after < times.Broken || after > times.Broken+500 || len(dialled) < 5 {
@@ -331,7 +330,7 @@ func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
 		m := NewMesh([]transport.Conn{nil, first})
 		b := NewBus(2, m)
 		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller), Transport: dialler{conn: second, dialled: &dialled}, Addresses: []string{"zero", "one", "two"}},
-			Lost: func(bellows.NodeID, error) {}})
+			Lost: func(Loss) {}})
 		close(first.frames)
 		<-time.After(time.Second)
 		if want := []string{"one", "one", "one"}; !slices.Equal(dialled, want) {

@@ -137,28 +137,16 @@ func TestAProcessThatDiesIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhoLeadsTakesItsProcessesAlong ends the standard input of a process: so does its work, for that reason.
-func TestWhoLeadsTakesItsProcessesAlong(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	ended := make(chan struct{})
-	close(ended)
-	(&endpoint{ended: ended}).leave(ctx, cancel)
-	if context.Cause(ctx) != errLetGo {
-		t.Errorf("its work ends for %v", context.Cause(ctx))
-	}
-}
-
 // TestWhoIsToldNoPlaceSaysSo is a process whose standard input is not another's word: empty, no assignment, or one without a token.
 func TestWhoIsToldNoPlaceSaysSo(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"":                      "this process is started by another, which tells it its place",
-		"hello\n":               "this process is started by another, which tells it its place",
-		`{"Token":"ab"}` + "\n": "the job's token is not",
+		"":                      "EOF",
+		"hello\n":               "invalid character",
+		`{"Token":"ab"}` + "\n": "Token",
 	} {
 		var out bytes.Buffer
-		if _, err := takeAssignment(strings.NewReader(said), &out); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if _, err := takeAssignment(strings.NewReader(said), &out, func(error) {}); bellows.KindOf(err) != bellows.Usage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%q: %v, and it answers %q", said, err, out.String())
 		}
 	}
@@ -176,18 +164,19 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	var out bytes.Buffer
 	c := child{in: tell}
 	go c.say(own)
-	self, err := takeAssignment(in, &out)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	self, err := takeAssignment(in, &out, cancel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer self.close()
+	defer self.listener.Close()
 	if !strings.HasPrefix(out.String(), `{"Address":"tcp:127.0.0.1:`) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("it answers %q", out.String())
 	}
 	if err := c.say(addresses{[]string{"one", "two"}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := self.join(t.Context(), func(string) {}); err == nil || !strings.Contains(err.Error(), "the process that leads has gone") {
+	if _, err := self.join(ctx, func(string) {}); !errors.Is(err, errLetGo) {
 		t.Errorf("joins: %v", err)
 	}
 }
