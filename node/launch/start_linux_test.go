@@ -1,11 +1,15 @@
 package launch
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bellows/node"
 )
 
 // TestAStartLeavesItsThreadAsItWas starts a process with its share of the processors: the thread that started it has all of them again afterwards, and
@@ -66,5 +70,68 @@ func TestSharesOfProcessors(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestEachProcessThatComputesHasItsShare starts two processes that compute, and one that does not: each of the first has its part of the processors, the third all.
+func TestEachProcessThatComputesHasItsShare(t *testing.T) {
+	f := &fleet{deaths: make(chan node.Death, 3), patience: closeWait}
+	members := []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2}, {Node: 3, Slots: 1}}
+	if err := f.start("/bin/sh", []string{"sh", "-c", "grep Cpus_allowed: /proc/self/status; read end"}, assignment{Cluster: node.Cluster{Members: members}}, false); err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	want := []unix.CPUSet{share(&all, 0, 2), all, share(&all, 1, 2)}
+	for i, c := range f.children {
+		if got := string(<-c.first.line); strings.TrimSpace(strings.TrimPrefix(got, "Cpus_allowed:")) != mask(&want[i]) {
+			t.Errorf("node %d: %q, want %s", c.node, got, mask(&want[i]))
+		}
+	}
+}
+
+// mask is a set of processors as /proc has it, of the length that the machine's has.
+func mask(s *unix.CPUSet) string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err.Error()
+	}
+	_, own, _ := strings.Cut(string(status), "Cpus_allowed:")
+	own, _, _ = strings.Cut(strings.TrimSpace(own), "\n")
+	digits := []byte(own)
+	for i, cpu := len(digits)-1, 0; i >= 0; i-- {
+		if digits[i] == ',' {
+			continue
+		}
+		four := 0
+		for bit := range 4 {
+			if s.IsSet(cpu + bit) {
+				four |= 1 << bit
+			}
+		}
+		digits[i], cpu = "0123456789abcdef"[four], cpu+4
+	}
+	return string(digits)
+}
+
+// TestAJobLeavesNothingOpen runs a job in processes twice: after the second as much is open as after the first.
+func TestAJobLeavesNothingOpen(t *testing.T) {
+	l := processes(t, "part", "tcp", nil)
+	var open [2]int
+	for i := range open {
+		if _, err := l.Run(t.Context(), counts(), node.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open[i] = len(list)
+	}
+	if open[1] > open[0] {
+		t.Errorf("%d files and sockets are open, and were %d", open[1], open[0])
 	}
 }

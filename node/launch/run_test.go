@@ -1,0 +1,182 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/node"
+	"bellows/table"
+	"bellows/train"
+)
+
+// childRole is the environment variable by which this program, started by a test for a part of its job, knows what to do.
+const childRole = "BELLOWS_LAUNCH_CHILD"
+
+func TestMain(m *testing.M) {
+	role := os.Getenv(childRole)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	if err := startedByTest(role); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+// startedByTest is what a process does that a test has started.
+func startedByTest(role string) error {
+	switch role {
+	case "mute": // until its input ends
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	case "stranger":
+		fmt.Println("hello")
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	case "dead":
+		return errors.New("out of memory")
+	}
+	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, *train.Image, error) {
+		if role == "dies" {
+			job := counts()
+			job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) { return death{}, nil }
+			return job, nil, nil
+		}
+		if string(saved) != strings.TrimPrefix(role, "part") {
+			return train.Job{}, nil, fmt.Errorf("the saved run is %q", saved)
+		}
+		return counts(), nil, nil
+	})
+}
+
+// counts has each of four splits add 1 to its row in each of three clocks.
+func counts() train.Job {
+	return train.Job{Splits: 4, Tables: []table.Schema{{Name: "counts", Rows: 4, Width: 1, Partitions: 2}}, Driver: &train.Clocks{Splits: 4, Count: 3},
+		Items:       func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} },
+		NewExecutor: func(s bellows.SplitID) (train.Executor, error) { return counter(s), nil }}
+}
+
+type counter bellows.SplitID
+
+func (c counter) RunTask(t *train.Task) error {
+	t.PushRange(0, bellows.RowID(c), []float32{1})
+	return nil
+}
+
+// death is an executor whose process ends on node 1.
+type death struct{}
+
+func (death) RunTask(t *train.Task) error {
+	if t.Split() == 0 {
+		os.Exit(9)
+	}
+	return nil
+}
+
+// processes is how a test starts this program for members of a cluster.
+func processes(t *testing.T, role, transport string, image []byte) Processes {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(childRole, role)
+	return Processes{Program: program, Args: []string{program}, Transport: transport, Image: image,
+		Members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1}}}
+}
+
+// TestAJobRunsInProcesses runs a job in three processes, over sockets and by TCP, with a saved run and without: each has its place, and all have ended in the end.
+func TestAJobRunsInProcesses(t *testing.T) {
+	for _, c := range []struct{ transport, image string }{{"unix", ""}, {"tcp", "as it was"}} {
+		l := processes(t, "part"+c.image, c.transport, nil)
+		if c.image != "" {
+			l.Image = []byte(c.image)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := l.Run(ctx, counts(), node.Options{})
+		if cancel(); err != nil {
+			t.Fatalf("%s: %v", c.transport, err)
+		}
+		if want := []float32{3, 3, 3, 3}; !slices.Equal(r.Tables[0], want) {
+			t.Errorf("%s: counted %v, want %v", c.transport, r.Tables[0], want)
+		}
+	}
+}
+
+// TestProcessesThatCannotTakePartAreNamed starts processes that say nothing of where they listen, or end, or that cannot make the job: the job is not run, for what they have said.
+func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
+	for role, want := range map[string]string{
+		"stranger":       `node 1: it says "hello" and not where it listens`,
+		"dead":           "out of memory",
+		"partof another": `the saved run is ""`,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		_, err := processes(t, role, "unix", nil).Run(ctx, counts(), node.Options{})
+		if cancel(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", role, err, want)
+		}
+	}
+}
+
+// TestAProcessThatDiesIsNamed has a process end in the midst of the job: that is why the job has failed, as its system says.
+func TestAProcessThatDiesIsNamed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := processes(t, "dies", "unix", nil).Run(ctx, counts(), node.Options{})
+	if bellows.KindOf(err) != bellows.Lost || !strings.Contains(err.Error(), "node 1 (process ") || !strings.Contains(err.Error(), "ended with exit status 9") {
+		t.Errorf("the job: %v", err)
+	}
+}
+
+// TestWhoIsToldNoPlaceSaysSo is a process whose standard input is not another's word: empty, no assignment, or one without a token.
+func TestWhoIsToldNoPlaceSaysSo(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"":                      "EOF",
+		"hello\n":               "invalid character",
+		`{"Token":"ab"}` + "\n": "Token",
+	} {
+		var out bytes.Buffer
+		if _, err := takeAssignment(strings.NewReader(said), &out, func(error) {}); bellows.KindOf(err) != bellows.Usage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%q: %v, and it answers %q", said, err, out.String())
+		}
+	}
+}
+
+// TestAddressesOfOthersAreNotTaken tells a process of three where two listen: it takes that for the end of who leads.
+func TestAddressesOfOthersAreNotTaken(t *testing.T) {
+	t.Parallel()
+	own, err := Processes{Transport: "tcp", Members: make([]node.Member, 3)}.assign(t.TempDir(), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Self = 2
+	in, tell := io.Pipe()
+	var out bytes.Buffer
+	c := child{in: tell}
+	go c.say(own)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	self, err := takeAssignment(in, &out, cancel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.listener.Close()
+	if !strings.HasPrefix(out.String(), `{"Address":"tcp:127.0.0.1:`) || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("it answers %q", out.String())
+	}
+	if err := c.say(addresses{[]string{"one", "two"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := self.join(ctx, func(string) {}); !errors.Is(err, errLetGo) {
+		t.Errorf("joins: %v", err)
+	}
+}
