@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"bellows/vec/limit"
+	"bellows/vec/roofline"
 )
 
 // BenchmarkSums runs each kernel beside its limit on 512 KiB in all, which fits
@@ -20,14 +20,14 @@ func BenchmarkSums(b *testing.B) {
 		bytes int // loaded and stored
 		run   func()
 	}{
-		{"limit/Read", 4 << 17, func() { limit.Read(one) }},
+		{"limit/Read", 4 << 17, func() { roofline.Read(one) }},
 		{"SumSquares", 4 << 17, func() { SumSquares(one) }},
 		{"AbsMax", 4 << 17, func() { AbsMax(one) }},
-		{"limit/ReadTwo", 8 << 16, func() { limit.ReadTwo(x, y) }},
+		{"limit/ReadTwo", 8 << 16, func() { roofline.ReadTwo(x, y) }},
 		{"Dot", 8 << 16, func() { Dot(x, y) }},
-		{"limit/Update", 8 << 17, func() { limit.Update(one) }},
+		{"limit/Update", 8 << 17, func() { roofline.Update(one) }},
 		{"Scale", 8 << 17, func() { Scale(1, one) }},
-		{"limit/UpdateFrom", 12 << 16, func() { limit.UpdateFrom(x, y) }},
+		{"limit/UpdateFrom", 12 << 16, func() { roofline.UpdateFrom(x, y) }},
 		{"Axpy", 12 << 16, func() { Axpy(0, x, y) }},
 		{"Add", 12 << 16, func() { Add(x, y) }},
 		{"AddThree", 20 << 16, func() { AddThree(x, x, x, y) }},

@@ -3,7 +3,7 @@ package vec
 import (
 	"testing"
 
-	"bellows/vec/limit"
+	"bellows/vec/roofline"
 )
 
 // stepCase is a step with fixed parameters: g is read, a and b are the memory, of which all steps but
@@ -116,7 +116,7 @@ func BenchmarkSteps(b *testing.B) {
 			}
 		})
 	}
-	run("limit/UpdateFrom", 12*n, func() { limit.UpdateFrom(g, w) })
+	run("limit/UpdateFrom", 12*n, func() { roofline.UpdateFrom(g, w) })
 	for _, c := range steps {
 		bytes := int64(20 * n)
 		if c.name == "Adam" {

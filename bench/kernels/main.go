@@ -13,7 +13,7 @@ import (
 
 	"bellows/bench/internal/pair"
 	"bellows/vec"
-	"bellows/vec/limit"
+	"bellows/vec/roofline"
 )
 
 // turn is how long one turn of a kernel lasts.
@@ -56,12 +56,12 @@ type stream struct {
 }
 
 var streamKernels = []stream{
-	{"axpy", 2, 12, "load 2, store 1", func(x, y []float32) { vec.Axpy(1e-9, x, y) }, limit.UpdateFrom},
-	{"add", 2, 12, "load 2, store 1", vec.Add, limit.UpdateFrom},
-	{"scale", 1, 8, "load, store", func(x, _ []float32) { vec.Scale(1, x) }, func(x, _ []float32) { limit.Update(x) }},
-	{"dot", 2, 8, "load 2", func(x, y []float32) { vec.Dot(x, y) }, limit.ReadTwo},
-	{"sum of squares", 1, 4, "load", func(x, _ []float32) { vec.SumSquares(x) }, func(x, _ []float32) { limit.Read(x) }},
-	{"abs-max", 1, 4, "load", func(x, _ []float32) { vec.AbsMax(x) }, func(x, _ []float32) { limit.Read(x) }},
+	{"axpy", 2, 12, "load 2, store 1", func(x, y []float32) { vec.Axpy(1e-9, x, y) }, roofline.UpdateFrom},
+	{"add", 2, 12, "load 2, store 1", vec.Add, roofline.UpdateFrom},
+	{"scale", 1, 8, "load, store", func(x, _ []float32) { vec.Scale(1, x) }, func(x, _ []float32) { roofline.Update(x) }},
+	{"dot", 2, 8, "load 2", func(x, y []float32) { vec.Dot(x, y) }, roofline.ReadTwo},
+	{"sum of squares", 1, 4, "load", func(x, _ []float32) { vec.SumSquares(x) }, func(x, _ []float32) { roofline.Read(x) }},
+	{"abs-max", 1, 4, "load", func(x, _ []float32) { vec.AbsMax(x) }, func(x, _ []float32) { roofline.Read(x) }},
 }
 
 func streams(b *pair.Bench, s size) {

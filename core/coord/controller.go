@@ -7,7 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/members"
 	"bellows/core/planted"
@@ -22,7 +22,7 @@ type Options struct {
 	Driver Driver
 	// Collector is given the state of the tables when the job has finished or was interrupted; nil:
 	// nobody wants it.
-	Collector *collect.Collector
+	Collector *checkpoint.Collector
 	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero:
 	// they are not asked.
 	Fingerprint bellows.Fingerprint

@@ -18,7 +18,7 @@
 //     is an Outcome.
 //
 // When the job has finished or was interrupted, the controller collects the state of the tables
-// first (package collect). Whatever goes wrong ends the job with a sentence: the controller never
+// first (package checkpoint). Whatever goes wrong ends the job with a sentence: the controller never
 // waits for something that cannot come, and nowhere without end. The package refuses to know what a
 // driver decides, and to keep anything of the tables.
 package coord

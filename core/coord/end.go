@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -92,9 +92,9 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 }
 
 // collector is who takes the state: one that has asked for nothing, if nobody wants it.
-func (c *Controller) collector() *collect.Collector {
+func (c *Controller) collector() *checkpoint.Collector {
 	if c.cfg.Collector == nil {
-		return &collect.Collector{}
+		return &checkpoint.Collector{}
 	}
 	return c.cfg.Collector
 }

@@ -9,7 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
@@ -30,7 +30,7 @@ var (
 func newCollecting(t *testing.T, times liveness.Times) *desk {
 	t.Helper()
 	one := route.Spread(schemas, 2, []wire.Address{owner}, []bellows.NodeID{1, 2})
-	state, err := collect.New(schemas, one)
+	state, err := checkpoint.New(schemas, one)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@
 //  3. A Tick every few hundred milliseconds, where the lane is in another process than the
 //     controller.
 //  4. TasksEnded, when no task of the node runs any more: the state is sent to who asks for it
-//     (package collect) then, and not before.
+//     (package checkpoint) then, and not before.
 //
 // What comes from other nodes has passed package validate. What cannot be in the state that the
 // lane is in ends the job by a wire.Complaint that names the sender. The package refuses to judge

@@ -9,7 +9,7 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/audit"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/core/store"
@@ -67,7 +67,7 @@ type Limits struct {
 	// package store finds worth it.
 	Digits int
 	// Slab is how many values of a partition go into one message of its state: by default as many
-	// as collect.Sender has it.
+	// as checkpoint.Sender has it.
 	Slab int
 }
 
@@ -183,7 +183,7 @@ type Lane struct {
 	final      wire.Counts // as it has closed
 	tasksEnded bool        // at this node
 	collector  wire.Address
-	state      collect.Sender
+	state      checkpoint.Sender
 }
 
 // NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers.

@@ -10,7 +10,7 @@ import (
 )
 
 // State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume),
-// and at the end to who asks for it (package collect). Between these nobody copies a partition but
+// and at the end to who asks for it (package checkpoint). Between these nobody copies a partition but
 // by reads, leases, and the images that the driver has kept (partition.keep).
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings

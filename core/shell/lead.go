@@ -5,7 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/coord"
 	"bellows/core/members"
 	"bellows/core/planted"
@@ -17,7 +17,7 @@ import (
 // the controller's steps is the controller's.
 type Lead struct {
 	*coord.Controller
-	State   *collect.Collector // the tables, when the outcome is there and says so
+	State   *checkpoint.Collector // the tables, when the outcome is there and says so
 	closing members.Closing
 	self    bellows.NodeID
 	lanes   []wire.Address // of the node
@@ -37,7 +37,7 @@ func RecoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, erro
 }
 
 func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
-	state, err := collect.New(job.Tables, job.Route)
+	state, err := checkpoint.New(job.Tables, job.Route)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, limit or crc")
+	part := flag.String("part", "vector", "which kernels to write: vector, step, sixteen, factor, gemm, checksum, roofline or crc")
 	flag.Parse()
 	build.ConstraintExpr("amd64")
 	switch *part {
@@ -29,8 +29,8 @@ func main() {
 		checksumKernels()
 	case "crc":
 		crcKernels()
-	case "limit":
-		limitKernels()
+	case "roofline":
+		rooflineKernels()
 	default:
 		panic("gen: no part named " + *part)
 	}

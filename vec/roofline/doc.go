@@ -1,4 +1,4 @@
-// Package limit holds kernels that move data and do nothing else: the fastest
+// Package roofline holds kernels that move data and do nothing else: the fastest
 // that a kernel of package vec could be on the same slices. A benchmark runs
 // both and prints the ratio.
 //
@@ -11,4 +11,4 @@
 // same run. The widest vectors that vec's sum kernels use are used here too. On a
 // machine without assembly the loops are plain Go. Nothing here belongs in a
 // program that does work.
-package limit
+package roofline

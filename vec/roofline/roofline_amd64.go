@@ -1,4 +1,4 @@
-package limit
+package roofline
 
 import "golang.org/x/sys/cpu"
 

@@ -1,4 +1,4 @@
-package collect_test
+package checkpoint_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core/collect"
+	"bellows/core/checkpoint"
 	"bellows/core/keys"
 	"bellows/core/route"
 	"bellows/core/store"
@@ -105,11 +105,11 @@ func keysOf(ref bellows.PartitionRef) []bellows.Key {
 
 // desk is a collector, the senders of all lanes, and what is between them.
 type desk struct {
-	*collect.Collector
+	*checkpoint.Collector
 	t       *testing.T
 	route   *route.Route
 	from    *source
-	senders map[wire.Address]*collect.Sender
+	senders map[wire.Address]*checkpoint.Sender
 	credit  map[wire.Address]int // slabs that were asked for and have not been sent
 	under   []wire.Envelope      // way
 	slabs   []string             // that have left, with how much
@@ -117,17 +117,17 @@ type desk struct {
 
 func newDesk(t *testing.T, kept bool) *desk {
 	t.Helper()
-	d := &desk{t: t, route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), senders: map[wire.Address]*collect.Sender{}, credit: map[wire.Address]int{}}
+	d := &desk{t: t, route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}), senders: map[wire.Address]*checkpoint.Sender{}, credit: map[wire.Address]int{}}
 	d.from = &source{live: newSource(d.route, 100), leased: map[bellows.PartitionRef]bool{}}
 	if kept {
 		d.from.kept = newSource(d.route, 10_000)
 	}
 	var err error
-	if d.Collector, err = collect.New(tables, d.route); err != nil {
+	if d.Collector, err = checkpoint.New(tables, d.route); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range lanes {
-		d.senders[a] = &collect.Sender{}
+		d.senders[a] = &checkpoint.Sender{}
 	}
 	return d
 }
@@ -320,7 +320,7 @@ func TestAnEmptyPartitionIsCollected(t *testing.T) {
 func TestALaneSendsWhatItWasAskedFor(t *testing.T) {
 	d := newDesk(t, true)
 	d.begin(true)
-	if len(d.slabs) != len(lanes)*collect.Window {
+	if len(d.slabs) != len(lanes)*checkpoint.Window {
 		t.Errorf("%d slabs are under way at first", len(d.slabs))
 	}
 	for n := range 5 {
@@ -332,7 +332,7 @@ func TestALaneSendsWhatItWasAskedFor(t *testing.T) {
 	}
 	var out wire.Outbox // without a question nothing leaves
 	d.senders[lanes[0]].Send(d.from, lanes[0], controller, &out)
-	new(collect.Sender).Send(d.from, lanes[0], controller, &out)
+	new(checkpoint.Sender).Send(d.from, lanes[0], controller, &out)
 	if len(out.Envelopes) != 0 {
 		t.Errorf("%d messages leave without a question", len(out.Envelopes))
 	}
@@ -343,7 +343,7 @@ type many struct{ image store.Image }
 
 func (many) Kept(bellows.PartitionRef) *store.Image                { return nil }
 func (m many) Partition(bellows.PartitionRef) (store.Image, error) { return m.image, nil }
-func slabsOf(t *testing.T, s *collect.Sender, from collect.Source) (slabs []*wire.Slab, end *wire.Collected) {
+func slabsOf(t *testing.T, s *checkpoint.Sender, from checkpoint.Source) (slabs []*wire.Slab, end *wire.Collected) {
 	t.Helper()
 	var out wire.Outbox
 	s.Send(from, lanes[0], controller, &out)
@@ -365,7 +365,7 @@ func slabsOf(t *testing.T, s *collect.Sender, from collect.Source) (slabs []*wir
 // is sent, and of which partitions.
 func TestWhoAsksWithoutEndIsOwedLittle(t *testing.T) {
 	const most = 64
-	var s collect.Sender
+	var s checkpoint.Sender
 	refs := make([]bellows.PartitionRef, most+3)
 	for i := range refs {
 		refs[i].Partition = bellows.PartitionID(i)
@@ -398,7 +398,7 @@ func TestWhoAsksWithoutEndIsOwedLittle(t *testing.T) {
 // TestLongArraysAreCut sends keys and rows that are longer than one slab may be.
 func TestLongArraysAreCut(t *testing.T) {
 	const most = 4 << 20
-	var s collect.Sender
+	var s checkpoint.Sender
 	s.Ask(&wire.Collect{Slabs: 64}, make([]bellows.PartitionRef, 1))
 	im := store.Image{Keys: make([]bellows.Key, most/2+5), Values: make([]float32, 2*most+1)}
 	im.Keys[most/2], im.Values[most], im.Values[2*most] = 11, 12, 13
@@ -490,7 +490,7 @@ func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
 
 // TestAJobWithoutTablesHasNothingToCollect is over as soon as it begins.
 func TestAJobWithoutTablesHasNothingToCollect(t *testing.T) {
-	c, err := collect.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
+	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -652,7 +652,7 @@ func TestTheFirstFailureStands(t *testing.T) {
 func TestWhoOwnsNothingOwesNothing(t *testing.T) {
 	idle := wire.Address{Node: 3, Role: wire.Lane}
 	small := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
-	c, err := collect.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
+	c, err := checkpoint.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -667,7 +667,7 @@ func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
 	small := []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
 	old, late := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	r := route.Spread(small, 1, []wire.Address{old}, []bellows.NodeID{1})
-	c, err := collect.New(small, r)
+	c, err := checkpoint.New(small, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -688,7 +688,7 @@ func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
 
 // TestAnotherControllerIsSentAllOfIt asks a lane by a controller that follows, when the one before has been sent everything: it is sent everything, with its term.
 func TestAnotherControllerIsSentAllOfIt(t *testing.T) {
-	var s collect.Sender
+	var s checkpoint.Sender
 	from := many{store.Image{Values: []float32{1, 2}}}
 	refs := []bellows.PartitionRef{{}, {Partition: 1}}
 	for term := bellows.Term(1); term <= 3; term++ {

@@ -1,6 +1,6 @@
 package main
 
-func limitKernels() {
+func rooflineKernels() {
 	one := "func(n int, x *float32)"
 	two := "func(n int, x, y *float32)"
 

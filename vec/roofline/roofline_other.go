@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package limit
+package roofline
 
 func read(x []float32)          { goRead(x) }
 func readTwo(x, y []float32)    { goReadTwo(x, y) }

@@ -1,4 +1,4 @@
-// Package collect brings the state of a job's partitions to node 0 when the job is over: both ends
+// Package checkpoint brings the state of a job's partitions to node 0 when the job is over: both ends
 // of it, as step functions.
 //
 // The controller has a Collector. It calls Begin when everybody has said the last word, sends what
@@ -11,4 +11,4 @@
 // between two of them, and a lane that goes on shows it with every slab.
 //
 // The package refuses to judge who is lost: its caller does, and asks Owes whether that matters.
-package collect
+package checkpoint
