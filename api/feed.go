@@ -11,6 +11,12 @@ import (
 const feedMost = 1000
 
 // Feed is the last events of a job. Any goroutine may use it; NewFeed makes one.
+//
+// Invariants, under mu: lines[i] is event first+i of the job, and there are at most feedMost; more is closed exactly when there
+// are events behind those that from gave with it, or the feed has ended (TestEventsAreFollowed, TestFeedForgets).
+//
+// Turned down: a channel for each follower. A slow one would hold up the job, or have to be dropped; one that asks for what comes
+// behind a place is told by the numbers what it has missed.
 type Feed struct {
 	mu    sync.Mutex
 	lines []json.RawMessage

@@ -32,6 +32,10 @@ const abandoned = 24 * time.Hour
 // the columns. It is good while its fingerprint, which covers sizes and
 // modification times, fits. A new folder is written beside it and renamed, so
 // that a slot is whole or absent; whatever else is found there is replaced.
+//
+// Invariant: a set that comes from a slot is the set that parsing would give (TestStoredSetIsTheSame, TestStoredSetFollowsItsInput,
+// TestDamagedSlotIsRewritten): every byte is summed before it is believed. Folders need no lock. Two processes that store at once
+// each write one of their own, and either is good.
 type slot struct {
 	ins         []input
 	kind        Kind

@@ -25,6 +25,15 @@ const (
 )
 
 // disk is what Save does to a file system, so that tests can stop it at any step.
+//
+// Its states, by the manifests that a folder has: none or the old one, while new files are written beside the old; the old and the
+// marked one, from which moment the new model is in force; the new one, when all marked files have their names.
+//
+// Invariant: in each state, and whatever step a crash cuts short, Open reads one whole model, the old or the new
+// (TestSaveIsWholeOrNothing).
+//
+// Turned down: a new folder that is renamed over the old, which would take other files of the user's with it and cannot be done
+// in one step where the old one is not empty.
 type disk struct {
 	create  func(name string) (output, error)
 	rename  func(from, to string) error

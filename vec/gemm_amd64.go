@@ -57,7 +57,8 @@ func gemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	}
 }
 
-// A product is one call and how its operands lie. Element (i, p) of a is at
+// A product is one call and how its operands lie. It holds no memory: packed panels are a workspace's, which it takes for the call
+// (TestGemmDoesNotAllocate, TestGemmConcurrently). Element (i, p) of a is at
 // a[i*lda+p], or a[p*lda+i] if transA; element (p, j) of b is at b[p*ldb+j], or
 // b[j*ldb+p] if transB.
 type product struct {

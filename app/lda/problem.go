@@ -15,6 +15,12 @@ import (
 )
 
 // problem is a run's data as its executors work on it. It does not change after newProblem.
+//
+// Invariants: each training document is in one portion, and its tokens have consecutive places in its split's rows of the state
+// table; all rows of a word are in one partition of the word table, so that a task reads a word at once.
+//
+// Turned down: topics of tokens in the executor's memory. A split that goes on elsewhere would begin with topics at random; as
+// rows of a table of the split's own they move with it.
 type problem struct {
 	config
 	vocab    []string

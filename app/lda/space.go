@@ -11,6 +11,13 @@ import (
 
 // space is the memory that a task works in. Tasks take one and give it back, so that there are as
 // many as compute slots, not splits; nothing in it outlives a task.
+//
+// Invariants between tasks: ndt and delta are zeros. Within one: alpha, total, inv and ndt are the model with every token in its
+// topic but the one in hand; head and events say for each word which of its tokens changed, and moved is the sum of that by topic
+// (TestRowsFollowTheirTokens, TestSamplersDrawFromThePosterior).
+//
+// Turned down: a dense delta for each word of a portion, kept until the end. Most words change few of their topics, and the deltas
+// of all would be as large as the counts of all.
 type space struct {
 	p *problem
 

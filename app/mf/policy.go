@@ -9,6 +9,15 @@ import (
 
 // policy is what happens between epochs: the next step size and L2, what is reported and kept, and
 // whether to go on. Both schedules share it.
+//
+// Its states: a start (no epoch was good yet), from which divergence leads back with steps divided by more; warm-up, in which
+// held-out ratings that are predicted no better mean nothing; then every such epoch divides the steps that follow. A run that
+// diverges after a good epoch ends with that one (TestDivergenceAfterAGoodEpochEndsTheRun).
+//
+// Invariants: stepDivisor never falls; reset is 1 from a restart until an epoch was good; noise is 1 whenever Epoch is 0
+// (TestDivergenceStartsAgainWithSmallerSteps).
+//
+// What was turned down for the steps themselves stands at stepSchedule.
 type policy struct {
 	problem     *problem
 	noise       float64 // held-out RMSE in standard units; 1 before the first epoch

@@ -20,6 +20,14 @@ const (
 
 // problem is all that a run fixes before it starts: settings, order of visits, what is scored.
 // Drivers and executors read it and never write.
+//
+// Invariants: every training rating is in one block of one split (TestStrataVisitEveryRatingOnce, TestClocksVisitEveryRatingOnce);
+// a block's users are of one part, and its items of one part under schedule=strata; held-out and test ratings are in no block
+// (TestTheTestFileDecidesNothing). Everything is a function of the ratings, the settings and the seed, so that each process makes
+// the same one.
+//
+// Turned down: blocks cut when a task first needs them. The order by chance within a block would then depend on who cut it,
+// or each process would sort all ratings again.
 type problem struct {
 	config
 	stepSchedule

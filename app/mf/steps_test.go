@@ -7,7 +7,7 @@ import (
 	"bellows/app/epochs"
 )
 
-func TestRecipeFallsAndFollowsTheNoise(t *testing.T) {
+func TestStepsFallAndFollowTheNoise(t *testing.T) {
 	r := newStepSchedule(config{Ending: epochs.Ending{Epochs: 80}, step: 0.02}, 100000, 1000, 500)
 	step, l2 := r.at(0, 1)
 	if step != 0.02 {

@@ -201,7 +201,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-func TestCourse(t *testing.T) {
+func TestPolicy(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
 	k := newPolicy(p)

@@ -9,6 +9,9 @@ import (
 
 // policy is what is decided between epochs: the step, the strength of l2, which epoch is the best
 // one and whether to go on.
+//
+// Invariants: pace only falls, to paceLeast at last; loss is that of the last epoch; alpha stays what it was where l2 is given
+// (TestPolicy, TestEvidence).
 type policy struct {
 	p     *problem
 	pace  float64 // multiplies the step

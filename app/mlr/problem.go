@@ -10,7 +10,15 @@ import (
 	"bellows/table"
 )
 
-// problem is a run's data as its executors work on it. It does not change after newProblem and prepare.
+// problem is a run's data as its executors work on it. newProblem measures all rows; prepare lays out those of the splits that
+// begin here, and may be called again for others. Executors read what belongs to their own split.
+//
+// Invariants: each training row is in one unit (TestEveryRowIsVisitedOnceAnEpoch); of the splits that use a row of the tables in a
+// clock one leads it (TestRowsAreLedOnceAClock); what is measured does not depend on the number of processors
+// (TestSameBitsForAnyNumberOfSlots).
+//
+// Turned down: scaling rows as they are visited, which costs each epoch what layout costs once; it remains where scaled rows
+// would take more than keptBytes.
 type problem struct {
 	config
 	src      source  // the data
