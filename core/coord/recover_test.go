@@ -283,6 +283,12 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 			f.holds(1, 4, 1)
 			f.gives(0, 1)
 		}, "the driver does not do again what it did"},
+		"other clocks": {&rounds{want: 3}, 0, func(f *follow) {
+			f.tail[0].List[0].Results[0].Unit.Clock = 7
+			f.holds(0, 4, 1)
+			f.holds(1, 4, 1)
+			f.gives(0, 1)
+		}, "the driver does not do again what it did"},
 		"silent": {&rounds{want: 3}, 0, func(f *follow) {
 			f.holds(0, 2, 1)
 			for now := int64(1); now < 4_000_000; now += 500 {
