@@ -333,6 +333,7 @@ func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
 			Lost: func(Loss) {}})
 		close(first.frames)
 		<-time.After(time.Second)
+		synctest.Wait()
 		if want := []string{"one", "one", "one"}; !slices.Equal(dialled, want) {
 			t.Errorf("calls %q, want %q", dialled, want)
 		}
