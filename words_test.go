@@ -15,21 +15,14 @@ import (
 // strayWord is a declaration in a room that the table of words does not name for the word, and why it may stay.
 type strayWord struct{ word, room, why string }
 
-// strayWords are the exceptions. One that the code no longer needs is a failure too, so that the list stays true.
+// strayWords are the exceptions: the same thing, where it is used. One that the code no longer needs is a failure too, so that the list stays true.
 var strayWords = []strayWord{
-	// The same thing, where it is used.
 	{"commit", "core/gate", "by which commit something can be seen is what progress is asked"},
 	{"driver", "sim/internal/driver", "the drivers of the simulation's jobs"},
 	{"epoch", "cli/internal/watch", "an epoch has come"},
 	{"executor", "app/lda", "the application's executors"},
 	{"executor", "app/mlr", "the application's executors"},
 	{"report", "train", "a node's report has what its runner has counted"},
-
-	// Another thing: to be called something else.
-	{"clock", "cli/internal/doctor", "the machine's clock: to be checkClock"},
-	{"record", "cli/internal/run", "what run.json says: to be runFile"},
-	{"report", "cli/internal/doctor", "what the doctor found: to be Findings"},
-	{"table", "cli/internal/screen", "lines in columns: to be Columns"},
 }
 
 // wordRow is a line of the table of words: the words, and where they are declared.

@@ -48,8 +48,8 @@ func (k Check) least(have, none, low uint64, ifNone, ifLow string) Check {
 	return k
 }
 
-// Report is all checks, and how many of them failed or warn.
-type Report struct {
+// Findings is all checks, and how many of them failed or warn.
+type Findings struct {
 	Checks []Check `json:"checks"`
 	Fails  int     `json:"fails"`
 	Warns  int     `json:"warns"`
@@ -80,7 +80,7 @@ func (f Folder) but(k Check, status string) Check {
 }
 
 // Here is the report on this machine.
-func Here(folders ...Folder) Report { return examine(host(folders)) }
+func Here(folders ...Folder) Findings { return examine(host(folders)) }
 
 func host(folders []Folder) machine {
 	return machine{
@@ -94,10 +94,10 @@ func host(folders []Folder) machine {
 	}
 }
 
-func examine(m machine) Report {
+func examine(m machine) Findings {
 	limits := cgroup.Read(m.root)
-	r := Report{Checks: []Check{
-		m.cpu(), kernelCheck(), m.slots(limits), m.memory(limits), m.openFiles(), m.clock(),
+	r := Findings{Checks: []Check{
+		m.cpu(), kernelCheck(), m.slots(limits), m.memory(limits), m.openFiles(), m.checkClock(),
 	}}
 	for _, f := range m.folders {
 		r.Checks = append(r.Checks, m.folder(f))
@@ -189,8 +189,8 @@ func (m machine) openFiles() Check {
 		"globs of many files may fail; raise the limit: ulimit -n 4096")
 }
 
-// clock checks that reading the time does not enter the kernel, which every task does twice.
-func (m machine) clock() Check {
+// checkClock checks that reading the time does not enter the kernel, which every task does twice.
+func (m machine) checkClock() Check {
 	source, err := m.root("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 	if err != nil {
 		return good("clock", "the source is not stated on %s", runtime.GOOS)

@@ -24,7 +24,7 @@ type Folder struct {
 	Before  Progress // what led to the image; zero without one
 	Log     *event.Log
 	lock    *os.File
-	record  record
+	record  runFile
 }
 
 // Request says which folder Claim is to give.
@@ -143,7 +143,7 @@ func (f *Folder) begin(req Request) (*Folder, error) {
 	if f.Image != nil {
 		f.Before = r.Progress
 	}
-	f.record = record{Format: recordFormat, State: running, Config: req.Config, Versions: req.Versions, Progress: f.Before}
+	f.record = runFile{Format: recordFormat, State: running, Config: req.Config, Versions: req.Versions, Progress: f.Before}
 	err := f.start()
 	if err != nil {
 		return nil, cannotMake(f.Dir, errors.Join(err, f.Close()))

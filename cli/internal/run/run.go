@@ -108,8 +108,8 @@ type Progress struct {
 	audit.Account
 }
 
-// record is run.json.
-type record struct {
+// runFile is run.json.
+type runFile struct {
 	Format   string            `json:"format"`
 	State    state             `json:"state"`
 	Config   Config            `json:"config"`
@@ -119,19 +119,19 @@ type record struct {
 
 // readRecord is the record in dir, or nil when there is none that can be read: a folder whose
 // run.json is damaged has no run to go on with.
-func readRecord(dir string) *record {
+func readRecord(dir string) *runFile {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if err != nil {
 		return nil
 	}
-	r := &record{}
+	r := &runFile{}
 	if json.Unmarshal(text, r) != nil || r.Format != recordFormat {
 		return nil
 	}
 	return r
 }
 
-func (r *record) write(dir string) error {
+func (r *runFile) write(dir string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"bellows/train"
 )
 
-// Table is the table of a training run. The table goes to standard output, line by line as it
+// EpochTable is the table of a training run. The table goes to standard output, line by line as it
 // comes about; where standard error is a terminal, a live line on it tells that work goes on.
-type Table struct {
+type EpochTable struct {
 	mu      sync.Mutex
 	c       *Console
 	columns []column
@@ -37,9 +37,9 @@ type column struct {
 	width int
 }
 
-// NewTable is the table of an application that describes itself so.
-func NewTable(c *Console, d app.Description) *Table {
-	t := &Table{c: c, metrics: d.Metrics, live: terminal(c.Err), clears: terminal(c.Out)}
+// NewEpochTable is the table of an application that describes itself so.
+func NewEpochTable(c *Console, d app.Description) *EpochTable {
+	t := &EpochTable{c: c, metrics: d.Metrics, live: terminal(c.Err), clears: terminal(c.Out)}
 	t.columns = append(t.columns, column{"epoch", 5})
 	for _, title := range metricColumns(d.Metrics) {
 		t.columns = append(t.columns, column{title, max(9, 3+utf8.RuneCountInString(title))})
@@ -67,13 +67,13 @@ func metricColumns(names []string) []string {
 }
 
 // Begin writes the first words of the headline, before anything has been read.
-func (t *Table) Begin(words string) {
+func (t *EpochTable) Begin(words string) {
 	t.c.Printf("%s", words)
 	t.partial = !t.c.JSON
 }
 
 // Headline ends the first line and writes the second and the titles.
-func (t *Table) Headline(rest, place string) {
+func (t *EpochTable) Headline(rest, place string) {
 	t.partial = false
 	t.c.Printf("%s\n%s\n", rest, place)
 	titles := make([]string, len(t.columns))
@@ -84,7 +84,7 @@ func (t *Table) Headline(rest, place string) {
 }
 
 // row aligns cells under the titles.
-func (t *Table) row(cells []string) string {
+func (t *EpochTable) row(cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {
 		pad := t.columns[i].width - utf8.RuneCountInString(cell)
@@ -103,7 +103,7 @@ type Row struct {
 }
 
 // Add writes the line of an epoch.
-func (t *Table) Add(r Row) {
+func (t *EpochTable) Add(r Row) {
 	cells := []string{fmt.Sprint(r.Number)}
 	for _, name := range t.metrics {
 		cell := "-"
@@ -127,7 +127,7 @@ func (t *Table) Add(r Row) {
 }
 
 // Sentence writes a sentence between the table's lines.
-func (t *Table) Sentence(text string) {
+func (t *EpochTable) Sentence(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clear()
@@ -135,7 +135,7 @@ func (t *Table) Sentence(text string) {
 }
 
 // clear takes the live line away. The caller holds mu.
-func (t *Table) clear() {
+func (t *EpochTable) clear() {
 	if t.shown && t.clears {
 		io.WriteString(t.c.Err, "\r\x1b[K")
 		t.shown = false
@@ -146,7 +146,7 @@ func (t *Table) clear() {
 const liveInterval = 100 * time.Millisecond
 
 // Start begins the live line, where there is one.
-func (t *Table) Start() {
+func (t *EpochTable) Start() {
 	if !t.live {
 		return
 	}
@@ -165,7 +165,7 @@ func (t *Table) Start() {
 	})
 }
 
-func (t *Table) show() {
+func (t *EpochTable) show() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.c.Err, "\r\x1b[K%5d  running for %.1f s; Ctrl-C saves and stops", t.epoch+1, time.Since(t.began).Seconds())
@@ -173,7 +173,7 @@ func (t *Table) show() {
 }
 
 // End stops the live line.
-func (t *Table) End() {
+func (t *EpochTable) End() {
 	if t.stop == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (t *Table) End() {
 }
 
 // Close leaves the screen so that what follows begins on a line of its own.
-func (t *Table) Close() {
+func (t *EpochTable) Close() {
 	t.End()
 	if t.partial {
 		t.c.Printf("\n")

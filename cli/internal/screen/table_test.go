@@ -38,7 +38,7 @@ func TestLiveLine(t *testing.T) {
 	t.Parallel()
 	var terminal bytes.Buffer
 	c := &Console{Out: &terminal, Err: &terminal}
-	s := NewTable(c, app.Description{Unit: "ratings", Metrics: []string{"train_rmse"}})
+	s := NewEpochTable(c, app.Description{Unit: "ratings", Metrics: []string{"train_rmse"}})
 	s.live, s.clears, s.began = true, true, time.Now()
 	s.Begin("title: ")
 	s.Headline("rest", "here")

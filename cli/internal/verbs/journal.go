@@ -21,7 +21,7 @@ import (
 // Lock: mu, taken before those of the table and of the feed. Epochs, notices and the end come from different goroutines.
 type journal struct {
 	console *screen.Console
-	table   *screen.Table
+	table   *screen.EpochTable
 	log     *event.Log
 	board   *watch.Board
 

@@ -63,7 +63,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if t.order, err = newOrder(a, files, opt); err != nil {
 		return err
 	}
-	table := screen.NewTable(c.Console, t.about)
+	table := screen.NewEpochTable(c.Console, t.about)
 	defer table.Close()
 	defer t.close()
 	table.Begin(t.about.Title + " · " + t.data() + ": ")
@@ -89,7 +89,7 @@ func (t *training) settingsHint(err error) error {
 }
 
 // claim takes the run's folder and completes the headline.
-func (t *training) claim(table *screen.Table) error {
+func (t *training) claim(table *screen.EpochTable) error {
 	var err error
 	t.folder, err = run.Claim(run.Request{
 		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
