@@ -97,6 +97,22 @@ func check(t *testing.T, d *Driver, out int) {
 	}
 }
 
+// nobody is a controller that forgets what it is told.
+type nobody struct{}
+
+func (nobody) DispatchTask(bellows.SplitID, ...float64) {}
+func (nobody) ShowEpoch(train.Epoch)                    {}
+func (nobody) Keep()                                    {}
+func (nobody) Finish()                                  {}
+
+// TestATrainingTaskAllocatesNothing dispatches the tasks of an epoch, whose arguments stand in memory of the driver's.
+func TestATrainingTaskAllocatesNothing(t *testing.T) {
+	d := New(Layout{Splits: 4, Clocks: 5}, AtOnce{}, Ending{Epochs: 1}, Results{Train: 2, Score: 1}, &toy{})
+	if n := testing.AllocsPerRun(10, func() { d.enter(training, nobody{}) }); n != 0 {
+		t.Errorf("%v allocations for 20 tasks", n)
+	}
+}
+
 // TestTasksOfAPhase: whatever completes first, a run is its opening clock, and then epochs of training and scoring clocks,
 // with every task dispatched once and the sums of an epoch the same.
 func TestTasksOfAPhase(t *testing.T) {

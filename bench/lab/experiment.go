@@ -19,7 +19,7 @@ import (
 // megabit is bytes a second.
 const megabit = 1e6 / 8
 
-// site is the cluster that the flags describe, of machines that wake up as the one that costs were fitted on.
+// make is the cluster that the flags describe, of machines that wake up as the one that costs were fitted on.
 func (s site) make(f fitted) lab.Site {
 	servers := s.servers
 	if servers == 0 {

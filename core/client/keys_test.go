@@ -67,7 +67,6 @@ func TestKeysAreAskedOnceEachInOrder(t *testing.T) {
 	}
 }
 
-// TestKeysJoinWhatIsCached asks for some keys, then for others and some of the same.
 // TestKeysAreFetchedAhead asks for keys that a task will read, and has it wait for nothing.
 func TestKeysAreFetchedAhead(t *testing.T) {
 	d := newSparseDesk(t)
@@ -83,6 +82,7 @@ func TestKeysAreFetchedAhead(t *testing.T) {
 	}
 }
 
+// TestKeysJoinWhatIsCached asks for some keys, then for others and some of the same.
 func TestKeysJoinWhatIsCached(t *testing.T) {
 	d := newSparseDesk(t)
 	d.dispatch(0, 0, 0, 1)

@@ -255,7 +255,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			if m.Breach || m.Node == e.From.Node { // no reason is better
 				c.lose(m.Node, m.Reason, fx)
 			} else {
-				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Severed)
+				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Complaint)
 			}
 		case *wire.Holding:
 			c.takeHolding(e.From, m, fx)

@@ -152,7 +152,7 @@ func TestASilenceIsExcusedForTwoSeconds(t *testing.T) {
 
 // TestTimesHaveDefaults holds each time to what its comment says, alone and where the lease is another; what is set stays.
 func TestTimesHaveDefaults(t *testing.T) {
-	want := liveness.Times{Lease: 10_000, Broken: 1000, Severed: 3000, Leader: 30_000, Notice: 2000, Start: 20_000, Join: 60_000, Ready: 600_000,
+	want := liveness.Times{Lease: 10_000, Broken: 1000, Complaint: 3000, Leader: 30_000, Notice: 2000, Start: 20_000, Join: 60_000, Ready: 600_000,
 		Task: 3_600_000, Answer: 600_000, End: 20_000, Collect: 300_000, Tasks: 60_000}
 	if got := (liveness.Times{}).Or(); got != want {
 		t.Errorf("the defaults are %+v, want %+v", got, want)
@@ -161,7 +161,7 @@ func TestTimesHaveDefaults(t *testing.T) {
 	if got := (liveness.Times{Lease: 500}).Or(); got != want {
 		t.Errorf("with a lease of half a second they are %+v, want %+v", got, want)
 	}
-	all := liveness.Times{Lease: 1, Broken: 2, Severed: 3, Leader: 4, Notice: 5, Start: 6, Join: 7, Ready: 8, Task: 9, Answer: 13, End: 10, Collect: 11, Tasks: 12}
+	all := liveness.Times{Lease: 1, Broken: 2, Complaint: 3, Leader: 4, Notice: 5, Start: 6, Join: 7, Ready: 8, Task: 9, Answer: 13, End: 10, Collect: 11, Tasks: 12}
 	if got := all.Or(); got != all {
 		t.Errorf("set were %+v, and they are %+v", all, got)
 	}

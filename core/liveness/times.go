@@ -14,9 +14,9 @@ type Times struct {
 	Lease int64
 	// Broken is how long the end of a connection waits for a better reason: that its process died.
 	Broken int64
-	// Severed is how long two nodes that have lost each other wait to learn that one of them is
+	// Complaint is how long two nodes that have lost each other wait to learn that one of them is
 	// lost to node 0, too.
-	Severed int64
+	Complaint int64
 	// Leader is how long the others wait for node 0: longer than a lease, since without it none of
 	// them can go on, so that nothing is gained by haste.
 	Leader int64
@@ -63,7 +63,7 @@ func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 func (t Times) Or() Times {
 	t.Lease = cmp.Or(t.Lease, 10_000)
 	t.Broken = cmp.Or(t.Broken, 1000)
-	t.Severed = cmp.Or(t.Severed, 3000)
+	t.Complaint = cmp.Or(t.Complaint, 3000)
 	t.Leader = cmp.Or(t.Leader, 3*t.Lease)
 	t.Notice = cmp.Or(t.Notice, 2000)
 	t.Start = cmp.Or(t.Start, 20_000)

@@ -178,7 +178,7 @@ func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
 	return much
 }
 
-// Heard is heardOf by node.
+// Heard is HeardOf by node.
 func (m *Mesh) Heard() []uint64 {
 	list := make([]uint64, len(m.pairs))
 	for n := range list {

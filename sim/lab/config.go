@@ -29,7 +29,7 @@ const limitDefault = 1000 * time.Hour
 // patience is how long everybody waits for everything: until the experiment's limit. Nobody dies here, so that who is silent is slow.
 func (c *Config) patience() liveness.Times {
 	p := c.Limit.Milliseconds() + 1
-	return liveness.Times{Lease: p, Broken: p, Severed: p, Leader: p, Notice: p, Ready: p, Task: p, End: p, Collect: p, Tasks: p}.Or()
+	return liveness.Times{Lease: p, Broken: p, Complaint: p, Leader: p, Notice: p, Ready: p, Task: p, End: p, Collect: p, Tasks: p}.Or()
 }
 
 // Site is a cluster.

@@ -15,7 +15,7 @@ const width = 8
 // A stream is a pointer that moves through a slice of four-byte elements.
 type stream = reg.GPVirtual
 
-// Lanes are up to eight neighbouring elements of every stream. load and store
+// lanes are up to eight neighbouring elements of every stream. load and store
 // touch only elements inside the slices.
 type lanes struct {
 	index int // which accumulator or temporary set of the unrolled body this is

@@ -36,8 +36,8 @@ import (
 //   - A result that the audit contradicts is shown, and ends the command with an error (TestTheAuditOfARun).
 //
 // The goroutine of the command owns it. While the job runs, epochs and notices come from a goroutine of the node, which touches journal and epochs
-// alone, and those who watch call look, which has its own lock. The process of a seat has no training: it reads and makes the same and runs
-// its part (sit), and node 0's tells of it.
+// alone, and those who watch call look, which has its own lock. A process that was started for another has no training: it reads and makes the same and runs
+// its part (runChild), and node 0's tells of it.
 type training struct {
 	*screen.Console
 	*order

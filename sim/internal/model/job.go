@@ -67,7 +67,7 @@ type Job struct {
 // prefix is how much a split has added to a row in its first clocks: [split][row][clocks].
 type prefix [][][]int32
 
-// jobs are made once each, at first use.
+// Jobs are made once each, at first use.
 var Jobs = func() (all [AllShapes]func() *Job) {
 	for i := range all {
 		all[i] = sync.OnceValue(func() *Job { return newJob(uint64(i)) })

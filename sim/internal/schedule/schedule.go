@@ -114,7 +114,7 @@ func (s *Schedule) Bound(t bellows.TableID, c bellows.Clock) table.Consistency {
 	return s.Job.Schemas[t].Consistency
 }
 
-// driftMax is by how much a clock may be wrong, in thousandths: far more than real ones are.
+// DriftMax is by how much a clock may be wrong, in thousandths: far more than real ones are.
 const DriftMax = 50
 
 // drawTopology gives 2 or 3 nodes one or two lanes each, and 3 or 4 nodes, the same or others, a client.
