@@ -63,3 +63,54 @@ func benchDecode(b *testing.B, format vec.Format, m *Push, values int) {
 		Free(e.Message)
 	}
 }
+
+// BenchmarkControl is what the controller and a client tell each other in a clock of eight splits on two nodes.
+func BenchmarkControl(b *testing.B) {
+	d := New[Dispatch]()
+	d.Commit = 12345
+	records := New[Records]()
+	one := Record{Number: 12346, Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 6173}}
+	for s := range bellows.SplitID(4) {
+		u := bellows.Unit{Split: s, Clock: 6172, Items: bellows.Range{End: 1}}
+		d.Append(u, nil)
+		one.Results = append(one.Results, Result{Unit: u, Values: []float64{0.5}})
+	}
+	for p := range bellows.PartitionID(8) {
+		one.Pairs = append(one.Pairs, Pair{Ref: bellows.PartitionRef{Partition: p}})
+	}
+	records.List = append(records.List, one)
+	for _, m := range []Message{d, records} {
+		name := kindName(m.kind())
+		b.Run(name+"/encode", func(b *testing.B) {
+			var batch Batch
+			batch.Lend()
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := batch.Add(Envelope{Message: m}); err != nil {
+					b.Fatal(err)
+				}
+				batch.Reset()
+			}
+		})
+		b.Run(name+"/decode", func(b *testing.B) {
+			var batch Batch
+			batch.Lend()
+			if err := batch.Add(Envelope{Message: m}); err != nil {
+				b.Fatal(err)
+			}
+			f := joined(b, &batch)
+			h, err := ParseHeader(f)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				e, err := Decode(h, append(h.Payload()[:0], f[HeaderSize:]...)) // which it gives back
+				if err != nil {
+					b.Fatal(err)
+				}
+				Free(e.Message)
+			}
+		})
+	}
+}

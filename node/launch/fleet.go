@@ -93,6 +93,7 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 		}
 		c := &child{node: m.Node, cmd: exec.Command(program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
 		c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
+		c.cmd.Env = append(os.Environ(), started+"=1")
 		var err error
 		if c.in, err = c.cmd.StdinPipe(); err == nil {
 			err = startPlaced(c.cmd, place, computing)

@@ -40,10 +40,17 @@ type Processes struct {
 	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
 }
 
+// started names the variable of the environment that marks a process which a Run has started. Such a one starts no others: a
+// program that does not look whether it is a child, as the binary of a test, would start itself again and again.
+const started = "_BELLOWS_CHILD"
+
 // Run runs a job as node 0, and returns like Train. All processes have ended when it returns, and the folder of their sockets
 // is gone. The connections have ended before the processes are told to, so that none of them takes the end of a job for the
 // loss of node 0.
 func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
+	if os.Getenv(started) != "" {
+		return nil, bellows.Errorf(bellows.Config, "start", l.Program, "this process was itself started for a part of a job, and did not ask for it: the program must call RunChild, or cli.Main, before all else")
+	}
 	folder, err := os.MkdirTemp("", "bellows-")
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)

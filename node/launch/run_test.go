@@ -180,3 +180,14 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 		t.Errorf("joins: %v", err)
 	}
 }
+
+// TestAChildStartsNoOthers starts a job in a process that is marked as started for a part of one: a program that does not ask
+// whether it is a child would start itself without end.
+func TestAChildStartsNoOthers(t *testing.T) {
+	t.Setenv(started, "1")
+	_, err := Processes{Program: "/nonexistent", Transport: "unix", Members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}}.
+		Run(t.Context(), train.Job{}, node.Options{})
+	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "RunChild") {
+		t.Errorf("a child that starts a job says %v", err)
+	}
+}
