@@ -13,7 +13,6 @@ import (
 	"bellows/app/mlr"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
-	"bellows/model"
 )
 
 // console is that of a program called bellows, with no input.
@@ -92,9 +91,12 @@ func TestProgramsThatCannotBe(t *testing.T) {
 	with := func(a app.Application, columns string, names ...string) app.Application {
 		var list []app.Verb
 		for _, name := range names {
-			list = append(list, app.Verb{Name: name, Columns: []string{columns}, Answer: func(*model.Model, []string) ([][]any, error) { return nil, nil }})
+			list = append(list, app.Verb{Name: name, Columns: []string{columns}, Answer: func(*app.Question) ([][]any, error) { return nil, nil }})
 		}
 		return asker{a, list}
+	}
+	flagged := func(a app.Application, f app.Flag) app.Application {
+		return asker{a, []app.Verb{{Name: "near", Flags: []app.Flag{f, app.Top()}}}}
 	}
 	for _, c := range []struct {
 		want string
@@ -106,6 +108,8 @@ func TestProgramsThatCannotBe(t *testing.T) {
 		{"an application adds the verb help, which is there already", []app.Application{with(mf.New(), "", "help")}},
 		{"the verb near of mlr is not that of mf", []app.Application{with(mf.New(), "a", "near"), with(mlr.New(), "b", "near")}},
 		{"the verb near of mf is not that of mf", []app.Application{with(mf.New(), "a", "near", "near")}},
+		{"the verb near of mlr is not that of mf", []app.Application{flagged(mf.New(), app.Flag{Name: "to"}), flagged(mlr.New(), app.Flag{Name: "to", Many: true})}},
+		{"", []app.Application{flagged(mf.New(), app.Flag{Name: "to"}), flagged(mlr.New(), app.Flag{Name: "from"})}},
 		{"", []app.Application{with(mf.New(), "a", "near", "far"), with(mlr.New(), "a", "near")}},
 	} {
 		_, err := verbs.New(console(io.Discard), c.apps...)

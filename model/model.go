@@ -24,7 +24,7 @@ import (
 	"bellows"
 )
 
-// Tensor is one named array of a model, row-major. Exactly one of Floats, Counts and Keys is set; a
+// Tensor is one named array of a model, row-major. Exactly one of Floats, Counts, Keys and Bytes is set; a
 // tensor without values may leave all nil and is stored as floats. A sparse table is two tensors: its
 // keys, ascending, and its rows in their order.
 type Tensor struct {
@@ -33,13 +33,16 @@ type Tensor struct {
 	Floats []float32
 	Counts []int32
 	Keys   []bellows.Key
+	Bytes  []byte
 }
 
-// DType is the type of the tensor's values, as safetensors names it: F32, I32 or U64.
+// DType is the type of the tensor's values, as safetensors names it: F32, I32, U64 or U8.
 func (t *Tensor) DType() string {
 	switch {
 	case t.Keys != nil:
 		return "U64"
+	case t.Bytes != nil:
+		return "U8"
 	case t.Counts != nil:
 		return "I32"
 	}

@@ -125,15 +125,15 @@ func TestGolden(t *testing.T) {
 func TestSaveRefuses(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(*Model){
-		"names no application":               func(m *Model) { m.App = "" },
-		"details are not JSON":               func(m *Model) { m.Details = json.RawMessage("{") },
-		`"../users.txt" cannot be the name`:  func(m *Model) { m.IDs[0].File = "../users.txt" },
-		`"users.txt" cannot be the name`:     func(m *Model) { m.IDs[1].File = "users.txt" },
-		`tensor "mean" is there twice`:       func(m *Model) { m.Tensors[0].Name = "mean" },
-		"has 6 values, not 8":                func(m *Model) { m.Tensors[0].Shape = []int{4, 2} },
-		"impossible shape":                   func(m *Model) { m.Tensors[0].Shape = []int{-3, -2} },
-		"has two of floats, counts and keys": func(m *Model) { m.Tensors[1].Counts = []int32{1} },
-		"cannot be the name of a tensor":     func(m *Model) { m.Tensors[0].Name = "__metadata__" },
+		"names no application":                      func(m *Model) { m.App = "" },
+		"details are not JSON":                      func(m *Model) { m.Details = json.RawMessage("{") },
+		`"../users.txt" cannot be the name`:         func(m *Model) { m.IDs[0].File = "../users.txt" },
+		`"users.txt" cannot be the name`:            func(m *Model) { m.IDs[1].File = "users.txt" },
+		`tensor "mean" is there twice`:              func(m *Model) { m.Tensors[0].Name = "mean" },
+		"has 6 values, not 8":                       func(m *Model) { m.Tensors[0].Shape = []int{4, 2} },
+		"impossible shape":                          func(m *Model) { m.Tensors[0].Shape = []int{-3, -2} },
+		"has two of floats, counts, keys and bytes": func(m *Model) { m.Tensors[1].Counts = []int32{1} },
+		"cannot be the name of a tensor":            func(m *Model) { m.Tensors[0].Name = "__metadata__" },
 	} {
 		m := sample()
 		spoil(m)

@@ -57,6 +57,14 @@ func (r *Reader) Counts(name string, shape ...int) []int32 {
 	return r.fitting(name, "I32", shape).Counts
 }
 
+// Bytes is the values of a tensor of bytes, or nil where the model has none of that name.
+func (r *Reader) Bytes(name string) []byte {
+	if r.Tensor(name) == nil {
+		return nil
+	}
+	return r.fitting(name, "U8", []int{Any}).Bytes
+}
+
 // fitting is the tensor of that name, or an empty one if it does not fit.
 func (r *Reader) fitting(name, dtype string, shape []int) *Tensor {
 	t := r.Tensor(name)
@@ -69,9 +77,9 @@ func (r *Reader) fitting(name, dtype string, shape []int) *Tensor {
 		values *= t.Shape[i]
 		fits = t.Shape[i] == shape[i] || t.Shape[i] > 0 && shape[i] == Any
 	}
-	if !fits || len(t.Floats)+len(t.Counts) != values {
+	if !fits || len(t.Floats)+len(t.Counts)+len(t.Bytes) != values {
 		_ = r.Refuse("tensor %s is %s of shape %v with %d values; the rest needs %s of shape %v, where %d is any size",
-			name, t.DType(), t.Shape, len(t.Floats)+len(t.Counts), dtype, shape, Any)
+			name, t.DType(), t.Shape, len(t.Floats)+len(t.Counts)+len(t.Bytes), dtype, shape, Any)
 		return &Tensor{}
 	}
 	return t

@@ -26,6 +26,7 @@ const (
 	nameBytesMax   = 1 << 10
 	valueBytes     = 4 // F32 and I32 alike
 	keyBytes       = 8 // U64
+	byteBytes      = 1 // U8
 	chunkBytes     = 1 << 18
 )
 
@@ -48,7 +49,7 @@ func layout(tensors []Tensor) ([]entry, error) {
 	for i := range tensors {
 		t := &tensors[i]
 		e := entry{name: t.Name, DType: t.DType(), Shape: t.Shape}
-		n := len(t.Floats) + len(t.Counts) + len(t.Keys)
+		n := len(t.Floats) + len(t.Counts) + len(t.Keys) + len(t.Bytes)
 		if e.Shape == nil {
 			e.Shape = []int{}
 		}
@@ -58,8 +59,8 @@ func layout(tensors []Tensor) ([]entry, error) {
 			return nil, err
 		case seen[t.Name]:
 			return nil, fmt.Errorf("tensor %q is there twice", t.Name)
-		case t.Floats != nil && t.Counts != nil || t.Keys != nil && (t.Floats != nil || t.Counts != nil):
-			return nil, fmt.Errorf("tensor %q has two of floats, counts and keys", t.Name)
+		case t.kinds() > 1:
+			return nil, fmt.Errorf("tensor %q has two of floats, counts, keys and bytes", t.Name)
 		case values != int64(n):
 			return nil, fmt.Errorf("tensor %q of shape %v has %d values, not %d", t.Name, t.Shape, n, values)
 		}
@@ -73,8 +74,11 @@ func layout(tensors []Tensor) ([]entry, error) {
 
 // bytes is how many a value takes.
 func (e *entry) bytes() int64 {
-	if e.DType == "U64" {
+	switch e.DType {
+	case "U64":
 		return keyBytes
+	case "U8":
+		return byteBytes
 	}
 	return valueBytes
 }
@@ -242,8 +246,8 @@ func parseEntry(dec *json.Decoder, name string) (entry, error) {
 	switch {
 	case err != nil:
 		return e, err
-	case e.DType != "F32" && e.DType != "I32" && e.DType != "U64":
-		return e, fmt.Errorf("tensor %q has dtype %.20q; F32, I32 and U64 are read", name, e.DType)
+	case !slices.Contains([]string{"F32", "I32", "U64", "U8"}, e.DType):
+		return e, fmt.Errorf("tensor %q has dtype %.20q; F32, I32, U64 and U8 are read", name, e.DType)
 	case e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != values*e.bytes():
 		return e, fmt.Errorf("tensor %q of shape %v has data_offsets %v", name, e.Shape, e.Offsets)
 	}
@@ -277,6 +281,8 @@ func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
 			t.Counts = make([]int32, n)
 		case "U64":
 			t.Keys = make([]bellows.Key, n)
+		case "U8":
+			t.Bytes = make([]byte, n)
 		default:
 			t.Floats = make([]float32, n)
 		}
@@ -288,11 +294,24 @@ func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
 	return tensors, nil
 }
 
+// kinds is how many kinds of values the tensor has: one, or none where it is empty.
+func (t *Tensor) kinds() int {
+	n := 0
+	for _, there := range []bool{t.Floats != nil, t.Counts != nil, t.Keys != nil, t.Bytes != nil} {
+		if there {
+			n++
+		}
+	}
+	return n
+}
+
 // bytes is the memory of the tensor's values.
 func (t *Tensor) bytes() []byte {
 	switch {
 	case t.Keys != nil:
 		return bytesOf(t.Keys)
+	case t.Bytes != nil:
+		return t.Bytes
 	case t.Counts != nil:
 		return bytesOf(t.Counts)
 	}

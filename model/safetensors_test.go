@@ -35,7 +35,7 @@ func TestReadTensorsRefuses(t *testing.T) {
 		{"negative", `{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}`, 0, "impossible shape [-1]"},
 		{"overflow", `{"a":{"dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,8]}}`, 8, "impossible shape"},
 		{"huge", `{"a":{"dtype":"F32","shape":[2147483647,1000],"data_offsets":[0,8589934588000]}}`, 8, "take 8589934588000 bytes"},
-		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8, `dtype "BF16"; F32, I32 and U64 are read`},
+		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8, `dtype "BF16"; F32, I32, U64 and U8 are read`},
 		{"keys of four bytes", `{"a":{"dtype":"U64","shape":[2],"data_offsets":[0,8]}}`, 8, "has data_offsets [0 8]"},
 		{"unknown field", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"code":"x"}}`, 8, `unknown field "code"`},
 		{"no offsets", `{"a":{"dtype":"F32","shape":[2]}}`, 8, "lacks its dtype, shape or data_offsets"},

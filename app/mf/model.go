@@ -1,6 +1,7 @@
 package mf
 
 import (
+	"encoding/json"
 	"io"
 	"math"
 	"strconv"
@@ -27,7 +28,7 @@ const (
 // model turns the tables' values into tensors: rows in the order of the data's ids, on the scale
 // of the ratings. A user or an item without a training rating has zeros, so that it is predicted
 // from what is known.
-func (p *problem) model(set *data.RatingSet, settings map[string]string, tables [][]float32) (*model.Model, error) {
+func (p *problem) model(set *data.RatingSet, settings map[string]string, folding details, tables [][]float32) (*model.Model, error) {
 	uf, ub := p.unpack(&p.users, tables[usersTable])
 	qf, qb := p.unpack(&p.items, tables[itemsTable])
 	for _, values := range [][]float32{uf, ub, qf, qb} {
@@ -36,8 +37,12 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, tables 
 				Hinted("look for wild ratings in the data, or set a smaller lr")
 		}
 	}
-	return &model.Model{
-		App: name, Settings: settings,
+	about, err := json.Marshal(folding)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
+	}
+	m := &model.Model{
+		App: name, Settings: settings, Details: about,
 		Tensors: []model.Tensor{
 			{Name: userFactors, Shape: []int{len(set.Users), p.rank}, Floats: uf},
 			{Name: itemFactors, Shape: []int{len(set.Items), p.rank}, Floats: qf},
@@ -46,7 +51,13 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, tables 
 			{Name: meanRating, Shape: []int{1}, Floats: []float32{float32(p.scale.mean)}},
 		},
 		IDs: []model.IDs{{File: usersFile, Names: set.Users}, {File: itemsFile, Names: set.Items}},
-	}, nil
+	}
+	if p.seen {
+		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: encodeSeen(set, seenRows)})
+		last := &m.Tensors[len(m.Tensors)-1]
+		last.Shape[0] = len(last.Bytes)
+	}
+	return m, nil
 }
 
 // unpack copies a table's rows to factors and biases in the order of the ids. The product of two
@@ -71,15 +82,19 @@ func (p *problem) unpack(a *axis, slab []float32) (factors, biases []float32) {
 
 // predictor answers for one model.
 type predictor struct {
-	rank   int
-	mean   float32
-	known  data.RatingSet // its ids alone
-	uf, qf []float32      // factors of users and of items
-	ub, qb []float32      // their biases
+	rank    int
+	mean    float32
+	known   data.RatingSet // its ids alone
+	uf, qf  []float32      // factors of users and of items
+	ub, qb  []float32      // their biases
+	seen    seen           // nil where the model does not say
+	folding details        // how somebody new is given factors; zero in models that do not say
 }
 
 // Open checks that the model's tensors and ids fit each other.
-func (application) Open(m *model.Model) (app.Predictor, error) {
+func (application) Open(m *model.Model) (app.Predictor, error) { return open(m) }
+
+func open(m *model.Model) (*predictor, error) {
 	r := m.Reader(name)
 	users, items := m.Names(usersFile), m.Names(itemsFile)
 	uf := r.Floats(userFactors, len(users), model.Any)
@@ -90,6 +105,12 @@ func (application) Open(m *model.Model) (app.Predictor, error) {
 	}
 	if mean := r.Floats(meanRating, 1); mean != nil {
 		d.mean = mean[0]
+	}
+	if len(m.Details) > 0 {
+		r.ReadDetails(&d.folding)
+	}
+	if r.Err() == nil {
+		d.seen = openSeen(r, len(users), len(items))
 	}
 	return d, r.Err()
 }

@@ -102,7 +102,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 		return s
 	}
 	tables := [][]float32{slab(&p.users, 1), slab(&p.items, 2)}
-	m, err := p.model(set.Ratings, nil, tables)
+	m, err := p.model(set.Ratings, nil, details{}, tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestModelPredictsAsTheTablesDo(t *testing.T) {
 		}
 	}
 	tables[1][3] = float32(math.Inf(1))
-	if _, err := p.model(set.Ratings, nil, tables); bellows.KindOf(err) != bellows.BadData {
+	if _, err := p.model(set.Ratings, nil, details{}, tables); bellows.KindOf(err) != bellows.BadData {
 		t.Errorf("a table that is not finite makes a model: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestModelKnowsNothingOfUnratedIds(t *testing.T) {
 			slab[i] = 1
 		}
 	}
-	m, err := p.model(r, nil, tables)
+	m, err := p.model(r, nil, details{}, tables)
 	if err != nil {
 		t.Fatal(err)
 	}

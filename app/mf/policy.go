@@ -24,6 +24,7 @@ type policy struct {
 	stepDivisor float64 // steps are divided by this; grows when training diverges or held-out ratings gain nothing
 	reset       float64 // 1: the next epoch starts again from the first values
 	restarts    int
+	l2          float64 // of the epoch that is kept
 }
 
 // Training that loses to predicting the mean by this much diverges. A start is repeated with steps
@@ -71,14 +72,17 @@ func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // judge notes how well the held-out ratings are predicted, and says whether never so well before.
 // Without such ratings the last epoch is as good as any.
 func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
+	_, l2 := c.problem.at(p.Epoch-1, c.noise)
 	if c.problem.held == 0 {
-		c.noise = 1
+		c.noise, c.l2 = 1, l2
 		return false
 	}
 	c.noise = heldRMSE
 	warm := p.Epoch > c.problem.warmup
 	best := p.Judge(heldRMSE, p.Best, warm)
-	if !best && warm {
+	if best {
+		c.l2 = l2
+	} else if warm {
 		c.stepDivisor *= annealDivisor
 	}
 	return best
@@ -118,12 +122,18 @@ func rms(sum float64, n int) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
+// folding is how somebody new is given factors by the model that is kept: with the L2 of its epoch. The products of the model's factors carry the
+// ratings' deviation, and so does the weight of their squares.
+func (c *policy) folding() details {
+	return details{L2: c.l2 * c.problem.scale.deviation, BiasL2: c.problem.bias}
+}
+
 // Save implements epochs.Policy.
 func (c *policy) Save() []float64 {
-	return []float64{c.noise, c.stepDivisor, c.reset, float64(c.restarts)}
+	return []float64{c.noise, c.stepDivisor, c.reset, float64(c.restarts), c.l2}
 }
 
 // Restore implements epochs.Policy.
 func (c *policy) Restore(s []float64) {
-	c.noise, c.stepDivisor, c.reset, c.restarts = s[0], s[1], s[2], int(s[3])
+	c.noise, c.stepDivisor, c.reset, c.restarts, c.l2 = s[0], s[1], s[2], int(s[3]), s[4]
 }

@@ -33,10 +33,11 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		return nil, err
 	}
 	p.settle(values, p.stepSchedule.step)
+	k := newPolicy(p)
 	return &app.Run{
-		Job: p.job(), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
+		Job: p.job(k), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline(),
-		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), tables) },
+		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
 	}, nil
 }
 
@@ -59,11 +60,11 @@ func ratings(set *data.Set) (*data.RatingSet, error) {
 	return r, nil
 }
 
-func (p *problem) job() train.Job {
+func (p *problem) job(k *policy) train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
 	return train.Job{
-		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: newPolicy(p).driver(),
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(),
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
 			if p.schedule == ssp {
 				return newSSPExecutor(p, split), nil

@@ -39,6 +39,7 @@ func (application) Describe() app.Description {
 			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is 10 under ssp; under strata also the parts of the items, auto is splits, or fewer where tasks would be small"},
 			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
 			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
+			{Name: "seen", Default: "true", Reason: "keep in the model which items each user has rated, so that recommend leaves them out; about a byte a rating"},
 		},
 	}
 }
@@ -55,6 +56,7 @@ type config struct {
 	ownL2       bool              // l2 was given and stays as it is
 	consistency table.Consistency // of the items under ssp
 	seed        uint64
+	seen        bool // the model keeps who has rated what
 	epochs.Ending
 }
 
@@ -75,7 +77,7 @@ func configure(in *app.Input) (config, app.Values, error) {
 		return config{}, v, err
 	}
 	c := config{
-		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"),
+		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"), seen: v.Bool("seen"),
 		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
 	}

@@ -278,8 +278,8 @@ func (kmeans) Verbs() []app.Verb {
 	return []app.Verb{{
 		Name: "centres", Short: "Print the centres of a model, and how many points each has",
 		Columns: []string{"cluster", "points", "centre"},
-		Answer: func(m *model.Model, _ []string) (rows [][]any, err error) {
-			c, err := open(m)
+		Answer: func(q *app.Question) (rows [][]any, err error) {
+			c, err := open(q.Model)
 			if err != nil {
 				return nil, err
 			}

@@ -13,27 +13,42 @@ type evalReport struct {
 	Data    []string           `json:"data"`
 	Rows    int                `json:"rows"`
 	Metrics map[string]float64 `json:"metrics"`
-	Seconds float64            `json:"seconds"` // of scoring, without reading
+	// Of models that name one of several classes.
+	Classes   []classReport `json:"classes,omitempty"`
+	Confusion [][]int64     `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
+	Seconds   float64       `json:"seconds"`             // of scoring, without reading
 }
+
+// metricWidth is that of the names, unless one is longer.
+const metricWidth = 12
 
 func (c *Tool) evalCommand() *cobra.Command {
 	one, other := c.sample(0), c.sample(1)
-	return c.questionCommand(&cobra.Command{
+	var metrics string
+	cmd := c.questionCommand(&cobra.Command{
 		Use:     "eval MODEL DATA...",
 		Short:   "Score a saved model on labelled data",
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
-	}, false, c.eval)
+	}, false, func(q *question) error { return c.eval(q, metrics) })
+	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
+	return cmd
 }
 
-func (c *Tool) eval(q *question) error {
+func (c *Tool) eval(q *question, metrics string) error {
 	start := time.Now()
-	metrics, err := q.predictor.Evaluate(q.set)
+	found, err := examine(q.predictor, q.set, metrics)
 	if err != nil {
 		return err
 	}
-	r := evalReport{q.name, q.model.App, q.files, q.set.Rows(), finiteMetrics(metrics), time.Since(start).Seconds()}
-	for _, m := range metrics {
-		c.Printf("%-12s %.4f\n", m.Name, m.Value)
+	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics),
+		Classes: classReports(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds()}
+	width := metricWidth
+	for _, m := range found.Metrics {
+		width = max(width, len(m.Name))
 	}
+	for _, m := range found.Metrics {
+		c.Printf("%-*s %.4f\n", width, m.Name, m.Value)
+	}
+	printClasses(c.Console, r.Classes, r.Confusion)
 	return c.Object(r)
 }

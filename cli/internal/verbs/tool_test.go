@@ -22,8 +22,8 @@ type stub struct {
 
 func (s stub) Verbs() []app.Verb {
 	return []app.Verb{{Name: "near", Args: []string{"ITEM"}, Columns: []string{"item", "score"},
-		Answer: func(_ *model.Model, args []string) ([][]any, error) {
-			return append([][]any{{args[0], 1}}, s.rows...), nil
+		Answer: func(q *app.Question) ([][]any, error) {
+			return append([][]any{{q.Args[0], 1}}, s.rows...), nil
 		}}}
 }
 
@@ -59,7 +59,8 @@ func TestVerbsOfApplications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = tool.askCommand(tool.added[0]).RunE(nil, []string{c.dir, "up"})
+		near := tool.askCommand(tool.added[0])
+		err = near.RunE(near, []string{c.dir, "up"})
 		if out.String() != c.out {
 			t.Errorf("%q, want %q", out.String(), c.out)
 		}

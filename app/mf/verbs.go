@@ -1,0 +1,287 @@
+package mf
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/vec"
+)
+
+// Names of flags.
+const (
+	userFlag    = "user"
+	ratingsFlag = "ratings"
+	seenFlag    = "seen"
+	itemFlag    = "item"
+)
+
+// Verbs implements app.Asker.
+func (application) Verbs() []app.Verb {
+	return []app.Verb{
+		{
+			Name: "recommend", Short: "List the items that a user would rate highest, and has not seen",
+			Long: "List the items that a user would rate highest. What the user has seen is left out: what was in the training data,\n" +
+				"or in the file of --seen. Somebody whom the model does not know is described by ratings.",
+			Example: "--user u17 --top 5",
+			Flags: []app.Flag{
+				{Name: userFlag, Value: "user", Usage: "a user of the training data", Many: true},
+				{Name: ratingsFlag, Value: "ratings", Usage: "for somebody new, ratings as item=4.5,other=2 or a file of lines of item and rating"},
+				{Name: seenFlag, Value: "file", Usage: "leave out what users have in this file of user and item, not what they have in the training data"},
+				app.Top(),
+			},
+			Columns: []string{"user", "rank", "item", "score"},
+			Answer:  recommend,
+		},
+		{
+			Name: "similar", Short: "List what is most like an item, or a word",
+			Example: "--item i42 --top 5",
+			Flags:   []app.Flag{{Name: itemFlag, Value: "item", Usage: "an item of the training data"}, app.Top()},
+			Columns: []string{"rank", "name", "similarity"},
+			Answer:  similar,
+		},
+	}
+}
+
+// recommend answers the verb of that name.
+func recommend(q *app.Question) ([][]any, error) {
+	users, ratings := q.Flags[userFlag], q.Flag(ratingsFlag)
+	if (len(users) == 0) == (ratings == "") {
+		return nil, bellows.Errorf(bellows.Usage, "recommend", "", "it must be told for whom").
+			Hinted("give --user USER of the training data, or --ratings item=4.5,other=2 of somebody new")
+	}
+	most, err := q.Top()
+	if err != nil {
+		return nil, err
+	}
+	d, err := open(q.Model)
+	if err != nil {
+		return nil, err
+	}
+	if ratings != "" {
+		return d.recommendNew(q, ratings, most)
+	}
+	known, err := d.places(users)
+	if err != nil {
+		return nil, err
+	}
+	without, err := d.without(q, users, known)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]any
+	for k, user := range known {
+		of := taste{d.uf[int(user)*d.rank:][:d.rank], d.ub[user]}
+		rows = d.list(rows, users[k], d.best(of, most, without[k]))
+	}
+	return rows, nil
+}
+
+// places are the numbers of users by their names. Those that the model does not know are named.
+func (d *predictor) places(users []string) ([]int32, error) {
+	known := make([]int32, len(users))
+	var missing []string
+	for k, name := range users {
+		known[k] = int32(slices.Index(d.known.Users, name))
+		if known[k] < 0 {
+			missing = append(missing, strconv.Quote(name))
+		}
+	}
+	if missing != nil {
+		return nil, bellows.Errorf(bellows.BadData, "recommend", "", "the model does not know the user %s", strings.Join(missing, ", ")).
+			Hinted("its users are in users.txt of its folder; for somebody new give --ratings item=4.5,other=2")
+	}
+	return known, nil
+}
+
+// without is what each of the users is not to be recommended, ascending.
+func (d *predictor) without(q *app.Question, users []string, known []int32) ([][]int32, error) {
+	out := make([][]int32, len(known))
+	if file := q.Flag(seenFlag); file != "" {
+		return d.withoutFile(q, file, users)
+	}
+	if d.seen == nil {
+		q.Note("the model does not keep what users have seen, so nothing is left out; --seen FILE leaves out what a file has")
+	}
+	for k, user := range known {
+		out[k] = d.seen.of(user)
+	}
+	return out, nil
+}
+
+// withoutFile is what users have in a file of users and items.
+func (d *predictor) withoutFile(q *app.Question, file string, users []string) ([][]int32, error) {
+	set, err := q.Read(file, data.Ratings)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	_, items := set.Ratings.IndicesIn(&d.known)
+	out := make([][]int32, len(users))
+	strange := 0
+	for r, u := range set.Ratings.User {
+		if items[r] < 0 {
+			strange++
+			continue
+		}
+		for k, name := range users {
+			if set.Ratings.Users[u] == name {
+				out[k] = append(out[k], items[r])
+			}
+		}
+	}
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	if strange > 0 {
+		q.Note("%s: %d of %d rows have an item that the model does not know", file, strange, set.Rows())
+	}
+	return out, nil
+}
+
+// list appends the rows of one user's answer.
+func (d *predictor) list(rows [][]any, user string, best []scored) [][]any {
+	for k, s := range best {
+		rows = append(rows, []any{user, k + 1, d.known.Items[s.item], s.score})
+	}
+	return rows
+}
+
+// recommendNew is for somebody whom the model does not know: it leaves out what the ratings have, and what a file has.
+func (d *predictor) recommendNew(q *app.Question, text string, most int) ([][]any, error) {
+	if d.folding == (details{}) {
+		return nil, bellows.Errorf(bellows.BadData, "recommend", "", "the model does not say how strong L2 was").
+			Hinted("train it again with this version, then somebody new can be given factors")
+	}
+	list, err := d.readGiven(q, text)
+	if err != nil {
+		return nil, err
+	}
+	var without []int32
+	if file := q.Flag(seenFlag); file != "" {
+		set, err := q.Read(file, data.Ratings)
+		if err != nil {
+			return nil, err
+		}
+		defer set.Close()
+		_, without = set.Ratings.IndicesIn(&d.known)
+	}
+	for _, g := range list {
+		without = append(without, g.item)
+	}
+	slices.Sort(without)
+	return d.list(nil, "", d.best(d.fold(list), most, without)), nil
+}
+
+// readGiven reads ratings from a list or a file. Items that the model does not know are named and left out.
+func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
+	lines, subject := strings.Split(text, ","), "--"+ratingsFlag
+	cut := func(line string) (item, rating string, ok bool) {
+		at := strings.LastIndexByte(line, '=')
+		return line[:max(at, 0)], line[at+1:], at > 0
+	}
+	file, err := q.Open(text)
+	switch {
+	case err == nil:
+		defer file.Close()
+		lines, subject, cut = nil, text, cutRating
+		scan := bufio.NewScanner(file)
+		for scan.Scan() {
+			lines = append(lines, scan.Text())
+		}
+		if err := scan.Err(); err != nil {
+			return nil, bellows.Errorf(bellows.IO, "read", text, "%w", err)
+		}
+	case !strings.Contains(text, "=") || !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	place := make(map[string]int32, len(d.known.Items))
+	for i, item := range d.known.Items {
+		place[item] = int32(i)
+	}
+	var list []given
+	var strange []string
+	for n, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		item, number, ok := cut(line)
+		rating, err := strconv.ParseFloat(strings.TrimSpace(number), 32)
+		if !ok || err != nil || math.IsNaN(rating) || math.IsInf(rating, 0) {
+			return nil, bellows.Errorf(bellows.BadData, "read", fmt.Sprintf("%s:%d", subject, n+1), "%q is not an item and a rating", line).
+				Hinted("write item=4.5,other=2, or a file of lines of item and rating, separated by a tab, a comma or a blank")
+		}
+		if i, ok := place[item]; ok && d.learned(int(i)) {
+			list = append(list, given{i, float32(rating)})
+		} else {
+			strange = append(strange, strconv.Quote(item))
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, bellows.Errorf(bellows.BadData, "read", subject, "none of the items is known to the model: %s", someOf(strange)).
+			Hinted("its items are in items.txt of its folder")
+	case len(strange) > 0:
+		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), someOf(strange))
+	}
+	return list, nil
+}
+
+// cutRating cuts a line of a file at its last separator.
+func cutRating(line string) (item, rating string, ok bool) {
+	line = strings.TrimSpace(line)
+	at := strings.LastIndexAny(line, "\t,; ")
+	return strings.Trim(line[:max(at, 0)], "\t,; "), line[at+1:], at > 0
+}
+
+// namedMost is how many names a message lists.
+const namedMost = 5
+
+// someOf lists names, the first few of many.
+func someOf(names []string) string {
+	if len(names) > namedMost {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), len(names)-namedMost)
+	}
+	return strings.Join(names, ", ")
+}
+
+// similar answers the verb of that name: items by the cosine of their factors.
+func similar(q *app.Question) ([][]any, error) {
+	most, err := q.Top()
+	if err != nil {
+		return nil, err
+	}
+	want := q.Flag(itemFlag)
+	if want == "" {
+		return nil, bellows.Errorf(bellows.Usage, "similar", "", "it must be told to what").Hinted("give --item ITEM of the training data")
+	}
+	d, err := open(q.Model)
+	if err != nil {
+		return nil, err
+	}
+	of := slices.Index(d.known.Items, want)
+	if of < 0 || !(vec.AbsMax(d.item(of)) > 0) {
+		return nil, bellows.Errorf(bellows.BadData, "similar", "", "the model does not know the item %q", want).
+			Hinted("its items are in items.txt of its folder")
+	}
+	length := func(i int) float32 { return float32(math.Sqrt(float64(vec.SumSquares(d.item(i))))) }
+	t, own := top{most: most}, length(of)
+	for i := range d.qb {
+		if other := length(i); i != of && other > 0 {
+			t.offer(scored{int32(i), vec.Dot(d.item(of), d.item(i)) / own / other})
+		}
+	}
+	var rows [][]any
+	for k, s := range t.sorted() {
+		rows = append(rows, []any{k + 1, d.known.Items[s.item], s.score})
+	}
+	return rows, nil
+}

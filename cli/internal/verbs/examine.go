@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"bellows/app"
+	"bellows/cli/internal/screen"
+	"bellows/data"
+)
+
+// classReport is how well one class is told from the others.
+type classReport struct {
+	Label     string   `json:"label"`
+	Rows      int64    `json:"rows"`
+	Precision float64  `json:"precision"`
+	Recall    float64  `json:"recall"`
+	F1        float64  `json:"f1"`
+	AUC       *float64 `json:"auc,omitempty"`
+}
+
+// examine scores the data by the metrics asked for, or by those that the application finds fit.
+func examine(p app.Predictor, set *data.Set, metrics string) (*app.Examination, error) {
+	var names []string
+	if metrics != "" {
+		for m := range strings.SplitSeq(metrics, ",") {
+			names = append(names, strings.TrimSpace(m))
+		}
+	}
+	if e, ok := p.(app.Examiner); ok {
+		return e.Examine(set, names)
+	}
+	list, err := p.Evaluate(set)
+	if err != nil {
+		return nil, err
+	}
+	out, known := &app.Examination{}, []string(nil)
+	for _, m := range list {
+		known = append(known, m.Name)
+		if names == nil || slices.Contains(names, m.Name) {
+			out.Metrics = append(out.Metrics, m)
+		}
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, app.UnknownMetric("the model", n, known...)
+		}
+	}
+	return out, nil
+}
+
+// Tables of more classes than these are for programs: --json has them.
+const (
+	classesShown   = 100
+	confusionShown = 16
+)
+
+// classReports are the figures of the classes.
+func classReports(classes []app.ClassFigures) []classReport {
+	var out []classReport
+	for _, f := range classes {
+		r := classReport{f.Label, f.Rows, f.Precision, f.Recall, f.F1, nil}
+		if !math.IsNaN(f.AUC) {
+			r.AUC = &f.AUC
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// printClasses shows the figures of the classes, and of a few which are taken for which.
+func printClasses(c *screen.Console, classes []classReport, confusion [][]int64) {
+	if len(classes) == 0 || c.JSON {
+		return
+	}
+	if len(classes) > classesShown {
+		c.Printf("\nfigures of %d classes are in --json\n", len(classes))
+		return
+	}
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nclass\trows\tprecision\trecall\tf1\tauc")
+	for _, f := range classes {
+		auc := "-"
+		if f.AUC != nil {
+			auc = fmt.Sprintf("%.4f", *f.AUC)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.4f\t%.4f\t%.4f\t%s\n", f.Label, f.Rows, f.Precision, f.Recall, f.F1, auc)
+	}
+	table.Flush() // into memory
+	if len(classes) <= confusionShown {
+		fmt.Fprint(table, "\nrows of, said to be")
+		for _, f := range classes {
+			fmt.Fprint(table, "\t"+f.Label)
+		}
+		fmt.Fprintln(table)
+		for k, row := range confusion {
+			fmt.Fprint(table, classes[k].Label)
+			for _, n := range row {
+				fmt.Fprintf(table, "\t%d", n)
+			}
+			fmt.Fprintln(table)
+		}
+		table.Flush() // into memory
+	}
+	c.Printf("%s", text.String())
+}
