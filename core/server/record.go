@@ -235,9 +235,9 @@ func (p *partition) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	if len(p.sums) == 1 {
 		p.give(&p.sums[0], clock)
 	} else {
-		begin := p.audited
-		if !p.sample.Has(clock) {
-			begin = func(*delta.Buffer) {}
+		var begin func(*delta.Buffer)
+		if p.sample.Has(clock) {
+			begin = p.audited
 		}
 		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, begin)
 		if twice != nil {

@@ -317,8 +317,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// stranger is a message that the codec does not know.
-type stranger struct{ Message }
+// stranger is a message of another package, which never travels.
+type stranger struct{ *Local }
 
 // TestBatchErrors wants a batch as it was before a message that does not travel.
 func TestBatchErrors(t *testing.T) {

@@ -148,13 +148,10 @@ func (h Header) Class() tally.Class {
 
 // Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
 func (e Envelope) Kind() uint8 {
-	switch m := e.Message.(type) {
-	case codec:
-		return m.kind()
-	case control:
-		return m.kind()
+	if e.Message == nil {
+		return 0
 	}
-	return 0
+	return e.Message.kind()
 }
 
 func kindName(k uint8) string {

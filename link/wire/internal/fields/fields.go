@@ -53,14 +53,21 @@ func (f *Fields) Next() bool {
 		f.Key = 0
 		return false
 	}
-	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 && b[1] < 0x80 { // tag, and number or size, of one byte each: nearly all are
-		switch n := int(b[1]); uint64(b[0] & 7) {
+	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 { // a tag of one byte, and a number or a size of one or two: nearly all are
+		n, size := uint64(b[1]), 2
+		if n >= 0x80 {
+			if len(b) == 2 || b[2] >= 0x80 {
+				return f.next(b)
+			}
+			n, size = n&0x7f|uint64(b[2])<<7, 3
+		}
+		switch uint64(b[0] & 7) {
 		case Varint:
-			f.Key, f.Num, f.at = uint64(b[0]), uint64(n), f.at+2
+			f.Key, f.Num, f.at = uint64(b[0]), n, f.at+size
 			return true
 		case Sized:
-			if n <= len(b)-2 {
-				f.Key, f.Data, f.at = uint64(b[0]), b[2:2+n], f.at+2+n
+			if int(n) <= len(b)-size {
+				f.Key, f.Data, f.at = uint64(b[0]), b[size:size+int(n)], f.at+size+int(n)
 				return true
 			}
 		}

@@ -20,6 +20,8 @@ func (w *Writer) Varint(number protowire.Number, x uint64) {
 	case x == 0:
 	case x < 0x80 && number < 16: // nearly all
 		*w = append(*w, byte(number)<<3, byte(x))
+	case x < 1<<14 && number < 16: // most others
+		*w = append(*w, byte(number)<<3, byte(x)|0x80, byte(x>>7))
 	default:
 		w.tag(number, protowire.VarintType)
 		*w = protowire.AppendVarint(*w, x)
