@@ -36,9 +36,11 @@ func (r *reader) assemble() (*Set, error) {
 	if r.kind == Ratings {
 		set.Ratings = r.ratings(rows, starts)
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
+		set.Reading = r.reading(set)
 		return set, nil
 	}
 	if r.kind == Documents {
+		set.Reading = r.reading(set)
 		return set, r.documents(set)
 	}
 	set.Examples = &ExampleSet{Label: make([]float32, rows)}
@@ -54,6 +56,7 @@ func (r *reader) assemble() (*Set, error) {
 		return nil, &Error{File: r.ins[0].shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
 	set.Detected.describe(set.Examples)
+	set.Reading = r.reading(set)
 	return set, nil
 }
 

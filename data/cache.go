@@ -18,7 +18,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 2
+const cacheVersion = 3
 
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
@@ -52,6 +52,7 @@ type manifest struct {
 	Kind         Kind
 	Inputs       []string
 	Detected     Detection
+	Reading      *Reading
 	Sparse       bool                  `json:",omitempty"`
 	FeatureNames []string              `json:",omitempty"`
 	Files        map[string]storedFile // by name
@@ -81,7 +82,7 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
 	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.Separator, opt.Header, opt.IndexBase,
-		opt.Features, opt.Unlabelled, opt.Limits, opt.names}
+		opt.Features, opt.Unlabelled, opt.Limits, opt.names, opt.As}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
 		if err != nil || in.path == "" {
@@ -234,7 +235,7 @@ func (l *loader) load() (*Set, error) {
 	if c.Rows() != detected.Rows {
 		return nil, fmt.Errorf("there are %d rows, not %d", c.Rows(), detected.Rows)
 	}
-	set := &Set{Kind: l.m.Kind, Detected: detected, unmap: l.close}
+	set := &Set{Kind: l.m.Kind, Detected: detected, Reading: l.m.Reading, unmap: l.close}
 	if shape.Ratings {
 		set.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
 	} else {
@@ -274,7 +275,7 @@ func (s *slot) write(set *Set) error {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected, Files: map[string]storedFile{}}
+	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected, Reading: set.Reading, Files: map[string]storedFile{}}
 	for _, in := range s.ins {
 		m.Inputs = append(m.Inputs, in.path)
 	}

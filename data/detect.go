@@ -94,6 +94,9 @@ func (d *detector) format(line []byte) Format {
 	if d.opt.Format != "" {
 		return d.opt.Format
 	}
+	if as := d.opt.As; as != nil && as.FormatGiven {
+		return as.Format
+	}
 	if named := formatOf(d.in.name); named != "" {
 		return named
 	}
@@ -103,6 +106,8 @@ func (d *detector) format(line []byte) Format {
 		return Triples
 	case len(fields) > 1 && isEntry(fields[1]) && lines.IsNumber(fields[0]):
 		return LIBSVM
+	case d.opt.As != nil && d.opt.As.Format.columnar():
+		return d.opt.As.Format
 	case bytes.IndexByte(line, '\t') >= 0:
 		return TSV
 	case d.opt.Separator != "", bytes.ContainsAny(line, ",;"), len(fields) > 1:
@@ -125,12 +130,24 @@ func (d *detector) fields(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
 		p.separator, _ = separatorOf(d.opt.Separator)
+	case d.known(p, line):
+		p.separator, _ = separatorOf(d.opt.As.Separator)
 	case p.format == TSV || d.opt.Format == "" && formatOf(d.in.name) == TSV:
 		p.separator = "\t"
 	default:
 		p.separator = propose(line, p.format == Triples)
 	}
 	return lines.Fields(line, p.separator)
+}
+
+// known reports whether the line has the separator that the model's data had.
+func (d *detector) known(p *plan, line []byte) bool {
+	as := d.opt.As
+	if as == nil || as.Separator == "" || as.Format != p.format {
+		return false
+	}
+	text, err := separatorOf(as.Separator)
+	return err == nil && bytes.Contains(line, []byte(text))
 }
 
 // propose chooses the separator of a first line: for triples the first that
@@ -207,6 +224,9 @@ func (d *detector) labelColumn(p *plan, line []byte, fields []lines.Field) *line
 		p.label = -1
 		return nil
 	}
+	if as := d.opt.As; d.opt.Label == "" && as != nil && as.Label != nil {
+		return d.trainedLabel(p, line, fields, as.Label)
+	}
 	if d.opt.Label == "" {
 		return nil
 	}
@@ -225,6 +245,22 @@ func (d *detector) labelColumn(p *plan, line []byte, fields []lines.Field) *line
 		return &lines.Fault{Width: len(line), What: fmt.Sprintf("there is no column %d", n), How: fmt.Sprintf("the first line has %s", lines.Plural(len(fields), "column"))}
 	}
 	p.label = n - 1
+	return nil
+}
+
+// trainedLabel finds the label where the model's data had it: by its name in a header, else by its number.
+func (d *detector) trainedLabel(p *plan, line []byte, fields []lines.Field, label *Column) *lines.Fault {
+	for i, field := range fields {
+		if label.Name != "" && string(field.Text) == label.Name && d.opt.Header != HeaderNo {
+			p.label, p.header = i, true
+			return nil
+		}
+	}
+	if label.Number > len(fields) {
+		return &lines.Fault{Width: len(line), What: fmt.Sprintf("the label of the training data was column %d, and there are %d", label.Number, len(fields)),
+			How: "give the columns that the model was trained on, or name the label's with --label"}
+	}
+	p.label = label.Number - 1
 	return nil
 }
 

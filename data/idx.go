@@ -70,6 +70,7 @@ func readIDX(ctx context.Context, ins []input, head *stream, kind Kind, opt *Opt
 	}
 	set.Detected = Detection{Format: IDX.shown(), Files: files, Rows: e.Rows()}
 	set.Detected.describe(e)
+	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
 	return set, nil
 }
 

@@ -40,6 +40,9 @@ type Options struct {
 	// labels. Their labels are 0.
 	Unlabelled bool
 
+	// As is how the data of a model was read, nil when nothing is known: what the other options leave open is read likewise.
+	As *Reading
+
 	Cache   string    // folder for parsed columns; "" stores nothing
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
@@ -60,6 +63,7 @@ type Limits struct {
 // Like returns the options for a test file of a training set: the same
 // features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
+	o.As = train.Reading
 	if e := train.Examples; e != nil {
 		o.Features, o.names = e.Features, e.FeatureNames
 		if e.Sparse() {

@@ -35,6 +35,7 @@ type Set struct {
 	Examples  *ExampleSet  // nil unless Kind is Examples
 	Documents *DocumentSet // nil unless Kind is Documents
 	Detected  Detection
+	Reading   *Reading // how another input is read alike; nil of data that were not read
 
 	unmap func() error // releases mapped files; nil when columns are on the heap
 }
@@ -54,7 +55,7 @@ func (s *Set) Rows() int {
 
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
-	out := &Set{Kind: s.Kind, Detected: s.Detected}
+	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading}
 	switch {
 	case s.Ratings != nil:
 		r := *s.Ratings

@@ -16,8 +16,9 @@ import (
 const (
 	tensorsFile      = "model.safetensors"
 	manifestFile     = "manifest.json"
-	manifestFormat   = "bellows model 1"
-	manifestBytesMax = 16 << 20
+	manifestFormat   = "bellows model 2"
+	manifestBefore   = "bellows model 1" // has no input
+	manifestBytesMax = 256 << 20         // the names of as many columns as a line of a table holds
 	filesMax         = 64
 )
 
@@ -34,6 +35,7 @@ type manifest struct {
 	Settings map[string]string  `json:"settings"`
 	Metrics  map[string]float64 `json:"metrics"`
 	Details  json.RawMessage    `json:"details,omitempty"`
+	Input    json.RawMessage    `json:"input,omitempty"`
 	Versions map[string]string  `json:"versions"`
 	Files    []File             `json:"files"`
 	SHA256   string             `json:"sha256"`
@@ -62,7 +64,7 @@ func parseManifest(text []byte) (*manifest, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
-	if head.Format != manifestFormat {
+	if head.Format != manifestFormat && head.Format != manifestBefore {
 		return nil, fmt.Errorf("its format is %.40q, and this version reads %q", head.Format, manifestFormat)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))

@@ -51,7 +51,7 @@ func TestParseManifestRefusesText(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                      "it is not JSON",
 		`[]`:                                    "it is not JSON",
-		`{"format":"bellows model 2"}`:          `its format is "bellows model 2"`,
+		`{"format":"bellows model 3"}`:          `its format is "bellows model 3"`,
 		`{"format":"bellows model 1","code":1}`: `unknown field "code"`,
 		`{"format":"bellows model 1"}`:          "no checksum of itself",
 		`{"format":"bellows model 1","sha256":"` + noSum + `"}`:                 "does not have the checksum",

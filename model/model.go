@@ -74,6 +74,9 @@ type Model struct {
 	// Details is what only the application reads: scaling of inputs, kinds of labels. It is stored
 	// in the manifest as it is.
 	Details json.RawMessage
+	// Input is how the training data was read, as package data writes it: what predict and eval read new data by. It is stored
+	// in the manifest as it is, and absent of models that were made of no file, or by versions before format 2.
+	Input json.RawMessage
 	// Versions says what made the model: "bellows", "go", "kernels". Open fills it in; Save writes
 	// what the caller puts there.
 	Versions map[string]string
@@ -110,6 +113,9 @@ func (m *Model) validate() error {
 	}
 	if len(m.Details) > 0 && !json.Valid(m.Details) {
 		return fmt.Errorf("its details are not JSON")
+	}
+	if len(m.Input) > 0 && !json.Valid(m.Input) {
+		return fmt.Errorf("its input is not JSON")
 	}
 	seen := map[string]bool{tensorsFile: true, manifestFile: true}
 	for _, ids := range m.IDs {

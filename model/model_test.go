@@ -25,6 +25,7 @@ func sample() *Model {
 		Settings: map[string]string{"rank": "2", "lr": "0.05"},
 		Metrics:  map[string]float64{"test_rmse": 0.9081},
 		Details:  json.RawMessage(`{"scale":2}`),
+		Input:    json.RawMessage(`{"format":"csv"}`),
 		Versions: map[string]string{"bellows": "golden", "go": "golden"},
 		Tensors: []Tensor{
 			{Name: "user_factors", Shape: []int{3, 2}, Floats: []float32{0, 1, -2.5, 1e-30, float32(math.Inf(1)), 7}},
@@ -53,14 +54,27 @@ func same(t *testing.T, got, want *Model) {
 	t.Helper()
 	g, w := *got, *want
 	g.Files, w.Files = nil, nil
-	var a, b bytes.Buffer
-	if json.Compact(&a, g.Details) != nil || json.Compact(&b, w.Details) != nil || a.String() != b.String() {
-		t.Errorf("details are %s, not %s", g.Details, w.Details)
+	for name, text := range map[string][2]json.RawMessage{"details": {g.Details, w.Details}, "input": {g.Input, w.Input}} {
+		if compact(t, text[0]) != compact(t, text[1]) {
+			t.Errorf("%s are %s, not %s", name, text[0], text[1])
+		}
 	}
-	g.Details, w.Details = nil, nil
+	g.Details, w.Details, g.Input, w.Input = nil, nil, nil, nil
 	if !reflect.DeepEqual(g, w) {
 		t.Errorf("the model read is\n%+v\nnot\n%+v", g, w)
 	}
+}
+
+// compact is JSON without its blanks; nothing stays nothing.
+func compact(t *testing.T, text json.RawMessage) string {
+	t.Helper()
+	var b bytes.Buffer
+	if len(text) > 0 {
+		if err := json.Compact(&b, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -122,6 +136,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestOlderFormats: models of format 1, which say nothing of their input, are read as before.
+func TestOlderFormats(t *testing.T) {
+	t.Parallel()
+	got, err := Open("testdata/format-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample()
+	want.Input = nil
+	same(t, got, want)
+}
+
 func TestSaveRefuses(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(*Model){
@@ -134,6 +160,7 @@ func TestSaveRefuses(t *testing.T) {
 		"impossible shape":                          func(m *Model) { m.Tensors[0].Shape = []int{-3, -2} },
 		"has two of floats, counts, keys and bytes": func(m *Model) { m.Tensors[1].Counts = []int32{1} },
 		"cannot be the name of a tensor":            func(m *Model) { m.Tensors[0].Name = "__metadata__" },
+		"input is not JSON":                         func(m *Model) { m.Input = json.RawMessage("{") },
 	} {
 		m := sample()
 		spoil(m)

@@ -31,7 +31,7 @@ func Open(dir string) (*Model, error) {
 	}
 	m := &Model{
 		App: man.App, Settings: man.Settings, Metrics: man.Metrics, Details: man.Details,
-		Versions: man.Versions, Files: man.Files,
+		Input: man.Input, Versions: man.Versions, Files: man.Files,
 	}
 	for _, f := range man.Files {
 		if err := m.load(dir, f, marked); err != nil {

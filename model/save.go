@@ -88,7 +88,7 @@ func (d disk) replace(dir string, m *Model) error {
 		return err
 	}
 	next := manifest{
-		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Versions: m.Versions,
+		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Input: m.Input, Versions: m.Versions,
 	}
 	tensors, err := d.write(filepath.Join(dir, tensorsFile+nextSuffix), func(w io.Writer) error {
 		return writeTensors(w, m.Tensors)

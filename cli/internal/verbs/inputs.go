@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
@@ -57,6 +58,17 @@ func (o *trainOptions) cacheFolder() string {
 		return ""
 	}
 	return o.cache
+}
+
+// describe tells the model how its data was read.
+func (in *inputs) describe(m *model.Model) (err error) {
+	if in.set.Reading == nil { // of a demonstration
+		return nil
+	}
+	if m.Input, err = json.Marshal(in.set.Reading); err != nil {
+		return bellows.Errorf(bellows.Bug, "describe", "the input", "%w", err)
+	}
+	return nil
 }
 
 // score replaces the test figures of the last epoch by those of the model that is saved, which may

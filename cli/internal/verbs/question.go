@@ -60,6 +60,9 @@ func (c *Tool) question(ctx context.Context, name string, files []string, readin
 		return nil, err
 	}
 	kind, opt := p.Read()
+	if opt.As, err = readingOf(m); err != nil {
+		return nil, err
+	}
 	if opt, err = reading.apply(opt); err != nil {
 		return nil, err
 	}
@@ -70,6 +73,18 @@ func (c *Tool) question(ctx context.Context, name string, files []string, readin
 	}
 	c.Talk("%s: %s", strings.Join(files, " "), set.Detected)
 	return &question{name, files, m, p, set}, nil
+}
+
+// readingOf is how the model's data was read, nil when the model does not say.
+func readingOf(m *model.Model) (*data.Reading, error) {
+	if len(m.Input) == 0 {
+		return nil, nil
+	}
+	r, err := data.ParseReading(m.Input)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.BadData, "open model", "manifest.json", "its input is not one that this version reads: %w", err)
+	}
+	return r, nil
 }
 
 // interruptedWhile turns the error of a cancelled step into one that says so.

@@ -88,6 +88,9 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err != nil {
 		return err
 	}
+	if err := t.inputs.describe(m); err != nil {
+		return err
+	}
 	r, err := t.result(m, so, checked, moved)
 	if err != nil {
 		return err

@@ -1,0 +1,98 @@
+package data
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"bellows/data/internal/lines"
+)
+
+// Reading is how an input was read: what another input needs to be read alike. A model keeps that of its training data, as `input` of
+// its manifest, and Options.As reads by it. Formats, separators and columns are proposals there: a file that says otherwise of
+// itself, and the options that are given, go before them.
+type Reading struct {
+	Format      Format   `json:"format"`
+	FormatGiven bool     `json:"format_given,omitempty"` // an option named it, whatever the file's name says
+	Separator   string   `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
+	Header      bool     `json:"header"`                 // the first line named the columns
+	IndexBase   *int     `json:"index_base,omitempty"`   // LIBSVM and libFM
+	Label       *Column  `json:"label,omitempty"`        // tables
+	User        *Column  `json:"user,omitempty"`         // ratings
+	Item        *Column  `json:"item,omitempty"`
+	Rating      *Column  `json:"rating,omitempty"`
+	Features    []Column `json:"features,omitempty"` // tables: in the order of the model
+	Ignored     []Column `json:"ignored,omitempty"`  // tables: columns that were left out
+}
+
+// Column is a column of a file.
+type Column struct {
+	Name   string `json:"name,omitempty"` // "" without a header
+	Number int    `json:"number"`         // from 1, in the file that was read
+}
+
+// ParseReading is the way back from JSON.
+func ParseReading(text []byte) (*Reading, error) {
+	r := &Reading{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, err
+	}
+	if r.Format != "" && r.Format.shown() == "" {
+		return nil, fmt.Errorf("the format %q is not known", r.Format)
+	}
+	if r.Separator != "" {
+		if _, err := separatorOf(r.Separator); err != nil {
+			return nil, fmt.Errorf("%q cannot separate fields", r.Separator)
+		}
+	}
+	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
+		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)
+	}
+	return r, nil
+}
+
+// reading is how the reader has read: what the plan says, and the base that the rows have turned out to have.
+func (r *reader) reading(set *Set) *Reading {
+	p := r.plan
+	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header}
+	if p.separator != "" {
+		out.Separator = separatorOption(p.separator)
+	}
+	if p.format.indexed() {
+		out.IndexBase = &set.Examples.IndexBase
+	}
+	switch {
+	case p.format == Triples:
+		out.User, out.Item = p.column(0), p.column(1)
+		if p.label >= 0 {
+			out.Rating = p.column(p.label)
+		}
+	case p.format.columnar():
+		for i := range p.columns {
+			if i == p.label {
+				out.Label = p.column(i)
+				continue
+			}
+			out.Features = append(out.Features, *p.column(i))
+		}
+	}
+	return out
+}
+
+// column is the column at position i, from 0.
+func (p *plan) column(i int) *Column {
+	c := &Column{Number: i + 1}
+	if p.names != nil {
+		c.Name = p.names[i]
+	}
+	return c
+}
+
+// separatorOption is a separator as Options.Separator takes it.
+func separatorOption(text string) string {
+	for _, s := range lines.Separators {
+		if s.Text == text {
+			return s.Name
+		}
+	}
+	return text
+}
