@@ -9,11 +9,12 @@ import (
 
 // piece is what one block holds and where it belongs.
 type piece struct {
-	lines.Piece
-	worker int    // who parsed it
-	source int    // which input it is from
-	lines  int    // newlines in the block, header lines included
-	err    *Error // first defect, with its line counted from the block's start
+	lines.Piece        // of ratings nothing: their columns have it
+	worker      int    // who parsed it
+	source      int    // which input it is from
+	rows        int    // rows in the block
+	lines       int    // newlines in the block, header lines included
+	err         *Error // first defect, with its line counted from the block's start
 }
 
 // classesMax bounds the distinct whole labels that are called classes.
@@ -25,7 +26,7 @@ func (r *reader) assemble() (*Set, error) {
 	starts := make([]int, len(r.pieces)) // first row of each piece
 	for n, p := range r.pieces {
 		starts[n] = rows
-		rows += len(p.Label)
+		rows += p.rows
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
 		Format: r.plan.format.shown(), Header: r.plan.header, Files: len(r.ins), Rows: rows,
@@ -34,7 +35,7 @@ func (r *reader) assemble() (*Set, error) {
 		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
 	}
 	if r.kind == Ratings {
-		set.Ratings = r.ratings(rows, starts)
+		set.Ratings = r.ratings(starts)
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
 		set.Reading = r.reading(set)
 		return set, nil
@@ -81,22 +82,6 @@ func (r *reader) eachPiece(f func(n int, p *piece)) {
 		})
 	}
 	wg.Wait()
-}
-
-// ratings joins triples; each piece is released when it is copied.
-func (r *reader) ratings(rows int, starts []int) *RatingSet {
-	out := &RatingSet{User: make([]int32, rows), Item: make([]int32, rows), Rating: make([]float32, rows)}
-	var userTables, itemTables [][]int32
-	out.Users, userTables = r.merge(func(w *worker) *lines.IDs { return &w.users })
-	out.Items, itemTables = r.merge(func(w *worker) *lines.IDs { return &w.items })
-	r.eachPiece(func(n int, p *piece) {
-		at := starts[n]
-		copy(out.Rating[at:], p.Label)
-		translate(out.User[at:], p.User, userTables[p.worker])
-		translate(out.Item[at:], p.Item, itemTables[p.worker])
-		*p = piece{}
-	})
-	return out
 }
 
 // merge numbers the ids of all workers by their first appearance; tables turn a worker's own numbers into those.

@@ -27,14 +27,30 @@ func HeldOut(seed uint64, row int64, percent int) bool {
 	return random.Of(seed, uint64(row))>>32*100>>32 < uint64(percent)
 }
 
-// HoldOut divides rows 0 to rows-1 into those to train on and those held out, both ascending.
-func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
+// HeldRows is the rows from 0 to rows-1 that are held out, ascending.
+func HeldRows(seed uint64, rows, percent int) []int32 {
+	held := make([]int32, 0, rows*percent/100+rows/1000+16) // with room for chance
 	for r := range rows {
 		if HeldOut(seed, int64(r), percent) {
 			held = append(held, int32(r))
-		} else {
-			training = append(training, int32(r))
 		}
+	}
+	return held
+}
+
+// HoldOut divides rows 0 to rows-1 into those to train on and those held out, both ascending.
+func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
+	held = HeldRows(seed, rows, percent)
+	training = make([]int32, 0, rows-len(held))
+	from := int32(0)
+	for _, r := range held {
+		for ; from < r; from++ {
+			training = append(training, from)
+		}
+		from = r + 1
+	}
+	for ; from < int32(rows); from++ {
+		training = append(training, from)
 	}
 	return training, held
 }

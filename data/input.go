@@ -156,9 +156,10 @@ type stream struct {
 	packing string // "gzip", "zstd" or ""
 	closers []func() error
 	taken   counter // bytes read from the file
-	out     int64   // bytes given, when packed
-	limit   int64   // on out; 0 derives it from taken
-	head    []byte  // first bytes, for telling formats apart
+	ahead   *bufio.Reader
+	out     int64  // bytes given, when packed
+	limit   int64  // on out; 0 derives it from taken
+	head    []byte // first bytes, for telling formats apart
 }
 
 // counter counts the bytes that pass through a reader.
@@ -192,7 +193,7 @@ func openStream(in input, opt *Options) (*stream, error) {
 		s.close()
 		return nil, s.explain(err)
 	}
-	s.r = head
+	s.r, s.ahead = head, head
 	if err = s.unpack(head, magic); err == nil {
 		err = s.fillHead()
 	}
@@ -288,6 +289,9 @@ func (s *stream) explain(err error) error {
 	}
 	return e
 }
+
+// position is how many bytes of the file have been used.
+func (s *stream) position() int64 { return s.taken.n - int64(s.ahead.Buffered()) }
 
 func (s *stream) close() error {
 	var first error

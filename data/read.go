@@ -123,6 +123,9 @@ type reader struct {
 	wg      sync.WaitGroup
 	failed  atomic.Bool
 	rows    atomic.Int64
+	columns *ratingColumns // of ratings
+	taken   int64          // bytes of the inputs before the one that is read
+	total   int64          // bytes of all inputs; 0 where one is standard input
 }
 
 // job is one block to parse.
@@ -131,7 +134,8 @@ type job struct {
 	buf     []byte // the buffer that text lies in
 	piece   *piece
 	block   int32
-	skipped int // lines of the block before text
+	skipped int     // lines of the block before text
+	read    float64 // which part of all inputs has been read at its end, 0 unknown
 	bag     lines.BagHeader
 }
 
@@ -147,6 +151,16 @@ func newReader(kind Kind, ins []input, opt *Options) *reader {
 		jobs: make(chan job, opt.Workers), free: make(chan []byte, 2*opt.Workers+2)}
 	for range cap(r.free) {
 		r.free <- nil
+	}
+	if kind == Ratings {
+		r.columns = newRatingColumns()
+	}
+	for _, in := range ins {
+		if in.path == "" {
+			r.total = 0
+			break
+		}
+		r.total += in.size
 	}
 	for range opt.Workers {
 		r.workers = append(r.workers, &worker{})
@@ -192,9 +206,14 @@ func (w *worker) parse(r *reader, j *job) {
 		r.failed.Store(true)
 		return
 	}
-	j.piece.Piece = w.scratch.Clone()
+	j.piece.rows = len(w.scratch.Label)
+	if r.columns != nil {
+		r.columns.add(j.block, &w.scratch, j.read)
+	} else {
+		j.piece.Piece = w.scratch.Clone()
+	}
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
-	if r.rows.Add(int64(len(j.piece.Label))) > r.opt.Limits.Rows {
+	if r.rows.Add(int64(j.piece.rows)) > r.opt.Limits.Rows {
 		r.failed.Store(true)
 	}
 }
@@ -212,6 +231,7 @@ func (r *reader) text(ctx context.Context, head *stream) {
 		}
 		err := r.file(ctx, n, s)
 		s.close()
+		r.taken += in.size
 		if err != nil {
 			r.fail(n, err)
 			return
@@ -256,6 +276,9 @@ func (r *reader) file(ctx context.Context, n int, s *stream) error {
 		if len(buf) == 0 {
 			r.free <- buf
 			return nil
+		}
+		if r.total > 0 {
+			j.read = float64(r.taken+s.position()) / float64(r.total)
 		}
 		r.pieces = append(r.pieces, j.piece)
 		r.jobs <- j
@@ -327,7 +350,7 @@ func (r *reader) firstError() error {
 			return p.err
 		}
 		before += p.lines
-		if rows += int64(len(p.Label)); rows > r.opt.Limits.Rows {
+		if rows += int64(p.rows); rows > r.opt.Limits.Rows {
 			return &Error{File: r.ins[source].shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
 		}
 	}

@@ -1,9 +1,13 @@
 package mf
 
 import (
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 
+	"bellows/app"
 	"bellows/data"
 )
 
@@ -20,18 +24,6 @@ func makeColumns(n int) columns {
 
 func (c columns) slice(begin, end int) columns {
 	return columns{c.user[begin:end], c.item[begin:end], c.rating[begin:end]}
-}
-
-func (c columns) swap(a, b int) {
-	c.user[a], c.user[b] = c.user[b], c.user[a]
-	c.item[a], c.item[b] = c.item[b], c.item[a]
-	c.rating[a], c.rating[b] = c.rating[b], c.rating[a]
-}
-
-// shuffle puts the ratings in an order that the seed decides.
-func (c columns) shuffle(seed, block uint64) {
-	r := rand.New(rand.NewPCG(seed, block))
-	r.Shuffle(len(c.rating), c.swap)
 }
 
 // blocks are columns cut into consecutive pieces: block b ends at ends[b] and begins where the one before it ends.
@@ -68,21 +60,58 @@ func (b *blocks) share(split, splits int) blocks {
 	return blocks{b.slice(first, first+ends[each-1]), ends}
 }
 
-// arrange fills columns with blocks, one for each key; of one key the order stays. put writes the rating of a number at a place.
-func arrange(to columns, keys int, key func(number int) int, put func(at, number int)) blocks {
-	ends := make([]int, keys+1)
-	for n := range to.rating {
-		ends[key(n)+1]++
+// batch is how many numbers arrange asks about at a time: enough that a call costs nothing beside them.
+const batch = 1024
+
+// arrange finds blocks for the numbers 0 to n-1: those of one block keep their order. key says the blocks of the numbers from first on, -1 for what
+// is in none; put is then told where each of them goes, -1 likewise. Both are called for some pieces of the numbers at once, and what comes of it
+// does not depend on how many (TestArrangeInAnyNumberOfPieces).
+func arrange(n, keys, pieces int, key, put func(first int, block []int32)) (ends []int) {
+	next := make([][]int32, pieces) // by piece and block
+	each := func(piece int, f func(first int, block []int32)) {
+		block := make([]int32, batch)
+		for first, end := app.Share(n, piece, pieces), app.Share(n, piece+1, pieces); first < end; first += batch {
+			some := block[:min(batch, end-first)]
+			key(first, some)
+			f(first, some)
+		}
 	}
+	app.ForEach(pieces, func(piece int) {
+		count := make([]int32, keys+1)
+		each(piece, func(_ int, block []int32) {
+			for _, k := range block {
+				count[k+1]++ // those in no block before the first
+			}
+		})
+		next[piece] = count[1:]
+	})
+	ends = make([]int, keys)
+	at := int32(0)
 	for k := range keys {
-		ends[k+1] += ends[k]
+		for _, of := range next {
+			of[k], at = at, at+of[k]
+		}
+		ends[k] = int(at)
 	}
-	for n := range to.rating {
-		k := key(n)
-		put(ends[k], n)
-		ends[k]++
-	}
-	return blocks{to, ends[:keys]}
+	app.ForEach(pieces, func(piece int) {
+		at := next[piece]
+		each(piece, func(first int, block []int32) {
+			for j, k := range block {
+				if k >= 0 {
+					block[j] = at[k]
+					at[k]++
+				}
+			}
+			put(first, block)
+		})
+	})
+	return ends
+}
+
+// pieces is in how many pieces so many numbers are arranged: one for each processor, if there is enough for it.
+func pieces(n int) int {
+	const least = 1 << 15
+	return max(1, min(runtime.GOMAXPROCS(0), n/least))
 }
 
 // share is what one split trains on, a block for each clock of an epoch, and scores.
@@ -98,44 +127,116 @@ const tileBytes = 192 << 10
 
 // cutStrata sorts the training ratings into shares: split, then clock by the rotation, then tile,
 // then by chance.
-func (p *problem) cutStrata(set *data.RatingSet, rows []int32) {
-	order, n, to := p.rotation(), p.clocks, makeColumns(len(rows))
-	all := arrange(to, p.splits*n, func(i int) int {
-		split := int(p.users.part[set.User[rows[i]]])
-		return split*n + order.clockOf(split, int(p.items.part[set.Item[rows[i]]]))
-	}, func(at, i int) { p.fill(to, at, set, rows[i]) })
-	spare := makeColumns(all.longest())
-	for b := range all.ends {
-		block := all.block(b)
-		block.shuffle(p.seed, uint64(b))
-		p.tile(block, spare, b/n, order.part(b/n, b%n))
+func (p *problem) cutStrata(set *data.RatingSet, held heldRows) {
+	order, n, to := p.rotation(), p.clocks, makeColumns(set.Rows()-len(held))
+	blockOf := make([]int32, p.splits*n) // by split and part of the items
+	for s := range p.splits {
+		for c := range n {
+			blockOf[s*n+order.part(s, c)] = int32(s*n + c)
+		}
 	}
+	users, items := p.users.place, p.items.place
+	all := blocks{to, arrange(set.Rows(), p.splits*n, pieces(set.Rows()), func(first int, block []int32) {
+		user, item := set.User[first:][:len(block)], set.Item[first:][:len(block)]
+		for j := range block {
+			block[j] = blockOf[int(users[user[j]].part)*n+int(items[item[j]].part)]
+		}
+		held.strike(first, block)
+	}, func(first int, at []int32) { p.fill(to, set, first, at) })}
+	var scratch sync.Pool // of *shuffler
+	app.ForEach(len(all.ends), func(b int) {
+		s, _ := scratch.Get().(*shuffler)
+		if s == nil {
+			s = newShuffler(all.longest())
+		}
+		s.shuffle(len(all.block(b).rating), p.seed, uint64(b))
+		s.apply(all.block(b), p.tiling(b/n, order.part(b/n, b%n)))
+		scratch.Put(s)
+	})
 	for s := range p.shares {
 		p.shares[s].blocks = all.share(s, p.splits)
 	}
 }
 
-func (p *problem) fill(c columns, at int, set *data.RatingSet, row int32) {
-	c.user[at] = p.users.local(set.User[row])
-	c.item[at] = p.items.local(set.Item[row])
-	c.rating[at] = p.scale.standard(set.Rating[row])
+// fill puts the ratings from first on at their places.
+func (p *problem) fill(c columns, set *data.RatingSet, first int, at []int32) {
+	user, item, rating := set.User[first:][:len(at)], set.Item[first:][:len(at)], set.Rating[first:][:len(at)]
+	for j, a := range at {
+		if a >= 0 {
+			c.user[a], c.item[a], c.rating[a] = p.users.place[user[j]].local, p.items.place[item[j]].local, p.scale.standard(rating[j])
+		}
+	}
 }
 
-// tile orders a block by tiles of users and items whose rows fit the cache together.
-func (p *problem) tile(block, spare columns, userPart, itemPart int) {
+// tiling cuts a block into tiles of users and items whose rows fit the cache together: of so many rows each, so many across.
+type tiling struct{ rows, across, down int }
+
+func (p *problem) tiling(userPart, itemPart int) tiling {
 	rows := max(1, tileBytes/(4*p.width))
-	across := (p.items.rows(itemPart) + rows - 1) / rows
-	down := (p.users.rows(userPart) + rows - 1) / rows
-	if across*down <= 1 || across*down > len(block.rating) {
-		return
+	return tiling{rows, (p.items.rows(itemPart) + rows - 1) / rows, (p.users.rows(userPart) + rows - 1) / rows}
+}
+
+// whole is one tile, which leaves the order as it is.
+var whole = tiling{math.MaxInt32, 1, 1}
+
+// worth says whether the tiles of a block of so many ratings are several, and not nearly empty.
+func (t tiling) worth(ratings int) bool { return t.across*t.down > 1 && t.across*t.down <= ratings }
+
+// shuffler reorders blocks, one after the other, in memory of its own.
+type shuffler struct {
+	to    columns
+	order []int32 // which rating of the block stands at a place
+	tile  []int32 // of each rating of the block
+	next  []int32 // by tile: where its next rating goes
+}
+
+func newShuffler(longest int) *shuffler {
+	return &shuffler{to: makeColumns(longest), order: make([]int32, longest), tile: make([]int32, longest)}
+}
+
+// stay is the order in which the ratings stand.
+func (s *shuffler) stay(n int) {
+	for i := range n {
+		s.order[i] = int32(i)
 	}
-	to := spare.slice(0, len(block.rating))
-	arrange(to, across*down, func(j int) int {
-		return int(block.user[j])/rows*across + int(block.item[j])/rows
-	}, func(at, j int) {
-		to.user[at], to.item[at], to.rating[at] = block.user[j], block.item[j], block.rating[j]
-	})
-	copy(block.user, to.user)
-	copy(block.item, to.item)
-	copy(block.rating, to.rating)
+}
+
+// shuffle is an order that the seed decides.
+func (s *shuffler) shuffle(n int, seed, block uint64) {
+	s.stay(n)
+	r := rand.New(rand.NewPCG(seed, block))
+	r.Shuffle(n, func(a, b int) { s.order[a], s.order[b] = s.order[b], s.order[a] })
+}
+
+// apply puts a block into that order, and then by tiles where those are worth it.
+func (s *shuffler) apply(c columns, t tiling) {
+	n := len(c.rating)
+	if !t.worth(n) {
+		t = whole
+	}
+	s.count(c, t)
+	tile, next, to := s.tile, s.next, s.to.slice(0, n)
+	for _, from := range s.order[:n] {
+		at := next[tile[from]]
+		next[tile[from]]++
+		to.user[at], to.item[at], to.rating[at] = c.user[from], c.item[from], c.rating[from]
+	}
+	copy(c.user, to.user)
+	copy(c.item, to.item)
+	copy(c.rating, to.rating)
+}
+
+// count finds the tile of each rating, and where each tile begins.
+func (s *shuffler) count(c columns, t tiling) {
+	s.next = append(s.next[:0], make([]int32, t.across*t.down)...)
+	rows, across := uint32(t.rows), uint32(t.across)
+	for i, u := range c.user {
+		k := int32(uint32(u)/rows*across + uint32(c.item[i])/rows)
+		s.tile[i] = k
+		s.next[k]++
+	}
+	at := int32(0)
+	for k, n := range s.next {
+		s.next[k], at = at, at+n
+	}
 }

@@ -13,31 +13,26 @@ import (
 // about equally many ratings. It depends on the ratings and the seed alone.
 type axis struct {
 	row    []int32         // id of the data -> row of the table
+	place  []place         // the same as part and row within it: one look where a rating is put
 	bounds []bellows.RowID // part p has the rows [bounds[p], bounds[p+1])
 	count  []int32         // training ratings by id
-	part   []int32         // part by id
 }
+
+// place is where an id has its row: local counts from the part's first.
+type place struct{ part, local int32 }
 
 // balance deals ids to parts, the most rated first, each to the part with the fewest ratings
 // (longest processing time first, Graham 1969).
 func balance(count []int32, parts int, seed uint64) axis {
-	order := make([]int32, len(count))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]),
-			cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
-	})
-	a := axis{row: make([]int32, len(count)), bounds: make([]bellows.RowID, parts+1), count: count, part: make([]int32, len(count))}
+	a := axis{row: make([]int32, len(count)), place: make([]place, len(count)), bounds: make([]bellows.RowID, parts+1), count: count}
 	loads := make(loads, parts)
 	for p := range loads {
 		loads[p].part = int32(p)
 	}
-	for _, id := range order {
+	for _, d := range dealing(count, seed) {
 		least := &loads[0]
-		a.part[id], a.row[id] = least.part, least.rows
-		least.ratings += int64(count[id])
+		a.place[d.id] = place{least.part, least.rows}
+		least.ratings += int64(d.count)
 		least.rows++
 		heap.Fix(&loads, 0)
 	}
@@ -47,17 +42,37 @@ func balance(count []int32, parts int, seed uint64) axis {
 	for p := range parts {
 		a.bounds[p+1] += a.bounds[p]
 	}
-	for id, p := range a.part {
-		a.row[id] += int32(a.bounds[p])
+	for id, p := range a.place {
+		a.row[id] = int32(a.bounds[p.part]) + p.local
 	}
 	return a
 }
 
+// deal is an id in the order of dealing: the most rated first, and by chance among equals.
+type deal struct {
+	chance    uint64
+	count, id int32
+}
+
+func dealing(count []int32, seed uint64) []deal {
+	order := make([]deal, len(count))
+	for id, c := range count {
+		order[id] = deal{random.Of(seed, uint64(id)), c, int32(id)}
+	}
+	slices.SortFunc(order, func(a, b deal) int {
+		switch {
+		case a.count != b.count:
+			return int(b.count) - int(a.count)
+		case a.chance != b.chance:
+			return cmp.Compare(a.chance, b.chance)
+		}
+		return int(a.id) - int(b.id)
+	})
+	return order
+}
+
 // rows is the number of rows of a part.
 func (a *axis) rows(part int) int { return int(a.bounds[part+1] - a.bounds[part]) }
-
-// local is the row of an id, counted from its part's first.
-func (a *axis) local(id int32) int32 { return a.row[id] - int32(a.bounds[a.part[id]]) }
 
 // rated is the number of ids with at least one training rating.
 func (a *axis) rated() int {

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/data"
+	"bellows/random"
 )
 
 func TestBalanceDealsRatingsEvenly(t *testing.T) {
@@ -23,7 +24,7 @@ func TestBalanceDealsRatingsEvenly(t *testing.T) {
 	loads := make([]int64, parts)
 	taken := make([]bool, len(count))
 	for id, c := range count {
-		p, row := a.part[id], a.row[id]
+		p, row := a.place[id].part, a.row[id]
 		loads[p] += int64(c)
 		if first, end := a.bounds[p], a.bounds[p+1]; bellows.RowID(row) < first || bellows.RowID(row) >= end {
 			t.Fatalf("id %d has row %d outside its part's [%d,%d)", id, row, first, end)
@@ -204,7 +205,7 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 func TestProbesGroupByItemPart(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
-	grouped := p.group(list)
+	grouped := p.group(len(list), func(i int) probe { return list[i] })
 	found := 0
 	for s := range grouped {
 		q := &grouped[s]
@@ -223,10 +224,10 @@ func TestProbesGroupByItemPart(t *testing.T) {
 				if (one.item < 0) != (part == p.parts()) || (one.item < 0) != (c.item[j] < 0) || (one.user < 0) != (c.user[j] < 0) {
 					t.Errorf("probe %v is in part %d as user %d, item %d", one, part, c.user[j], c.item[j])
 				}
-				if one.user >= 0 && (int(p.users.part[one.user]) != s || p.users.local(one.user) != c.user[j]) {
+				if one.user >= 0 && (p.users.place[one.user] != (place{int32(s), c.user[j]})) {
 					t.Errorf("probe %v is scored by split %d as row %d", one, s, c.user[j])
 				}
-				if one.item >= 0 && (int(p.items.part[one.item]) != part || p.items.local(one.item) != c.item[j]) {
+				if one.item >= 0 && (p.items.place[one.item] != (place{int32(part), c.item[j]})) {
 					t.Errorf("probe %v is in part %d as row %d", one, part, c.item[j])
 				}
 			}
@@ -238,8 +239,75 @@ func TestProbesGroupByItemPart(t *testing.T) {
 }
 
 func TestScaleOfEqualRatings(t *testing.T) {
-	s := newScale([]float32{4, 4, 4}, []int32{0, 1, 2})
+	s := newScale([]float32{4, 9, 4, 4}, heldRows{1})
 	if s.mean != 4 || s.deviation != 1 {
 		t.Errorf("scale of equal ratings = %+v", s)
+	}
+}
+
+// TestArrangeInAnyNumberOfPieces: the work may be shared as the machine is, and the order is the same.
+func TestArrangeInAnyNumberOfPieces(t *testing.T) {
+	const n, keys = 5*batch + 17, 7
+	key := func(i int) int32 { return int32(random.Of(1, uint64(i))%(keys+1)) - 1 }
+	for pieces := range 9 {
+		got := make([]int, n)
+		ends := arrange(n, keys, max(1, pieces), func(first int, block []int32) {
+			for j := range block {
+				block[j] = key(first + j)
+			}
+		}, func(first int, at []int32) {
+			for j, a := range at {
+				if a >= 0 {
+					got[a] = first + j
+				}
+			}
+		})
+		from := 0
+		for k, end := range ends {
+			var want []int
+			for i := range n {
+				if key(i) == int32(k) {
+					want = append(want, i)
+				}
+			}
+			if !slices.Equal(got[from:end], want) {
+				t.Fatalf("%d pieces: block %d holds %d numbers that are not its %d in their order", pieces, k, end-from, len(want))
+			}
+			from = end
+		}
+	}
+}
+
+// TestStrataLieAsOneSortPutsThem lays ratings out again in the plain way: one rating after the other into its block, each block shuffled, then by tiles.
+func TestStrataLieAsOneSortPutsThem(t *testing.T) {
+	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
+	set, _ := m.Sets()
+	p := problemFor(t, m, config{schedule: strata, splits: 2, clocks: 3, rank: 2047, biases: true, step: 0.02})
+	_, held := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)
+	type rated struct {
+		user, item place
+		rating     float32
+	}
+	blocks := make([][]rated, 6)
+	for row, r := range set.Ratings.Rating {
+		u, i := p.users.place[set.Ratings.User[row]], p.items.place[set.Ratings.Item[row]]
+		if b := int(u.part)*3 + p.rotation().clockOf(int(u.part), int(i.part)); !slices.Contains(held, int32(row)) {
+			blocks[b] = append(blocks[b], rated{u, i, p.scale.standard(r)})
+		}
+	}
+	for b, want := range blocks {
+		rand.New(rand.NewPCG(p.seed, uint64(b))).Shuffle(len(want), func(i, j int) { want[i], want[j] = want[j], want[i] })
+		slices.SortStableFunc(want, func(x, y rated) int {
+			return slices.Compare([]int32{x.user.local / 24, x.item.local / 24}, []int32{y.user.local / 24, y.item.local / 24})
+		})
+		got := p.shares[b/3].block(b % 3)
+		if len(got.rating) != len(want) {
+			t.Fatalf("block %d has %d ratings, not %d", b, len(got.rating), len(want))
+		}
+		for j, w := range want {
+			if got.user[j] != w.user.local || got.item[j] != w.item.local || got.rating[j] != w.rating {
+				t.Fatalf("block %d: rating %d is of user %d and item %d, not of %d and %d", b, j, got.user[j], got.item[j], w.user.local, w.item.local)
+			}
+		}
 	}
 }

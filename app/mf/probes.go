@@ -1,6 +1,7 @@
 package mf
 
 import (
+	"bellows/app"
 	"bellows/vec"
 )
 
@@ -21,41 +22,58 @@ type group struct{ pairs, rest columns }
 
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
-// group sorts probes into those of each split, by their users; unseen users go round.
-func (p *problem) group(list []probe) []probes {
-	parts, to := p.parts(), makeColumns(len(list))
-	all := arrange(to, p.splits*(2*parts+1), func(i int) int {
-		split, block := i%p.splits, 2*parts
-		user, item := p.users.seen(list[i].user), p.items.seen(list[i].item)
-		if user {
-			split = int(p.users.part[list[i].user])
+// group sorts so many probes into those of each split, by their users; unseen users go round.
+func (p *problem) group(n int, at func(i int) probe) []probes {
+	parts, to := p.parts(), makeColumns(n)
+	all := blocks{to, arrange(n, p.splits*(2*parts+1), pieces(n), func(first int, block []int32) {
+		for j := range block {
+			block[j] = int32(p.blockOf(at(first+j), (first+j)%p.splits))
 		}
-		switch {
-		case user && item:
-			block = int(p.items.part[list[i].item])
-		case item:
-			block = parts + int(p.items.part[list[i].item])
+	}, func(first int, place []int32) {
+		for j, a := range place {
+			p.place(to, int(a), at(first+j))
 		}
-		return split*(2*parts+1) + block
-	}, func(at, i int) { p.place(to, at, list[i]) })
-	spare := makeColumns(all.longest())
+	})}
 	out := make([]probes, p.splits)
-	for s := range out {
-		out[s] = probes{all.share(s, p.splits)}
+	app.ForEach(p.splits, func(split int) {
+		own := all.share(split, p.splits)
+		s := newShuffler(own.longest())
 		for part := range parts { // pairs lie as visits do, to find their rows in the cache
-			p.tile(out[s].block(part), spare, s, part)
+			pairs := own.block(part)
+			if t := p.tiling(split, part); t.worth(len(pairs.rating)) {
+				s.stay(len(pairs.rating))
+				s.apply(pairs, t)
+			}
 		}
-	}
+		out[split] = probes{own}
+	})
 	return out
+}
+
+// blockOf is the block of a probe among those of all splits; otherwise is the split of an unseen user.
+func (p *problem) blockOf(one probe, otherwise int) int {
+	split, parts := otherwise, p.parts()
+	block := 2 * parts
+	user, item := p.users.seen(one.user), p.items.seen(one.item)
+	if user {
+		split = int(p.users.place[one.user].part)
+	}
+	switch {
+	case user && item:
+		block = int(p.items.place[one.item].part)
+	case item:
+		block = parts + int(p.items.place[one.item].part)
+	}
+	return split*(2*parts+1) + block
 }
 
 func (p *problem) place(c columns, at int, one probe) {
 	c.user[at], c.item[at] = -1, -1
 	if p.users.seen(one.user) {
-		c.user[at] = p.users.local(one.user)
+		c.user[at] = p.users.place[one.user].local
 	}
 	if p.items.seen(one.item) {
-		c.item[at] = p.items.local(one.item)
+		c.item[at] = p.items.place[one.item].local
 	}
 	c.rating[at] = p.scale.standard(one.rating)
 }

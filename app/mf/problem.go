@@ -9,6 +9,7 @@ import (
 	"bellows/data"
 	"bellows/random"
 	"bellows/table"
+	"bellows/train"
 )
 
 // The tables of a job. A row is the factors, then the bias, then padding to whole cache lines: one
@@ -37,7 +38,7 @@ type problem struct {
 	width        int     // values of a row
 	trained      int64   // ratings visited in an epoch
 	held, tested int     // ratings scored
-	shown        []probe // those whose error is shown
+	baseline     *train.Metric
 	inits        [2]table.Init
 }
 
@@ -48,59 +49,85 @@ func (s scale) standard(rating float32) float32 {
 	return float32((float64(rating) - s.mean) / s.deviation)
 }
 
-// newScale is the mean and deviation of the rows' ratings; where all are equal, deviation 1.
-func newScale(rating []float32, rows []int32) scale {
+// newScale is the mean and deviation of the ratings but the held-out ones; where all are equal, deviation 1. It adds in the order of the rows:
+// sums in parts would depend on how many.
+func newScale(rating []float32, held heldRows) scale {
 	var sum, squares float64
-	for _, r := range rows {
-		sum += float64(rating[r])
+	for run := range held.others(rating) {
+		for _, r := range run {
+			sum += float64(r)
+		}
 	}
-	mean := sum / float64(len(rows))
-	for _, r := range rows {
-		d := float64(rating[r]) - mean
-		squares += d * d
+	n := float64(len(rating) - len(held))
+	mean := sum / n
+	for run := range held.others(rating) {
+		for _, r := range run {
+			d := float64(r) - mean
+			squares += d * d
+		}
 	}
-	deviation := math.Sqrt(squares / float64(len(rows)))
+	deviation := math.Sqrt(squares / n)
 	if deviation <= 1e-6*math.Abs(mean) || deviation < 1e-30 {
 		deviation = 1
 	}
 	return scale{mean, deviation}
 }
 
-// newProblem lays out the data.
+// newProblem lays out the data, on all processors; what comes of it does not depend on how many there are.
 func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
-	train, held := data.HoldOut(c.seed, set.Rows(), percent)
-	if len(train) == 0 {
+	held := heldRows(data.HeldRows(c.seed, set.Rows(), percent))
+	trained := set.Rows() - len(held)
+	if trained == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
-	p := &problem{config: c, scale: newScale(set.Rating, train), trained: int64(len(train))}
-	if err := p.chooseParts(len(train), len(set.Users), len(set.Items)); err != nil {
+	p := &problem{config: c, trained: int64(trained), width: rowWidth(c.rank, c.biases)}
+	if err := p.chooseParts(trained, len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
-	p.width = rowWidth(c.rank, c.biases)
-	p.users = balance(countsOf(set.User, train, len(set.Users)), p.splits, random.Of(c.seed, 1))
-	p.items = balance(countsOf(set.Item, train, len(set.Items)), p.parts(), random.Of(c.seed, 2))
-	p.stepSchedule = newStepSchedule(c, len(train), p.users.rated(), p.items.rated())
+	together(func() {
+		p.users = balance(held.countOthers(set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
+	}, func() {
+		p.items = balance(held.countOthers(set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
+	}, func() { p.scale = newScale(set.Rating, held) })
+	p.stepSchedule = newStepSchedule(c, trained, p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
-		p.cutStrata(set, train)
+		p.cutStrata(set, held)
 	} else {
-		p.cutClocks(set, train)
+		p.cutClocks(set, held)
 	}
-	p.score(heldProbes(set, held), testProbes(test, set))
+	p.score(set, test, held)
 	return p, nil
 }
 
-// score deals the ratings that are scored to splits.
-func (p *problem) score(held, tested []probe) {
-	p.held, p.tested, p.shown = len(held), len(tested), tested
-	if len(tested) == 0 {
-		p.shown = held
+// score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
+// training ratings; there is none without any.
+func (p *problem) score(set, test *data.RatingSet, held heldRows) {
+	heldAt := func(i int) probe { return probe{set.User[held[i]], set.Item[held[i]], set.Rating[held[i]]} }
+	var user, item []int32
+	if test != nil {
+		user, item = test.IndicesIn(set)
 	}
-	heldOf, testOf := p.group(held), p.group(tested)
+	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
+	p.held, p.tested = len(held), len(user)
+	heldOf, testOf := p.group(p.held, heldAt), p.group(p.tested, testAt)
 	for s := range p.shares {
 		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
 	}
+	shown, shownAt := p.tested, testAt
+	if p.tested == 0 {
+		shown, shownAt = p.held, heldAt
+	}
+	if shown == 0 {
+		return
+	}
+	var sum float64
+	for i := range shown {
+		d := float64(shownAt(i).rating) - p.scale.mean
+		sum += d * d
+	}
+	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, shown)}
 }
 
 // taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a
@@ -174,35 +201,6 @@ func rowWidth(rank int, biases bool) int {
 		n++
 	}
 	return (n + line - 1) / line * line
-}
-
-// countsOf is the number of chosen rows by id.
-func countsOf(ids, rows []int32, n int) []int32 {
-	c := make([]int32, n)
-	for _, r := range rows {
-		c[ids[r]]++
-	}
-	return c
-}
-
-func heldProbes(set *data.RatingSet, rows []int32) []probe {
-	list := make([]probe, len(rows))
-	for i, r := range rows {
-		list[i] = probe{set.User[r], set.Item[r], set.Rating[r]}
-	}
-	return list
-}
-
-func testProbes(test, train *data.RatingSet) []probe {
-	if test == nil {
-		return nil
-	}
-	user, item := test.IndicesIn(train)
-	list := make([]probe, len(user))
-	for i := range list {
-		list[i] = probe{user[i], item[i], test.Rating[i]}
-	}
-	return list
 }
 
 // tables declares the model's state.

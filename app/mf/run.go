@@ -36,7 +36,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	k := newPolicy(p)
 	return &app.Run{
 		Job: p.job(k), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
-		Baseline: p.baseline(),
+		Baseline: p.baseline,
 		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
 	}, nil
 }
@@ -72,18 +72,4 @@ func (p *problem) job(k *policy) train.Job {
 			return &strataExecutor{newWorker(p, split)}, nil
 		},
 	}
-}
-
-// baseline is the error on the ratings shown of predicting the mean of the training ratings; nil
-// without any.
-func (p *problem) baseline() *train.Metric {
-	if len(p.shown) == 0 {
-		return nil
-	}
-	var sum float64
-	for _, one := range p.shown {
-		d := float64(one.rating) - p.scale.mean
-		sum += d * d
-	}
-	return &train.Metric{Name: "mean predictor", Value: rms(sum, len(p.shown))}
 }

@@ -20,19 +20,30 @@ type pull struct {
 
 // cutClocks deals the training ratings to the splits of their users, in an order by chance, and
 // cuts them into equal clocks.
-func (p *problem) cutClocks(set *data.RatingSet, rows []int32) {
-	to := makeColumns(len(rows))
-	all := arrange(to, p.splits, func(i int) int { return int(p.users.part[set.User[rows[i]]]) }, func(at, i int) {
-		p.fill(to, at, set, rows[i])
-		to.item[at] = p.items.row[set.Item[rows[i]]]
-	})
-	for s := range p.shares {
-		own := blocks{columns: all.block(s)}
-		own.shuffle(p.seed, uint64(s))
+func (p *problem) cutClocks(set *data.RatingSet, held heldRows) {
+	to := makeColumns(set.Rows() - len(held))
+	all := blocks{to, arrange(set.Rows(), p.splits, pieces(set.Rows()), func(first int, block []int32) {
+		for j := range block {
+			block[j] = p.users.place[set.User[first+j]].part
+		}
+		held.strike(first, block)
+	}, func(first int, at []int32) {
+		p.fill(to, set, first, at)
+		for j, a := range at {
+			if a >= 0 {
+				to.item[a] = p.items.row[set.Item[first+j]]
+			}
+		}
+	})}
+	s := newShuffler(all.longest())
+	for split := range p.shares {
+		own := blocks{columns: all.block(split)}
+		s.shuffle(len(own.rating), p.seed, uint64(split))
+		s.apply(own.columns, whole)
 		for c := range p.clocks {
 			own.ends = append(own.ends, len(own.rating)*(c+1)/p.clocks)
 		}
-		p.shares[s].blocks = own
+		p.shares[split].blocks = own
 	}
 	for c := range p.clocks {
 		p.compact(c)

@@ -28,7 +28,7 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 	if p.denseUnits == nil {
 		p.denseUnits = make([]denseUnit, p.splits*p.clocks)
 	}
-	forEach(len(splits)*p.clocks, func(i int) {
+	app.ForEach(len(splits)*p.clocks, func(i int) {
 		split, at := int(splits[i/p.clocks]), i%p.clocks
 		p.fill(&p.denseUnits[split*p.clocks+at], p.src, p.unitRows(split, at), p.class)
 	})

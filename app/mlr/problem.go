@@ -209,7 +209,7 @@ func (p *problem) prepare(active []bellows.SplitID) {
 	if p.scored == nil {
 		p.scored = make([][2]scoreUnit, p.splits)
 	}
-	forEach(len(active), func(i int) {
+	app.ForEach(len(active), func(i int) {
 		s := int(active[i])
 		p.scored[s] = [2]scoreUnit{
 			p.newScoreUnit(p.src, app.Part(p.held, s, p.splits), p.class),

@@ -2,9 +2,6 @@ package mlr
 
 import (
 	"math/rand/v2"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"bellows/data"
 )
@@ -62,18 +59,4 @@ func divide(rows int, seed uint64, percent int) (training, held []int32) {
 	rng := rand.New(rand.NewPCG(seed, 0x6d6c72))
 	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
 	return training, held
-}
-
-// forEach calls f(0) to f(n-1), some at a time.
-func forEach(n int, f func(i int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	all.Wait()
 }

@@ -58,7 +58,7 @@ func scaleDense(s source, rows []int32) scaling {
 // overParts sums each of the pieces of rows.
 func overParts[T any](rows []int32, sum func(rows []int32) T) []T {
 	part := make([]T, parts)
-	forEach(parts, func(i int) { part[i] = sum(app.Part(rows, i, parts)) })
+	app.ForEach(parts, func(i int) { part[i] = sum(app.Part(rows, i, parts)) })
 	return part
 }
 

@@ -35,7 +35,7 @@ const fullShare = 10
 func (p *problem) buildSparse() {
 	p.full = p.usedRows()*fullShare >= p.features*p.splits
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
-	forEach(p.splits, func(s int) {
+	app.ForEach(p.splits, func(s int) {
 		var place []int32
 		if !p.full {
 			place = make([]int32, p.features)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func lastLine(s string) string {
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Once runs a program to its end, with the given environment added and threads as the program chooses, and returns its
-// standard output and the two times of the whole process. An error quotes the last line that it wrote to stderr.
+// standard output, and the two times and the peak of memory of the whole process. An error quotes the last line that it wrote to stderr.
 func Once(name, program string, env []string, args ...string) (out []byte, t Turn, err error) {
 	command := exec.Command(program, args...)
 	command.Env = append(os.Environ(), env...)
@@ -141,6 +142,9 @@ func Once(name, program string, env []string, args ...string) (out []byte, t Tur
 		return out, t, fmt.Errorf("pair: run %s: %w; %s", name, err, lastLine(stderr.String()))
 	}
 	t.CPU = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	if u, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		t.Peak = u.Maxrss << 10
+	}
 	return out, t, nil
 }
 

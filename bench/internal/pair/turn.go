@@ -16,6 +16,7 @@ type Turn struct {
 	Work float64 // in the unit of the row: flop, bytes, ratings, samples
 	Wall time.Duration
 	CPU  time.Duration // of all threads together
+	Peak int64         // most bytes of memory that a process of Once had
 }
 
 // Clock names one of the two times of a turn.
@@ -175,6 +176,11 @@ func (s Series) Rates(c Clock) Spread {
 // Costs is seconds per unit of work by a clock.
 func (s Series) Costs(c Clock) Spread {
 	return s.spread(func(t Turn) float64 { return t.Seconds(c) / t.Work })
+}
+
+// Peak is the median of the turns' peaks of memory.
+func (s Series) Peak() float64 {
+	return s.spread(func(t Turn) float64 { return float64(t.Peak) }).Median
 }
 
 func (s Series) spread(f func(Turn) float64) Spread {

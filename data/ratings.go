@@ -1,0 +1,73 @@
+package data
+
+import (
+	"sync"
+
+	"bellows/data/internal/lines"
+)
+
+// ratingColumns are the columns of ratings while they are read: each block's rows are put behind those of the block before it as soon as that is
+// there, so that no row is kept twice. Ids are the numbers of the workers who parsed them until number gives those of the set.
+//
+// Its states: blocks are due one after the other; a block that is parsed before its turn waits in early. A block with a defect never has its turn,
+// and the read fails.
+//
+// Invariant: rows stand in the order of the input (TestColumnsGrow). Turned down: columns made when all blocks are parsed, which needs the rows
+// twice at the end.
+type ratingColumns struct {
+	mu    sync.Mutex
+	set   RatingSet
+	due   int32                 // the block whose turn it is
+	early map[int32]lines.Piece // parsed before their turn
+}
+
+func newRatingColumns() *ratingColumns { return &ratingColumns{early: map[int32]lines.Piece{}} }
+
+// add takes the rows of a block, which ends where that part of the input is read; 0 where nobody knows how much there is. It keeps nothing of p.
+func (c *ratingColumns) add(block int32, p *lines.Piece, read float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if block != c.due {
+		c.early[block] = p.Clone()
+		return
+	}
+	for found := true; found; c.due++ {
+		c.grow(len(p.Label), read)
+		s := &c.set
+		s.User, s.Item, s.Rating = append(s.User, p.User...), append(s.Item, p.Item...), append(s.Rating, p.Label...)
+		var next lines.Piece
+		next, found = c.early[c.due+1]
+		delete(c.early, c.due+1)
+		p = &next
+	}
+}
+
+// grow makes room for n more rows; when it must, for as many as the whole input has if it goes on as it began. What is never written takes no memory.
+func (c *ratingColumns) grow(n int, read float64) {
+	const margin = 1.03
+	rows := len(c.set.Rating) + n
+	if rows <= cap(c.set.Rating) {
+		return
+	}
+	room := rows + rows/2
+	if read > 0 && read <= 1 {
+		room = max(rows, int(float64(rows)/read*margin))
+	}
+	c.set.User, c.set.Item, c.set.Rating = grown(c.set.User, room), grown(c.set.Item, room), grown(c.set.Rating, room)
+}
+
+func grown[T any](column []T, room int) []T { return append(make([]T, 0, room), column...) }
+
+// ratings are the columns with the ids of all workers numbered by their first appearance.
+func (r *reader) ratings(starts []int) *RatingSet {
+	out := &r.columns.set
+	var userTables, itemTables [][]int32
+	out.Users, userTables = r.merge(func(w *worker) *lines.IDs { return &w.users })
+	out.Items, itemTables = r.merge(func(w *worker) *lines.IDs { return &w.items })
+	r.eachPiece(func(n int, p *piece) {
+		from, end := starts[n], starts[n]+p.rows
+		translate(out.User[from:end], out.User[from:end], userTables[p.worker])
+		translate(out.Item[from:end], out.Item[from:end], itemTables[p.worker])
+	})
+	return out
+}
