@@ -20,7 +20,7 @@ const (
 	Unavailable             // 69: a cluster or registry cannot be reached
 	CannotWrite             // 73: an output cannot be created
 	IO                      // 74: reading or writing failed midway
-	Lost                    // 75: ended by the loss of nodes or executors; resumable
+	Lost                    // 75: ended by the loss of nodes or executors
 	Refused                 // 77: not allowed
 	Config                  // 78: a configuration is invalid
 	Interrupted             // 130: ended by the user; resumable

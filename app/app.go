@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"bellows/data"
 	"bellows/model"
@@ -54,6 +55,21 @@ func (g *Goal) Reached(metrics []train.Metric) bool {
 		}
 	}
 	return false
+}
+
+// Falls says whether a metric, with train_ or test_ before it or without, falls as a model gets better. Of a metric that an application
+// alone knows nothing is known.
+func Falls(metric string) (falls, known bool) {
+	for _, part := range []string{"train_", "test_"} {
+		metric = strings.TrimPrefix(metric, part)
+	}
+	switch metric {
+	case "rmse", "mae", "logloss", "perplexity":
+		return true, true
+	case "accuracy", "auc", "f1", "r2", "loglik_per_token":
+		return false, true
+	}
+	return false, false
 }
 
 // Input is all that a run is made from.

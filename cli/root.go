@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// execute carries out one command line and returns its exit code.
+// execute carries out one command line and returns its exit code. What could not be written to standard output is an error of every
+// command that has no other.
 func execute(c *screen.Console, apps ...app.Application) int {
 	ctx, end := untilSignal(c)
 	defer end()
@@ -25,18 +26,25 @@ func execute(c *screen.Console, apps ...app.Application) int {
 	if err == nil {
 		err = newRoot(t).ExecuteContext(ctx)
 	}
+	if err == nil {
+		err = c.Lost()
+	}
 	if err != nil {
+		c.JSON = c.JSON || line.Asked(c.Args, os.Environ(), "json") // where the words before it could not be parsed
 		return c.Fail(err)
 	}
 	return 0
 }
 
-// untilSignal is a context that the first Ctrl-C or SIGTERM cancels, so that a command ends at a
-// safe point; the second one ends the process at once.
+// untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a
+// safe point; the second one ends the process at once. Whoever starts it with SIGHUP ignored, as nohup does, wants it to go on.
 func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case <-signals:
@@ -52,37 +60,59 @@ func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	return ctx, cancel
 }
 
+// sink is standard output for package cobra, which would say itself what cannot be written: execute says it.
+type sink struct{ *screen.Console }
+
+func (s sink) Write(b []byte) (int, error) {
+	_, _ = s.Console.Write(b)
+	return len(b), nil
+}
+
 // newRoot builds the tree of commands.
 func newRoot(t *verbs.Tool) *cobra.Command {
 	root := &cobra.Command{
 		Use:           t.Name,
-		Short:         t.Name + " trains machine-learning models, on machines that come and go",
+		Short:         t.Name + " trains machine-learning models, in one process or in many",
 		Example:       t.Examples(),
 		SilenceErrors: true, SilenceUsage: true,
 		DisableSuggestions: true,
-		PersistentPreRunE:  prepare,
+		PersistentPreRunE:  func(cmd *cobra.Command, _ []string) error { return prepare(t.Console, cmd) },
 	}
 	line.Choose(root, "command")
+	version := root.Flags().BoolP("version", "v", false, "print the version, as the command of that name does")
+	choose := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version && len(args) == 0 {
+			return t.Version()
+		}
+		return choose(cmd, args)
+	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&t.JSON, "json", false, "write JSON lines to standard output, as '"+t.Name+" schema' describes them")
 	flags.String("config", "", "read flags from this YAML `file`; the command line and BELLOWS_* come first")
 	flags.String("kernels", "auto", "pin the kernel `set`: auto, "+strings.Join(vec.Sets(), ", "))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetOut(t.Out)
+	root.SetOut(sink{t.Console})
 	root.SetErr(t.Err)
 	root.SetIn(t.In)
 	root.SetArgs(t.Args)
 	root.AddCommand(t.Commands()...)
 	root.AddCommand(line.ExitCodes(t.Name))
+	root.SetHelpCommand(line.Help())
 	line.Lay(root)
 	return root
 }
 
 // prepare runs before every command: it takes flags from the environment and the file, and pins
 // the kernels before any of them runs.
-func prepare(cmd *cobra.Command, _ []string) error {
+func prepare(c *screen.Console, cmd *cobra.Command) error {
 	if err := line.Fill(cmd, os.Environ()); err != nil {
 		return err
+	}
+	if child := cmd.Flag("child"); child == nil || !child.Changed {
+		for _, word := range line.UnknownVariables(cmd.Root(), os.Environ()) {
+			c.Talk("%s", word)
+		}
 	}
 	kernels := cmd.Flag("kernels").Value.String()
 	if kernels == "auto" {

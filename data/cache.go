@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"bellows/data/internal/columnfile"
@@ -141,6 +142,7 @@ func (s *slot) open() (set *Set, ok bool) {
 		_ = l.close()
 		return nil, false
 	}
+	_ = os.Chtimes(filepath.Join(s.dir, manifestName), s.asked, s.asked) // it was used now; a folder that cannot be written is not trimmed
 	return set, true
 }
 
@@ -254,14 +256,30 @@ func (s *slot) store(set *Set) (problem string) {
 	now, changed := s.state()
 	switch {
 	case now != s.fingerprint:
-		return "the input changed while it was read"
+		return inputChanged + " while it was read"
 	case s.asked.Sub(changed) < settled:
-		return "the input changed just before it was read"
+		return inputChanged + " just before it was read"
 	}
-	if err := s.write(set); err != nil {
+	err := s.write(set)
+	if err == nil {
+		most := s.opt.CacheBytes
+		if most == 0 {
+			most = CacheBytesMost
+		}
+		err = trimCache(s.dir, most, s.asked)
+	}
+	if err != nil {
 		return err.Error()
 	}
 	return ""
+}
+
+// inputChanged begins the reasons for which an input is not stored this time, and is the next.
+const inputChanged = "the input changed"
+
+// CacheUnusable says whether the cache could not take the columns, and will not the next time.
+func (d Detection) CacheUnusable() bool {
+	return d.CacheProblem != "" && !strings.HasPrefix(d.CacheProblem, inputChanged)
 }
 
 // write writes a new folder and puts it into the slot's place.
@@ -269,7 +287,6 @@ func (s *slot) write(set *Set) error {
 	if err := os.MkdirAll(s.opt.Cache, 0o755); err != nil {
 		return err
 	}
-	s.sweep()
 	temporary, err := os.MkdirTemp(s.opt.Cache, filepath.Base(s.dir)+".part-")
 	if err != nil {
 		return err
@@ -309,19 +326,6 @@ func (s *slot) replace(whole string) error {
 	}
 	defer os.RemoveAll(old)
 	return os.Rename(whole, s.dir)
-}
-
-// sweep removes what killed writers of this slot left long ago.
-func (s *slot) sweep() {
-	left, err := filepath.Glob(s.dir + ".part-*")
-	if err != nil {
-		return
-	}
-	for _, path := range left {
-		if info, err := os.Stat(path); err == nil && s.asked.Sub(info.ModTime()) > abandoned {
-			_ = os.RemoveAll(path)
-		}
-	}
 }
 
 // storer writes the files of a slot.

@@ -206,7 +206,7 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 	}
 	p.columns = len(fields)
 	if p.columns > d.opt.Limits.Features {
-		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "raise the limit on features"}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "leave columns out, or write the rows as LIBSVM"}
 	}
 	if f := d.labelColumn(p, line, fields); f != nil {
 		return f

@@ -202,7 +202,7 @@ func (a *idxArray) readDims(s *stream, n int, opt *Options) error {
 			continue
 		}
 		if a.width > opt.Limits.Features/int(d) {
-			return &Error{File: a.in.shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Limits.Features), How: "copy the file again, or raise the limit on features"}
+			return &Error{File: a.in.shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Limits.Features), How: "copy the file again: no image is so large"}
 		}
 		a.width *= int(d)
 	}

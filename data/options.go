@@ -43,7 +43,9 @@ type Options struct {
 	// As is how the data of a model was read, nil when nothing is known: what the other options leave open is read likewise.
 	As *Reading
 
-	Cache   string    // folder for parsed columns; "" stores nothing
+	Cache      string // folder for parsed columns; "" stores nothing
+	CacheBytes int64  // what the cache may hold; 0 is CacheBytesMost
+
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
 	Limits  Limits

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bellows"
 )
@@ -64,7 +66,8 @@ func syncDir(dir string) error {
 
 // Save writes the model into dir, which it makes if need be. When Save fails, or the machine stops
 // in the middle, the model that dir held before is still there; when it returns nil the new one is
-// on the disk. Errors are of kind CannotWrite, or Bug for a model that contradicts itself.
+// on the disk. A list of ids is never written over a file that is no model's. Errors are of kind CannotWrite, or Bug for a
+// model that contradicts itself.
 func Save(dir string, m *Model) error { return realDisk.save(dir, m) }
 
 func (d disk) save(dir string, m *Model) error {
@@ -87,6 +90,66 @@ func (d disk) replace(dir string, m *Model) error {
 	if err := d.finish(dir); err != nil {
 		return err
 	}
+	if err := spare(dir, m.IDs); err != nil {
+		return err
+	}
+	text, err := d.files(dir, m)
+	if err != nil {
+		for _, name := range append([]string{tensorsFile}, idFiles(m.IDs)...) {
+			_ = d.remove(filepath.Join(dir, name+nextSuffix)) // half of a model is of no use
+		}
+		return err
+	}
+	return d.publish(dir, text)
+}
+
+// spare refuses to write lists of ids where files of their names are that no model listed.
+func spare(dir string, lists []IDs) error {
+	held := Held(dir)
+	for _, name := range idFiles(lists) {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil && !slices.Contains(held, name) {
+			return fmt.Errorf("the file %s is there and is no model's: move it away", name)
+		}
+	}
+	return nil
+}
+
+func idFiles(lists []IDs) (names []string) {
+	for _, ids := range lists {
+		names = append(names, ids.File)
+	}
+	return names
+}
+
+// Held lists the files of the model in dir, those of a save that was cut short included: what the next Save may replace. It is
+// nothing where there is no manifest that can be read.
+func Held(dir string) (names []string) {
+	for _, suffix := range []string{"", nextSuffix} {
+		if m := manifestIn(dir, suffix); m != nil {
+			names = append(names, manifestFile+nextSuffix+partialSuffix)
+			for _, f := range append(m.Files, File{Name: manifestFile}) {
+				names = append(names, f.Name, f.Name+nextSuffix)
+			}
+		}
+	}
+	return names
+}
+
+// manifestIn is the manifest of that suffix, or nil when there is none that can be read.
+func manifestIn(dir, suffix string) *manifest {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile+suffix))
+	if err != nil {
+		return nil
+	}
+	m, err := parseManifest(text)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// files writes all files of a model but its manifest, whose text it returns, under their marked names.
+func (d disk) files(dir string, m *Model) (text []byte, err error) {
 	next := manifest{
 		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Input: m.Input, Versions: m.Versions,
 	}
@@ -94,7 +157,7 @@ func (d disk) replace(dir string, m *Model) error {
 		return writeTensors(w, m.Tensors)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tensors.Name = tensorsFile
 	next.Files = append(next.Files, tensors)
@@ -104,16 +167,12 @@ func (d disk) replace(dir string, m *Model) error {
 			return writeNames(w, ids.Names, quoted)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f.Name, f.IDs, f.Quoted = ids.File, len(ids.Names), quoted
 		next.Files = append(next.Files, f)
 	}
-	text, err := next.encode()
-	if err != nil {
-		return err
-	}
-	return d.publish(dir, text, d.left(dir, next.Files))
+	return next.encode()
 }
 
 // write makes one file and reports its size and sum, with every byte on the disk.
@@ -134,9 +193,8 @@ func (d disk) write(name string, content func(io.Writer) error) (File, error) {
 	return File{Bytes: size.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// publish puts the manifest in force and gives the new files their names. The old model's id files
-// that the new one does not have go last.
-func (d disk) publish(dir string, manifest []byte, left []string) error {
+// publish puts the manifest in force and gives the new files their names.
+func (d disk) publish(dir string, manifest []byte) error {
 	partial := filepath.Join(dir, manifestFile+nextSuffix+partialSuffix)
 	_, err := d.write(partial, func(w io.Writer) error { _, err := w.Write(manifest); return err })
 	if err != nil {
@@ -151,18 +209,11 @@ func (d disk) publish(dir string, manifest []byte, left []string) error {
 	if err := d.syncDir(dir); err != nil {
 		return err
 	}
-	if err := d.finish(dir); err != nil {
-		return err
-	}
-	for _, name := range left {
-		if err := d.remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return d.finish(dir)
 }
 
-// finish gives the files of a committed model their names, the manifest last. Marked files without
+// finish removes the old model's id files that a committed model does not have, and gives the new ones their names, the manifest last:
+// until then the old manifest says which files are a model's. Marked files without
 // a marked manifest were never committed and stay until they are written over.
 func (d disk) finish(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile+nextSuffix))
@@ -176,6 +227,11 @@ func (d disk) finish(dir string) error {
 	if err != nil {
 		return d.remove(filepath.Join(dir, manifestFile+nextSuffix))
 	}
+	for _, name := range left(dir, m.Files) {
+		if err := d.remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	for _, f := range append(m.Files, File{Name: manifestFile}) {
 		name := filepath.Join(dir, f.Name)
 		if err := d.rename(name+nextSuffix, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,13 +242,9 @@ func (d disk) finish(dir string) error {
 }
 
 // left lists the id files of the model in dir that are not among the new ones.
-func (d disk) left(dir string, files []File) []string {
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
-	if err != nil {
-		return nil
-	}
-	old, err := parseManifest(text)
-	if err != nil {
+func left(dir string, files []File) []string {
+	old := manifestIn(dir, "")
+	if old == nil {
 		return nil
 	}
 	stay := map[string]bool{}

@@ -139,11 +139,20 @@ func (c *Cluster) workers() []bellows.NodeID {
 
 func (c *Cluster) clients() []wire.Address { return route.Clients(c.workers()) }
 
-// route gives partitions and splits to members. More workers than splits would have nothing to do.
-func (c *Cluster) route(job *train.Job) (*route.Route, error) {
+// Fits refuses a cluster with more workers than the job has splits, since some would have nothing to do. Lead and Serve do the same; who
+// starts processes asks before.
+func (c *Cluster) Fits(job *train.Job) error {
 	if workers := len(c.workers()); workers > job.Splits {
-		return nil, bellows.Errorf(bellows.Config, "assemble cluster", fmt.Sprintf("%d nodes", workers),
+		return bellows.Errorf(bellows.Config, "assemble cluster", fmt.Sprintf("%d nodes", workers),
 			"the data is cut into %d splits, so that some nodes would have none; use fewer processes, or set splits", job.Splits)
+	}
+	return nil
+}
+
+// route gives partitions and splits to members.
+func (c *Cluster) route(job *train.Job) (*route.Route, error) {
+	if err := c.Fits(job); err != nil {
+		return nil, err
 	}
 	return route.Spread(job.Tables, job.Splits, c.lanes(), c.workers()), nil
 }

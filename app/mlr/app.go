@@ -109,6 +109,9 @@ func (p *problem) headline(in app.Input) string {
 	if !p.dense {
 		form = "sparse"
 	}
+	if p.narrow != nil {
+		form += fmt.Sprintf(", of whose features %d occur", p.features)
+	}
 	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, in.HeldOut(len(p.held) > 0))
 }
 

@@ -13,8 +13,9 @@ import (
 // details is the application's part of the manifest.
 type details struct {
 	Scaling   scalingDetails `json:"scaling"`
-	IndexBase int            `json:"index_base"` // of sparse input
-	L2        float64        `json:"l2"`         // at the end of training
+	IndexBase int            `json:"index_base"`         // of sparse input
+	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
+	L2        float64        `json:"l2"`                 // at the end of training
 }
 
 // scalingDetails says how scores follow from features: bias[c] + sum over j of weights[c][j] times
@@ -44,9 +45,12 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
 		}
 	}
-	about, err := json.Marshal(details{
-		Scaling: scalingDetails{Center: p.scale.center}, IndexBase: p.src.IndexBase, L2: l2,
-	})
+	d, ids := details{Scaling: scalingDetails{Center: p.scale.center}, IndexBase: p.src.IndexBase, L2: l2}, []model.IDs{{File: labelsFile, Names: names(p.classes)}}
+	if p.narrow != nil {
+		d.Features = p.wide
+		ids = append(ids, model.IDs{File: featuresFile, Names: p.narrow.features()})
+	}
+	about, err := json.Marshal(d)
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
@@ -56,7 +60,7 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 			{Name: "weights", Shape: []int{p.width, p.features}, Floats: weights},
 			{Name: "bias", Shape: []int{p.width}, Floats: append([]float32(nil), w[p.features*p.width:]...)},
 		},
-		IDs: []model.IDs{{File: labelsFile, Names: names(p.classes)}},
+		IDs: ids,
 	}, nil
 }
 
@@ -81,7 +85,18 @@ func openModel(m *model.Model) (*predictor, error) {
 	if d.IndexBase != 0 && d.IndexBase != 1 {
 		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
 	}
+	narrow, err := parseFeatures(m.Names(featuresFile))
+	if err != nil {
+		return nil, err
+	}
+	wide := f
+	if narrow != nil {
+		if wide = d.Features; narrow.count != f || wide < f {
+			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", featuresFile, narrow.count, wide, f)
+		}
+	}
 	p := &predictor{
+		narrow: narrow, wide: wide,
 		classes: classes, labels: labels, features: f, center: d.Scaling.Center, base: d.IndexBase,
 		table: make([]float32, (f+1)*width),
 	}
@@ -94,5 +109,5 @@ func openModel(m *model.Model) (*predictor, error) {
 
 // Read implements app.Predictor.
 func (p *predictor) Read() (data.Kind, data.Options) {
-	return data.Examples, data.Options{Features: p.features, IndexBase: strconv.Itoa(p.base)}
+	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base)}
 }

@@ -20,7 +20,9 @@ type predictor struct {
 	classes  []float32
 	labels   []string
 	features int
-	center   []float32 // empty: zeros
+	narrow   *narrowing // of the features of the data, nil: none
+	wide     int        // features of the data
+	center   []float32  // empty: zeros
 	base     int
 	table    []float32 // features + 1 rows of classes
 	x, z     []float32
@@ -71,7 +73,7 @@ func (p *predictor) source(set *data.Set, op string) (source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
 	}
-	return source{set.Examples, p.features}, nil
+	return source{p.narrow.of(set.Examples), p.features}, nil
 }
 
 // chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.

@@ -21,11 +21,13 @@ import (
 // would take more than keptBytes.
 type problem struct {
 	config
-	src      source  // the data
-	class    []int32 // of each of its rows
-	rows     []int32 // training rows in the order of splits and clocks
-	held     []int32 // rows that stop the run
-	test     source  // rows to show; nil examples where they are the held ones
+	narrow   *narrowing // of the features of the data, nil: none
+	wide     int        // features of the data before it
+	src      source     // the data
+	class    []int32    // of each of its rows
+	rows     []int32    // training rows in the order of splits and clocks
+	held     []int32    // rows that stop the run
+	test     source     // rows to show; nil examples where they are the held ones
 	testRow  []int32
 	testOf   []int32 // class of each test row
 	classes  []float32
@@ -66,7 +68,10 @@ const (
 
 func newProblem(in app.Input, c config) (*problem, error) {
 	set := in.Data.Examples
-	p := &problem{config: c, features: set.Features}
+	p := &problem{config: c, features: set.Features, wide: set.Features, narrow: narrowingOf(set)}
+	if p.narrow != nil {
+		set, p.features = p.narrow.of(set), p.narrow.count
+	}
 	p.src = source{set, p.features}
 	var err error
 	if p.classes, err = classesOf(set); err != nil {
@@ -95,7 +100,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 // divide says which rows train, which stop the run and which are shown.
 func (p *problem) divide(in app.Input) {
 	if in.Test != nil {
-		set := in.Test.Examples
+		set := p.narrow.of(in.Test.Examples)
 		p.test = source{set, p.features}
 		p.testOf = number(set.Label, p.classes)
 		p.testRow = make([]int32, set.Rows())

@@ -13,8 +13,10 @@
 //	valid SCHEMA FILE             every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
 //	flip FILE OFFSET              one bit of the file is changed
-//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT or TERM at its first epoch and ends with code 130; what it
+//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP at its first epoch and ends with code 130; what it
 //	                              wrote is in interrupted.out and interrupted.err
+//	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
+//	                              succeeds: a next step that was printed works as it stands
 //	start COMMAND...              a training command with --json is started, and is past its first epoch
 //	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
@@ -70,6 +72,7 @@ func Run(t *testing.T, program, dir string) {
 			"flip":      flip,
 			"start":     start,
 			"halt":      halt,
+			"follow":    follow,
 		},
 	})
 }
@@ -123,6 +126,18 @@ func last(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// follow is `follow FILE TEXT`: it runs the command that the file has behind the text.
+func follow(ts *testscript.TestScript, _ bool, args []string) {
+	_, command, there := strings.Cut(ts.ReadFile(args[0]), args[1])
+	if !there {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	command, _, _ = strings.Cut(command, "  ")
+	ts.Logf("[follow] %s", command)
+	ts.Check(ts.Exec("sh", "-c", command))
+}
+
 // flip is `flip FILE OFFSET`: it changes one bit of the file.
 func flip(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
@@ -161,11 +176,8 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	lines := bufio.NewReader(io.TeeReader(out, &stdout))
 	until(ts, lines, firstEpoch)
-	signal := os.Interrupt
-	if args[0] == "TERM" {
-		signal = syscall.SIGTERM
-	}
-	ts.Check(cmd.Process.Signal(signal))
+	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}
+	ts.Check(cmd.Process.Signal(signals[args[0]]))
 	talkLines := bufio.NewReader(io.TeeReader(talk, &stderr))
 	until(ts, talkLines, "stopping at a safe point")
 	_, err = io.Copy(io.Discard, lines)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,40 +16,55 @@ import (
 // File is the log's name in the folder of a run.
 const File = "events.jsonl"
 
-// Log is the file: one event a line, appended as it happens. One goroutine at a time uses it.
+// Log is the file: one event a line, appended as it happens. Until Begin the file is left as it is, and events are kept: a run
+// that never begins leaves nothing. One goroutine at a time uses it.
 type Log struct {
-	file *os.File
-	seq  uint64
+	name  string
+	file  *os.File // nil until Begin
+	kept  int64    // bytes of the file that stay
+	early []byte   // lines of before Begin
+	seq   uint64
 }
 
-// OpenLog opens the log of a run's folder. To go on it keeps the whole lines that are there, and cuts off a last one
+// OpenLog looks at the log of a run's folder. To go on it keeps the whole lines that are there, and cuts off a last one
 // that a crash left unfinished; else it starts an empty log.
 func OpenLog(folder string, goOn bool) (*Log, error) {
-	f, err := os.OpenFile(filepath.Join(folder, File), os.O_RDWR|os.O_CREATE, 0o666)
+	l := &Log{name: filepath.Join(folder, File)}
+	if !goOn {
+		return l, nil
+	}
+	f, err := os.Open(l.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	log := &Log{file: f}
-	size := int64(0)
-	if goOn {
-		size, err = log.recount()
-	}
-	if err == nil {
-		err = f.Truncate(size)
-	}
-	if err == nil {
-		_, err = f.Seek(size, io.SeekStart)
-	}
+	defer f.Close()
+	l.kept, err = l.recount(f)
+	return l, err
+}
+
+// Begin starts to write, with what was appended before.
+func (l *Log) Begin() error {
+	f, err := os.OpenFile(l.name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		f.Close()
-		return nil, err
+		return err
 	}
-	return log, nil
+	l.file = f
+	if err = f.Truncate(l.kept); err == nil {
+		_, err = f.Seek(l.kept, io.SeekStart)
+	}
+	if err == nil {
+		_, err = f.Write(l.early)
+	}
+	l.early = nil
+	return err
 }
 
 // recount finds the last number in the log and the size of its whole lines.
-func (l *Log) recount() (size int64, err error) {
-	text, err := io.ReadAll(l.file)
+func (l *Log) recount(r io.Reader) (size int64, err error) {
+	text, err := io.ReadAll(r)
 	if err != nil {
 		return 0, err
 	}
@@ -71,14 +87,21 @@ func (l *Log) Append(e Event) (Event, error) {
 	if err != nil {
 		return e, bellows.Errorf(bellows.Bug, "write event", string(e.Kind), "%w", err)
 	}
+	if l.file == nil {
+		l.early = append(append(l.early, line...), '\n')
+		return e, nil
+	}
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return e, bellows.Errorf(bellows.IO, "write event to", l.file.Name(), "%w", err)
+		return e, bellows.Errorf(bellows.IO, "write event to", l.name, "%w", err)
 	}
 	return e, nil
 }
 
 // Close closes the file. Closing twice is allowed.
 func (l *Log) Close() error {
+	if l.file == nil {
+		return nil
+	}
 	err := l.file.Close()
 	if errors.Is(err, os.ErrClosed) {
 		return nil

@@ -19,7 +19,15 @@ func TestLogGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for i := range 3 {
+		if i == 2 {
+			if _, err := os.Stat(name); err == nil {
+				t.Error("there is a log before it has begun")
+			}
+			if err := log.Begin(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := log.Append(Event{Kind: Epoch}); err != nil {
 			t.Fatal(err)
 		}
@@ -46,6 +54,9 @@ func TestLogGoesOn(t *testing.T) {
 		e, err := log.Append(Event{Kind: Resumed})
 		if err != nil || e.Seq != c.seq {
 			t.Errorf("going on %v gives number %d, %v", c.goOn, e.Seq, err)
+		}
+		if err := log.Begin(); err != nil {
+			t.Fatal(err)
 		}
 		if err := log.Close(); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bellows"
@@ -22,6 +23,14 @@ import (
 // --epochs), then a YAML file (--config or BELLOWS_CONFIG) whose keys are the names of flags. Each
 // flag takes the first that has it; --set is taken key by key.
 const environmentPrefix = "BELLOWS_"
+
+// notSettings are flags that the command line alone has.
+var notSettings = map[string]bool{"help": true, "version": true}
+
+// variable is the environment's name for a flag.
+func variable(flag string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
 
 // configBytesMax bounds the file before it is read.
 const configBytesMax = 1 << 20
@@ -48,9 +57,9 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 	}
 	var first error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variable(f.Name)
 		value, ok := values[name]
-		if !ok || first != nil || f.Name == "help" {
+		if !ok || first != nil || notSettings[f.Name] {
 			return
 		}
 		if err := fill(f, value); err != nil {
@@ -58,6 +67,55 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 		}
 	})
 	return first
+}
+
+// UnknownVariables says of each variable that looks like a flag's, and is that of no command, that it sets nothing. It is no error: what
+// starts programs, such as Kubernetes, makes variables of this form by itself.
+func UnknownVariables(root *cobra.Command, environ []string) (sentences []string) {
+	var known []string
+	for _, name := range append(flagNames(root), "config") {
+		known = append(known, variable(name))
+	}
+	for _, line := range environ {
+		name, _, _ := strings.Cut(line, "=")
+		if strings.HasPrefix(name, environmentPrefix) && !slices.Contains(known, name) {
+			sentences = append(sentences, fmt.Sprintf("%s is unknown and sets nothing%s", name, DidYouMean(name, known)))
+		}
+	}
+	slices.Sort(sentences)
+	return sentences
+}
+
+// Asked says whether a boolean flag is given on a command line, or in the environment, that may be wrong elsewhere.
+func Asked(args, environ []string, flag string) (asked bool) {
+	for _, word := range slices.Concat(inEnvironment(environ, flag), args) {
+		if word == "--" {
+			break
+		}
+		switch value, ok := strings.CutPrefix(word, "--"+flag); {
+		case ok && value == "":
+			asked = true
+		case ok && value[0] == '=':
+			asked, _ = strconv.ParseBool(value[1:])
+		}
+	}
+	return asked
+}
+
+// inEnvironment is what the environment says of a flag, as a word of a command line.
+func inEnvironment(environ []string, flag string) []string {
+	for _, line := range environ {
+		if value, ok := strings.CutPrefix(line, variable(flag)+"="); ok {
+			return []string{"--" + flag + "=" + value}
+		}
+	}
+	return nil
+}
+
+// Beneath says whether the environment or a file may give a flag that the command line does not.
+func Beneath(args, environ []string, flag string) bool {
+	file := slices.ContainsFunc(args, func(word string) bool { return word == "--config" || strings.HasPrefix(word, "--config=") })
+	return file || inEnvironment(environ, flag) != nil || inEnvironment(environ, "config") != nil
 }
 
 // fill sets a flag that a higher layer left alone. Settings are merged key by key: those that are
@@ -200,7 +258,9 @@ func flagNames(root *cobra.Command) []string {
 		}
 	}
 	walk(root)
-	delete(names, "help")
+	for name := range notSettings {
+		delete(names, name)
+	}
 	delete(names, "config")
 	return slices.Sorted(maps.Keys(names))
 }

@@ -20,13 +20,44 @@ func Choose(cmd *cobra.Command, noun string) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var known []string
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				known = append(known, sub.Name())
-			}
+		return Unknown(cmd, noun, args[0], below(cmd))
+	}
+}
+
+// below is the names of the commands below another.
+func below(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
 		}
-		return Unknown(cmd, noun, args[0], known)
+	}
+	return names
+}
+
+// Help is the command `help`: it shows the help of the command that its words name, and refuses words that name none.
+func Help() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Help about any command",
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // whatever is wrong elsewhere, help comes
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return below(at), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Err: err}
+			}
+			if len(rest) > 0 {
+				return Unknown(at, "command", rest[0], below(at))
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
 	}
 }
 
@@ -35,7 +66,7 @@ func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
 	if near := app.Nearest(word, known); near != "" {
 		err.Hint = "did you mean " + near + "?"
-	} else {
+	} else if len(known) > 0 {
 		err.Hint = "there are " + strings.Join(known, ", ")
 	}
 	return err
@@ -51,10 +82,24 @@ func flagError(cmd *cobra.Command, cause error) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if near := app.Nearest(word, known); near != "" {
+	if others := holders(cmd.Root(), word); len(others) > 0 {
+		err.Err = fmt.Errorf("--%s means nothing here", word)
+		err.Hint = "it is a flag of " + strings.Join(others[:min(3, len(others))], ", ")
+	} else if near := app.Nearest(word, known); near != "" {
 		err.Hint = "did you mean --" + near + "?"
 	}
 	return err
+}
+
+// holders are the commands below another that have a flag.
+func holders(cmd *cobra.Command, flag string) (paths []string) {
+	if cmd.IsAvailableCommand() && cmd.LocalNonPersistentFlags().Lookup(flag) != nil {
+		paths = append(paths, cmd.CommandPath())
+	}
+	for _, sub := range cmd.Commands() {
+		paths = append(paths, holders(sub, flag)...)
+	}
+	return paths
 }
 
 // Exactly wants that many arguments and says what they are.

@@ -14,15 +14,25 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/train"
 )
 
 // Folder is the folder of one run, held by this process.
+//
+// States: claimed, in which nothing is written; begun, when the job has started; closed. A start that fails leaves what
+// was there, and no folder where there was none (TestAStartThatFailsLeavesNothing).
+//
+// Invariant: of the files in a folder only the run's own are ever replaced or removed: those of its record, and those that
+// the manifest of its model lists (TestStrangersAreNeverReplaced).
 type Folder struct {
 	Dir     string
 	Resumed bool     // an unfinished run of the same Config was found and is going on here
 	Image   []byte   // what its runtime saved, nil when it starts over
 	Before  Progress // what led to the image; zero without one
 	Log     *event.Log
+	made    []string // folders that Claim made, Dir the last
+	goesOn  bool     // from an image
+	begun   bool
 	lock    *os.File
 	record  runFile
 }
@@ -31,7 +41,7 @@ type Folder struct {
 type Request struct {
 	Config   Config
 	Out      string // --out; "" is runs/APP-N, the N of an unfinished run of Config or the next free one
-	Fresh    bool   // start over: give up what an unfinished run has
+	Fresh    bool   // start over: give up what an unfinished run has, or the model of another command
 	Versions map[string]string
 }
 
@@ -40,8 +50,8 @@ const runsFolder = "runs"
 
 var errHeld = errors.New("another process is training in it")
 
-// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite, or Refused
-// for a folder that is in use or holds an unfinished run of another command.
+// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a saved run that is damaged; or
+// Refused for a folder that is in use, or holds what is not this run's.
 func Claim(req Request) (*Folder, error) {
 	if req.Out != "" {
 		return claimNamed(req)
@@ -66,14 +76,15 @@ func Claim(req Request) (*Folder, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.begin(req)
+		return f.take(req)
 	}
 	return claimNext(req, last+1)
 }
 
 // claimNext makes runs/APP-N for the next N that no other process takes first.
 func claimNext(req Request, n int) (*Folder, error) {
-	if err := os.MkdirAll(runsFolder, 0o777); err != nil {
+	made, err := makeFolders(runsFolder)
+	if err != nil {
 		return nil, cannotMake(runsFolder, err)
 	}
 	for ; ; n++ {
@@ -83,31 +94,60 @@ func claimNext(req Request, n int) (*Folder, error) {
 			continue
 		}
 		if err != nil {
+			unmake(made)
 			return nil, cannotMake(dir, err)
 		}
-		f, err := open(dir)
-		if err != nil {
-			return nil, err
-		}
-		return f.begin(req)
+		return openMade(dir, append(made, dir), req)
 	}
 }
 
 func claimNamed(req Request) (*Folder, error) {
-	if err := os.MkdirAll(req.Out, 0o777); err != nil {
+	made, err := makeFolders(req.Out)
+	if err != nil {
 		return nil, cannotMake(req.Out, err)
 	}
-	f, err := open(req.Out)
+	return openMade(req.Out, made, req)
+}
+
+// openMade takes a folder for whose sake some were made.
+func openMade(dir string, made []string, req Request) (*Folder, error) {
+	f, err := open(dir)
 	if err != nil {
+		unmake(made)
 		return nil, err
 	}
-	if r := readRecord(req.Out); r != nil && r.State != done && !req.Fresh && !r.Config.same(&req.Config) {
-		f.lock.Close()
-		return nil, &bellows.Error{Kind: bellows.Refused, Op: "use run folder", Subject: req.Out,
-			Err:  errors.New("it holds an unfinished run of another command or of data that has changed since"),
-			Hint: "give --out another folder, or add --fresh to give that run up"}
+	f.made = made
+	return f.take(req)
+}
+
+// makeFolders makes a folder and those above it, and says which were not there. Either all are there in the end, or no new one.
+func makeFolders(dir string) (made []string, err error) {
+	var missing []string
+	for p := filepath.Clean(dir); ; p = filepath.Dir(p) {
+		if _, err := os.Stat(p); err == nil || p == filepath.Dir(p) {
+			break
+		}
+		missing = append(missing, p)
 	}
-	return f.begin(req)
+	for _, p := range slices.Backward(missing) {
+		err := os.Mkdir(p, 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another process was first
+		}
+		if err != nil {
+			unmake(made)
+			return nil, err
+		}
+		made = append(made, p)
+	}
+	return made, nil
+}
+
+// unmake removes folders that were made in vain. One that has something in it stays: it is somebody's by now.
+func unmake(made []string) {
+	for _, p := range slices.Backward(made) {
+		os.Remove(p)
+	}
 }
 
 func cannotMake(dir string, err error) error {
@@ -117,6 +157,13 @@ func cannotMake(dir string, err error) error {
 
 // open locks a folder that exists. The lock is on the folder itself and ends with the process.
 func open(dir string) (*Folder, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, cannotMake(dir, err)
+	}
+	if !info.IsDir() {
+		return nil, cannotMake(dir, syscall.ENOTDIR)
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, cannotMake(dir, err)
@@ -132,55 +179,105 @@ func open(dir string) (*Folder, error) {
 	return &Folder{Dir: dir, lock: d}, nil
 }
 
-// begin takes up the unfinished run in the folder, or starts one.
-func (f *Folder) begin(req Request) (*Folder, error) {
-	// The record is read again, now that the folder is locked.
+// take takes up the unfinished run in the folder, or starts one, if nothing but that run is there. Now that the folder is
+// locked its record is read again.
+func (f *Folder) take(req Request) (*Folder, error) {
 	r := readRecord(f.Dir)
-	if r != nil && r.State != done && !req.Fresh && r.Config.same(&req.Config) {
+	same := r != nil && r.Config.same(&req.Config)
+	var err error
+	switch {
+	case same && r.State != done && !req.Fresh:
 		f.Resumed = true
-		f.Image = f.readImage()
+		if f.Image, err = f.readImage(); f.Image != nil {
+			f.Before, f.goesOn = r.Progress, true
+		}
+	case !same:
+		err = f.yield(r, req.Fresh)
 	}
-	if f.Image != nil {
-		f.Before = r.Progress
+	if err == nil {
+		f.Log, err = event.OpenLog(f.Dir, f.goesOn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	f.record = runFile{Format: recordFormat, State: running, Config: req.Config, Versions: req.Versions, Progress: f.Before}
-	err := f.start()
-	if err != nil {
-		return nil, cannotMake(f.Dir, errors.Join(err, f.Close()))
-	}
 	return f, nil
 }
 
-func (f *Folder) start() error {
-	if f.Image == nil {
-		if err := errors.Join(f.drop(imageFile), f.drop(metricsFile)); err != nil {
-			return err
+// Begin is called when the job has started: it gives up what was there of another run, and writes down this one. Beginning
+// twice is allowed.
+func (f *Folder) Begin() error {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
+	var err error
+	if !f.goesOn {
+		err = errors.Join(f.drop(imageFile), f.drop(metricsFile))
+	}
+	if err == nil {
+		err = f.Log.Begin()
+	}
+	if err == nil {
+		err = f.record.write(f.Dir)
+	}
+	if err == nil {
+		return nil
+	}
+	if len(f.made) > 0 { // nothing was in it
+		f.begun = false
+		for _, name := range ownFiles {
+			_ = f.drop(name)
 		}
 	}
-	var err error
-	if f.Log, err = event.OpenLog(f.Dir, f.Image != nil); err != nil {
-		return err
-	}
-	return f.record.write(f.Dir)
+	return cannotMake(f.Dir, err)
 }
 
-// readImage is the image that an interrupted run left, without its checksum; nil when there is none
-// or it is damaged, in which case the run starts over.
-func (f *Folder) readImage() []byte {
+// Begun says whether the run has begun.
+func (f *Folder) Begun() bool { return f.begun }
+
+// readImage is the image that an interrupted run left, without its checksum; nil when there is none, in which case the run starts
+// over. One that is damaged is an error, and stays where it is: it may be all that is left of days of work.
+func (f *Folder) readImage() ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(f.Dir, imageFile))
-	if err != nil || len(b) < sha256.Size {
-		return nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	image := b[:len(b)-sha256.Size]
-	if sum := sha256.Sum256(image); string(sum[:]) != string(b[len(image):]) {
-		return nil
+	if err != nil {
+		return nil, f.badImage(bellows.IO, err)
 	}
-	return image
+	if len(b) >= sha256.Size {
+		image := b[:len(b)-sha256.Size]
+		if sum := sha256.Sum256(image); string(sum[:]) == string(b[len(image):]) {
+			return image, nil
+		}
+	}
+	return nil, f.badImage(bellows.BadData, errors.New("it is damaged: it does not have the checksum at its end"))
+}
+
+func (f *Folder) badImage(kind bellows.Kind, err error) error {
+	return &bellows.Error{Kind: kind, Op: "go on from", Subject: filepath.Join(f.Dir, imageFile), Err: err,
+		Hint: "add --fresh to give that run up and start over; until then it stays as it is"}
+}
+
+// Decode is the job in Image, nil without one.
+func (f *Folder) Decode() (*train.Image, error) {
+	if f.Image == nil {
+		return nil, nil
+	}
+	im, err := DecodeImage(f.Image)
+	if err != nil {
+		return nil, f.badImage(bellows.BadData, errors.Unwrap(err))
+	}
+	return im, nil
 }
 
 // Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and
 // what it has cost so far. A nil image makes that start over.
 func (f *Folder) Interrupted(image []byte, so Progress) error {
+	if err := f.Begin(); err != nil {
+		return err
+	}
 	var err error
 	f.record.Progress = so
 	if image != nil {
@@ -192,8 +289,11 @@ func (f *Folder) Interrupted(image []byte, so Progress) error {
 	return f.end(interrupted, err)
 }
 
-// Measured stores the run's figures as JSON, in place of those of an earlier process.
+// Measured stores the run's figures as JSON, in place of those of an earlier process. A run that has not begun has none.
 func (f *Folder) Measured(figures any) error {
+	if !f.begun {
+		return nil
+	}
 	text, err := json.Marshal(figures)
 	if err == nil {
 		err = replaceFile(filepath.Join(f.Dir, metricsFile), append(text, '\n'))
@@ -206,6 +306,9 @@ func (f *Folder) Measured(figures any) error {
 
 // Done marks the run as finished; the same command then starts another.
 func (f *Folder) Done() error {
+	if err := f.Begin(); err != nil {
+		return err
+	}
 	// The state first: a finished run with an image is harmless, the other way round is a restart.
 	return f.end(done, nil)
 }
@@ -233,9 +336,13 @@ func (f *Folder) drop(name string) error {
 	return err
 }
 
-// Close lets others into the folder. Closing twice is allowed.
+// Close lets others into the folder. The folder of a run that has not begun is no more, if Claim made it. Closing twice is allowed.
 func (f *Folder) Close() error {
 	var err error
+	if !f.begun {
+		unmake(f.made)
+		f.made = nil
+	}
 	if f.Log != nil {
 		err = f.Log.Close()
 	}

@@ -5,18 +5,20 @@
 //
 //  1. Fill in a Config: the application, the data, and every setting with its resolved value.
 //  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
-//     taken up again: Folder.Image then holds what its runtime saved, if it came to that.
+//     taken up again: Folder.Image then holds what its runtime saved, if it came to that, and Decode reads it.
 //  3. Folder.Log records what happens (package event).
-//  4. Measured stores what the run was measured to be, when its training is over.
-//  5. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
+//  4. Begin, when the job has started. Before it nothing in the folder changes.
+//  5. Measured stores what the run was measured to be, when its training is over.
+//  6. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
 //     run stays unfinished and starts over at the next Claim.
-//  6. Close lets others in.
+//  7. Close lets others in.
 //
 // A folder holds run.json (the Config and the state), events.jsonl, metrics.json, and while a run is interrupted
 // resume.image. The model that package model saves lies beside them.
 //
-// The package refuses to touch the folder of a run that is going on in another process, and that
-// of an unfinished run of another command, unless it is told to start afresh.
+// The package refuses to touch the folder of a run that is going on in another process; that of an unfinished run, or
+// of a model, of another command, and one with files that are no run's, unless it is told to start afresh; and it never
+// removes or replaces a file that is no run's.
 package run
 
 import (
@@ -24,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,22 +64,41 @@ type Input struct {
 // such as standard input, cannot be read again: its time is the present.
 func Inputs(names []string) []Input {
 	var out []Input
+	for _, path := range expand(names) {
+		if info := regular(path); info != nil {
+			out = append(out, Input{path, info.Size(), info.ModTime().UTC()})
+		} else {
+			out = append(out, Input{Path: path, Modified: time.Now().UTC()})
+		}
+	}
+	return out
+}
+
+// Repeatable says whether all that the names stand for can be read again.
+func Repeatable(names []string) bool {
+	return !slices.ContainsFunc(expand(names), func(path string) bool { return regular(path) == nil })
+}
+
+// expand is the paths that the names stand for.
+func expand(names []string) (paths []string) {
 	for _, name := range names {
 		found, err := filepath.Glob(name)
 		if err != nil || len(found) == 0 {
 			found = []string{name}
 		}
 		slices.Sort(found)
-		for _, path := range found {
-			info, err := os.Stat(path)
-			if path == "-" || err != nil || !info.Mode().IsRegular() {
-				out = append(out, Input{Path: path, Modified: time.Now().UTC()})
-				continue
-			}
-			out = append(out, Input{path, info.Size(), info.ModTime().UTC()})
-		}
+		paths = append(paths, found...)
 	}
-	return out
+	return paths
+}
+
+// regular describes the file of that path, nil when it is not one, or not there.
+func regular(path string) fs.FileInfo {
+	info, err := os.Stat(path)
+	if path == "-" || err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
 }
 
 // same compares configurations by what run.json stores of them.
@@ -139,10 +161,12 @@ func (r *runFile) write(dir string) error {
 	return replaceFile(filepath.Join(dir, recordFile), append(text, '\n'))
 }
 
+// partial ends the name of a file that is being written.
+const partial = ".partial"
+
 // replaceFile writes a file whole or not at all.
 func replaceFile(name string, content []byte) error {
-	partial := name + ".partial"
-	f, err := os.Create(partial)
+	f, err := os.Create(name + partial)
 	if err != nil {
 		return err
 	}
@@ -150,10 +174,13 @@ func replaceFile(name string, content []byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(name+partial, name)
 	}
-	return os.Rename(partial, name)
+	if err != nil {
+		os.Remove(name + partial) // half a file is of no use
+	}
+	return err
 }
 
 // folderNumber is N of a folder called APP-N, or 0.

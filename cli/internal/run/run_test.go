@@ -2,6 +2,8 @@ package run
 
 import (
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/model"
 )
 
 // config is the Config of a run on one file.
@@ -82,17 +85,17 @@ func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestADamagedImageStartsOver cuts an image at some bytes, changes one, and takes it away.
-func TestADamagedImageStartsOver(t *testing.T) {
+// TestADamagedImageIsRefused cuts an image at some bytes, and changes one: it is named and stays, and only --fresh gives it up.
+func TestADamagedImageIsRefused(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	name := filepath.Join(dir, imageFile)
 	for what, change := range map[string]func(b []byte) []byte{
 		"cut":           func(b []byte) []byte { return b[:len(b)-1] },
 		"all but a bit": func(b []byte) []byte { return b[:5] },
 		"all of it":     func(b []byte) []byte { return nil },
 		"a byte":        func(b []byte) []byte { b[2] ^= 4; return b },
 	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, imageFile)
 		f := claim(t, Request{Config: config(1), Out: dir})
 		if err := errors.Join(f.Interrupted([]byte("an image"), Progress{Seconds: 3}), f.Close()); err != nil {
 			t.Fatal(err)
@@ -101,15 +104,157 @@ func TestADamagedImageStartsOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, change(b), 0o666); err != nil {
+		bad := change(b)
+		if err := os.WriteFile(name, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f = claim(t, Request{Config: config(1), Out: dir})
-		if !f.Resumed || f.Image != nil || f.Before.Seconds != 0 {
-			t.Errorf("%s: %+v", what, f)
+		for range 2 {
+			_, err := Claim(Request{Config: config(1), Out: dir})
+			if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "--fresh") {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
-		if err := f.Close(); err != nil {
+		if now, err := os.ReadFile(name); err != nil || string(now) != string(bad) {
+			t.Errorf("%s: of the image is left %q, %v", what, now, err)
+		}
+		fresh := claim(t, Request{Config: config(1), Out: dir, Fresh: true})
+		if err := fresh.Begin(); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || fresh.Image != nil {
+			t.Errorf("%s: --fresh leaves the image: %v", what, err)
+		}
+	}
+}
+
+// TestAnImageOfAnotherVersionIsRefused has a whole one whose bytes are no image.
+func TestAnImageOfAnotherVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := claim(t, Request{Config: config(1), Out: dir})
+	if err := errors.Join(f.Interrupted([]byte("bellowsr\x01"), Progress{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := claim(t, Request{Config: config(1), Out: dir}).Decode()
+	if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), imageFile) || !strings.Contains(err.Error(), "version") {
+		t.Error(err)
+	}
+}
+
+// TestAStartThatFailsLeavesNothing claims folders, in which something happens, and closes them before the job has started.
+func TestAStartThatFailsLeavesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	start := func(req Request) {
+		f := claim(t, req)
+		if _, err := f.Log.Append(event.Event{Kind: event.Started}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Measured(1), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(Request{Config: config(1)})
+	start(Request{Config: config(1), Out: "a/b/c"})
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Fatalf("left is %v, %v", left, err)
+	}
+	f := claim(t, Request{Config: config(1), Out: "a/b"})
+	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, "a/b")
+	start(Request{Config: config(1), Out: "a/b", Fresh: true})
+	start(Request{Config: config(1), Out: "a/b"})
+	start(Request{Config: config(2), Out: "a/b", Fresh: true})
+	if now := contents(t, "a/b"); !maps.Equal(now, before) {
+		t.Errorf("an interrupted run is now %v, and was %v", now, before)
+	}
+}
+
+// contents is the files of a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(b)
+	}
+	return out
+}
+
+// TestStrangersAreNeverReplaced claims a folder that has one file of somebody's in it.
+func TestStrangersAreNeverReplaced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		plain, fresh string // in the error, or "" for none
+	}{
+		{".gitkeep", "", ""},
+		{"notes.md", "no run's: notes.md; give --out another folder, or add --fresh", ""},
+		{"ratings.tsv", "no run's: ratings.tsv;", ""},
+		{"labels.txt", "may write: labels.txt;", "may write: labels.txt;"},
+		{"run.json", "may write: run.json;", "may write: run.json;"},
+		{"events.jsonl", "may write: events.jsonl;", "may write: events.jsonl;"},
+		{"resume.image", "may write: resume.image;", "may write: resume.image;"},
+		{"metrics.json.partial", "may write: metrics.json.partial;", "may write: metrics.json.partial;"},
+		{"model.safetensors", "may write: model.safetensors;", "may write: model.safetensors;"},
+		{"manifest.json", "may write: manifest.json;", "may write: manifest.json;"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, c.name), []byte("mine"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for fresh, want := range map[bool]string{false: c.plain, true: c.fresh} {
+			f, err := Claim(Request{Config: config(1), Out: dir, Fresh: fresh})
+			switch {
+			case err == nil:
+				if err := f.Close(); err != nil || want != "" {
+					t.Errorf("%s, fresh %v: it is taken, %v", c.name, fresh, err)
+				}
+			case want == "" || bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), want):
+				t.Errorf("%s, fresh %v: %v", c.name, fresh, err)
+			}
+		}
+		if now := contents(t, dir); len(now) != 1 || now[c.name] != "mine" {
+			t.Errorf("%s: left is %v", c.name, now)
+		}
+	}
+}
+
+// TestAFinishedModelIsAnothersWithoutFresh has a model of a run, and one that was saved or copied without its record.
+func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
+	t.Parallel()
+	for _, bare := range []bool{false, true} {
+		dir := t.TempDir()
+		f := claim(t, Request{Config: config(1), Out: dir})
+		m := &model.Model{App: "mf", Tensors: []model.Tensor{{Name: "a", Shape: []int{1}, Floats: []float32{1}}}, IDs: []model.IDs{{File: "users.txt", Names: []string{"u"}}}}
+		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if bare {
+			if err := errors.Join(os.Remove(filepath.Join(dir, recordFile)), os.Remove(filepath.Join(dir, event.File))); err != nil {
+				t.Fatal(err)
+			}
+		} else if again := claim(t, Request{Config: config(1), Out: dir}); again.Resumed || again.Close() != nil {
+			t.Error("the same command does not begin again")
+		}
+		before := contents(t, dir)
+		_, err := Claim(Request{Config: config(2), Out: dir})
+		if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "the model of another command") || !strings.Contains(err.Error(), "--fresh") {
+			t.Errorf("bare %v: %v", bare, err)
+		}
+		if f := claim(t, Request{Config: config(2), Out: dir, Fresh: true}); f.Resumed || f.Close() != nil {
+			t.Error("--fresh does not take it")
+		}
+		if now := contents(t, dir); !maps.Equal(now, before) {
+			t.Errorf("bare %v: left is %v", bare, now)
 		}
 	}
 }
@@ -121,6 +266,9 @@ func TestFreshGivesUpTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := claim(t, Request{Config: config(1), Fresh: true})
+	if err := fresh.Begin(); err != nil {
+		t.Fatal(err)
+	}
 	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Image != nil || !reflect.DeepEqual(fresh.Before, Progress{}) {
 		t.Errorf("--fresh got %+v", fresh)
 	}
@@ -137,7 +285,7 @@ func TestNamedFolderRefusals(t *testing.T) {
 	if bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "another process is training in it") {
 		t.Errorf("of a folder in use the error is %v", err)
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Begin(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Claim(Request{Config: config(2), Out: dir})
@@ -164,8 +312,8 @@ func TestDamagedRecordIsNoRun(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, recordFile), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if f := claim(t, Request{Config: config(1), Out: dir}); f.Resumed {
-			t.Errorf("a run.json of %q was taken up", text)
+		if _, err := Claim(Request{Config: config(1), Out: dir, Fresh: true}); bellows.KindOf(err) != bellows.Refused {
+			t.Errorf("a run.json of %q was taken up: %v", text, err)
 		}
 	}
 }
@@ -216,6 +364,9 @@ func TestWhatWasMeasuredIsStored(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, metricsFile)
 	f := claim(t, Request{Config: config(1), Out: dir})
+	if err := f.Begin(); err != nil {
+		t.Fatal(err)
+	}
 	for seconds, want := range []string{"{\"seconds\":0}\n", "{\"seconds\":1}\n"} {
 		if err := f.Measured(map[string]int{"seconds": seconds}); err != nil {
 			t.Fatal(err)
@@ -233,7 +384,9 @@ func TestWhatWasMeasuredIsStored(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	claim(t, Request{Config: config(1), Out: dir})
+	if err := claim(t, Request{Config: config(1), Out: dir}).Begin(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a run that starts over has figures: %v", err)
 	}

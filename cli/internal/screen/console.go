@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,9 @@ import (
 
 // Console is where the commands of a program read and write. Out carries data: tables, predictions, JSON lines.
 // Err carries talk: the live line, hints, warnings, errors.
+//
+// Invariant: of what goes to Out, nothing follows what could not be written, and Lost says so. A command need not look after each
+// write, and its work is done all the same: a table that nobody can read is no reason to lose a model (output.txtar).
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -26,6 +30,33 @@ type Console struct {
 	Name     string      // of the program, as its user calls it
 	Args     []string    // what follows the name
 	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
+
+	lost atomic.Pointer[bellows.Error] // the first failure of Out
+}
+
+// Write writes to Out, after the first failure nothing. Its errors are of kind IO.
+func (c *Console) Write(b []byte) (int, error) {
+	if err := c.lost.Load(); err != nil {
+		return 0, err
+	}
+	n, err := c.Out.Write(b)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		c.lost.CompareAndSwap(nil, bellows.Errorf(bellows.IO, "write", "standard output", "%w", err))
+		return n, c.lost.Load()
+	}
+	return n, nil
+}
+
+// Lost is the first failure of a write to Out, or nil.
+func (c *Console) Lost() error {
+	if err := c.lost.Load(); err != nil {
+		return err
+	}
+	return nil
 }
 
 // terminal says whether w is a screen that a person looks at.
@@ -37,7 +68,7 @@ func terminal(w io.Writer) bool {
 // Printf writes data for people; with --json there is none.
 func (c *Console) Printf(format string, args ...any) {
 	if !c.JSON {
-		io.WriteString(c.Out, tame(fmt.Sprintf(format, args...)))
+		io.WriteString(c, tame(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -65,17 +96,29 @@ func (c *Console) Object(v any) error {
 	if err != nil {
 		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
 	}
-	if _, err := c.Out.Write(append(text, '\n')); err != nil {
-		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
-	}
-	return nil
+	_, err = c.Write(append(text, '\n'))
+	return err
 }
 
-// Command is the line that called this one, for messages that say how to go on.
-func (c *Console) Command() string {
-	words := []string{c.Name}
-	for _, w := range c.Args {
-		words = append(words, ShellWord(w))
+// Again is the command that goes on where this one stopped: the same without --fresh, or with --fresh=false where something
+// else than the command line may give that flag.
+func (c *Console) Again(overrule bool) string {
+	words, rest := []string{c.Name}, []string(nil)
+	for i, w := range c.Args {
+		if w == "--" {
+			rest = c.Args[i:]
+			break
+		}
+		if w != "--fresh" && !strings.HasPrefix(w, "--fresh=") {
+			words = append(words, w)
+		}
+	}
+	if overrule {
+		words = append(words, "--fresh=false")
+	}
+	words = append(words, rest...)
+	for i, w := range words {
+		words[i] = ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -117,9 +160,7 @@ func (c *Console) Fail(err error) int {
 	if !errors.As(err, new(Told)) {
 		var f fault
 		f.Error.Kind, f.Error.ExitCode, f.Error.Message = line.KindName(kind), kind.ExitCode(), message
-		if err := c.Object(f); err != nil {
-			c.Talk("%v", err)
-		}
+		_ = c.Object(f) // what cannot be written is said once, by whoever it happened to
 	}
 	c.Talk("%s", message)
 	return kind.ExitCode()

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"os"
-	"path/filepath"
 
 	"bellows"
 	"bellows/cli/internal/doctor"
@@ -42,14 +41,4 @@ func (c *Tool) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// cacheFolder is where parsed inputs are kept between runs: bellows/ in the user's cache folder,
-// or in the temp folder for a user without one.
-func cacheFolder() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "bellows")
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"time"
 
 	"bellows"
@@ -47,17 +46,6 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader) error {
 		return interruptedWhile(ctx, "reading", err)
 	}
 	return nil
-}
-
-// cacheFolder is where parsed inputs are kept, "" for nowhere.
-func (o *trainOptions) cacheFolder() string {
-	switch o.cache {
-	case "":
-		return filepath.Join(cacheFolder(), "splits")
-	case "off":
-		return ""
-	}
-	return o.cache
 }
 
 // describe tells the model how its data was read.

@@ -1,11 +1,11 @@
 package verbs
 
 import (
-	"errors"
 	"slices"
 	"sync"
 
 	"bellows/cli/internal/event"
+	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
 )
@@ -29,6 +29,13 @@ type journal struct {
 	failed bool       // the log has been complained of once
 }
 
+// begin begins to write the run's folder.
+func (j *journal) begin(f *run.Folder) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return f.Begin()
+}
+
 // shownOtherwise are the events that people read elsewhere on the screen.
 var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost}
 
@@ -42,9 +49,10 @@ func (j *journal) tell(e event.Event) {
 		j.failed = true
 		j.table.Sentence(err.Error())
 	}
-	if err := errors.Join(j.board.Event(e), j.console.Object(e)); err != nil {
+	if err := j.board.Event(e); err != nil {
 		j.table.Sentence(err.Error())
 	}
+	_ = j.console.Object(e) // the command ends with what could not be written
 	if !slices.Contains(shownOtherwise, e.Kind) {
 		j.table.Sentence(e.Sentence)
 	}

@@ -41,6 +41,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
 		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
 	}
+	if err := opt.checkCache(); err != nil {
+		return nil, err
+	}
 	if o.goal, err = opt.goal(o.about); err != nil {
 		return nil, err
 	}

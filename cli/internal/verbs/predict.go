@@ -41,7 +41,7 @@ func (c *Tool) predictCommand() *cobra.Command {
 
 func (c *Tool) predict(q *question) error {
 	start := time.Now()
-	b := bufio.NewWriterSize(c.Out, 1<<16)
+	b := bufio.NewWriterSize(c.Console, 1<<16)
 	var out io.Writer = b
 	if c.JSON {
 		out = &predictionLines{to: json.NewEncoder(b)}

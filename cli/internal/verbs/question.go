@@ -26,7 +26,7 @@ type question struct {
 // rows may lack what is predicted where unlabelled is set.
 func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, answer func(*question) error) *cobra.Command {
 	var reading readOptions
-	reading.register(cmd.Flags())
+	reading.register(cmd.Flags(), 0)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) >= 2 {
 			return nil
@@ -60,6 +60,9 @@ func (c *Tool) question(ctx context.Context, name string, files []string, readin
 		return nil, err
 	}
 	kind, opt := p.Read()
+	if err := reading.check(kind); err != nil {
+		return nil, err
+	}
 	if opt.As, err = readingOf(m); err != nil {
 		return nil, err
 	}

@@ -2,12 +2,15 @@ package verbs
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bellows"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/core/audit"
@@ -74,7 +77,11 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	so := t.progress(res)
 	checked := judge(res, so)
 	if res.Image != nil {
-		if err := t.folder.Interrupted(run.EncodeImage(res.Image), so); err != nil {
+		var image []byte
+		if t.repeatable() {
+			image = run.EncodeImage(res.Image)
+		}
+		if err := t.folder.Interrupted(image, so); err != nil {
 			return err
 		}
 	}
@@ -145,11 +152,24 @@ func judge(res *node.Result, so run.Progress) audited {
 	return a
 }
 
-// interrupted records the interruption and makes the error that says how to go on.
+// interrupted records the interruption and makes the error that says how to go on, where that can be: what was read from a pipe is gone.
 func (t *training) interrupted(what string) error {
-	t.journal.tell(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: "interrupted " + what + " nothing is lost"})
-	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: "go on with the same command: " + t.Command()}
+	sentence := "interrupted " + what + " nothing is lost"
+	hint := "go on with the same command: "
+	if t.opt.fresh {
+		hint = "go on with the same command without --fresh: "
+	}
+	hint += t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh"))
+	if !t.repeatable() {
+		sentence = "interrupted " + strings.TrimRight(what, ",;")
+		hint = "its data cannot be read again, so that no command goes on with it; train from files to be able to"
+	}
+	t.journal.tell(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: sentence})
+	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: hint}
 }
+
+// repeatable says whether the same command would read the same data.
+func (t *training) repeatable() bool { return run.Repeatable(slices.Concat(t.files, t.opt.test)) }
 
 // progress is what the run has cost, earlier parts included.
 func (t *training) progress(res *node.Result) run.Progress {

@@ -17,13 +17,19 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
+// sameSchema are commands that write what another does.
+var sameSchema = map[string]string{"demo": "train", "top": "status", "cache-clear": "cache-show"}
+
 // schemaNames are the commands that have a schema, as `schema` takes them.
 func (c *Tool) schemaNames() []string {
 	entries, err := schemas.ReadDir("schema")
 	if err != nil {
 		panic(err) // the folder is part of the binary
 	}
-	names := []string{"demo", "top"} // their lines are those of train and of status
+	var names []string
+	for name := range sameSchema {
+		names = append(names, name)
+	}
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
 	}
@@ -40,7 +46,7 @@ func (c *Tool) schema(name string) ([]byte, error) {
 			return v.schema()
 		}
 	}
-	if same := map[string]string{"demo": "train", "top": "status"}[name]; same != "" {
+	if same := sameSchema[name]; same != "" {
 		name = same
 	}
 	return schemas.ReadFile("schema/" + name + ".json")
@@ -68,7 +74,7 @@ func (c *Tool) schemaCommand() *cobra.Command {
 			if err != nil {
 				return bellows.Errorf(bellows.Bug, "read", args[0], "%w", err)
 			}
-			_, err = c.Out.Write(text)
+			_, err = c.Write(text)
 			return err
 		},
 	}

@@ -39,7 +39,7 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 		Use:   s.Name + " DATA...",
 		Short: capital(s.Title),
 		Long: fmt.Sprintf("Train by %s. DATA is files, globs or \"-\" for standard input (%s).\n"+
-			"The table goes to standard output. The same command again goes on with an unfinished run.%s",
+			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s",
 			s.Title, s.holds, settingsHelp(s.Description)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
 		Args:    line.AtLeastOne("DATA"),
@@ -48,7 +48,7 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 		},
 	}
 	opt.register(cmd.Flags())
-	opt.registerReading(cmd.Flags())
+	opt.registerReading(cmd.Flags(), s.Data)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"maps"
 	"regexp"
 	"runtime"
 	"slices"
@@ -63,13 +64,43 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 	}
 }
 
-func (o *trainOptions) registerReading(f *pflag.FlagSet) {
+func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
-	f.StringVar(&o.cache, "cache", "", "`folder` for parsed inputs, or off (default the user's cache folder)")
-	o.reading.register(f)
+	cacheFlag(f, &o.cache)
+	o.reading.register(f, kind)
 }
 
-func (r *readOptions) register(f *pflag.FlagSet) {
+// meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
+var meaning = map[string][]data.Kind{
+	"base":   {data.Examples},
+	"vocab":  {data.Documents},
+	"sep":    {data.Ratings, data.Examples},
+	"header": {data.Ratings, data.Examples},
+}
+
+// register declares the flags that mean something for a kind of data, or all of them for 0.
+func (r *readOptions) register(f *pflag.FlagSet, kind data.Kind) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	r.registerAll(all)
+	all.VisitAll(func(flag *pflag.Flag) {
+		if kinds := meaning[flag.Name]; kind == 0 || kinds == nil || slices.Contains(kinds, kind) {
+			f.AddFlag(flag)
+		}
+	})
+}
+
+// check refuses flags that mean nothing for a kind of data, where the command could not know it when they were declared.
+func (r *readOptions) check(kind data.Kind) error {
+	given := r.given()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if kinds := meaning[name]; kinds != nil && !slices.Contains(kinds, kind) {
+			return line.BadFlag(name, given[name], "it means nothing for %s, which the model is for", kind)
+		}
+	}
+	return nil
+}
+
+func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
@@ -173,5 +204,13 @@ func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
 	if !slices.Contains(d.Metrics, name) {
 		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), line.DidYouMean(name, d.Metrics))
 	}
-	return &app.Goal{Metric: name, Below: parts[2] == "<=", Value: x}, nil
+	below := parts[2] == "<="
+	if falls, known := app.Falls(name); known && falls != below {
+		way, turned := "falls", "<="
+		if !falls {
+			way, turned = "rises", ">="
+		}
+		return nil, line.BadFlag("until", o.until, "%s %s as a model gets better, so that this would end the run at its start; write '%s%s%s'", name, way, name, turned, parts[3])
+	}
+	return &app.Goal{Metric: name, Below: below, Value: x}, nil
 }

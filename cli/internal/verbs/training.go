@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -20,7 +21,9 @@ import (
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
 	"bellows/core/tally"
+	"bellows/data"
 	"bellows/node"
+	"bellows/train"
 )
 
 // training is one training command, from its order to its last line. It goes through these states, each of which fills in the fields of its name below:
@@ -28,7 +31,8 @@ import (
 // is held), and then the job runs and is concluded.
 //
 // Invariants, and what holds them (scripts are those of cmd/bellows):
-//   - Nothing is written before the run is claimed: a mistake in the command or in the data leaves no folder (errors.txtar).
+//   - Nothing is written before the job has started: a mistake in the command or in the data, or a process that cannot be started, leaves
+//     no folder, and a folder that was there as it was (errors.txtar, folders.txtar).
 //   - Whoever gives the same command again goes on where this one stopped: the image is stored before the model of an interrupted run,
 //     and dropped only after a finished one's is whole on the disk (resume.txtar; conclude).
 //   - Once the job has begun, its last event says how it ended (finished, interrupted, lost or failed), unless its model cannot be saved; the
@@ -48,9 +52,12 @@ type training struct {
 	made *app.Run
 	// Claimed.
 	folder  *run.Folder
-	look    node.Watch // at the job while it runs
+	saved   *train.Image // what the job goes on from, nil when it starts over
+	look    node.Watch   // at the job while it runs
 	journal *journal
 	epochs  *epochs
+	// Run.
+	unwritten error // why the folder could not be begun
 }
 
 // train carries out one training command: it reads, trains, saves and reports.
@@ -63,6 +70,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if t.order, err = newOrder(a, files, opt); err != nil {
 		return err
 	}
+	t.warn()
 	table := screen.NewEpochTable(c.Console, t.about)
 	defer table.Close()
 	defer t.close()
@@ -70,6 +78,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if err := t.inputs.read(ctx, t.order, c.In); err != nil {
 		return err
 	}
+	t.tellCache()
 	if t.made, err = t.job(&t.inputs); err != nil {
 		return t.settingsHint(err)
 	}
@@ -77,6 +86,26 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		return err
 	}
 	return t.explain(ctx, t.run(ctx))
+}
+
+// slotsMany is how many compute slots a processor may have before something is said.
+const slotsMany = 4
+
+// warn says what of the flags is allowed and hardly meant.
+func (t *training) warn() {
+	if cpus := runtime.GOMAXPROCS(0); t.slots > slotsMany*cpus {
+		t.Talk("--workers %d on %s: they take turns, which is slower than --workers auto, here %d", t.slots, figures.Plural(cpus, "processor"), cpus)
+	}
+}
+
+// tellCache says why an input cannot be kept for the next run.
+func (t *training) tellCache() {
+	for _, set := range []*data.Set{t.inputs.set, t.inputs.test} {
+		if set != nil && set.Detected.CacheUnusable() {
+			t.Talk("what was read is not kept for the next run: %s; give --cache a folder that can be written, or off", set.Detected.CacheProblem)
+			return
+		}
+	}
 }
 
 // settingsHint says where an error about settings finds them listed.
@@ -94,6 +123,9 @@ func (t *training) claim(table *screen.EpochTable) error {
 	t.folder, err = run.Claim(run.Request{
 		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
 	})
+	if err == nil {
+		t.saved, err = t.folder.Decode()
+	}
 	if err != nil {
 		return err
 	}
@@ -120,7 +152,7 @@ func (t *training) claim(table *screen.EpochTable) error {
 }
 
 func (t *training) resumedSentence() string {
-	if t.folder.Image == nil {
+	if t.saved == nil {
 		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
 	}
 	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
@@ -136,7 +168,12 @@ func (t *training) run(ctx context.Context) error {
 	}
 	defer post.Close()
 	defer board.Close()
-	res, err := t.drive(ctx)
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	res, err := t.drive(ctx, giveUp)
+	if t.unwritten != nil {
+		return t.unwritten
+	}
 	end := api.Ended
 	switch {
 	case err != nil:
@@ -155,18 +192,14 @@ func (t *training) run(ctx context.Context) error {
 	return err
 }
 
-// drive runs the job. The bytes of the image that it goes on from are let go when they are decoded: they are as large as the model.
-func (t *training) drive(ctx context.Context) (*node.Result, error) {
-	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnStart: t.started, OnEpoch: t.epochs.add,
-		Notice: func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
+// drive runs the job, until its end or until its folder cannot be written. The saved job is let go, and its bytes, which only other processes
+// need: they are as large as the model.
+func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, Resume: t.saved,
+		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
+		Notice:  func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
-	if saved != nil {
-		im, err := run.DecodeImage(saved)
-		if err != nil {
-			return nil, err
-		}
-		opt.Resume, t.folder.Image = im, nil
-	}
+	t.saved, t.folder.Image = nil, nil
 	t.journal.table.Start()
 	defer t.journal.table.End()
 	if len(t.members) > 1 {
@@ -175,8 +208,11 @@ func (t *training) drive(ctx context.Context) (*node.Result, error) {
 	return node.Train(ctx, t.made.Job, opt)
 }
 
-// started records the nodes of a job in many processes.
-func (t *training) started(nodes []api.Node) {
+// started begins the run's folder, and records the nodes of a job in many processes.
+func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
+	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
+		giveUp(t.unwritten)
+	}
 	if len(nodes) < 2 {
 		return
 	}
@@ -217,7 +253,7 @@ func (t *training) measured(end api.State) traffic {
 // explain adds to an error what the run's folder still has.
 func (t *training) explain(ctx context.Context, err error) error {
 	var typed *bellows.Error
-	if ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" {
+	if ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" && t.folder.Begun() {
 		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, event.File)
 	}
 	return err

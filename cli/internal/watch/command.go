@@ -94,10 +94,8 @@ func (c watcher) write(lines []string, object any) error {
 	if c.JSON {
 		return c.Object(object)
 	}
-	if _, err := c.Out.Write([]byte(strings.Join(lines, "\n") + "\n")); err != nil {
-		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
-	}
-	return nil
+	_, err := c.Write([]byte(strings.Join(lines, "\n") + "\n"))
+	return err
 }
 
 func (c watcher) status(ctx context.Context, state, word string) error {
@@ -212,10 +210,8 @@ func (t *top) show(now, before *api.Status) error {
 	if err != nil {
 		columns, rows = 80, 24
 	}
-	if _, err := io.WriteString(t.Out, page(render(now, before), columns, rows)); err != nil {
-		return bellows.Errorf(bellows.IO, "write", "standard output", "%w", err)
-	}
-	return nil
+	_, err = io.WriteString(t.Console, page(render(now, before), columns, rows))
+	return err
 }
 
 // page is lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.

@@ -189,7 +189,7 @@ func (l *LIBSVM) badIndex(field []byte, at, index, previous int) *Fault {
 	switch {
 	case index > l.IndexMax:
 		f.What = fmt.Sprintf("feature index %s is larger than %d", field[:min(24, len(field))], l.IndexMax)
-		f.How = "number the features without gaps, or raise the limit on features"
+		f.How = "number the features anew, from 1 and in any order: only those that occur need a number"
 	case index < l.Least:
 		f.What = fmt.Sprintf("feature index %d in a file whose indices count from %d", index, l.Least)
 		f.How = "count from the same base in training and test files, or name the base"

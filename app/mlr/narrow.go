@@ -1,0 +1,120 @@
+package mlr
+
+import (
+	"math/bits"
+	"strconv"
+
+	"bellows"
+	"bellows/data"
+)
+
+// featuresFile lists the features of a narrow model: line j is the index, from 0, that column j of the weights has in the data.
+const featuresFile = "features.txt"
+
+// Rows of more than wideLeast features of which at most one in wideShare occurs are trained on those that occur: the others' weights
+// would all be 0. Below, the tables are small anyway, and the model is what it was.
+const (
+	wideLeast = 1 << 20
+	wideShare = 4
+)
+
+// narrowing numbers the features that occur in training data anew, in their order. nil numbers nothing.
+//
+// It is a set of bits, with the number of bits before each word: 12 bits for 64 features, of which most never occur. Turned down: a
+// map, which takes longer than training on rows of millions of features.
+type narrowing struct {
+	words  []uint64
+	before []int32
+	count  int
+}
+
+// narrowingOf is that of a wide set, nil where all features are to be trained.
+func narrowingOf(set *data.ExampleSet) *narrowing {
+	if !set.Sparse() || set.Features <= wideLeast {
+		return nil
+	}
+	if n := newNarrowing(set.Index); n.count > 0 && n.count <= set.Features/wideShare {
+		return n
+	}
+	return nil
+}
+
+// newNarrowing numbers the features that are listed.
+func newNarrowing(index []int32) *narrowing {
+	top := int32(-1)
+	for _, j := range index {
+		top = max(top, j)
+	}
+	n := &narrowing{words: make([]uint64, top/64+1), before: make([]int32, top/64+1)}
+	for _, j := range index {
+		n.words[j/64] |= 1 << (j % 64)
+	}
+	for i, w := range n.words {
+		n.before[i] = int32(n.count)
+		n.count += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// number is the new number of a feature, or count when it does not occur.
+func (n *narrowing) number(j int32) int32 {
+	at := int(j / 64)
+	if at >= len(n.words) || n.words[at]&(1<<(j%64)) == 0 {
+		return int32(n.count)
+	}
+	return n.before[at] + int32(bits.OnesCount64(n.words[at]&(1<<(j%64)-1)))
+}
+
+// features lists the old numbers, in the order of the new.
+func (n *narrowing) features() []string {
+	names := make([]string, 0, n.count)
+	for i, w := range n.words {
+		for ; w != 0; w &= w - 1 {
+			names = append(names, strconv.Itoa(64*i+bits.TrailingZeros64(w)))
+		}
+	}
+	return names
+}
+
+// of is a set with its features numbered anew. Those that do not occur in training stand behind the others of their row, as features
+// that the model does not know (source).
+func (n *narrowing) of(set *data.ExampleSet) *data.ExampleSet {
+	if n == nil || !set.Sparse() {
+		return set
+	}
+	out := *set
+	out.Features = n.count + 1
+	out.Index, out.Value = make([]int32, 0, len(set.Index)), make([]float32, 0, len(set.Value))
+	for r := range set.Rows() {
+		lo, hi := set.Offset[r], set.Offset[r+1]
+		strange := 0
+		for i, j := range set.Index[lo:hi] {
+			k := n.number(j)
+			if int(k) == n.count {
+				strange++
+				continue
+			}
+			out.Index, out.Value = append(out.Index, k), append(out.Value, set.Value[lo+int64(i)])
+		}
+		for range strange {
+			out.Index, out.Value = append(out.Index, int32(n.count)), append(out.Value, 0)
+		}
+	}
+	return &out
+}
+
+// parseFeatures is the way back from features: nil of a model that has them all.
+func parseFeatures(lines []string) (*narrowing, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	index := make([]int32, len(lines))
+	for i, s := range lines {
+		j, err := strconv.ParseInt(s, 10, 32)
+		if err != nil || j < 0 || i > 0 && int32(j) <= index[i-1] {
+			return nil, bellows.Errorf(bellows.BadData, "open model", featuresFile, "line %d, %q, is not a number above the one before", i+1, s)
+		}
+		index[i] = int32(j)
+	}
+	return newNarrowing(index), nil
+}
