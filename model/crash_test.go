@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -173,5 +175,64 @@ func TestSaveIntoAFile(t *testing.T) {
 	}
 	if err := Save(name, sample()); bellows.KindOf(err) != bellows.CannotWrite {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestSaveSparesFilesOfOthers has files of somebody's under the names of ids, before any model and beside one.
+func TestSaveSparesFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"users.txt": t.TempDir(), "vocab.txt": save(t, sample())} {
+		mine := filepath.Join(dir, name)
+		if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := Save(dir, successor()); bellows.KindOf(err) != bellows.CannotWrite || !strings.Contains(err.Error(), name) {
+			t.Errorf("over %s: %v", name, err)
+		}
+		if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
+			t.Errorf("%s is now %q, %v", name, text, err)
+		}
+		if marked, err := filepath.Glob(filepath.Join(dir, "*"+nextSuffix+"*")); err != nil || len(marked) > 0 {
+			t.Errorf("left is %v, %v", marked, err)
+		}
+	}
+}
+
+// TestAFullDiskKeepsNoHalfModel fails at each write before the manifest's, on a disk that then works again.
+func TestAFullDiskKeepsNoHalfModel(t *testing.T) {
+	t.Parallel()
+	for full := range 3 {
+		dir := save(t, sample())
+		d, made := realDisk, 0
+		d.create = func(name string) (output, error) {
+			if made++; made > full {
+				return nil, errStopped
+			}
+			return realDisk.create(name)
+		}
+		if err := d.save(dir, successor()); !errors.Is(err, errStopped) {
+			t.Errorf("full at file %d: %v", full, err)
+		}
+		if marked, err := filepath.Glob(filepath.Join(dir, "*"+nextSuffix+"*")); err != nil || len(marked) > 0 {
+			t.Errorf("full at file %d: left is %v, %v", full, marked, err)
+		}
+		got, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, sample())
+	}
+}
+
+func TestFilesInAreWhatASaveMayReplace(t *testing.T) {
+	t.Parallel()
+	dir := save(t, sample())
+	for _, name := range []string{tensorsFile, manifestFile, "users.txt", "items.txt", "items.txt" + nextSuffix, manifestFile + nextSuffix + partialSuffix} {
+		if !slices.Contains(FilesIn(dir), name) {
+			t.Errorf("%s is not held", name)
+		}
+	}
+	if slices.Contains(FilesIn(dir), "vocab.txt") || FilesIn(t.TempDir()) != nil {
+		t.Error("held is what no model lists")
 	}
 }

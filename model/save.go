@@ -105,7 +105,7 @@ func (d disk) replace(dir string, m *Model) error {
 
 // spare refuses to write lists of ids where files of their names are that no model listed.
 func spare(dir string, lists []IDs) error {
-	held := Held(dir)
+	held := FilesIn(dir)
 	for _, name := range idFiles(lists) {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil && !slices.Contains(held, name) {
 			return fmt.Errorf("the file %s is there and is no model's: move it away", name)
@@ -121,9 +121,9 @@ func idFiles(lists []IDs) (names []string) {
 	return names
 }
 
-// Held lists the files of the model in dir, those of a save that was cut short included: what the next Save may replace. It is
+// FilesIn lists the files of the model in dir, those of a save that was cut short included: what the next Save may replace. It is
 // nothing where there is no manifest that can be read.
-func Held(dir string) (names []string) {
+func FilesIn(dir string) (names []string) {
 	for _, suffix := range []string{"", nextSuffix} {
 		if m := manifestIn(dir, suffix); m != nil {
 			names = append(names, manifestFile+nextSuffix+partialSuffix)

@@ -16,7 +16,7 @@
 //	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP at its first epoch and ends with code 130; what it
 //	                              wrote is in interrupted.out and interrupted.err
 //	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
-//	                              succeeds: a next step that was printed works as it stands
+//	                              succeeds: a next step that was printed works as it stands. As COMMAND of interrupt it is interrupted
 //	start COMMAND...              a training command with --json is started, and is past its first epoch
 //	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
@@ -128,6 +128,11 @@ func last(ts *testscript.TestScript, _ bool, args []string) {
 
 // follow is `follow FILE TEXT`: it runs the command that the file has behind the text.
 func follow(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("sh", "-c", printed(ts, args)))
+}
+
+// printed is the command that a file has behind a text.
+func printed(ts *testscript.TestScript, args []string) string {
 	_, command, there := strings.Cut(ts.ReadFile(args[0]), args[1])
 	if !there {
 		ts.Fatalf("%s has no %q", args[0], args[1])
@@ -135,7 +140,7 @@ func follow(ts *testscript.TestScript, _ bool, args []string) {
 	command, _, _ = strings.Cut(command, "\n")
 	command, _, _ = strings.Cut(command, "  ")
 	ts.Logf("[follow] %s", command)
-	ts.Check(ts.Exec("sh", "-c", command))
+	return command
 }
 
 // flip is `flip FILE OFFSET`: it changes one bit of the file.
@@ -151,9 +156,16 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 
 // command is a command line in the script's folders.
 func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	if args[0] == "follow" {
+		return folders(ts, exec.Command("sh", "-c", "exec "+printed(ts, args[1:])))
+	}
 	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[0]))
 	ts.Check(err)
-	cmd := exec.Command(path, args[1:]...)
+	return folders(ts, exec.Command(path, args[1:]...))
+}
+
+// folders gives a command the script's folders.
+func folders(ts *testscript.TestScript, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))

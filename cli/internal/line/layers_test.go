@@ -48,3 +48,32 @@ func FuzzConfigFile(f *testing.F) {
 		}
 	})
 }
+
+// TestAskedBeforeParsing finds a flag on lines that cannot be parsed.
+func TestAskedBeforeParsing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args, environ string
+		want          bool
+	}{
+		{"train x --bogus --json", "", true},
+		{"--json train", "", true},
+		{"train --json=false", "BELLOWS_JSON=1", false},
+		{"train", "BELLOWS_JSON=true", true},
+		{"train", "BELLOWS_JSON=perhaps", false},
+		{"train -- --json", "", false},
+		{"train --jsonl", "", false},
+	} {
+		if got := Asked(strings.Fields(c.args), strings.Fields(c.environ), "json"); got != c.want {
+			t.Errorf("%s, %s: %v", c.args, c.environ, got)
+		}
+	}
+	for _, c := range []struct {
+		args, environ string
+		want          bool
+	}{{"--fresh", "", false}, {"--fresh", "BELLOWS_FRESH=1", true}, {"--config=a.yaml", "", true}, {"--config a.yaml", "", true}, {"", "BELLOWS_CONFIG=a.yaml", true}} {
+		if got := Beneath(strings.Fields(c.args), strings.Fields(c.environ), "fresh"); got != c.want {
+			t.Errorf("%s, %s: %v", c.args, c.environ, got)
+		}
+	}
+}

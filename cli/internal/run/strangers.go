@@ -29,7 +29,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 	if err != nil {
 		return cannotMake(f.Dir, err)
 	}
-	held := model.Held(f.Dir)
+	held := model.FilesIn(f.Dir)
 	var strange, blocking []string
 	for _, e := range entries {
 		name := e.Name()

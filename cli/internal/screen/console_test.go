@@ -1,8 +1,13 @@
 package screen
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
+
+	"bellows"
 )
 
 // TestTextOfOthersDoesNotCommandTheTerminal writes sentences with what terminals obey.
@@ -16,5 +21,62 @@ func TestTextOfOthersDoesNotCommandTheTerminal(t *testing.T) {
 	}
 	if want := "one\ntwo\uFFFD\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// full is a disk that takes some bytes.
+type full struct {
+	room int
+	strings.Builder
+}
+
+func (f *full) Write(b []byte) (int, error) {
+	if len(b) > f.room {
+		return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
+	}
+	f.room -= len(b)
+	return f.Builder.Write(b)
+}
+
+// TestNothingFollowsWhatIsLost writes lines of which the second has no room, and the third would.
+func TestNothingFollowsWhatIsLost(t *testing.T) {
+	t.Parallel()
+	out := &full{room: 8}
+	var talk strings.Builder
+	c := &Console{Out: out, Err: &talk}
+	c.Printf("one\n")
+	if c.Lost() != nil {
+		t.Error(c.Lost())
+	}
+	c.Printf("a longer line\n")
+	c.Printf("two\n")
+	if err := c.Lost(); bellows.KindOf(err) != bellows.IO || err.Error() != "write standard output: no space left on device" {
+		t.Error(err)
+	}
+	c.JSON = true
+	if err := c.Object(1); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if code := c.Fail(c.Lost()); code != 74 || strings.Count(talk.String(), "no space") != 1 || out.String() != "one\n" {
+		t.Errorf("code %d, %q, %q", code, talk.String(), out.String())
+	}
+}
+
+func TestAgainIsTheSameWithoutFresh(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args     string
+		overrule bool
+		want     string
+	}{
+		{"train mf r.tsv --fresh --seed 2", false, "bellows train mf r.tsv --seed 2"},
+		{"train mf --fresh=true r.tsv", false, "bellows train mf r.tsv"},
+		{"train mf --fresh -- --fresh", false, "bellows train mf -- --fresh"},
+		{"train mf --fresh -- --fresh", true, "bellows train mf --fresh=false -- --fresh"},
+		{"train mf r?.tsv", true, "bellows train mf 'r?.tsv' --fresh=false"},
+	} {
+		if got := (&Console{Name: "bellows", Args: strings.Fields(c.args)}).Again(c.overrule); got != c.want {
+			t.Errorf("%s, %v: %s, want %s", c.args, c.overrule, got, c.want)
+		}
 	}
 }
