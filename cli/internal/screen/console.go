@@ -109,7 +109,7 @@ func (c *Console) Again(overrule bool) string {
 			rest = c.Args[i:]
 			break
 		}
-		if w != "--fresh" && !strings.HasPrefix(w, "--fresh=") {
+		if w != "--fresh" && w != "--fresh=true" {
 			words = append(words, w)
 		}
 	}

@@ -71,6 +71,7 @@ func TestAgainIsTheSameWithoutFresh(t *testing.T) {
 	}{
 		{"train mf r.tsv --fresh --seed 2", false, "bellows train mf r.tsv --seed 2"},
 		{"train mf --fresh=true r.tsv", false, "bellows train mf r.tsv"},
+		{"train mf --fresh=false r.tsv", false, "bellows train mf --fresh=false r.tsv"},
 		{"train mf --fresh -- --fresh", false, "bellows train mf -- --fresh"},
 		{"train mf --fresh -- --fresh", true, "bellows train mf --fresh=false -- --fresh"},
 		{"train mf r?.tsv", true, "bellows train mf 'r?.tsv' --fresh=false"},
