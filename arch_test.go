@@ -45,6 +45,7 @@ var rooms = []room{
 	{path: "vec", floor: 0, sees: -1},
 	{path: "vec/roofline", floor: 0, sees: -1},
 	{path: "random", floor: 0, sees: -1},
+	{path: "progress", floor: 0, sees: -1},
 	{path: "core/planted", floor: 0, sees: -1},
 	{path: "core/tally", floor: 0, sees: -1},
 	{path: "core/audit", floor: 0, sees: -1, also: []string{".", "vec"}},

@@ -14,6 +14,7 @@ import (
 
 	"bellows/data"
 	"bellows/model"
+	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 )
@@ -82,6 +83,8 @@ type Input struct {
 	Staleness *int  // nil: the application's choice; 0 BSP; -1 async
 	Slots     int   // compute slots that will be used, as a hint for the number of splits
 	Settings  map[string]string
+	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
+	Meter *progress.Meter
 }
 
 // Consistency is that of a run's tables: what is asked for, else the application's choice.

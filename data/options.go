@@ -3,6 +3,8 @@ package data
 import (
 	"io"
 	"os"
+
+	"bellows/progress"
 )
 
 // Header says whether the first line of each CSV, TSV or triples file names
@@ -49,6 +51,8 @@ type Options struct {
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
 	Limits  Limits
+	// Meter is told what is read, stored and joined, and ends the read with its context; nil: nobody waits.
+	Meter *progress.Meter
 
 	names      []string // feature names a header must have, see Like
 	blockBytes int      // text parsed at a time; 0 is the constant, tests use less

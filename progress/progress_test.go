@@ -1,0 +1,68 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+)
+
+// TestPartsAreCounted begins parts, and adds to each by several goroutines.
+func TestPartsAreCounted(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context())
+	if r := m.Read(); r != (Reading{}) {
+		t.Errorf("a meter begins with %+v", r)
+	}
+	for number := 1; number <= 3; number++ {
+		p := Part{Doing: "sorting", Unit: "ratings", Total: 400}
+		m.Begin(p)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 50 {
+					if err := m.Add(2); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if r := m.Read(); r != (Reading{p, number, 400}) {
+			t.Errorf("part %d is at %+v", number, r)
+		}
+	}
+}
+
+// TestWorkEndsWithItsContext: what is added after the end is counted, and refused.
+func TestWorkEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := New(ctx)
+	m.Begin(Part{Doing: "reading"})
+	if err := errors.Join(m.Add(1), m.Err()); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := m.Add(1); !errors.Is(err, context.Canceled) || !errors.Is(m.Err(), context.Canceled) || m.Read().Done != 2 {
+		t.Errorf("%v, %v, %+v", err, m.Err(), m.Read())
+	}
+}
+
+// TestNobodyWaits: work that nobody looks at goes on.
+func TestNobodyWaits(t *testing.T) {
+	t.Parallel()
+	var m *Meter
+	m.Begin(Part{Doing: "reading"})
+	if err := errors.Join(m.Add(1), m.Err()); err != nil || m.Read() != (Reading{}) {
+		t.Errorf("%v, %+v", err, m.Read())
+	}
+}
+
+// TestAddingTakesNoMemory holds what hot loops pay.
+func TestAddingTakesNoMemory(t *testing.T) {
+	m := New(t.Context())
+	if n := testing.AllocsPerRun(100, func() { _ = m.Add(1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
