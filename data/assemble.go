@@ -66,7 +66,7 @@ func (d *Detection) describe(e *ExampleSet) {
 	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.Classes(classesMax))
 }
 
-// eachPiece runs f for every piece on all workers.
+// eachPiece runs f for every piece on all workers, until the read is to end.
 func (r *reader) eachPiece(f func(n int, p *piece)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -74,7 +74,7 @@ func (r *reader) eachPiece(f func(n int, p *piece)) {
 		wg.Go(func() {
 			for {
 				n := int(next.Add(1)) - 1
-				if n >= len(r.pieces) {
+				if n >= len(r.pieces) || r.opt.Meter.Add(1) != nil {
 					return
 				}
 				f(n, r.pieces[n])

@@ -11,11 +11,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"bellows/data/internal/columnfile"
+	"bellows/progress"
 )
 
 // cacheVersion changes when parsing or the stored form does.
@@ -136,7 +138,8 @@ func (s *slot) open() (set *Set, ok bool) {
 	if err != nil || m.Version != cacheVersion || m.Fingerprint != s.fingerprint || m.Kind != s.kind {
 		return nil, false
 	}
-	l := &loader{dir: s.dir, m: m}
+	l := &loader{dir: s.dir, m: m, meter: s.opt.Meter}
+	s.opt.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + shownAll(s.ins), Unit: "bytes", Total: m.bytes()})
 	set, err = l.load()
 	if err != nil {
 		_ = l.close()
@@ -162,6 +165,14 @@ func readManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
+// bytes are those of all files.
+func (m *manifest) bytes() (all int64) {
+	for _, f := range m.Files {
+		all += f.Bytes
+	}
+	return all
+}
+
 func (m *manifest) sum() uint32 {
 	text, err := json.Marshal(m)
 	if err != nil { // strings, numbers and structs of them: cannot fail
@@ -172,9 +183,10 @@ func (m *manifest) sum() uint32 {
 
 // loader maps the files of a slot.
 type loader struct {
-	dir  string
-	m    *manifest
-	maps []*columnfile.Mapping
+	dir   string
+	m     *manifest
+	maps  []*columnfile.Mapping
+	meter *progress.Meter
 }
 
 func (l *loader) close() error {
@@ -197,10 +209,25 @@ func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
 		return nil, f.Layout, err
 	}
 	l.maps = append(l.maps, m)
-	if int64(len(m.Bytes)) != f.Bytes || columnfile.Checksum(m.Bytes) != f.CRC32C {
+	sum, err := l.sum(m.Bytes)
+	if err != nil {
+		return nil, f.Layout, err
+	}
+	if int64(len(m.Bytes)) != f.Bytes || sum != f.CRC32C {
 		return nil, f.Layout, fmt.Errorf("%s does not match its checksum", name)
 	}
 	return m.Bytes, f.Layout, nil
+}
+
+// sum is the checksum of a file, which comes from the disk as it is summed: some megabytes after the other, with a look whether to go on.
+func (l *loader) sum(file []byte) (sum uint32, err error) {
+	for piece := range slices.Chunk(file, storeStep) {
+		sum = columnfile.Update(sum, piece)
+		if err = l.meter.Add(int64(len(piece))); err != nil {
+			break
+		}
+	}
+	return sum, err
 }
 
 func (l *loader) names(name string) ([]string, error) {
@@ -296,7 +323,8 @@ func (s *slot) write(set *Set) error {
 	for _, in := range s.ins {
 		m.Inputs = append(m.Inputs, in.path)
 	}
-	w := &storer{dir: temporary, m: m}
+	w := &storer{dir: temporary, m: m, meter: s.opt.Meter}
+	w.meter.Begin(progress.Part{Doing: "storing columns for the next time", Unit: "bytes", Total: set.size()})
 	if err := w.columns(set); err != nil {
 		return err
 	}
@@ -330,8 +358,39 @@ func (s *slot) replace(whole string) error {
 
 // storer writes the files of a slot.
 type storer struct {
-	dir string
-	m   *manifest
+	dir   string
+	m     *manifest
+	meter *progress.Meter
+}
+
+// storeStep is how much of a stored file is written or summed before somebody asks whether to go on.
+const storeStep = 4 << 20
+
+// metered counts what passes through it, and stops when its meter says so.
+type metered struct {
+	to    io.Writer
+	meter *progress.Meter
+}
+
+func (w metered) Write(p []byte) (n int, err error) {
+	for piece := range slices.Chunk(p, storeStep) {
+		m, err := w.to.Write(piece)
+		if err = cmp.Or(err, w.meter.Add(int64(m))); err != nil {
+			return n + m, err
+		}
+		n += m
+	}
+	return n, nil
+}
+
+// size is about how many bytes the set's columns take when they are stored.
+func (s *Set) size() int64 {
+	c := s.columns()
+	ids := 0
+	if s.Ratings != nil {
+		ids = len(s.Ratings.Users) + len(s.Ratings.Items)
+	}
+	return int64(4*(len(c.User)+len(c.Item)+len(c.Rating)+len(c.Label)+len(c.Dense)+len(c.Index)+len(c.Value)) + 8*len(c.Offset) + 16*ids)
 }
 
 func (w *storer) columns(set *Set) error {
@@ -373,7 +432,7 @@ func (w *storer) file(name string, fill func(io.Writer) error) error {
 		return err
 	}
 	sum := &columnfile.Writer{File: f}
-	buffered := bufio.NewWriterSize(sum, 256<<10)
+	buffered := bufio.NewWriterSize(metered{sum, w.meter}, 256<<10)
 	err = fill(buffered)
 	if err == nil {
 		err = buffered.Flush()

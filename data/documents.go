@@ -139,6 +139,9 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.items })
 	b := bags.New(0)
 	for _, p := range r.pieces {
+		if r.opt.Meter.Add(1) != nil {
+			break // whoever reads says so
+		}
 		from := int64(0)
 		for _, end := range p.Ends {
 			tokens := p.Index[from:end]
@@ -163,6 +166,9 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 		name, first, begun := r.ins[source].shown(), b.Len(), len(b.Word)
 		for ; next < len(r.pieces) && r.pieces[next].source == source; next++ {
 			p := r.pieces[next]
+			if err := r.opt.Meter.Add(1); err != nil {
+				return nil, err
+			}
 			for i, d := range p.User {
 				at := first + int(d) + 1
 				if at < b.Len() {
@@ -224,7 +230,7 @@ func (r *reader) vocabFile() (in input, found bool, err error) {
 }
 
 func (r *reader) readVocabulary(in input, count int) ([]string, error) {
-	s, err := openStream(in, r.opt)
+	s, err := openStream(r.ctx, in, r.opt)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func labelNames(images string) []string {
 func readArray(ctx context.Context, in input, s *stream, opt *Options) (*idxArray, error) {
 	if s == nil {
 		var err error
-		if s, err = openStream(in, opt); err != nil {
+		if s, err = openStream(ctx, in, opt); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"bellows/progress"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -25,6 +28,7 @@ type input struct {
 	path  string // "" for standard input
 	size  int64
 	mtime int64 // nanoseconds
+	pipe  bool  // whoever reads it may have to wait: standard input, a file that is not regular
 }
 
 // shown is the name in messages.
@@ -45,7 +49,7 @@ func expand(names []string) ([]input, error) {
 			if stdins++; stdins > 1 {
 				return nil, &Error{File: "stdin", What: "standard input is named twice", How: "name - once"}
 			}
-			all = append(all, input{name: name})
+			all = append(all, input{name: name, pipe: true})
 			continue
 		}
 		found, err := expandPath(name)
@@ -92,7 +96,7 @@ func stat(path string) (input, error) {
 	if info.IsDir() {
 		return input{}, &Error{File: path, What: "is a folder", How: "name its files, for example " + filepath.Join(path, "*")}
 	}
-	return input{name: path, path: path, size: info.Size(), mtime: info.ModTime().UnixNano()}, nil
+	return input{name: path, path: path, size: info.Size(), mtime: info.ModTime().UnixNano(), pipe: !info.Mode().IsRegular()}, nil
 }
 
 // packings are the names that a neighbour of that name may have: this one, and packed or not.
@@ -157,6 +161,8 @@ type stream struct {
 	closers []func() error
 	taken   counter // bytes read from the file
 	ahead   *bufio.Reader
+	meter   *progress.Meter
+	told    int64  // of taken, to the meter
 	out     int64  // bytes given, when packed
 	limit   int64  // on out; 0 derives it from taken
 	head    []byte // first bytes, for telling formats apart
@@ -175,10 +181,12 @@ func (c *counter) Read(p []byte) (int, error) {
 }
 
 // openStream opens an input and finds its compression by magic bytes.
-func openStream(in input, opt *Options) (*stream, error) {
-	s := &stream{in: in, limit: opt.Limits.OutputBytes}
-	if in.path == "" {
-		s.taken.r = opt.stdin()
+func openStream(ctx context.Context, in input, opt *Options) (*stream, error) {
+	s := &stream{in: in, limit: opt.Limits.OutputBytes, meter: opt.Meter}
+	if in.pipe {
+		p := newPipe(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
+		s.taken.r = p
+		s.closers = append(s.closers, p.close)
 	} else {
 		f, err := os.Open(in.path)
 		if err != nil {
@@ -205,6 +213,18 @@ func openStream(in input, opt *Options) (*stream, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// wait opens an input that may keep its reader waiting.
+func (in input) wait(opt *Options) (io.ReadCloser, error) {
+	if in.path == "" {
+		return io.NopCloser(opt.stdin()), nil // others may read on
+	}
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, openError(in.name, err)
+	}
+	return f, nil
 }
 
 func (s *stream) unpack(head *bufio.Reader, magic []byte) error {
@@ -265,11 +285,18 @@ func (s *stream) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		err = s.explain(err)
 	}
+	if s.taken.n > s.told {
+		_ = s.meter.Add(s.taken.n - s.told) // whoever cuts the stream into blocks asks the context
+		s.told = s.taken.n
+	}
 	return n, err
 }
 
 // explain says what a failed read means.
 func (s *stream) explain(err error) error {
+	if known := (*Error)(nil); errors.As(err, &known) {
+		return known
+	}
 	e := &Error{File: s.in.shown(), Err: err}
 	switch {
 	case s.packing == "":

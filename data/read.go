@@ -2,9 +2,11 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"bellows/data/internal/lines"
+	"bellows/progress"
 )
 
 // Read reads the inputs, in order, as one set of the given kind. An input is a
@@ -32,12 +35,38 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if set, ok := slot.open(); ok {
 		return set, nil
 	}
+	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
 	set, err := parseInputs(ctx, ins, kind, &opt)
 	if err != nil {
 		return nil, err
 	}
 	set.Detected.CacheProblem = slot.store(set)
+	if err := opt.ended(ctx); err != nil {
+		return nil, err
+	}
 	return set, nil
+}
+
+// ended is why the read is to end, if it is: its own context, or that of its meter.
+func (o *Options) ended(ctx context.Context) error { return cmp.Or(ctx.Err(), o.Meter.Err()) }
+
+// shownAll names inputs in a few words.
+func shownAll(ins []input) string {
+	if len(ins) > 1 {
+		return fmt.Sprintf("%d files", len(ins))
+	}
+	return filepath.Base(ins[0].shown())
+}
+
+// sizeOf is the bytes of all inputs, as they lie on the disk; 0 where one of them does not say.
+func sizeOf(ins []input) (bytes int64) {
+	for _, in := range ins {
+		if in.pipe {
+			return 0
+		}
+		bytes += in.size
+	}
+	return bytes
 }
 
 // complete fills in defaults and refuses options that mean nothing.
@@ -69,7 +98,7 @@ func (o *Options) complete(kind Kind) error {
 
 // parseInputs reads all inputs by parsing them.
 func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Set, error) {
-	head, err := openStream(ins[0], opt)
+	head, err := openStream(ctx, ins[0], opt)
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +114,22 @@ func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Se
 
 // parseText reads inputs of lines; head is the first, open.
 func parseText(ctx context.Context, ins []input, head *stream, kind Kind, opt *Options) (*Set, error) {
-	r := newReader(kind, ins, opt)
+	r := newReader(ctx, kind, ins, opt)
 	r.start()
 	r.text(ctx, head)
 	r.stop()
-	if err := ctx.Err(); err != nil {
+	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.firstError(); err != nil {
 		return nil, err
 	}
-	return r.assemble()
+	opt.Meter.Begin(progress.Part{Doing: "joining what was read", Total: int64(len(r.pieces))})
+	set, err := r.assemble()
+	if ended := opt.ended(ctx); ended != nil {
+		return nil, ended
+	}
+	return set, err
 }
 
 // reader reads text inputs: one goroutine, the caller's, cuts them into
@@ -111,6 +145,7 @@ func parseText(ctx context.Context, ins []input, head *stream, kind Kind, opt *O
 // Turned down: files cut among workers by offset, which a packed stream and standard input do not allow; and ids in one map, at
 // which workers would wait for each other, and whose numbers would depend on who came first.
 type reader struct {
+	ctx     context.Context
 	kind    Kind
 	ins     []input
 	opt     *Options
@@ -146,8 +181,8 @@ type worker struct {
 	parser       lines.Parser
 }
 
-func newReader(kind Kind, ins []input, opt *Options) *reader {
-	r := &reader{kind: kind, ins: ins, opt: opt,
+func newReader(ctx context.Context, kind Kind, ins []input, opt *Options) *reader {
+	r := &reader{ctx: ctx, kind: kind, ins: ins, opt: opt,
 		jobs: make(chan job, opt.Workers), free: make(chan []byte, 2*opt.Workers+2)}
 	for range cap(r.free) {
 		r.free <- nil
@@ -224,7 +259,7 @@ func (r *reader) text(ctx context.Context, head *stream) {
 		s := head
 		if n > 0 {
 			var err error
-			if s, err = openStream(in, r.opt); err != nil {
+			if s, err = openStream(ctx, in, r.opt); err != nil {
 				r.fail(n, err)
 				return
 			}

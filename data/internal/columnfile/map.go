@@ -43,6 +43,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Checksum is the CRC-32C of a file's bytes.
 func Checksum(file []byte) uint32 { return crc32.Checksum(file, castagnoli) }
 
+// Update is the checksum of what sum is of, followed by more bytes; 0 is the sum of none.
+func Update(sum uint32, more []byte) uint32 { return crc32.Update(sum, castagnoli, more) }
+
 // Writer counts and sums what is written through it.
 type Writer struct {
 	File  *os.File
