@@ -98,9 +98,20 @@ func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
 	return table.SSP(*in.Staleness)
 }
 
+// AnyHeldOut says whether any of so many rows is held out. Of a thousand there always is one: that none is has a chance of 1e-22.
+func AnyHeldOut(seed uint64, rows, percent int) bool {
+	for row := range min(rows, 1000) {
+		if data.HeldOut(seed, int64(row), percent) {
+			return true
+		}
+	}
+	return rows > 1000
+}
+
 // HeldOut says in words which rows of Data are held out. stops says whether rows beside a test decide when the run ends.
 func (in *Input) HeldOut(stops bool) string {
 	switch {
+	case !AnyHeldOut(in.Seed, in.Data.Rows(), data.HeldPercent(in.Test != nil, stops)):
 	case in.Test == nil:
 		return fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
 	case stops:
@@ -152,6 +163,11 @@ type Predictor interface {
 	Predict(set *data.Set, out io.Writer) error
 	// Read is how the model's data is to be read: the kind, and what fixes its shape.
 	Read() (data.Kind, data.Options)
+}
+
+// Paced is a Predictor that tells of its work: it adds rows to the meter, block by block, and ends with the meter's error.
+type Paced interface {
+	Pace(m *progress.Meter)
 }
 
 // Teller is an application that can say in words what a model has learned: `model show` prints the

@@ -16,6 +16,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"time"
 
 	"bellows/app"
 	"bellows/cli/internal/screen"
@@ -24,6 +25,6 @@ import (
 // Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
 // the process with an exit code of `help exit-codes`. The program is called what its file is called.
 func Main(apps ...app.Application) {
-	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Args: os.Args[1:]}
+	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
 	os.Exit(execute(c, apps...))
 }

@@ -33,6 +33,35 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("%.0f", perSecond)
 }
 
+// Number writes a figure of a model in nine characters at most: with four decimals up to a thousand, with two up to a hundred thousand, and
+// beyond that or below a thousandth with three digits and an exponent: 0.9081, 4521.75, 1.83e+09, 2.5e-08.
+func Number(v float64) string {
+	size := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case size == 0 || size >= 1e-3 && size < 999.99995:
+		return fmt.Sprintf("%.4f", v)
+	case size >= 1e-3 && size < 99999.995:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// Left writes how many seconds something will still take: "3 s", "85 s", "12 min", "2.5 h". It rounds up: what takes longer than
+// was said is worse than what is over sooner.
+func Left(seconds float64) string {
+	switch {
+	case math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds < 0:
+		return "-"
+	case seconds <= 100:
+		return fmt.Sprintf("%.0f s", max(1, math.Ceil(seconds)))
+	case seconds <= 100*60:
+		return fmt.Sprintf("%.0f min", math.Ceil(seconds/60))
+	}
+	return fmt.Sprintf("%.1f h", math.Ceil(seconds/360)/10)
+}
+
 // Duration writes seconds with as many decimals as still tell something: 0.0041, 0.061, 0.61, 12.3.
 func Duration(seconds float64) string {
 	switch {

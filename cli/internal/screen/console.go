@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode"
 
 	"bellows"
@@ -30,8 +31,10 @@ type Console struct {
 	Name     string      // of the program, as its user calls it
 	Args     []string    // what follows the name
 	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
+	Began    time.Time   // when the program was called
 
 	lost atomic.Pointer[bellows.Error] // the first failure of Out
+	live atomic.Pointer[Live]          // what stands on the terminal's last line, nil: nothing
 }
 
 // Write writes to Out, after the first failure nothing. Its errors are of kind IO.
@@ -59,6 +62,18 @@ func (c *Console) Lost() error {
 	return nil
 }
 
+// aside writes beside the live line, if there is one.
+func (c *Console) aside(to io.Writer, write func()) {
+	if l := c.live.Load(); l != nil {
+		l.aside(to, write)
+		return
+	}
+	write()
+}
+
+// Width is how many characters a line of standard output has, 0 where it is no terminal.
+func (c *Console) Width() int { return widthOf(c.Out) }
+
 // terminal says whether w is a screen that a person looks at.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
@@ -68,13 +83,13 @@ func terminal(w io.Writer) bool {
 // Printf writes data for people; with --json there is none.
 func (c *Console) Printf(format string, args ...any) {
 	if !c.JSON {
-		io.WriteString(c, tame(fmt.Sprintf(format, args...)))
+		c.aside(c.Out, func() { io.WriteString(c, tame(fmt.Sprintf(format, args...))) })
 	}
 }
 
 // Talk writes one line of talk.
 func (c *Console) Talk(format string, args ...any) {
-	io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...)))
+	c.aside(c.Err, func() { io.WriteString(c.Err, tame(fmt.Sprintf(format+"\n", args...))) })
 }
 
 // tame takes control characters out of text that other processes or files may have a part in: a terminal would obey them.
@@ -96,7 +111,7 @@ func (c *Console) Object(v any) error {
 	if err != nil {
 		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
 	}
-	_, err = c.Write(append(text, '\n'))
+	c.aside(c.Out, func() { _, err = c.Write(append(text, '\n')) })
 	return err
 }
 

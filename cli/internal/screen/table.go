@@ -2,10 +2,9 @@ package screen
 
 import (
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -14,80 +13,182 @@ import (
 	"bellows/train"
 )
 
-// EpochTable is the table of a training run. The table goes to standard output, line by line as it
-// comes about; where standard error is a terminal, a live line on it tells that work goes on.
+// EpochTable is the table of a training run, on standard output, line by line as it comes about. On a terminal it keeps within the width,
+// and leaves epochs out that follow each other faster than they can be read; elsewhere every epoch has its line, with all columns.
+//
+// Its caller's goroutines take turns: nothing here is locked but the screen (Live).
 type EpochTable struct {
-	mu      sync.Mutex
-	c       *Console
-	columns []column
-	metrics []string
-	partial bool // the headline has begun and not ended
-	live    bool
-	shown   bool // the live line is on the screen
-	clears  bool // standard output is a terminal too, so that the live line must go before a line
-	stop    chan struct{}
-	stopped sync.WaitGroup
-	began   time.Time
-	epoch   int
+	c        *Console
+	live     *Live
+	words    string // that Begin has written
+	columns  []column
+	metrics  []string
+	thins    bool // may leave epochs out
+	now      func() time.Time
+	last     time.Time // when a line was written
+	held     string    // the line of the last epoch, where that was left out
+	sort     string    // what all metrics are of, "" where they differ
+	terminal int       // characters of a line, 0 without bounds
 }
 
 // column is one column of the table; all are right-aligned.
 type column struct {
-	title string
-	width int
+	title, short string
+	width        int
+	keep         int // the column that is kept least goes first, where there is no room for all
+	at           int // of the cells of a row
 }
 
-// NewEpochTable is the table of an application that describes itself so.
-func NewEpochTable(c *Console, d app.Description) *EpochTable {
-	t := &EpochTable{c: c, metrics: d.Metrics, live: terminal(c.Err), clears: terminal(c.Out)}
-	t.columns = append(t.columns, column{"epoch", 5})
-	for _, title := range metricColumns(d.Metrics) {
-		t.columns = append(t.columns, column{title, max(9, 3+utf8.RuneCountInString(title))})
+// How dear columns are: the epoch and the last metric stay, whatever the width.
+const (
+	keepMembers = iota
+	keepWait
+	keepRate
+	keepTrain
+	keepTest
+	keepTime
+	keepAlways
+)
+
+// NewEpochTable is the table of an application that describes itself so, on a terminal of so many characters; 0 is no terminal.
+func NewEpochTable(c *Console, l *Live, d app.Description, width int) *EpochTable {
+	t := &EpochTable{c: c, live: l, metrics: d.Metrics, thins: width > 0, now: time.Now, terminal: width}
+	titles, sort := metricColumns(d.Metrics)
+	t.sort = sort
+	all := []column{{title: "epoch", width: 5, keep: keepAlways}}
+	for i, name := range d.Metrics {
+		keep := keepTrain
+		if strings.HasPrefix(name, "test_") {
+			keep = keepTest
+		}
+		if i == len(d.Metrics)-1 {
+			keep = keepAlways
+		}
+		all = append(all, column{title: titles[i], short: shortTitle(titles[i]), width: max(9, 3+utf8.RuneCountInString(titles[i])), keep: keep})
 	}
-	t.columns = append(t.columns, column{"time", 9}, column{d.Unit + "/s", 5 + len(d.Unit)}, column{"wait", 6}, column{"members", 10})
+	all = append(all, column{title: "time", width: 9, keep: keepTime}, column{title: d.Unit + "/s", width: 5 + len(d.Unit), keep: keepRate},
+		column{title: "wait", width: 6, keep: keepWait}, column{title: "members", width: 10, keep: keepMembers})
+	for i := range all {
+		all[i].at = i
+	}
+	t.columns = fitColumns(all, width)
 	return t
 }
 
-// metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort.
-func metricColumns(names []string) []string {
+// metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort, which is returned in words.
+func metricColumns(names []string) (titles []string, sort string) {
 	sorts := map[string]bool{}
 	var short, long []string
 	for _, name := range names {
-		part, sort, ok := strings.Cut(name, "_")
+		part, of, ok := strings.Cut(name, "_")
 		if !ok {
-			part, sort = name, name
+			part, of = name, name
 		}
-		sorts[sort] = true
+		sorts[of], sort = true, of
 		short, long = append(short, part), append(long, figures.Metric(name))
 	}
 	if len(sorts) == 1 {
-		return short
+		return short, figures.Metric(sort)
 	}
-	return long
+	return long, ""
+}
+
+// shortTitle is a title where there is little room.
+func shortTitle(title string) string {
+	return strings.NewReplacer("accuracy", "acc", "log-loss", "loss").Replace(title)
+}
+
+// cellsLeast is the least width of a column of figures: figures.Number writes nine characters at most, and most are shorter.
+const cellsLeast = 9
+
+// fitColumns makes columns fit a line, 0 being one without end: first they are set closer, with shorter titles, and then the least kept goes,
+// of several the first.
+func fitColumns(columns []column, width int) []column {
+	if width == 0 || widthOfColumns(columns) <= width {
+		return columns
+	}
+	close := slices.Clone(columns)
+	for i := range close {
+		if c := &close[i]; c.short != "" {
+			c.title, c.width = c.short, max(cellsLeast, 2+utf8.RuneCountInString(c.short))
+		}
+	}
+	for widthOfColumns(close) > width {
+		least := slices.MinFunc(close, func(a, b column) int { return a.keep - b.keep })
+		if least.keep == keepAlways {
+			break
+		}
+		close = slices.DeleteFunc(close, func(c column) bool { return c.at == least.at })
+	}
+	return close
+}
+
+func widthOfColumns(columns []column) (n int) {
+	for _, c := range columns {
+		n += c.width
+	}
+	return n
 }
 
 // Begin writes the first words of the headline, before anything has been read.
 func (t *EpochTable) Begin(words string) {
-	t.c.Printf("%s", words)
-	t.partial = !t.c.JSON
+	if !t.c.JSON {
+		t.words = words
+		t.live.Hold(words)
+	}
 }
 
 // Headline ends the first line and writes the second and the titles.
 func (t *EpochTable) Headline(rest, place string) {
-	t.partial = false
-	t.c.Printf("%s\n%s\n", rest, place)
+	standing := t.live.Release()
+	whole := Fold(t.words+rest, t.terminal)
+	if standing {
+		whole = strings.TrimPrefix(whole, t.words)
+	}
+	t.words = ""
+	if t.sort != "" {
+		place += " · train and test: " + t.sort
+	}
 	titles := make([]string, len(t.columns))
 	for i, col := range t.columns {
 		titles[i] = col.title
 	}
-	t.c.Printf("%s\n", t.row(titles))
+	t.c.Printf("%s\n%s\n%s\n", whole, Fold(place, t.terminal), t.row(titles))
 }
 
-// row aligns cells under the titles.
+// Fold breaks a line of parts, between two of them, where it is wider than the terminal; 0 is no terminal.
+func Fold(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	const between = " · "
+	var b strings.Builder
+	at := 0
+	for i, part := range strings.Split(text, between) {
+		n := utf8.RuneCountInString(part)
+		switch {
+		case i == 0:
+		case at+n+utf8.RuneCountInString(between) > width:
+			b.WriteString("\n  ")
+			at = 2
+		default:
+			b.WriteString(between)
+			at += utf8.RuneCountInString(between)
+		}
+		b.WriteString(part)
+		at += n
+	}
+	return b.String()
+}
+
+// row aligns cells under the titles. Two of them have a blank between them, whatever they hold.
 func (t *EpochTable) row(cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {
 		pad := t.columns[i].width - utf8.RuneCountInString(cell)
+		if i > 0 {
+			pad = max(1, pad)
+		}
 		b.WriteString(strings.Repeat(" ", max(0, pad)) + cell)
 	}
 	return b.String()
@@ -102,14 +203,14 @@ type Row struct {
 	Members string  // how many do what
 }
 
-// Add writes the line of an epoch.
+// Add writes the line of an epoch, or keeps it for later.
 func (t *EpochTable) Add(r Row) {
 	cells := []string{fmt.Sprint(r.Number)}
 	for _, name := range t.metrics {
 		cell := "-"
 		for _, m := range r.Metrics {
 			if m.Name == name {
-				cell = fmt.Sprintf("%.4f", m.Value)
+				cell = figures.Number(m.Value)
 			}
 		}
 		cells = append(cells, cell)
@@ -119,80 +220,51 @@ func (t *EpochTable) Add(r Row) {
 		wait = fmt.Sprintf("%.0f%%", 100*r.Wait)
 	}
 	cells = append(cells, figures.Duration(r.Seconds)+"s", figures.Rate(r.Rate), wait, r.Members)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.epoch = r.Number
-	t.clear()
-	t.c.Printf("%s\n", t.row(cells))
+	shown := make([]string, len(t.columns))
+	for i, col := range t.columns {
+		shown[i] = cells[col.at]
+	}
+	text := t.row(shown)
+	if now := t.now(); !t.thins || telling(r.Number) || now.Sub(t.last) >= time.Second {
+		t.held, t.last = "", now
+		t.c.Printf("%s\n", text)
+		return
+	}
+	t.held = text
+}
+
+// telling says whether an epoch has a line however fast it was: the first ten, then every fifth up to fifty, every tenth up to a hundred,
+// every fiftieth up to five hundred, and so on.
+func telling(epoch int) bool {
+	step := 1
+	for most := 10; epoch > most; most *= 10 {
+		if step = most / 2; epoch > 5*most {
+			step = most
+		}
+	}
+	return epoch%step == 0
 }
 
 // Sentence writes a sentence between the table's lines.
-func (t *EpochTable) Sentence(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.clear()
-	t.c.Talk("%s", text)
-}
+func (t *EpochTable) Sentence(text string) { t.c.Talk("%s", text) }
 
-// clear takes the live line away. The caller holds mu.
-func (t *EpochTable) clear() {
-	if t.shown && t.clears {
-		io.WriteString(t.c.Err, "\r\x1b[K")
-		t.shown = false
-	}
-}
-
-// liveInterval is how often the live line changes.
-const liveInterval = 100 * time.Millisecond
-
-// Start begins the live line, where there is one.
-func (t *EpochTable) Start() {
-	if !t.live {
-		return
-	}
-	t.began, t.stop = time.Now(), make(chan struct{})
-	t.stopped.Go(func() {
-		tick := time.NewTicker(liveInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-t.stop:
-				return
-			case <-tick.C:
-				t.show()
-			}
-		}
-	})
-}
-
-func (t *EpochTable) show() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintf(t.c.Err, "\r\x1b[K%5d  running for %.1f s; Ctrl-C saves and stops", t.epoch+1, time.Since(t.began).Seconds())
-	t.shown = true
-}
-
-// End stops the live line.
+// End writes what was kept: the last epoch has a line in any case.
 func (t *EpochTable) End() {
-	if t.stop == nil {
-		return
-	}
-	close(t.stop)
-	t.stopped.Wait()
-	t.stop = nil
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.shown {
-		io.WriteString(t.c.Err, "\r\x1b[K")
-		t.shown = false
+	if t.held != "" {
+		t.c.Printf("%s\n", t.held)
+		t.held = ""
 	}
 }
 
 // Close leaves the screen so that what follows begins on a line of its own.
 func (t *EpochTable) Close() {
-	t.End()
-	if t.partial {
-		t.c.Printf("\n")
-		t.partial = false
+	if t.words == "" {
+		return
 	}
+	words := t.words
+	if t.live.Release() {
+		words = ""
+	}
+	t.words = ""
+	t.c.Printf("%s\n", words)
 }

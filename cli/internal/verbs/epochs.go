@@ -10,20 +10,22 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/screen"
 	"bellows/node"
+	"bellows/progress"
 	"bellows/train"
 )
 
-// epochs makes of what the runtime says of an epoch a line of the table, an event, and the board's figures.
+// epochs makes of what the runtime says of an epoch a line of the table, an event, the board's figures, and what the live line says
+// of the next.
 //
 // The runtime counts from the start of the run for items and epochs, resumed parts included, but time from the start of this
 // process: what an epoch took is the difference to the one before, and before is added where the run is meant. The first epoch after
-// a resume has none before it to subtract: its items are those of any epoch. One goroutine at a time uses it: the runtime's until the job has
-// ended, then the command's.
+// a resume has none before it to subtract: of its items those count that this process has visited (TestTheFirstEpochAfterAResume). One goroutine
+// at a time uses it: the runtime's until the job has ended, then the command's.
 type epochs struct {
-	journal *journal
+	*training
 	members string  // how many do what
 	before  float64 // seconds of training that led to the image which the run goes on from
-	items   int64   // of one epoch
+	resumed bool    // there is such an image
 
 	last  train.Epoch // that was reported
 	spent node.Spent  // up to it
@@ -38,26 +40,46 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 		p.wait = slots.Waited()
 	}
 	items := e.Items - p.last.Items
-	if p.last.Items == 0 && e.Number > 1 {
-		items = p.items // the first epoch after a resume
+	if p.resumed && p.last.Number == 0 {
+		items = p.counted.first.Load()
+	}
+	rate := math.NaN()
+	if items > 0 && seconds > 0 {
+		rate = float64(items) / seconds
 	}
 	p.spent, p.last = so, e
-	row := screen.Row{
-		Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: float64(items) / seconds, Wait: p.wait, Members: p.members,
-	}
+	p.follow()
+	row := screen.Row{Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: rate, Wait: p.wait, Members: p.members}
 	p.journal.table.Add(row)
 	metrics := finiteMetrics(e.Metrics)
 	p.journal.board.Epoch(e.Number, metrics)
 	var parts []string
 	for _, m := range e.Metrics {
-		parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(m.Name), m.Value))
+		parts = append(parts, figures.Metric(m.Name)+" "+figures.Number(m.Value))
 	}
 	reached := &event.Figures{Metrics: metrics, Seconds: row.Seconds, Examples: e.Items, Phases: api.Phases(&slots)}
-	if finite(row.Rate) {
-		reached.ExamplesPerSecond = row.Rate
+	if finite(rate) {
+		reached.ExamplesPerSecond = rate
 	}
 	p.journal.tell(event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
 		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))})
+}
+
+// follow tells the live line what comes after the last epoch, and how long all may take that are left.
+func (p *epochs) follow() {
+	next := progress.Part{Doing: "training", Unit: p.about.Unit, Total: p.made.Items}
+	if p.last.Number > 0 || !p.resumed {
+		next.Doing = fmt.Sprintf("epoch %d", p.last.Number+1)
+		if p.opt.epochs > 0 {
+			next.Doing += fmt.Sprintf(" of %d", p.opt.epochs)
+		}
+	}
+	p.stages.meter.Begin(next)
+	outlook := ""
+	if left := p.opt.epochs - p.last.Number; left > 1 && p.last.Number > 0 {
+		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Number)*float64(left)))
+	}
+	p.stages.live.Outlook(outlook)
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

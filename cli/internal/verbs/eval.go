@@ -3,6 +3,8 @@ package verbs
 import (
 	"time"
 
+	"bellows/cli/internal/figures"
+
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +19,7 @@ type evalReport struct {
 	Classes   []classReport `json:"classes,omitempty"`
 	Confusion [][]int64     `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
 	Seconds   float64       `json:"seconds"`             // of scoring, without reading
+	timing
 }
 
 // metricWidth is that of the names, unless one is longer.
@@ -29,25 +32,27 @@ func (c *Tool) evalCommand() *cobra.Command {
 		Use:     "eval MODEL DATA...",
 		Short:   "Score a saved model on labelled data",
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
-	}, false, func(q *question) error { return c.eval(q, metrics) })
+	}, false, scoring, func(q *question) error { return c.eval(q, metrics) })
 	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
 	return cmd
 }
 
 func (c *Tool) eval(q *question, metrics string) error {
 	start := time.Now()
+	q.stages.enter(scoring)
+	pace(q.predictor, q.stages.meter, "scoring", q.set)
 	found, err := examine(q.predictor, q.set, metrics)
 	if err != nil {
-		return err
+		return interruptedWhile(q.ctx, "scoring", err)
 	}
 	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics),
-		Classes: classReports(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds()}
+		Classes: classReports(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), timing: q.stages.timing()}
 	width := metricWidth
 	for _, m := range found.Metrics {
 		width = max(width, len(m.Name))
 	}
 	for _, m := range found.Metrics {
-		c.Printf("%-*s %.4f\n", width, m.Name, m.Value)
+		c.Printf("%-*s %s\n", width, m.Name, figures.Number(m.Value))
 	}
 	printClasses(c.Console, r.Classes, r.Confusion)
 	return c.Object(r)

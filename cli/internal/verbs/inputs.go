@@ -12,6 +12,7 @@ import (
 	"bellows/data"
 	"bellows/data/demo"
 	"bellows/model"
+	"bellows/progress"
 )
 
 // inputs is the data of a run. The sets may lie in files of the cache that are mapped into memory: they are closed when nothing reads
@@ -22,7 +23,7 @@ type inputs struct {
 }
 
 // read reads the data that the command names.
-func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader) error {
+func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progress.Meter) error {
 	start := time.Now()
 	defer func() { in.seconds = time.Since(start).Seconds() }()
 	var err error
@@ -32,7 +33,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader) error {
 		}
 		return nil
 	}
-	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.cacheFolder()})
+	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.cacheFolder(), Meter: m})
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (in *inputs) describe(m *model.Model) (err error) {
 
 // score replaces the test figures of the last epoch by those of the model that is saved, which may
 // be that of an earlier epoch: what the last line says is what eval would say of the same rows.
-func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics map[string]float64) error {
+func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics map[string]float64, meter *progress.Meter) error {
 	held := in.test
 	if held == nil {
 		_, rows := data.HoldOut(seed, in.set.Rows(), data.HeldAlone)
@@ -74,6 +75,7 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 	if err != nil {
 		return err
 	}
+	pace(p, meter, "scoring", held)
 	scores, err := p.Evaluate(held)
 	if err != nil {
 		return err
@@ -82,6 +84,14 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 		metrics["test_"+name] = v
 	}
 	return nil
+}
+
+// pace lets a predictor that can tell of it tell how far it is with some rows.
+func pace(p app.Predictor, m *progress.Meter, doing string, set *data.Set) {
+	if paced, ok := p.(app.Paced); ok {
+		paced.Pace(m)
+		m.Begin(progress.Part{Doing: doing, Unit: "rows", Total: int64(set.Rows())})
+	}
 }
 
 // close releases the data.

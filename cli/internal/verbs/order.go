@@ -11,6 +11,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/watch"
 	"bellows/node"
+	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -77,10 +78,10 @@ func (o *order) data() string {
 }
 
 // job lets the application make a training job of the data, and says in the end which nodes hold the tables.
-func (o *order) job(in *inputs) (*app.Run, error) {
+func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
-		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set,
+		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m,
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {

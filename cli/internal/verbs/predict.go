@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/progress"
 
 	"github.com/spf13/cobra"
 )
@@ -21,6 +22,7 @@ type predictReport struct {
 	App     string  `json:"app"`
 	Rows    int     `json:"rows"`
 	Seconds float64 `json:"seconds"` // of predicting, without reading
+	timing
 }
 
 type predictionLine struct {
@@ -36,19 +38,25 @@ func (c *Tool) predictCommand() *cobra.Command {
 		Long: "Predict each row of DATA with a saved model, one line per row, in the order of DATA.\n" +
 			"The rows may lack what is predicted: ratings of two fields, tables without a label.",
 		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
-	}, true, c.predict)
+	}, true, answering, c.predict)
 }
 
 func (c *Tool) predict(q *question) error {
 	start := time.Now()
+	q.stages.enter(answering)
+	q.stages.live.Yield()
+	q.stages.meter.Begin(progress.Part{Doing: "predicting", Unit: "rows", Total: int64(q.set.Rows())})
 	b := bufio.NewWriterSize(c.Console, 1<<16)
 	var out io.Writer = b
 	if c.JSON {
 		out = &predictionLines{to: json.NewEncoder(b)}
 	}
-	err := q.predictor.Predict(q.set, out)
+	err := q.predictor.Predict(q.set, &meteredLines{to: out, meter: q.stages.meter})
 	if err == nil {
 		err = b.Flush()
+	}
+	if err != nil && q.ctx.Err() != nil {
+		return bellows.Errorf(bellows.Interrupted, "interrupted", "while predicting", "what was written is of the first rows")
 	}
 	if err != nil && bellows.KindOf(err) == bellows.Bug { // nobody has classified it
 		err = &bellows.Error{Kind: bellows.IO, Op: "write predictions", Err: err}
@@ -56,7 +64,20 @@ func (c *Tool) predict(q *question) error {
 	if err != nil {
 		return err
 	}
-	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds()})
+	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds(), q.stages.timing()})
+}
+
+// meteredLines counts the lines that pass through it, and stops when its meter says so.
+type meteredLines struct {
+	to    io.Writer
+	meter *progress.Meter
+}
+
+func (w *meteredLines) Write(b []byte) (int, error) {
+	if err := w.meter.Add(int64(bytes.Count(b, []byte{'\n'}))); err != nil {
+		return 0, err
+	}
+	return w.to.Write(b)
 }
 
 // predictionLines turns each line written to it into a JSON line: an application predicts in one form, that of people.

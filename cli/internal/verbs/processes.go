@@ -15,6 +15,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/node"
 	"bellows/node/launch"
+	"bellows/progress"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -129,14 +130,15 @@ func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, 
 	var in inputs
 	defer in.close()
 	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+		meter := progress.New(ctx)
 		o, err := newOrder(a, files, opt)
 		if err == nil {
-			err = in.read(ctx, o, c.In)
+			err = in.read(ctx, o, c.In, meter)
 		}
 		if err != nil {
 			return job, nil, err
 		}
-		made, err := o.job(&in)
+		made, err := o.job(&in, meter)
 		if err == nil && saved != nil {
 			im, err = run.DecodeImage(saved)
 		}

@@ -20,13 +20,15 @@ type question struct {
 	model     *model.Model
 	predictor app.Predictor
 	set       *data.Set
+	ctx       context.Context // of the command
+	stages    *stages
 }
 
 // questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with the two. The
 // rows may lack what is predicted where unlabelled is set.
-func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, answer func(*question) error) *cobra.Command {
-	var reading readOptions
-	reading.register(cmd.Flags(), 0)
+func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage, answer func(*question) error) *cobra.Command {
+	var flags readOptions
+	flags.register(cmd.Flags(), 0)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) >= 2 {
 			return nil
@@ -34,8 +36,9 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, answer func(
 		return line.Exactly("MODEL", "DATA")(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q, err := c.question(cmd.Context(), args[0], args[1:], reading, unlabelled)
-		if err != nil {
+		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: newStages(cmd.Context(), c.Console, starting, reading, last)}
+		defer q.stages.live.Stop()
+		if err := c.open(q, flags, unlabelled); err != nil {
 			return err
 		}
 		defer q.set.Close()
@@ -44,38 +47,36 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, answer func(
 	return cmd
 }
 
-// question opens the model and reads the data.
-func (c *Tool) question(ctx context.Context, name string, files []string, reading readOptions, unlabelled bool) (*question, error) {
-	m, err := model.Open(name)
-	if err != nil {
-		return nil, err
+// open opens the model and reads the data.
+func (c *Tool) open(q *question, flags readOptions, unlabelled bool) (err error) {
+	if q.model, err = model.Open(q.name); err != nil {
+		return err
 	}
-	a := c.application(m.App)
+	a := c.application(q.model.App)
 	if a == nil {
-		return nil, bellows.Errorf(bellows.BadData, "open model", name,
-			"it is of the application %q, and this version has %s", m.App, strings.Join(c.names(), ", "))
+		return bellows.Errorf(bellows.BadData, "open model", q.name,
+			"it is of the application %q, and this version has %s", q.model.App, strings.Join(c.names(), ", "))
 	}
-	p, err := a.Open(m)
-	if err != nil {
-		return nil, err
+	if q.predictor, err = a.Open(q.model); err != nil {
+		return err
 	}
-	kind, opt := p.Read()
-	if err := reading.check(kind); err != nil {
-		return nil, err
+	kind, opt := q.predictor.Read()
+	if err := flags.check(kind); err != nil {
+		return err
 	}
-	if opt.As, err = readingOf(m); err != nil {
-		return nil, err
+	if opt.As, err = readingOf(q.model); err != nil {
+		return err
 	}
-	if opt, err = reading.apply(opt); err != nil {
-		return nil, err
+	if opt, err = flags.apply(opt); err != nil {
+		return err
 	}
-	opt.Unlabelled, opt.Stdin = unlabelled, c.In
-	set, err := data.Read(ctx, files, kind, opt)
-	if err != nil {
-		return nil, interruptedWhile(ctx, "reading", err)
+	opt.Unlabelled, opt.Stdin, opt.Meter = unlabelled, c.In, q.stages.meter
+	q.stages.enter(reading)
+	if q.set, err = data.Read(q.ctx, q.files, kind, opt); err != nil {
+		return interruptedWhile(q.ctx, "reading", err)
 	}
-	c.Talk("%s: %s", strings.Join(files, " "), set.Detected)
-	return &question{name, files, m, p, set}, nil
+	c.Talk("%s: %s", strings.Join(q.files, " "), q.set.Detected)
+	return nil
 }
 
 // readingOf is how the model's data was read, nil when the model does not say.

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,13 +21,15 @@ import (
 
 // result is the last line of `train --json`. Its figures are not all of one span:
 //   - Seconds, Epochs, Examples and the audit are of the whole run, its interrupted parts included: they are added up in the run's folder.
-//   - LoadSeconds, Bytes and Members are of this command alone.
+//   - LoadSeconds, Wall, Stages, Bytes and Members are of this command alone. Stages are all of the time: what else Seconds and LoadSeconds count
+//     is in one of them.
 //   - train_ metrics are those of the last epoch; test_ metrics are those of the model that was saved, which may be that of an earlier epoch,
 //     so that eval says the same of it (train.txtar).
 type result struct {
 	App               string             `json:"app"`
 	Seconds           float64            `json:"seconds"` // of training alone
 	LoadSeconds       float64            `json:"load_seconds"`
+	timing                               // of this command
 	Epochs            int                `json:"epochs"`
 	Examples          int64              `json:"examples"` // items visited in training
 	ExamplesPerSecond float64            `json:"examples_per_second"`
@@ -38,6 +41,7 @@ type result struct {
 	Audit             audited            `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []any              `json:"recoveries"`
+	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
 	Interrupted       bool               `json:"interrupted"`
 	Model             string             `json:"model"`
 }
@@ -74,6 +78,7 @@ type audited struct {
 // steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
 // run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
+	t.stages.enter(saving)
 	so := t.progress(res)
 	checked := judge(res, so)
 	if res.Image != nil {
@@ -98,7 +103,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.inputs.describe(m); err != nil {
 		return err
 	}
-	r, err := t.result(m, so, checked, moved)
+	r, err := t.result(m, res, so, checked, moved)
 	if err != nil {
 		return err
 	}
@@ -109,6 +114,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	if res.Image != nil {
 		t.lastLine(r)
+		r.timing = t.stages.timing()
 		err := checked.verdict()
 		if err == nil {
 			err = screen.Told{Err: t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.epochs.last.Number, t.folder.Dir))}
@@ -125,6 +131,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		Sentence: fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir)})
 	t.lastLine(r)
 	t.next()
+	r.timing = t.stages.timing()
 	if err := t.Object(r); err != nil {
 		return err
 	}
@@ -177,7 +184,7 @@ func (t *training) progress(res *node.Result) run.Progress {
 }
 
 // result is the figures of a run that made the model.
-func (t *training) result(m *model.Model, so run.Progress, checked audited, moved traffic) (*result, error) {
+func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked audited, moved traffic) (*result, error) {
 	last := &t.epochs.last
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
@@ -188,14 +195,35 @@ func (t *training) result(m *model.Model, so run.Progress, checked audited, move
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
 	}
-	if err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics); err != nil {
+	if err := t.score(m, r, res.Image != nil); err != nil {
 		return nil, err
 	}
 	r.Objective = objective{t.made.Objective, r.Metrics[t.made.Objective]}
 	if b := t.made.Baseline; b != nil {
 		r.Baseline = &objective{b.Name, b.Value}
+		t.compare(r)
 	}
+	r.Warnings = append([]string{}, t.warnings...)
 	return r, nil
+}
+
+// score gives the result the test figures of the model that is saved. Whoever interrupts the command does not wait for them: then there are none.
+func (t *training) score(m *model.Model, r *result, interrupted bool) error {
+	drop := func() {
+		maps.DeleteFunc(r.Metrics, func(name string, _ float64) bool { return strings.HasPrefix(name, "test_") })
+	}
+	if interrupted {
+		drop()
+		return nil
+	}
+	t.stages.enter(scoring)
+	defer t.stages.enter(saving)
+	err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics, t.stages.meter)
+	if err != nil && t.stages.meter.Err() != nil {
+		drop()
+		return nil
+	}
+	return err
 }
 
 // lastLine sums up the run for people: its figure, its cost, its model, its audit.
@@ -203,11 +231,11 @@ func (t *training) lastLine(r *result) {
 	var parts []string
 	for _, name := range t.about.Metrics {
 		if v, ok := r.Metrics[name]; ok && strings.HasPrefix(name, "test_") {
-			parts = append(parts, fmt.Sprintf("%s %.4f", figures.Metric(name), v))
+			parts = append(parts, figures.Metric(name)+" "+figures.Number(v))
 		}
 	}
 	if r.Baseline != nil && len(parts) > 0 {
-		parts[0] += fmt.Sprintf(" (%s %.4f)", r.Baseline.Name, r.Baseline.Value)
+		parts[0] += fmt.Sprintf(" (%s %s)", r.Baseline.Name, figures.Number(r.Baseline.Value))
 	}
 	sign := "="
 	if len(r.Audit.Disagreements) > 0 {
@@ -218,7 +246,7 @@ func (t *training) lastLine(r *result) {
 		updates += fmt.Sprintf(" + dropped %s", figures.Grouped(r.Audit.Dropped))
 	}
 	parts = append(parts, figures.Duration(r.Seconds)+" s", "model "+r.Model, updates)
-	t.Printf("%s\n", strings.Join(parts, " · "))
+	t.Printf("%s\n", screen.Fold(strings.Join(parts, " · "), t.Width()))
 }
 
 // next says what can be done with the model, in words that work as they stand.

@@ -45,11 +45,13 @@ import (
 type training struct {
 	*screen.Console
 	*order
-	began time.Time
+	began  time.Time
+	stages *stages
 	// Read.
 	inputs inputs
 	// Made.
-	made *app.Run
+	made    *app.Run
+	counted *countedDriver // of the job
 	// Claimed.
 	folder  *run.Folder
 	saved   *train.Image // what the job goes on from, nil when it starts over
@@ -58,6 +60,8 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
+	// At any time.
+	warnings []string
 }
 
 // train carries out one training command: it reads, trains, saves and reports.
@@ -65,26 +69,32 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if opt.cluster.child {
 		return c.runChild(ctx, a, files, opt)
 	}
-	t := &training{Console: c.Console, began: time.Now()}
+	t := &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring, saving)}
+	defer t.stages.live.Stop()
 	var err error
 	if t.order, err = newOrder(a, files, opt); err != nil {
 		return err
 	}
 	t.warn()
-	table := screen.NewEpochTable(c.Console, t.about)
+	table := screen.NewEpochTable(c.Console, t.stages.live, t.about, c.Width())
 	defer table.Close()
 	defer t.close()
 	table.Begin(t.about.Title + " · " + t.data() + ": ")
-	if err := t.inputs.read(ctx, t.order, c.In); err != nil {
+	t.stages.enter(reading)
+	if err := t.inputs.read(ctx, t.order, c.In, t.stages.meter); err != nil {
 		return err
 	}
 	t.tellCache()
-	if t.made, err = t.job(&t.inputs); err != nil {
-		return t.settingsHint(err)
+	t.stages.enter(preparing)
+	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
+		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
+	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
+	t.made.Job.Driver = t.counted
 	if err := t.claim(table); err != nil {
 		return err
 	}
+	t.examine()
 	return t.explain(ctx, t.run(ctx))
 }
 
@@ -137,7 +147,7 @@ func (t *training) claim(table *screen.EpochTable) error {
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
-	t.epochs = &epochs{journal: t.journal, members: members.String(), before: before, items: t.made.Items, wait: math.NaN()}
+	t.epochs = &epochs{training: t, members: members.String(), before: before, resumed: t.folder.Image != nil, wait: math.NaN()}
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place())
 	if t.folder.Resumed {
@@ -200,7 +210,6 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		Notice:  func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
 	t.saved, t.folder.Image = nil, nil
-	t.journal.table.Start()
 	defer t.journal.table.End()
 	if len(t.members) > 1 {
 		return t.lead(ctx, opt, saved)
@@ -208,8 +217,10 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 	return node.Train(ctx, t.made.Job, opt)
 }
 
-// started begins the run's folder, and records the nodes of a job in many processes.
+// started tells that the first tasks have left: it begins the run's folder, and records the nodes of a job in many processes.
 func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
+	t.stages.enter(learning)
+	t.epochs.follow()
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
 	}

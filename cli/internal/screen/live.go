@@ -1,0 +1,286 @@
+package screen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"bellows/cli/internal/figures"
+	"bellows/progress"
+
+	"golang.org/x/term"
+)
+
+// Live tells what a command does while it does it: what its meter counts, the share, the rate and the time that is left. On a terminal that is one
+// line on standard error, written again and again; elsewhere, and on one that obeys nothing, it is a plain line whenever nothing has been
+// written for a while, and for longer each time. With --json there are no plain lines: who reads JSON hears of events.
+//
+// What else the command writes goes through the console, which takes the line away first. Between Hold and Release the line begins with words that are on
+// the screen already.
+//
+// Invariants: nobody writes while the line is on the screen (mu; TestTheLiveLineIsNoPartOfWhatFollows); no part of it is wider than the terminal, whose
+// next line it could not take back (TestTheLiveLineFits).
+//
+// Lock: mu, taken under that of the journal.
+type Live struct {
+	c      *Console
+	meter  *progress.Meter
+	now    func() time.Time
+	width  func() int // of the terminal, 0 without bounds
+	moves  bool       // standard error is a terminal on which a line can be written again
+	clears bool       // standard output is a terminal too, so that the line must go before a line
+
+	mu       sync.Mutex
+	words    string // that a later line completes; the line begins with them
+	standing bool   // they are on the screen, as a line without an end
+	shown    bool   // the line is on the screen
+	number   int    // of the part that was seen last,
+	since    time.Time
+	outlook  string    // what is to be said of all that follows the part
+	advice   string    // what can be done meanwhile
+	quiet    time.Time // since when nothing has been written
+	patience time.Duration
+	stop     chan struct{}
+	stopped  sync.WaitGroup
+}
+
+// How often the line changes, and for how long it stays quiet where it cannot.
+const (
+	liveInterval  = 100 * time.Millisecond
+	patienceLeast = 2 * time.Second
+	patienceMost  = time.Minute
+	rateAfter     = 300 * time.Millisecond // of a part; what was done before is no measure
+)
+
+// NewLive tells of what the meter counts, from Start to Stop.
+func NewLive(c *Console, m *progress.Meter) *Live {
+	capable := os.Getenv("TERM") != "dumb"
+	return &Live{c: c, meter: m, now: time.Now, width: func() int { return widthOf(c.Err) },
+		moves: terminal(c.Err) && capable, clears: terminal(c.Out) && capable, patience: patienceLeast}
+}
+
+// widthOf is how many characters a line of a terminal has, 0 where w is none or does not say.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// Start begins to tell.
+func (l *Live) Start() {
+	l.quiet, l.stop = l.now(), make(chan struct{})
+	l.c.live.Store(l)
+	if !l.moves && l.c.JSON {
+		return
+	}
+	l.stopped.Go(func() {
+		tick := time.NewTicker(liveInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-tick.C:
+				l.tell()
+			}
+		}
+	})
+}
+
+// Stop ends it, and leaves the screen so that what follows begins on a line of its own.
+func (l *Live) Stop() {
+	if l.stop == nil {
+		return
+	}
+	close(l.stop)
+	l.stopped.Wait()
+	l.stop = nil
+	l.c.live.Store(nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away()
+}
+
+// Hold writes words that a later line completes.
+func (l *Live) Hold(words string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	io.WriteString(l.c.Out, tame(words))
+	l.words, l.standing = words, true
+}
+
+// Release says whether the words of Hold are on the screen still, for the rest of their line to follow, or have to be written again.
+func (l *Live) Release() (standing bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away()
+	standing = l.standing
+	l.words, l.standing = "", false
+	return standing
+}
+
+// Yield stops the line where standard output is the same terminal, since lines of its own follow there one upon the other.
+func (l *Live) Yield() {
+	if l.clears {
+		l.Stop()
+	}
+}
+
+// Turn says that another stage has begun, in which the user may do what the advice says.
+func (l *Live) Turn(advice string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advice, l.outlook, l.patience = advice, "", patienceLeast
+}
+
+// Outlook is what the line says of all that follows the part that is worked on.
+func (l *Live) Outlook(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outlook = text
+}
+
+// tell writes the line, if it is time.
+func (l *Live) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, r := l.now(), l.meter.Read()
+	if r.Number != l.number {
+		l.number, l.since = r.Number, now
+	}
+	if r.Number == 0 || !l.moves && now.Sub(l.quiet) < l.patience {
+		return
+	}
+	pieces := append(describe(r, now.Sub(l.since)), l.outlook)
+	if l.moves {
+		io.WriteString(l.c.Err, erase+l.begun()+fit(append(pieces, l.advice), l.room()))
+		l.shown, l.standing = true, l.standing && !l.clears
+		return
+	}
+	l.endWords()
+	io.WriteString(l.c.Err, tame(fit(pieces, 0))+"\n")
+	l.quiet, l.patience = now, min(2*l.patience, patienceMost)
+}
+
+// begun is what the line begins with, if there is room beside it.
+func (l *Live) begun() string {
+	if width := l.width(); !l.clears || width > 0 && utf8.RuneCountInString(l.words) > width/2 {
+		return ""
+	}
+	return tame(l.words)
+}
+
+// room is how many characters the line may have; the last one of a terminal is left free, behind which some go on below.
+func (l *Live) room() int {
+	if width := l.width(); width > 0 {
+		return max(1, width-1-utf8.RuneCountInString(l.begun()))
+	}
+	return 0
+}
+
+// aside lets somebody write to one of the console's streams, on a line of its own.
+func (l *Live) aside(to io.Writer, write func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if to == l.c.Err || l.clears {
+		l.away()
+	}
+	if to == l.c.Out || l.clears || !l.moves {
+		l.endWords()
+	}
+	write()
+	l.quiet = l.now()
+}
+
+// away takes the line off the screen.
+func (l *Live) away() {
+	if l.shown {
+		io.WriteString(l.c.Err, erase)
+		l.shown = false
+	}
+}
+
+// erase empties the terminal's line.
+const erase = "\r\x1b[K"
+
+// endWords makes room for a line where words stand that have no end yet.
+func (l *Live) endWords() {
+	switch {
+	case !l.standing:
+		return
+	case l.moves && l.clears:
+		io.WriteString(l.c.Err, erase)
+	default:
+		io.WriteString(l.c.Out, "\n")
+	}
+	l.standing = false
+}
+
+// describe says in pieces, the first the most important, what is worked on and how far that is.
+func describe(r progress.Reading, elapsed time.Duration) []string {
+	pieces := []string{r.Doing}
+	seconds := elapsed.Seconds()
+	known := elapsed >= rateAfter && r.Done > 0
+	if r.Total > 0 {
+		share := min(1, float64(r.Done)/float64(r.Total))
+		pieces = append(pieces, fmt.Sprintf("%.0f %%", math.Floor(100*share)))
+		if known && share < 1 {
+			pieces = append(pieces, figures.Left(seconds*(1-share)/share)+" left")
+		}
+	} else if r.Unit != "" && r.Done > 0 {
+		pieces = append(pieces, amount(float64(r.Done), r.Unit))
+	}
+	if known && r.Unit != "" {
+		pieces = append(pieces, amount(float64(r.Done)/seconds, r.Unit)+"/s")
+	}
+	return pieces
+}
+
+// amount is so many of a unit.
+func amount(n float64, unit string) string {
+	if unit == "bytes" {
+		return figures.Bytes(uint64(n))
+	}
+	return figures.Rate(n) + " " + unit
+}
+
+// fit joins as many of the pieces as there is room for, the first at any rate; 0 is room for all.
+func fit(pieces []string, room int) string {
+	text := ""
+	for _, p := range pieces {
+		if p == "" {
+			continue
+		}
+		longer := p
+		if text != "" {
+			longer = text + "  " + p
+		}
+		if room > 0 && utf8.RuneCountInString(longer) > room {
+			if text == "" {
+				return cut(p, room)
+			}
+			continue
+		}
+		text = longer
+	}
+	return text
+}
+
+// cut shortens a text to so many characters.
+func cut(text string, width int) string {
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:max(0, width-1)]) + "…"
+	}
+	return strings.TrimRight(text, " ")
+}

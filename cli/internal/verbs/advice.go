@@ -1,0 +1,92 @@
+package verbs
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"bellows/app"
+	"bellows/cli/internal/figures"
+	"bellows/data"
+)
+
+// doubt says what may be wrong with the model or its figures: people read it now, programs in the last JSON line.
+func (t *training) doubt(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	t.warnings = append(t.warnings, text)
+	if !t.JSON {
+		t.Talk("warning: %s", text)
+	}
+}
+
+// examine warns of data whose figures will say little.
+func (t *training) examine() {
+	rows := t.inputs.set.Rows()
+	switch {
+	case t.sameTest():
+		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
+	case t.inputs.test == nil && !app.AnyHeldOut(t.opt.seed, rows, data.HeldAlone):
+		t.doubt("nothing is held out of %s: no figure says how good the model is on others%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
+	case t.inputs.test != nil && t.opt.epochs == 0 && !app.AnyHeldOut(t.opt.seed, rows, data.HeldBesideTest):
+		t.doubt("nothing is held out of %s beside the test%s; give more rows, or say how many --epochs", figures.Plural(rows, "row"), t.unstopped())
+	}
+}
+
+// unstopped is what it means for a run that would stop by itself that nothing is held out.
+func (t *training) unstopped() string {
+	if t.opt.epochs > 0 {
+		return ""
+	}
+	return ", and nothing stops training before its last epoch"
+}
+
+// sameTest says whether the test rows are training rows: by their files, or by what is in them.
+func (t *training) sameTest() bool {
+	if t.inputs.test == nil {
+		return false
+	}
+	for _, name := range t.opt.test {
+		one, err := os.Stat(name)
+		if err == nil && slices.ContainsFunc(t.files, func(file string) bool {
+			other, err := os.Stat(file)
+			return err == nil && os.SameFile(one, other)
+		}) {
+			return true
+		}
+	}
+	return t.inputs.set.Digest() == t.inputs.test.Digest()
+}
+
+// risesWithQuality are the metrics of which more is better.
+var risesWithQuality = []string{"accuracy", "auc", "r2", "loglik_per_token"}
+
+// compare warns of a model that its baseline beats. The baseline is of the first test metric.
+func (t *training) compare(r *result) {
+	for _, name := range t.about.Metrics {
+		of, isTest := strings.CutPrefix(name, "test_")
+		score, known := r.Metrics[name]
+		if !isTest || !known {
+			continue
+		}
+		worse := score > r.Baseline.Value
+		if slices.Contains(risesWithQuality, of) {
+			worse = score < r.Baseline.Value
+		}
+		if worse {
+			t.doubt("%s %s is worse than %s of the %s: look whether the columns above are those that you mean, and whether test rows are like those of training%s",
+				figures.Metric(name), figures.Number(score), figures.Number(r.Baseline.Value), r.Baseline.Name, t.remedy())
+		}
+		return
+	}
+}
+
+// remedy is what helps a model that fits its training rows too closely, in the application's own settings.
+func (t *training) remedy() string {
+	for _, s := range t.about.Settings {
+		if s.Name == "l2" {
+			return "; where rows are few, a larger --set l2= helps"
+		}
+	}
+	return ""
+}
