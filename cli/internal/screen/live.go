@@ -59,10 +59,13 @@ const (
 
 // NewLive tells of what the meter counts, from Start to Stop.
 func NewLive(c *Console, m *progress.Meter) *Live {
-	capable := os.Getenv("TERM") != "dumb"
+	capable := obeys()
 	return &Live{c: c, meter: m, now: time.Now, width: func() int { return widthOf(c.Err) },
 		moves: terminal(c.Err) && capable, clears: terminal(c.Out) && capable, patience: patienceLeast}
 }
+
+// obeys says whether the terminal, if there is one, takes commands: to erase a line, say.
+func obeys() bool { return os.Getenv("TERM") != "dumb" }
 
 // widthOf is how many characters a line of a terminal has, 0 where w is none or does not say.
 func widthOf(w io.Writer) int {
@@ -125,6 +128,9 @@ func (l *Live) Release() (standing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.away()
+	if l.moves && l.clears {
+		l.endWords() // whoever writes them again may break their line
+	}
 	standing = l.standing
 	l.words, l.standing = "", false
 	return standing

@@ -143,7 +143,10 @@ func (t *EpochTable) Headline(rest, place string) {
 	standing := t.live.Release()
 	whole := Fold(t.words+rest, t.terminal)
 	if standing {
-		whole = strings.TrimPrefix(whole, t.words)
+		var follows bool
+		if whole, follows = strings.CutPrefix(whole, t.words); !follows { // they would have been broken
+			whole = rest
+		}
 	}
 	t.words = ""
 	if t.sort != "" {
@@ -156,30 +159,36 @@ func (t *EpochTable) Headline(rest, place string) {
 	t.c.Printf("%s\n%s\n%s\n", whole, Fold(place, t.terminal), t.row(titles))
 }
 
-// Fold breaks a line of parts, between two of them, where it is wider than the terminal; 0 is no terminal.
+// Fold breaks a line where it is wider than the terminal, between two of its parts if it can, else behind a comma or a colon; 0 is no terminal.
 func Fold(text string, width int) string {
-	if width == 0 {
+	if width == 0 || utf8.RuneCountInString(text) <= width {
 		return text
 	}
-	const between = " · "
 	var b strings.Builder
 	at := 0
 	for i, part := range strings.Split(text, between) {
-		n := utf8.RuneCountInString(part)
-		switch {
-		case i == 0:
-		case at+n+utf8.RuneCountInString(between) > width:
-			b.WriteString("\n  ")
-			at = 2
-		default:
-			b.WriteString(between)
-			at += utf8.RuneCountInString(between)
+		for j, piece := range strings.SplitAfter(strings.NewReplacer(", ", ",\x00", ": ", ":\x00").Replace(part), "\x00") {
+			piece, gap := strings.TrimSuffix(piece, "\x00"), " "
+			if j == 0 {
+				gap = between
+			}
+			if i+j == 0 {
+				gap = ""
+			}
+			n := utf8.RuneCountInString(gap + piece)
+			if at > 0 && at+n > width {
+				gap, at = "\n  ", 2
+				n = utf8.RuneCountInString(piece)
+			}
+			b.WriteString(gap + piece)
+			at += n
 		}
-		b.WriteString(part)
-		at += n
 	}
 	return b.String()
 }
+
+// between is what stands between the parts of a line.
+const between = " · "
 
 // row aligns cells under the titles. Two of them have a blank between them, whatever they hold.
 func (t *EpochTable) row(cells []string) string {

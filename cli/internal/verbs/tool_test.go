@@ -80,7 +80,7 @@ func TestEveryJobIsCompared(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}
-		made, err := o.job(&inputs{set: set})
+		made, err := o.job(&inputs{set: set}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
