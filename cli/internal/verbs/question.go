@@ -38,7 +38,7 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage, 
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: newStages(cmd.Context(), c.Console, starting, reading, last)}
 		defer q.stages.live.Stop()
-		if err := c.open(q, flags, unlabelled); err != nil {
+		if err := c.fill(q, flags, unlabelled); err != nil {
 			return err
 		}
 		defer q.set.Close()
@@ -47,8 +47,8 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage, 
 	return cmd
 }
 
-// open opens the model and reads the data.
-func (c *Tool) open(q *question, flags readOptions, unlabelled bool) (err error) {
+// fill opens the model and reads the data.
+func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error) {
 	if q.model, err = model.Open(q.name); err != nil {
 		return err
 	}

@@ -1,0 +1,198 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bellows/progress"
+)
+
+// countdown is a context that ends when it has been asked so often.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// after ends once it has been asked n times.
+func after(t *testing.T, n int64) *countdown {
+	c := &countdown{Context: t.Context()}
+	c.left.Store(n)
+	return c
+}
+
+// inputsOfAllKinds are files that are read in different ways.
+func inputsOfAllKinds(t *testing.T) map[string]struct {
+	file string
+	kind Kind
+} {
+	dir := t.TempDir()
+	write := func(name string, line func(i int) string) string {
+		var text strings.Builder
+		for i := range 4000 {
+			text.WriteString(line(i))
+		}
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(file, old, old); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	return map[string]struct {
+		file string
+		kind Kind
+	}{
+		"ratings": {write("r.tsv", func(i int) string { return fmt.Sprintf("u%d\ti%d\t%d\n", i%50, i%70, i%5+1) }), Ratings},
+		"dense":   {write("d.csv", func(i int) string { return fmt.Sprintf("%d,%d,%d\n", i%3, i%7, i%11) }), Examples},
+		"sparse":  {write("s.svm", func(i int) string { return fmt.Sprintf("%d 1:%d 5:%d\n", i%3, i%7, i%11) }), Examples},
+		"text":    {write("t.txt", func(i int) string { return fmt.Sprintf("word%d other%d third%d\n", i%17, i%19, i%23) }), Documents},
+	}
+}
+
+// TestAReadIsTold: all bytes of a file are counted, from the first stretch on, and as many when its columns come from the cache.
+func TestAReadIsTold(t *testing.T) {
+	t.Parallel()
+	for name, in := range inputsOfAllKinds(t) {
+		info, err := os.Stat(in.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := progress.New(t.Context())
+		s, err := openStream(t.Context(), input{name: in.file, path: in.file, size: info.Size()}, &Options{Meter: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, s); err != nil {
+			t.Fatal(err)
+		}
+		if done := m.Read().Done; done != info.Size() {
+			t.Errorf("%s: %d of %d bytes", name, done, info.Size())
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+		opt := Options{Cache: t.TempDir(), Meter: m, blockBytes: 1 << 10}
+		parts := map[bool]string{}
+		for _, cached := range []bool{false, true} {
+			set, err := Read(t.Context(), []string{in.file}, in.kind, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if set.Detected.FromCache != (cached && in.kind != Documents) {
+				t.Errorf("%s: from the cache %v", name, set.Detected.FromCache)
+			}
+			r := m.Read()
+			parts[cached] = r.Doing
+			if r.Total == 0 || r.Done < r.Total/2 || r.Done > 2*r.Total {
+				t.Errorf("%s: at the end it is at %+v", name, r)
+			}
+			if err := set.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if in.kind != Documents && (parts[false] != "storing columns for the next time" || parts[true] != "opening the stored columns of "+filepath.Base(in.file)) {
+			t.Errorf("%s: it ends with %v", name, parts)
+		}
+	}
+}
+
+// TestAReadEndsAtAnyPoint ends a read at each look at its context: it gives that error and no set, looks no more than each of its workers does
+// once, and what it leaves is read again like nothing.
+func TestAReadEndsAtAnyPoint(t *testing.T) {
+	t.Parallel()
+	const workers = 2
+	for name, in := range inputsOfAllKinds(t) {
+		for n, whole := int64(0), false; !whole; n = n*5/4 + 1 {
+			ctx := after(t, n)
+			opt := Options{Cache: t.TempDir(), Workers: workers, Meter: progress.New(ctx), blockBytes: 1 << 10}
+			set, err := Read(ctx, []string{in.file}, in.kind, opt)
+			switch {
+			case err == nil:
+				whole = true
+				if err := set.Close(); err != nil {
+					t.Error(err)
+				}
+			case !errors.Is(err, context.Canceled) || set != nil:
+				t.Fatalf("%s, ended at look %d: %v", name, n, err)
+			}
+			if more := -ctx.left.Load(); more > 8+4*workers {
+				t.Errorf("%s, ended at look %d, looked %d times more", name, n, more)
+			}
+			left, err := filepath.Glob(filepath.Join(opt.Cache, "*.part-*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("%s, ended at look %d, left %v, %v", name, n, left, err)
+			}
+			if n > 1<<20 {
+				t.Fatalf("%s does not come to its end", name)
+			}
+		}
+	}
+}
+
+// endless is a standard input on which nothing comes.
+type endless struct{ until chan struct{} }
+
+func (e endless) Read([]byte) (int, error) {
+	<-e.until
+	return 0, io.EOF
+}
+
+// TestAReadThatWaitsCanBeLeft: whoever waits for standard input is let go when the context ends.
+func TestAReadThatWaitsCanBeLeft(t *testing.T) {
+	t.Parallel()
+	in := endless{make(chan struct{})}
+	defer close(in.until)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := Read(ctx, []string{"-"}, Ratings, Options{Stdin: in})
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAPipeGivesWhatItIsGiven reads through a pipe in gulps of all sizes, up to an error that is no end.
+func TestAPipeGivesWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("0123456789", 100_000)
+	broken := errors.New("broken")
+	p := newPipe(t.Context(), func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(strings.NewReader(text), &failingReader{broken})), nil
+	})
+	got, err := io.ReadAll(p)
+	if string(got) != text || !errors.Is(err, broken) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(text), err)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	p = newPipe(t.Context(), func() (io.ReadCloser, error) { return nil, broken })
+	if _, err := p.Read(make([]byte, 1)); !errors.Is(err, broken) {
+		t.Errorf("it opens with %v", err)
+	}
+}
+
+type failingReader struct{ err error }
+
+func (f *failingReader) Read([]byte) (int, error) { return 0, f.err }
