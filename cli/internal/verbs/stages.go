@@ -69,7 +69,7 @@ func (s *stages) enter(next stage) {
 	switch next {
 	case learning:
 		advice = "Ctrl-C saves and stops"
-	case saving:
+	case scoring, saving: // what is begun is finished
 		advice = ""
 	}
 	s.live.Turn(advice)
