@@ -165,7 +165,8 @@ type Predictor interface {
 	Read() (data.Kind, data.Options)
 }
 
-// Paced is a Predictor that tells of its work: it adds rows to the meter, block by block, and ends with the meter's error.
+// Paced is a Predictor that tells of its work: from Pace on it adds the rows that it scores to the meter, block by block. When the
+// meter's context ends it leaves the rest out, so that what it answers then means nothing: whoever paces it asks the meter.
 type Paced interface {
 	Pace(m *progress.Meter)
 }

@@ -8,32 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"bellows/progress"
+	"bellows/progress/progresstest"
 )
-
-// countdown is a context that ends when it has been asked so often.
-type countdown struct {
-	context.Context
-	left atomic.Int64
-}
-
-func (c *countdown) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// after ends once it has been asked n times.
-func after(t *testing.T, n int64) *countdown {
-	c := &countdown{Context: t.Context()}
-	c.left.Store(n)
-	return c
-}
 
 // inputsOfAllKinds are files that are read in different ways.
 func inputsOfAllKinds(t *testing.T) map[string]struct {
@@ -114,36 +94,25 @@ func TestAReadIsTold(t *testing.T) {
 	}
 }
 
-// TestAReadEndsAtAnyPoint ends a read at each look at its context: it gives that error and no set, looks no more than each of its workers does
-// once, and what it leaves is read again like nothing.
+// TestAReadEndsAtAnyPoint ends a read at each look at its context: it gives that error, no set, and leaves nothing in the cache.
 func TestAReadEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	const workers = 2
-	for name, in := range inputsOfAllKinds(t) {
-		for n, whole := int64(0), false; !whole; n = n*5/4 + 1 {
-			ctx := after(t, n)
+	for _, in := range inputsOfAllKinds(t) {
+		progresstest.EndsAnywhere(t, 8+4*workers, func(ctx context.Context) error {
 			opt := Options{Cache: t.TempDir(), Workers: workers, Meter: progress.New(ctx), blockBytes: 1 << 10}
 			set, err := Read(ctx, []string{in.file}, in.kind, opt)
-			switch {
-			case err == nil:
-				whole = true
-				if err := set.Close(); err != nil {
-					t.Error(err)
-				}
-			case !errors.Is(err, context.Canceled) || set != nil:
-				t.Fatalf("%s, ended at look %d: %v", name, n, err)
+			if (set == nil) == (err == nil) {
+				t.Fatalf("%s: a set is there: %v, and an error: %v", in.file, set != nil, err)
 			}
-			if more := -ctx.left.Load(); more > 8+4*workers {
-				t.Errorf("%s, ended at look %d, looked %d times more", name, n, more)
+			if left, found := filepath.Glob(filepath.Join(opt.Cache, "*.part-*")); found != nil || len(left) > 0 {
+				t.Errorf("%s left %v, %v", in.file, left, found)
 			}
-			left, err := filepath.Glob(filepath.Join(opt.Cache, "*.part-*"))
-			if err != nil || len(left) > 0 {
-				t.Errorf("%s, ended at look %d, left %v, %v", name, n, left, err)
+			if set != nil {
+				err = set.Close()
 			}
-			if n > 1<<20 {
-				t.Fatalf("%s does not come to its end", name)
-			}
-		}
+			return err
+		})
 	}
 }
 

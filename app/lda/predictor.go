@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/train"
 )
 
@@ -22,7 +23,11 @@ type predictor struct {
 	found finder
 	place []int32          // of each word in scoring.words + 1, or 0
 	add   func(word int32) // appends a word to scoring.words
+	meter *progress.Meter
 }
+
+// Pace implements app.Paced.
+func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
 func newPredictor(vocab []string, counts, totals []int32, d details) *predictor {
 	p := &predictor{vocab: vocab, topics: len(totals), counts: counts, totals: totals, place: make([]int32, len(vocab))}
@@ -49,7 +54,11 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 		return nil, err
 	}
 	sum, scored := 0.0, int64(0)
+	p.meter.Begin(progress.Part{Doing: "scoring", Unit: "documents", Total: int64(docs.Rows())})
 	for d := range docs.Rows() {
+		if err := p.meter.Add(1); err != nil {
+			return nil, err
+		}
 		word, count := docs.Doc(d)
 		b := newBag(word, count, table, &scored)
 		p.learnWords(b.word)

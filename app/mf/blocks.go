@@ -9,6 +9,7 @@ import (
 
 	"bellows/app"
 	"bellows/data"
+	"bellows/progress"
 )
 
 // columns are ratings in the order of their visits: user and item as rows of a slab, the rating
@@ -65,13 +66,16 @@ const batch = 1024
 
 // arrange finds blocks for the numbers 0 to n-1: those of one block keep their order. key says the blocks of the numbers from first on, -1 for what
 // is in none; put is then told where each of them goes, -1 likewise. Both are called for some pieces of the numbers at once, and what comes of it
-// does not depend on how many (TestArrangeInAnyNumberOfPieces).
-func arrange(n, keys, pieces int, key, put func(first int, block []int32)) (ends []int) {
+// does not depend on how many (TestArrangeInAnyNumberOfPieces). The meter counts every number twice.
+func arrange(m *progress.Meter, n, keys, pieces int, key, put func(first int, block []int32)) (ends []int) {
 	next := make([][]int32, pieces) // by piece and block
 	each := func(piece int, f func(first int, block []int32)) {
 		block := make([]int32, batch)
 		for first, end := app.Share(n, piece, pieces), app.Share(n, piece+1, pieces); first < end; first += batch {
 			some := block[:min(batch, end-first)]
+			if m.Add(int64(len(some))) != nil {
+				return
+			}
 			key(first, some)
 			f(first, some)
 		}
@@ -136,15 +140,20 @@ func (p *problem) cutStrata(set *data.RatingSet, held heldRows) {
 		}
 	}
 	users, items := p.users.place, p.items.place
-	all := blocks{to, arrange(set.Rows(), p.splits*n, pieces(set.Rows()), func(first int, block []int32) {
+	p.meter.Begin(progress.Part{Doing: "sorting ratings into blocks", Unit: "ratings", Total: 2 * int64(set.Rows())})
+	all := blocks{to, arrange(p.meter, set.Rows(), p.splits*n, pieces(set.Rows()), func(first int, block []int32) {
 		user, item := set.User[first:][:len(block)], set.Item[first:][:len(block)]
 		for j := range block {
 			block[j] = blockOf[int(users[user[j]].part)*n+int(items[item[j]].part)]
 		}
 		held.strike(first, block)
 	}, func(first int, at []int32) { p.fill(to, set, first, at) })}
+	p.meter.Begin(progress.Part{Doing: "shuffling blocks", Unit: "ratings", Total: int64(len(to.rating))})
 	var scratch sync.Pool // of *shuffler
 	app.ForEach(len(all.ends), func(b int) {
+		if p.meter.Add(int64(len(all.block(b).rating))) != nil {
+			return
+		}
 		s, _ := scratch.Get().(*shuffler)
 		if s == nil {
 			s = newShuffler(all.longest())

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -60,6 +61,9 @@ func (d *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 func (d *predictor) errors(user, item []int32, rating []float32) []train.Metric {
 	var squares, sum float64
 	for j, want := range rating {
+		if !d.goesOn(j, len(rating)) {
+			break
+		}
 		e := float64(want) - float64(d.rating(user[j], item[j]))
 		squares += e * e
 		sum += math.Abs(e)
@@ -146,7 +150,11 @@ func (d *predictor) rankAll(asked []ranking, user, item []int32, rating []float3
 	}
 	scores, factors := make([]float32, rankUsers*rankItems), make([]float32, rankUsers*d.rank)
 	tops, without := make([]top, rankUsers), make([][]int32, rankUsers)
+	d.meter.Begin(progress.Part{Doing: "ranking all items", Unit: "users", Total: int64(len(users))})
 	for some := range slices.Chunk(users, rankUsers) {
+		if err := d.meter.Add(int64(len(some))); err != nil {
+			return err
+		}
 		for k, u := range some {
 			copy(factors[k*d.rank:], d.uf[int(u)*d.rank:][:d.rank])
 			tops[k] = top{most: most, heap: tops[k].heap[:0]}

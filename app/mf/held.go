@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/app"
+	"bellows/progress"
 )
 
 // heldRows are the rows that are held out of training, ascending.
@@ -24,11 +25,19 @@ func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
 	}
 }
 
-// countOthers is the number of rows by id, without those held out.
-func (h heldRows) countOthers(ids []int32, n int) []int32 {
+// countStep is how many rows are counted before somebody asks whether to go on.
+const countStep = 1 << 20
+
+// countOthers is the number of rows by id, without those held out; when the meter's context ends it is any numbers.
+func (h heldRows) countOthers(m *progress.Meter, ids []int32, n int) []int32 {
 	c := make([]int32, n)
-	for _, id := range ids {
-		c[id]++
+	for some := range slices.Chunk(ids, countStep) {
+		if m.Add(int64(len(some))) != nil {
+			return c
+		}
+		for _, id := range some {
+			c[id]++
+		}
 	}
 	for _, row := range h {
 		c[ids[row]]--

@@ -251,7 +251,7 @@ func TestArrangeInAnyNumberOfPieces(t *testing.T) {
 	key := func(i int) int32 { return int32(random.Of(1, uint64(i))%(keys+1)) - 1 }
 	for pieces := range 9 {
 		got := make([]int, n)
-		ends := arrange(n, keys, max(1, pieces), func(first int, block []int32) {
+		ends := arrange(nil, n, keys, max(1, pieces), func(first int, block []int32) {
 			for j := range block {
 				block[j] = key(first + j)
 			}

@@ -10,6 +10,7 @@ import (
 	"bellows/app"
 	"bellows/data"
 	"bellows/model"
+	"bellows/progress"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -89,6 +90,21 @@ type predictor struct {
 	ub, qb  []float32      // their biases
 	seen    seen           // nil where the model does not say
 	folding details        // how somebody new is given factors; zero in models that do not say
+	meter   *progress.Meter
+}
+
+// Pace implements app.Paced.
+func (d *predictor) Pace(m *progress.Meter) { d.meter = m }
+
+// scoreStep is how many ratings are scored before somebody asks whether to go on.
+const scoreStep = 4096
+
+// goesOn counts the ratings from j on, a step at a time, and says whether they are to be scored.
+func (d *predictor) goesOn(j, ratings int) bool {
+	if j == 0 {
+		d.meter.Begin(progress.Part{Doing: "scoring", Unit: "ratings", Total: int64(ratings)})
+	}
+	return j%scoreStep != 0 || d.meter.Add(int64(min(scoreStep, ratings-j))) == nil
 }
 
 // Open checks that the model's tensors and ids fit each other.
@@ -144,6 +160,9 @@ func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	user, item := r.IndicesIn(&d.known)
 	var sum float64
 	for j, want := range r.Rating {
+		if !d.goesOn(j, len(r.Rating)) {
+			break
+		}
 		e := float64(want) - float64(d.rating(user[j], item[j]))
 		sum += e * e
 	}

@@ -2,6 +2,7 @@ package mf
 
 import (
 	"bellows/app"
+	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -25,7 +26,8 @@ func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 // group sorts so many probes into those of each split, by their users; unseen users go round.
 func (p *problem) group(n int, at func(i int) probe) []probes {
 	parts, to := p.parts(), makeColumns(n)
-	all := blocks{to, arrange(n, p.splits*(2*parts+1), pieces(n), func(first int, block []int32) {
+	p.meter.Begin(progress.Part{Doing: "dealing ratings that are scored", Unit: "ratings", Total: 2 * int64(n)})
+	all := blocks{to, arrange(p.meter, n, p.splits*(2*parts+1), pieces(n), func(first int, block []int32) {
 		for j := range block {
 			block[j] = int32(p.blockOf(at(first+j), (first+j)%p.splits))
 		}

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/app/epochs"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/random"
 	"bellows/table"
 	"bellows/train"
@@ -73,7 +74,8 @@ func newScale(rating []float32, held heldRows) scale {
 	return scale{mean, deviation}
 }
 
-// newProblem lays out the data, on all processors; what comes of it does not depend on how many there are.
+// newProblem lays out the data, on all processors; what comes of it does not depend on how many there are. Loops that last end when the meter's
+// context does, and leave what they make unfinished: the error is looked for behind them.
 func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
 	held := heldRows(data.HeldRows(c.seed, set.Rows(), percent))
@@ -85,11 +87,16 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	if err := p.chooseParts(trained, len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
+	m := c.meter
+	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(set.Rows())})
 	together(func() {
-		p.users = balance(held.countOthers(set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
+		p.users = balance(held.countOthers(m, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
-		p.items = balance(held.countOthers(set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
+		p.items = balance(held.countOthers(m, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
 	}, func() { p.scale = newScale(set.Rating, held) })
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
 	p.stepSchedule = newStepSchedule(c, trained, p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata {
@@ -97,7 +104,13 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	} else {
 		p.cutClocks(set, held)
 	}
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
 	p.score(set, test, held)
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/table"
 )
 
@@ -57,6 +58,7 @@ type config struct {
 	consistency table.Consistency // of the items under ssp
 	seed        uint64
 	seen        bool // the model keeps who has rated what
+	meter       *progress.Meter
 	epochs.Ending
 }
 
@@ -80,6 +82,7 @@ func configure(in *app.Input) (config, app.Values, error) {
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"), seen: v.Bool("seen"),
 		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
+		meter: in.Meter,
 	}
 	if !v.IsAuto("lr") {
 		c.step = v.Float("lr", 1e-6, 1)

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -22,7 +23,8 @@ type pull struct {
 // cuts them into equal clocks.
 func (p *problem) cutClocks(set *data.RatingSet, held heldRows) {
 	to := makeColumns(set.Rows() - len(held))
-	all := blocks{to, arrange(set.Rows(), p.splits, pieces(set.Rows()), func(first int, block []int32) {
+	p.meter.Begin(progress.Part{Doing: "sorting ratings into blocks", Unit: "ratings", Total: 2 * int64(set.Rows())})
+	all := blocks{to, arrange(p.meter, set.Rows(), p.splits, pieces(set.Rows()), func(first int, block []int32) {
 		for j := range block {
 			block[j] = p.users.place[set.User[first+j]].part
 		}
@@ -36,7 +38,11 @@ func (p *problem) cutClocks(set *data.RatingSet, held heldRows) {
 		}
 	})}
 	s := newShuffler(all.longest())
+	p.meter.Begin(progress.Part{Doing: "shuffling blocks", Unit: "ratings", Total: int64(len(to.rating))})
 	for split := range p.shares {
+		if p.meter.Add(int64(len(all.block(split).rating))) != nil {
+			return
+		}
 		own := blocks{columns: all.block(split)}
 		s.shuffle(len(own.rating), p.seed, uint64(split))
 		s.apply(own.columns, whole)
@@ -46,6 +52,9 @@ func (p *problem) cutClocks(set *data.RatingSet, held heldRows) {
 		p.shares[split].blocks = own
 	}
 	for c := range p.clocks {
+		if p.meter.Err() != nil {
+			return
+		}
 		p.compact(c)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"bellows/app"
 	"bellows/data"
 	"bellows/model"
+	"bellows/progress"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -26,7 +27,11 @@ type predictor struct {
 	base     int
 	table    []float32 // features + 1 rows of classes
 	x, z     []float32
+	meter    *progress.Meter
 }
+
+// Pace implements app.Paced.
+func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
 // Evaluate implements app.Predictor: accuracy and logloss. A row whose label the model does not know
 // counts as wrong, with the smallest probability. Where the data has entries of features that the
@@ -85,6 +90,12 @@ func (p *predictor) chances(s source, r int) []float32 {
 			p.z = make([]float32, batchMost*width)
 		}
 		z := p.z[:(hi-r)*width]
+		if r == 0 {
+			p.meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
+		}
+		if p.meter.Add(int64(hi-r)) != nil {
+			return z[:width] // what it was: nobody will look at it
+		}
 		if s.Sparse() && len(p.center) == 0 {
 			p.sparseLogits(s, r, hi, z)
 		} else {

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"time"
 
 	"bellows/cli/internal/figures"
@@ -40,9 +41,9 @@ func (c *Tool) evalCommand() *cobra.Command {
 func (c *Tool) eval(q *question, metrics string) error {
 	start := time.Now()
 	q.stages.enter(scoring)
-	pace(q.predictor, q.stages.meter, "scoring", q.set)
+	pace(q.predictor, q.stages.meter)
 	found, err := examine(q.predictor, q.set, metrics)
-	if err != nil {
+	if err = cmp.Or(q.ctx.Err(), err); err != nil {
 		return interruptedWhile(q.ctx, "scoring", err)
 	}
 	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics),

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,9 +76,9 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 	if err != nil {
 		return err
 	}
-	pace(p, meter, "scoring", held)
+	pace(p, meter)
 	scores, err := p.Evaluate(held)
-	if err != nil {
+	if err = cmp.Or(meter.Err(), err); err != nil {
 		return err
 	}
 	for name, v := range finiteMetrics(scores) {
@@ -87,10 +88,9 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 }
 
 // pace lets a predictor that can tell of it tell how far it is with some rows.
-func pace(p app.Predictor, m *progress.Meter, doing string, set *data.Set) {
+func pace(p app.Predictor, m *progress.Meter) {
 	if paced, ok := p.(app.Paced); ok {
 		paced.Pace(m)
-		m.Begin(progress.Part{Doing: doing, Unit: "rows", Total: int64(set.Rows())})
 	}
 }
 
