@@ -23,7 +23,7 @@ import (
 // What else the command writes goes through the console, which takes the line away first. Between Hold and Release the line begins with words that are on
 // the screen already.
 //
-// Invariants: nobody writes while the line is on the screen (mu; TestTheLiveLineIsNoPartOfWhatFollows); no part of it is wider than the terminal, whose
+// Invariants: nobody writes to a terminal while the line is on it (mu; TestTheLiveLineIsNoPartOfWhatFollows); no part of it is wider than the terminal, whose
 // next line it could not take back (TestTheLiveLineFits).
 //
 // Lock: mu, taken under that of the journal.
@@ -119,7 +119,7 @@ func (l *Live) Stop() {
 func (l *Live) Hold(words string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	io.WriteString(l.c.Out, tame(words))
+	io.WriteString(l.c, tame(words))
 	l.words, l.standing = words, true
 }
 
@@ -195,18 +195,25 @@ func (l *Live) room() int {
 	return 0
 }
 
-// aside lets somebody write to one of the console's streams, on a line of its own.
+// aside lets somebody write to one of the console's streams, on a line of its own. A standard output that is no terminal is written to without the
+// lock: whoever reads it may keep the writer waiting, and what is said on standard error meanwhile must not (TestTalkWaitsForNoReader).
 func (l *Live) aside(to io.Writer, write func()) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if to == l.c.Err || l.clears {
+	apart := to == l.c.Out && !l.clears
+	if !apart {
 		l.away()
 	}
 	if to == l.c.Out || l.clears || !l.moves {
 		l.endWords()
 	}
-	write()
 	l.quiet = l.now()
+	if apart {
+		l.mu.Unlock()
+		write()
+		return
+	}
+	defer l.mu.Unlock()
+	write()
 }
 
 // away takes the line off the screen.
@@ -228,7 +235,7 @@ func (l *Live) endWords() {
 	case l.moves && l.clears:
 		io.WriteString(l.c.Err, erase)
 	default:
-		io.WriteString(l.c.Out, "\n")
+		io.WriteString(l.c, "\n")
 	}
 	l.standing = false
 }

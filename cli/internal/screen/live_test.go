@@ -230,3 +230,34 @@ func TestDumbTerminalsGetNoCommands(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a standard output that nobody reads.
+type stuck struct{ asked, read chan struct{} }
+
+func (s stuck) Write(p []byte) (int, error) {
+	s.asked <- struct{}{}
+	<-s.read
+	return len(p), nil
+}
+
+// TestTalkWaitsForNoReader: while standard output takes nothing, standard error does.
+func TestTalkWaitsForNoReader(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, false, 0)
+	out := stuck{make(chan struct{}), make(chan struct{})}
+	s.c.Out = out
+	done := make(chan struct{})
+	go func() {
+		s.c.Printf("a line\n")
+		close(done)
+	}()
+	<-out.asked
+	s.c.Talk("stopping")
+	s.meter.Begin(progress.Part{Doing: "reading"})
+	s.after(time.Minute)
+	if got := s.err.String(); got != "stopping\nreading\n" {
+		t.Errorf("%q", got)
+	}
+	close(out.read)
+	<-done
+}

@@ -147,7 +147,7 @@ func (t *training) claim(table *screen.EpochTable) error {
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
-	t.epochs = &epochs{training: t, members: members.String(), before: before, resumed: t.folder.Image != nil, wait: math.NaN()}
+	t.epochs = &epochs{training: t, members: members.String(), before: before, resumed: t.saved != nil, wait: math.NaN()}
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place())
 	if t.folder.Resumed {
