@@ -53,7 +53,7 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, folding
 		IDs: []model.IDs{{File: usersFile, Names: set.Users}, {File: itemsFile, Names: set.Items}},
 	}
 	if p.seen {
-		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: encodeSeen(set, seenRows)})
+		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: p.encodeSeen()})
 		last := &m.Tensors[len(m.Tensors)-1]
 		last.Shape[0] = len(last.Bytes)
 	}
