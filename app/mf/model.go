@@ -87,7 +87,7 @@ type predictor struct {
 	known   data.RatingSet // its ids alone
 	uf, qf  []float32      // factors of users and of items
 	ub, qb  []float32      // their biases
-	seen    seen           // nil where the model does not say
+	seen    *seen          // nil where the model does not say
 	folding details        // how somebody new is given factors; zero in models that do not say
 }
 

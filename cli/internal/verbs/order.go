@@ -92,7 +92,7 @@ func (o *order) job(in *inputs) (*app.Run, error) {
 	if o.opt.cluster.servers == "auto" {
 		o.members = node.Place(o.members, made.Job.Tables)
 	}
-	return made, nil
+	return made, in.settle(made, o.opt.seed)
 }
 
 // config is the resolved configuration that run.json stores.

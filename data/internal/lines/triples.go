@@ -15,9 +15,13 @@ type Triples struct {
 	Block     int32 // number of the block being parsed
 }
 
+// shortLine is about the least that most lines of ratings have, such as 123,45,5.
+const shortLine = 9
+
 // Parse appends the ratings of a block.
 func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 	stop := l.Separator[0]
+	p.room(len(text) / shortLine)
 	for i := 0; i < len(text); {
 		if text[i] <= ' ' {
 			if next, ok := l.blankLine(text, i); ok {
