@@ -134,6 +134,32 @@ func (d *predictor) rating(user, item int32) float32 {
 	return r
 }
 
+// Unknown counts the distinct users and items of the data that the model does not know, and the rows that have one. Of a user whose
+// ratings were all held out it knows the name alone, and predicts as for one that it does not know.
+func (d *predictor) Unknown(set *data.Set, _ bool) map[string]int64 {
+	counts := map[string]int64{}
+	if set.Ratings == nil {
+		return counts
+	}
+	user, item := set.Ratings.IndicesIn(&d.known)
+	users, items := make([]bool, len(set.Ratings.Users)), make([]bool, len(set.Ratings.Items))
+	for j := range user {
+		u, i := set.Ratings.User[j], set.Ratings.Item[j]
+		if user[j] < 0 && !users[u] {
+			users[u] = true
+			counts["users"]++
+		}
+		if item[j] < 0 && !items[i] {
+			items[i] = true
+			counts["items"]++
+		}
+		if user[j] < 0 || item[j] < 0 {
+			counts["rows"]++
+		}
+	}
+	return counts
+}
+
 // Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
 // or item included.
 func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
