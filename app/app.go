@@ -147,6 +147,8 @@ type Run struct {
 	Settings map[string]string // resolved: every setting with its value
 	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
 	Items    int64             // training items of one epoch
+	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
+	Copied bool
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
 	Baseline *train.Metric
 	// Objective is the name of the metric that the run minimises or maximises.

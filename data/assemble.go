@@ -35,7 +35,7 @@ func (r *reader) assemble() (*Set, error) {
 		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
 	}
 	if r.kind == Ratings {
-		set.Ratings = r.ratings(starts)
+		set.Ratings, set.Detected.Columns = r.ratings(starts), r.plan.ratingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
 		set.Reading = r.reading(set)
 		return set, nil

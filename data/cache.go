@@ -21,7 +21,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 3
+const cacheVersion = 4
 
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
@@ -84,7 +84,7 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 		return nil
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
-	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.Separator, opt.Header, opt.IndexBase,
+	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.User, opt.Item, opt.Rating, opt.Separator, opt.Header, opt.IndexBase,
 		opt.Features, opt.Unlabelled, opt.Limits, opt.names, opt.As}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)

@@ -16,7 +16,10 @@ type plan struct {
 	format    Format
 	separator string
 	columns   int // fields a line; 0 where lines differ
-	label     int // column of the label, -1 when there is none
+	label     int // column of the label or the rating, -1 when there is none
+	user      int // columns of ratings
+	item      int
+	roles     []lines.Role // of all columns of ratings; nil where they stand as usual
 	header    bool
 	names     []string // of all columns, from the header
 }
@@ -83,6 +86,12 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	opt := *d.opt
 	if first.label >= 0 && first.format.columnar() {
 		opt.Label = strconv.Itoa(first.label + 1)
+	}
+	if first.format == Triples {
+		opt.User, opt.Item = strconv.Itoa(first.user+1), strconv.Itoa(first.item+1)
+		if first.label >= 0 {
+			opt.Rating = strconv.Itoa(first.label + 1)
+		}
 	}
 	next := *d
 	next.opt = &opt
@@ -170,29 +179,6 @@ func propose(line []byte, triples bool) string {
 		}
 	}
 	return " "
-}
-
-// triples completes the plan of a ratings file.
-func (d *detector) triples(p *plan, line []byte) *lines.Fault {
-	fields, f := d.fields(p, line)
-	if f != nil {
-		return f
-	}
-	p.columns = len(fields)
-	least := 3
-	if d.opt.Unlabelled {
-		least = 2
-	}
-	if p.columns < least || p.columns > 4 {
-		return &lines.Fault{At: 0, Width: len(line), What: fmt.Sprintf("the first line has %s, separated by %s", lines.Plural(p.columns, "field"), lines.SeparatorName(p.separator)),
-			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks"}
-	}
-	if p.columns == 2 {
-		p.header = d.opt.Header == HeaderYes
-		return nil
-	}
-	p.label = 2
-	return d.header(p, fields, "rating")
 }
 
 // columns completes the plan of a CSV or TSV file.
@@ -343,6 +329,8 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("fields are separated by %s, in %s by %s", lines.SeparatorName(next.separator), first, lines.SeparatorName(p.separator)), How: how}
 	case p.columns != next.columns:
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("lines have %s, in %s %d", lines.Plural(next.columns, "field"), first, p.columns), How: how}
+	case p.user != next.user || p.item != next.item || p.format == Triples && p.label != next.label:
+		return &lines.Fault{Width: 1, What: "the user, the item or the rating stand in other columns than in " + first, How: how}
 	case p.label != next.label:
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("the label is column %d, in %s column %d", next.label+1, first, p.label+1), How: how}
 	case next.header && p.header && !slices.Equal(p.names, next.names):
@@ -363,7 +351,7 @@ func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	case Text:
 		return &lines.Text{Words: &w.items}
 	case Triples:
-		return &lines.Triples{Separator: p.separator, Fields: p.columns, Users: &w.users, Items: &w.items}
+		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Users: &w.users, Items: &w.items}
 	}
 	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1}
 	if opt.IndexBase == "1" {

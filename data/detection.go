@@ -13,6 +13,7 @@ type Detection struct {
 	IndexBase int    // LIBSVM and libFM
 	Header    bool   // the first line names the columns
 	Label     string // the label's column, when it has a name
+	Columns   string // ratings: which columns were taken, as the sentence has it
 	Files     int
 	Rows      int
 	Users     int   // ratings
@@ -57,6 +58,9 @@ func (d Detection) String() string {
 	}
 	if d.Label != "" {
 		parts = append(parts, fmt.Sprintf("label %q", d.Label))
+	}
+	if d.Columns != "" {
+		parts = append(parts, d.Columns)
 	}
 	if d.Files > 1 {
 		parts = append(parts, counted(d.Files, "file"))

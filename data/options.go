@@ -22,6 +22,9 @@ const (
 type Options struct {
 	Format    Format // "" detects
 	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is the first column, or the file found by name
+	User      string // ratings: name or number (from 1) of the users' column; "" finds it by its name, else it is the first
+	Item      string // likewise, else the second
+	Rating    string // likewise, else the third
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
 	IndexBase string // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1

@@ -19,27 +19,37 @@ type ratingColumns struct {
 	set   RatingSet
 	due   int32                 // the block whose turn it is
 	early map[int32]lines.Piece // parsed before their turn
+	spare []lines.Piece         // emptied, for who parses next
 }
 
 func newRatingColumns() *ratingColumns { return &ratingColumns{early: map[int32]lines.Piece{}} }
 
-// add takes the rows of a block, which ends where that part of the input is read; 0 where nobody knows how much there is. It keeps nothing of p.
+// add takes the rows of a block, which ends where that part of the input is read; 0 where nobody knows how much there is. When the block is early its
+// memory stays here, and p gets other.
 func (c *ratingColumns) add(block int32, p *lines.Piece, read float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if block != c.due {
-		c.early[block] = p.Clone()
+		c.early[block], *p = *p, lines.Piece{}
+		if last := len(c.spare) - 1; last >= 0 {
+			*p, c.spare = c.spare[last], c.spare[:last]
+		}
 		return
 	}
-	for found := true; found; c.due++ {
-		c.grow(len(p.Label), read)
-		s := &c.set
-		s.User, s.Item, s.Rating = append(s.User, p.User...), append(s.Item, p.Item...), append(s.Rating, p.Label...)
-		var next lines.Piece
-		next, found = c.early[c.due+1]
-		delete(c.early, c.due+1)
-		p = &next
+	c.take(p, read)
+	for next, found := c.early[c.due]; found; next, found = c.early[c.due] {
+		delete(c.early, c.due)
+		c.take(&next, read)
+		c.spare = append(c.spare, next)
 	}
+}
+
+// take appends the rows of the block that is due.
+func (c *ratingColumns) take(p *lines.Piece, read float64) {
+	c.grow(len(p.Label), read)
+	s := &c.set
+	s.User, s.Item, s.Rating = append(s.User, p.User...), append(s.Item, p.Item...), append(s.Rating, p.Label...)
+	c.due++
 }
 
 // grow makes room for n more rows; when it must, for as many as the whole input has if it goes on as it began. What is never written takes no memory.

@@ -182,11 +182,11 @@ func TestDetection(t *testing.T) {
 		opt        Options
 		want       string
 	}{
-		{"a.tsv", "1\t2\t3\n1\t3\t4\n", Ratings, Options{}, "2 ratings, 1 × 2, triples, tab"},
-		{"ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,99\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, header"},
-		{"a.dat", "1::2::3::4\n", Ratings, Options{}, "1 rating, 1 × 1, triples, ::"},
-		{"a", "\"1\";\"0345\";\"0\"\n", Ratings, Options{}, "1 rating, 1 × 1, triples, semicolon"},
-		{"a", "a;b,c,5\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma"},
+		{"a.tsv", "1\t2\t3\n1\t3\t4\n", Ratings, Options{}, "2 ratings, 1 × 2, triples, tab, columns user 1, item 2, rating 3"},
+		{"ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,99\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, header, user \"userId\", item \"movieId\", rating \"rating\""},
+		{"a.dat", "1::2::3::4\n", Ratings, Options{}, "1 rating, 1 × 1, triples, ::, columns user 1, item 2, rating 3"},
+		{"a", "\"1\";\"0345\";\"0\"\n", Ratings, Options{}, "1 rating, 1 × 1, triples, semicolon, columns user 1, item 2, rating 3"},
+		{"a", "a;b,c,5\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, columns user 1, item 2, rating 3"},
 		{"a", "1 1:2\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},
 		{"a", "1 1:2\n2 0:1\n", Examples, Options{}, "2 rows × 2 features, 2 classes, LIBSVM, base 0"},
 		{"a.libfm", "1 1:2\n2 2:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, libFM, base 0"},
@@ -198,7 +198,7 @@ func TestDetection(t *testing.T) {
 		{"a", "\xef\xbb\xbf1\t2\n", Examples, Options{}, "1 row × 1 feature, 1 class, TSV, tab"},
 		{"a", "1 2 3\n", Examples, Options{}, "1 row × 2 features, 1 class, CSV, space"},
 		{"a", "0.5;1,5\n", Examples, Options{Separator: ";", Header: HeaderYes}, ""},
-		{"a", "7 8\n", Ratings, Options{Unlabelled: true}, "1 rating, 1 × 1, triples, space"},
+		{"a", "7 8\n", Ratings, Options{Unlabelled: true}, "1 rating, 1 × 1, triples, space, columns user 1, item 2"},
 		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, 1 class, CSV, comma"},
 	} {
 		path := writeFile(t, filepath.Join(t.TempDir(), c.name), []byte(c.text))

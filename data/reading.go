@@ -62,7 +62,7 @@ func (r *reader) reading(set *Set) *Reading {
 	}
 	switch {
 	case p.format == Triples:
-		out.User, out.Item = p.column(0), p.column(1)
+		out.User, out.Item = p.column(p.user), p.column(p.item)
 		if p.label >= 0 {
 			out.Rating = p.column(p.label)
 		}

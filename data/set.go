@@ -110,6 +110,21 @@ func (s *Set) Close() error {
 	return unmap()
 }
 
+// Release is Close for who still needs the set's ids, names, words and what was detected: its columns are given back, mapped or not, and it has no rows
+// any more.
+func (s *Set) Release() error {
+	if r := s.Ratings; r != nil {
+		r.User, r.Item, r.Rating = nil, nil, nil
+	}
+	if e := s.Examples; e != nil {
+		e.Label, e.Dense, e.Offset, e.Index, e.Value = nil, nil, nil, nil, nil
+	}
+	if d := s.Documents; d != nil {
+		d.Offset, d.Word, d.Count = nil, nil, nil
+	}
+	return s.Close()
+}
+
 // RatingSet is ratings in coordinate form: rating r was given by user
 // Users[User[r]] to item Items[Item[r]].
 type RatingSet struct {

@@ -122,6 +122,7 @@ func pieces(n int) int {
 type share struct {
 	blocks
 	held, test probes
+	rest       []had  // held out, of a user or an item without a training rating
 	pulls      []pull // schedule ssp: the items of each clock
 }
 

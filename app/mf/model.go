@@ -54,7 +54,7 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, folding
 		IDs: []model.IDs{{File: usersFile, Names: set.Users}, {File: itemsFile, Names: set.Items}},
 	}
 	if p.seen {
-		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: encodeSeen(set, seenRows)})
+		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: p.encodeSeen()})
 		last := &m.Tensors[len(m.Tensors)-1]
 		last.Shape[0] = len(last.Bytes)
 	}
@@ -88,7 +88,7 @@ type predictor struct {
 	known   data.RatingSet // its ids alone
 	uf, qf  []float32      // factors of users and of items
 	ub, qb  []float32      // their biases
-	seen    seen           // nil where the model does not say
+	seen    *seen          // nil where the model does not say
 	folding details        // how somebody new is given factors; zero in models that do not say
 	meter   *progress.Meter
 }
@@ -148,6 +148,32 @@ func (d *predictor) rating(user, item int32) float32 {
 		r += vec.Dot(d.uf[p:p+d.rank], d.qf[q:q+d.rank])
 	}
 	return r
+}
+
+// Unknown counts the distinct users and items of the data that the model does not know, and the rows that have one. Of a user whose
+// ratings were all held out it knows the name alone, and predicts as for one that it does not know.
+func (d *predictor) Unknown(set *data.Set, _ bool) map[string]int64 {
+	counts := map[string]int64{}
+	if set.Ratings == nil {
+		return counts
+	}
+	user, item := set.Ratings.IndicesIn(&d.known)
+	users, items := make([]bool, len(set.Ratings.Users)), make([]bool, len(set.Ratings.Items))
+	for j := range user {
+		u, i := set.Ratings.User[j], set.Ratings.Item[j]
+		if user[j] < 0 && !users[u] {
+			users[u] = true
+			counts["users"]++
+		}
+		if item[j] < 0 && !items[i] {
+			items[i] = true
+			counts["items"]++
+		}
+		if user[j] < 0 || item[j] < 0 {
+			counts["rows"]++
+		}
+	}
+	return counts
 }
 
 // Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user

@@ -2,6 +2,7 @@ package mf
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -151,5 +152,20 @@ func TestModelKnowsNothingOfUnratedIds(t *testing.T) {
 	}
 	if m.Tensor(userBias).Floats[0] == 0 {
 		t.Error("a user with ratings lost the bias")
+	}
+}
+
+func TestUnknownUsersAndItemsAreCounted(t *testing.T) {
+	t.Parallel()
+	d := &predictor{known: data.RatingSet{Users: []string{"a", "b"}, Items: []string{"x"}}}
+	set := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{Users: []string{"c", "a", "d"}, Items: []string{"y", "x"},
+		User: []int32{0, 0, 1, 1, 2}, Item: []int32{0, 1, 0, 1, 0}, Rating: make([]float32, 5)}}
+	want := map[string]int64{"users": 2, "items": 1, "rows": 4}
+	if got := d.Unknown(set, true); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	set.Ratings.User, set.Ratings.Item = []int32{1}, []int32{1}
+	if got := d.Unknown(set, false); len(got) > 0 {
+		t.Errorf("of known ones %v", got)
 	}
 }

@@ -124,6 +124,13 @@ func (p *problem) score(set, test *data.RatingSet, held heldRows) {
 	}
 	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
 	p.held, p.tested = len(held), len(user)
+	for i := range held {
+		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
+			at := p.users.place[one.user]
+			s := &p.shares[at.part]
+			s.rest = append(s.rest, had{at.local, one.item})
+		}
+	}
 	heldOf, testOf := p.group(p.held, heldAt), p.group(p.tested, testAt)
 	for s := range p.shares {
 		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]

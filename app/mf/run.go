@@ -36,8 +36,8 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	k := newPolicy(p)
 	return &app.Run{
 		Job: p.job(k), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
-		Baseline: p.baseline,
-		Model:    func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
+		Baseline: p.baseline, Copied: true,
+		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
 	}, nil
 }
 

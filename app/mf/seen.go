@@ -63,7 +63,7 @@ func appendSeen(out []byte, items []int32) []byte {
 }
 
 // openSeen is what users have seen by a model, nil where it does not say.
-func openSeen(r *model.Reader, users, items int) seen {
+func openSeen(r *model.Reader, users, items int) *seen {
 	text := r.Bytes(seenTensor)
 	if text == nil {
 		return nil
@@ -75,44 +75,53 @@ func openSeen(r *model.Reader, users, items int) seen {
 	return s
 }
 
-// seen is the items that each user has seen, ascending.
-type seen [][]int32
+// seen is the items that each user has seen, as the tensor has them; they are decoded when they are asked for.
+type seen struct {
+	text  []byte
+	begin []int // of each user's part of the text
+}
 
-// decodeSeen reads the bytes of the tensor. It says whether they fit the numbers of users and items.
-func decodeSeen(text []byte, users, items int) (seen, bool) {
-	out := make(seen, users)
-	all := make([]int32, 0, len(text))
+// decodeSeen checks the bytes of the tensor. It says whether they fit the numbers of users and items.
+func decodeSeen(text []byte, users, items int) (*seen, bool) {
+	out := &seen{text: text, begin: make([]int, users)}
+	at := 0
 	next := func() (uint64, bool) {
-		n, size := binary.Uvarint(text)
-		if size <= 0 {
-			return 0, false
-		}
-		text = text[size:]
-		return n, true
+		n, size := binary.Uvarint(text[at:])
+		at += max(0, size)
+		return n, size > 0
 	}
-	for u := range out {
+	for u := range out.begin {
+		out.begin[u] = at
 		n, ok := next()
-		if !ok || n > uint64(items) || n > uint64(len(text)) {
+		if !ok || n > uint64(items) {
 			return nil, false
 		}
-		first, item := len(all), uint64(0)
+		item := uint64(0)
 		for k := range n {
 			step, ok := next()
 			item += step
 			if !ok || step > uint64(items) || item >= uint64(items) || k > 0 && step == 0 {
 				return nil, false
 			}
-			all = append(all, int32(item))
 		}
-		out[u] = all[first:]
 	}
-	return out, len(text) == 0
+	return out, at == len(text)
 }
 
-// of is the items of a user, none of one that is not known.
-func (s seen) of(user int32) []int32 {
-	if user < 0 || int(user) >= len(s) {
+// of is the items of a user, ascending, none of one that is not known.
+func (s *seen) of(user int32) []int32 {
+	if s == nil || user < 0 || int(user) >= len(s.begin) {
 		return nil
 	}
-	return s[user]
+	text := s.text[s.begin[user]:]
+	n, size := binary.Uvarint(text)
+	list, item := make([]int32, n), uint64(0)
+	for k := range list {
+		text = text[size:]
+		var step uint64
+		step, size = binary.Uvarint(text)
+		item += step
+		list[k] = int32(item)
+	}
+	return list
 }

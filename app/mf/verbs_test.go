@@ -30,7 +30,7 @@ func TestSeenComesBack(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	set := &data.RatingSet{Users: make([]string, 300), Items: make([]string, 70000)}
-	want := make(seen, len(set.Users))
+	want := make([][]int32, len(set.Users))
 	for range 20000 {
 		u, i := int32(r.IntN(299)), int32(r.IntN(len(set.Items)))
 		set.User, set.Item = append(set.User, u, u), append(set.Item, i, i)
@@ -46,8 +46,8 @@ func TestSeenComesBack(t *testing.T) {
 	}
 	for u := range want {
 		slices.Sort(want[u])
-		if !slices.Equal(got[u], slices.Compact(want[u])) {
-			t.Fatalf("user %d: %v", u, got[u])
+		if !slices.Equal(got.of(int32(u)), slices.Compact(want[u])) {
+			t.Fatalf("user %d: %v", u, got.of(int32(u)))
 		}
 	}
 	for _, bad := range [][]byte{text[:len(text)-1], append(slices.Clone(text), 0), {1, 5}, {2, 3, 0}, {1, 0x80}, {9}} {
@@ -59,7 +59,7 @@ func TestSeenComesBack(t *testing.T) {
 			t.Errorf("%v is taken", bad[:min(len(bad), 9)])
 		}
 	}
-	if got.of(-1) != nil || seen(nil).of(0) != nil {
+	if got.of(-1) != nil || (*seen)(nil).of(0) != nil {
 		t.Error("strangers have seen something")
 	}
 }
@@ -150,17 +150,18 @@ func TestRankingsByTheBook(t *testing.T) {
 	d := madePredictor(users, items, 4)
 	r := rand.New(rand.NewPCG(5, 6))
 	set := &data.RatingSet{Users: d.known.Users, Items: d.known.Items}
-	d.seen = make(seen, users)
+	had := &data.RatingSet{Users: d.known.Users, Items: d.known.Items}
 	for u := range int32(users) {
 		for i := range int32(items) {
 			if r.IntN(10) == 0 {
-				d.seen[u] = append(d.seen[u], i)
+				had.User, had.Item = append(had.User, u), append(had.Item, i)
 			}
 			if r.IntN(40) == 0 && u != 3 {
 				set.User, set.Item, set.Rating = append(set.User, u), append(set.Item, i), append(set.Rating, float32(r.IntN(5)+1))
 			}
 		}
 	}
+	d.seen, _ = decodeSeen(encodeSeen(had, seenRows), users, items)
 	asked := []ranking{{"ndcg", 10, 0}, {"precision", 5, 0}, {"recall", 50, 0}}
 	if err := d.rankAll(asked, set.User, set.Item, set.Rating); err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestRankingsByTheBook(t *testing.T) {
 		relevant := 0
 		for i := range int32(items) {
 			_, there := rating[i]
-			if there || !slices.Contains(d.seen[u], i) {
+			if there || !slices.Contains(d.seen.of(u), i) {
 				order = append(order, i)
 			}
 			if rating[i] > d.mean {

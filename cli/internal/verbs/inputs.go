@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"time"
 
 	"bellows"
@@ -20,13 +21,21 @@ import (
 // them any more, which is after the last line, since it scores the model.
 type inputs struct {
 	set, test *data.Set // test is nil without --test
+	rows      int       // of the set, also when its columns are given back
+	held      *data.Set // the rows of the set that were held out, once its columns are given back
 	seconds   float64   // of reading
 }
 
 // read reads the data that the command names.
 func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progress.Meter) error {
 	start := time.Now()
-	defer func() { in.seconds = time.Since(start).Seconds() }()
+	defer func() {
+		in.seconds = time.Since(start).Seconds()
+		if in.set != nil {
+			in.rows = in.set.Rows()
+			in.collect()
+		}
+	}()
 	var err error
 	if len(o.files) == 0 {
 		if in.set, err = demo.Make(o.about.Data, o.opt.seed); err != nil {
@@ -61,14 +70,43 @@ func (in *inputs) describe(m *model.Model) (err error) {
 	return nil
 }
 
+// settle gives back the columns of the set when the run has taken what it needs of them, but for the rows that are scored in the end.
+func (in *inputs) settle(made *app.Run, seed uint64) error {
+	if !made.Copied {
+		return nil
+	}
+	in.held = in.heldOut(seed)
+	if err := in.set.Release(); err != nil {
+		return err
+	}
+	in.collect()
+	return nil
+}
+
+// collect gives back what reading, preparing or training has left. After large columns the next collection would come only when as much memory
+// again is taken.
+func (in *inputs) collect() {
+	const large = 1 << 20
+	if in.rows >= large {
+		runtime.GC()
+	}
+}
+
+// heldOut is the rows that the model is scored by.
+func (in *inputs) heldOut(seed uint64) *data.Set {
+	switch {
+	case in.test != nil:
+		return in.test
+	case in.held != nil:
+		return in.held
+	}
+	return in.set.Select(data.HeldRows(seed, in.set.Rows(), data.HeldAlone))
+}
+
 // score replaces the test figures of the last epoch by those of the model that is saved, which may
 // be that of an earlier epoch: what the last line says is what eval would say of the same rows.
 func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics map[string]float64, meter *progress.Meter) error {
-	held := in.test
-	if held == nil {
-		_, rows := data.HoldOut(seed, in.set.Rows(), data.HeldAlone)
-		held = in.set.Select(rows)
-	}
+	held := in.heldOut(seed)
 	if held.Rows() == 0 {
 		return nil
 	}

@@ -32,7 +32,10 @@ type order struct {
 // newOrder reads the flags that need no data, so that a mistake shows before a long read.
 func newOrder(a app.Application, files []string, opt *trainOptions) (*order, error) {
 	o := &order{app: a, about: a.Describe(), files: files, opt: opt}
-	var err error
+	err := opt.reading.check(o.about.Data)
+	if err != nil {
+		return nil, err
+	}
 	if o.slots, err = opt.slots(); err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	if o.opt.cluster.servers == "auto" {
 		o.members = node.Place(o.members, made.Job.Tables)
 	}
-	return made, nil
+	return made, in.settle(made, o.opt.seed)
 }
 
 // config is the resolved configuration that run.json stores.

@@ -96,10 +96,13 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 		return t.interrupted("before the end of an epoch, so no model was saved;")
 	}
+	t.inputs.collect()
 	m, err := t.made.Model(res.Tables)
 	if err != nil {
 		return err
 	}
+	res.Tables = nil
+	t.inputs.collect()
 	if err := t.inputs.describe(m); err != nil {
 		return err
 	}

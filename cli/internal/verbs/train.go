@@ -7,6 +7,7 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/data"
 
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 		Short: capital(s.Title),
 		Long: fmt.Sprintf("Train by %s. DATA is files, globs or \"-\" for standard input (%s).\n"+
 			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s",
-			s.Title, s.holds, settingsHelp(s.Description)),
+			s.Title, s.holds, columnsHelp(s.Data)+settingsHelp(s.Description)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
 		Args:    line.AtLeastOne("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,6 +81,17 @@ func (c *Tool) demoCommand() *cobra.Command {
 
 // capital begins a title with a capital.
 func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
+
+// columnsHelp says how the columns of ratings are found, as a paragraph of its own.
+func columnsHelp(kind data.Kind) string {
+	if kind != data.Ratings {
+		return ""
+	}
+	user, item, rating := data.RatingColumns()
+	return fmt.Sprintf("\n\nColumns stand in the order user, item, rating, or where a header has their names; letter case, blanks, - and _ in names do not matter:"+
+		"\n  %-8s %s\n  %-8s %s\n  %-8s %s\nOther columns, such as a timestamp, are not used.",
+		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "))
+}
 
 // settingsHelp lists an application's hyperparameters with their reasons, as a paragraph of its own.
 func settingsHelp(d app.Description) string {

@@ -35,7 +35,7 @@ type trainOptions struct {
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
-type readOptions struct{ format, label, separator, header, base, vocab string }
+type readOptions struct{ format, label, user, item, rating, separator, header, base, vocab string }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
@@ -72,6 +72,7 @@ func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
 var meaning = map[string][]data.Kind{
+	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
 	"base":   {data.Examples},
 	"vocab":  {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
@@ -85,12 +86,16 @@ func (r *readOptions) register(f *pflag.FlagSet, kind data.Kind) {
 	all.VisitAll(func(flag *pflag.Flag) {
 		if kinds := meaning[flag.Name]; kind == 0 || kinds == nil || slices.Contains(kinds, kind) {
 			f.AddFlag(flag)
+			flag.Hidden = flag.Name == "label" && kind == data.Ratings // check has a remedy for who gives it all the same
 		}
 	})
 }
 
 // check refuses flags that mean nothing for a kind of data, where the command could not know it when they were declared.
 func (r *readOptions) check(kind data.Kind) error {
+	if r.label != "" && kind == data.Ratings {
+		return line.BadFlag("label", r.label, "ratings have no label; say with --rating which column is the rating, with --user and --item which are the others")
+	}
 	given := r.given()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if kinds := meaning[name]; kinds != nil && !slices.Contains(kinds, kind) {
@@ -103,6 +108,9 @@ func (r *readOptions) check(kind data.Kind) error {
 func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
+	f.StringVar(&r.user, "user", "", "`column` of the users, by name or number from 1 (default: found by its name, else the first)")
+	f.StringVar(&r.item, "item", "", "`column` of the items, likewise (default: found by its name, else the second)")
+	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
 	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
@@ -132,7 +140,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.label, &o.Label}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
+	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
 		if f.from != "" {
 			*f.to = f.from
 		}
@@ -143,7 +151,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 // given is the flags that are not at their defaults, for run.json.
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
-	for name, v := range map[string]string{"format": r.format, "label": r.label, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
 		if v != "" {
 			out[name] = v
 		}

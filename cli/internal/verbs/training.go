@@ -155,7 +155,7 @@ func (t *training) claim(table *screen.EpochTable) error {
 		return nil
 	}
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
-		App: t.about.Name, Data: t.files, Rows: t.inputs.set.Rows(), Items: t.made.Items, Settings: t.made.Settings,
+		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
 		LoadSeconds: t.inputs.seconds, Workers: members.Workers,
 	}})
 	return nil

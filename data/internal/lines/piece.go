@@ -1,6 +1,9 @@
 package lines
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Piece is what one block of text holds, in the order of its lines.
 type Piece struct {
@@ -19,6 +22,11 @@ func (p *Piece) Reset() {
 	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
 	p.User, p.Item = p.User[:0], p.Item[:0]
 	p.Low, p.High = math.MaxInt32, -1
+}
+
+// room makes room for so many ratings, so that columns need not grow in steps.
+func (p *Piece) room(rows int) {
+	p.Label, p.User, p.Item = slices.Grow(p.Label, rows), slices.Grow(p.User, rows), slices.Grow(p.Item, rows)
 }
 
 // Clone is a copy without spare capacity.

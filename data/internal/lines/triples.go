@@ -5,25 +5,49 @@ import (
 	"fmt"
 )
 
-// Triples parses "user item rating [timestamp]" lines, or "user item"
-// lines when the rating may be absent.
+// Role is what a column of ratings holds.
+type Role uint8
+
+// The roles of columns; a column that is skipped may hold anything.
+const (
+	Skipped Role = iota
+	User
+	Item
+	Rating
+)
+
+// Triples parses "user item rating [timestamp]" lines, "user item"
+// lines when the rating may be absent, or lines whose columns have roles.
 type Triples struct {
 	Separator string // "\t", ",", ";", "::", ..., or " " for runs of blanks
-	Fields    int    // 2, 3 or 4
+	Fields    int    // 2, 3 or 4; with roles any number
+	Roles     []Role // of each field; nil when they stand as usual
 	Users     *IDs
 	Items     *IDs
 	Block     int32 // number of the block being parsed
 }
 
+// shortLine is about the least that most lines of ratings have, such as 123,45,5.
+const shortLine = 9
+
 // Parse appends the ratings of a block.
 func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 	stop := l.Separator[0]
+	p.room(len(text) / shortLine)
 	for i := 0; i < len(text); {
 		if text[i] <= ' ' {
 			if next, ok := l.blankLine(text, i); ok {
 				i = next
 				continue
 			}
+		}
+		if l.Roles != nil {
+			next, f := l.row(text, i, p)
+			if f != nil {
+				return f
+			}
+			i = next
+			continue
 		}
 		user, next, f := l.id(text, i, stop, l.Users, "user")
 		if f != nil {
@@ -52,6 +76,38 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
+// row parses a line whose columns have roles and returns the position behind it.
+func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
+	var user, item int32
+	rating, stop := float32(0), l.Separator[0]
+	for column, role := range l.Roles {
+		if column > 0 {
+			if i = l.trail(text, i); text[i] == '\n' {
+				return 0, l.fewFields(text, i, column)
+			}
+			i = l.behind(text, i)
+		}
+		switch role {
+		case User:
+			user, i, f = l.id(text, i, stop, l.Users, "user")
+		case Item:
+			item, i, f = l.id(text, i, stop, l.Items, "item")
+		case Rating:
+			rating, i, f = l.number(text, i)
+		default:
+			_, i, f = cutField(text, i, l.Separator)
+		}
+		if f != nil {
+			return 0, f
+		}
+	}
+	if next, f = l.end(text, i); f != nil {
+		return 0, f
+	}
+	p.User, p.Item, p.Label = append(p.User, user), append(p.Item, item), append(p.Label, rating)
+	return next, nil
+}
+
 func (l *Triples) blankLine(text []byte, i int) (next int, ok bool) {
 	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' {
 		i++
@@ -74,8 +130,8 @@ func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at i
 		i = skipBlanks(text, i, ' ')
 	}
 	n, end := whole(text, i)
-	if text[end] == stop && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
-		(len(l.Separator) == 1 || separates(text, end, l.Separator)) {
+	if (text[end] == stop || text[end] == '\n') && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
+		(len(l.Separator) == 1 || text[end] == '\n' || separates(text, end, l.Separator)) {
 		if at = ids.number(n); at < 0 {
 			at = ids.addNumber(n, text[i:end], l.Block)
 		}
@@ -125,7 +181,11 @@ func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) 
 	if text[i] == '\n' {
 		return 0, 0, l.fewFields(text, i, 2)
 	}
-	i = l.behind(text, i)
+	return l.number(text, l.behind(text, i))
+}
+
+// number parses a rating that starts at i.
+func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) {
 	if value, end = ordinary(text, i); end >= 0 && (text[end] == '\n' || text[end] == l.Separator[0] || crlf(text, end)) {
 		return value, end, nil
 	}
@@ -147,8 +207,8 @@ func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) 
 	return value, end, nil
 }
 
-// rest checks what stands between the last parsed field and the end of the
-// line, and returns the position behind it.
+// rest checks what stands between the rating and the end of the line, and
+// returns the position behind it.
 func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
 	if l.Fields == 4 {
 		if i = l.trail(text, i); text[i] == '\n' {
@@ -166,6 +226,11 @@ func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
 		}
 		i = end
 	}
+	return l.end(text, i)
+}
+
+// end checks that the line ends at i, but for blanks, and returns the position behind it.
+func (l *Triples) end(text []byte, i int) (next int, f *Fault) {
 	if text[i] == '\n' {
 		return i + 1, nil
 	}
@@ -175,9 +240,12 @@ func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
 	if i+len(l.Separator) <= len(text) && !separates(text, i, l.Separator) {
 		return 0, &Fault{At: i, Width: 1, What: "text follows a field", How: "separate the fields by " + SeparatorName(l.Separator)}
 	}
-	return 0, &Fault{At: i, Width: max(1, lineEnd(text, i)-1-i),
-		What: fmt.Sprintf("the line has more than %d fields", l.Fields),
-		How:  "give every line the fields of the first: user, item, rating and perhaps a timestamp"}
+	f = &Fault{At: i, Width: max(1, lineEnd(text, i)-1-i), What: fmt.Sprintf("the line has more than %d fields", l.Fields),
+		How: "give every line the fields of the first: user, item, rating and perhaps a timestamp"}
+	if l.Roles != nil {
+		f.How = "give every line the fields of the first"
+	}
+	return 0, f
 }
 
 // trail skips blanks in front of the line's end, and nothing else.
@@ -222,8 +290,10 @@ func (l *Triples) fewFields(text []byte, end, found int) *Fault {
 	if end > 0 && text[end-1] == '\r' {
 		end--
 	}
-	return &Fault{At: end, Width: 1,
-		What: fmt.Sprintf("the line has %s, not %d", Plural(found, "field"), l.Fields),
-		How: fmt.Sprintf("each line is user, item, rating and perhaps a timestamp, separated by %s, with as many fields as the first",
-			SeparatorName(l.Separator))}
+	f := &Fault{At: end, Width: 1, What: fmt.Sprintf("the line has %s, not %d", Plural(found, "field"), l.Fields),
+		How: fmt.Sprintf("each line is user, item, rating and perhaps a timestamp, separated by %s, with as many fields as the first", SeparatorName(l.Separator))}
+	if l.Roles != nil {
+		f.How = fmt.Sprintf("give every line the fields of the first, separated by %s", SeparatorName(l.Separator))
+	}
+	return f
 }
