@@ -122,7 +122,7 @@ func (t *training) tellCache() {
 func (t *training) settingsHint(err error) error {
 	var typed *bellows.Error
 	if errors.As(err, &typed) && typed.Kind == bellows.Config && typed.Op == "set" && typed.Subject == t.about.Name && typed.Hint == "" {
-		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Name, t.about.Name)
+		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Program(), t.about.Name)
 	}
 	return err
 }
