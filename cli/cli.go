@@ -16,6 +16,8 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"bellows/app"
@@ -25,6 +27,16 @@ import (
 // Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
 // the process with an exit code of `help exit-codes`. The program is called what its file is called.
 func Main(apps ...app.Application) {
-	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
+	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Called: called(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
 	os.Exit(execute(c, apps...))
+}
+
+// called is what a user gives a shell to start this program again, which was started by that word: `go run` starts one that is gone afterwards.
+func called(word string) string {
+	if dir := filepath.Dir(word); filepath.Base(dir) == "exe" && strings.Contains(dir, "go-build") {
+		if info, ok := debug.ReadBuildInfo(); ok {
+			return "go run " + screen.ShellWord(info.Path)
+		}
+	}
+	return screen.ShellWord(word)
 }

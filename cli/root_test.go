@@ -118,3 +118,16 @@ func TestProgramsThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsPrintedIsCalledAsThisWas: a program that no folder of PATH has is not found by its name alone.
+func TestWhatIsPrintedIsCalledAsThisWas(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{"bellows": "bellows", "./bellows": "./bellows", "/my tools/bellows": "'/my tools/bellows'"} {
+		if got := called(word); got != want {
+			t.Errorf("%s is called as %s, want %s", word, got, want)
+		}
+	}
+	if got := called("/tmp/go-build123/b001/exe/bellows"); !strings.HasPrefix(got, "go run bellows/") {
+		t.Errorf("what go run has made is called as %s", got)
+	}
+}

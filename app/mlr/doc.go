@@ -15,6 +15,9 @@
 //     pushes the gradient at the common weights instead, and the table's rule makes the step.
 //  3. Run.Model makes the model; Open makes a Predictor of it.
 //
+// Sparse rows of very many features, of which few occur, are trained on those that occur, and the
+// model lists them (narrow.go).
+//
 // The step starts at what the curvature of the data allows and is cut when an epoch gains too
 // little. Unless l2 is given it follows the evidence (MacKay 1992, "Bayesian interpolation",
 // eq. 4.8), so that it needs no held-out rows; those choose the epoch that is kept.

@@ -161,7 +161,9 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	path, err := exec.LookPath(filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], args[0]))
 	ts.Check(err)
-	return folders(ts, exec.Command(path, args[1:]...))
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Args[0] = args[0] // as a shell would
+	return folders(ts, cmd)
 }
 
 // folders gives a command the script's folders.

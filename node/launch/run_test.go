@@ -191,3 +191,17 @@ func TestAChildStartsNoOthers(t *testing.T) {
 		t.Errorf("a child that starts a job says %v", err)
 	}
 }
+
+// TestAJobOfTooFewSplitsStartsNothing has more members than parts of the data: that is said before any of them is started.
+func TestAJobOfTooFewSplitsStartsNothing(t *testing.T) {
+	t.Parallel()
+	job := counts()
+	l := Processes{Program: "/nonexistent", Transport: "unix", Members: []node.Member{{Lanes: 1}}}
+	for i := range job.Splits + 1 {
+		l.Members = append(l.Members, node.Member{Node: bellows.NodeID(i + 1), Slots: 1})
+	}
+	_, err := l.Run(t.Context(), job, node.Options{})
+	if bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "use fewer processes") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,8 @@ type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
 	JSON     bool        // --json: Out carries JSON lines only
-	Name     string      // of the program, as its user calls it
+	Name     string      // of the program
+	Called   string      // what starts it again where it was started, as a shell takes it; "": Name
 	Args     []string    // what follows the name
 	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
 	Began    time.Time   // when the program was called
@@ -115,10 +117,13 @@ func (c *Console) Object(v any) error {
 	return err
 }
 
+// Program is how the commands begin that are printed for the user to give next.
+func (c *Console) Program() string { return cmp.Or(c.Called, c.Name) }
+
 // Again is the command that goes on where this one stopped: the same without --fresh, or with --fresh=false where something
 // else than the command line may give that flag.
 func (c *Console) Again(overrule bool) string {
-	words, rest := []string{c.Name}, []string(nil)
+	var words, rest []string
 	for i, w := range c.Args {
 		if w == "--" {
 			rest = c.Args[i:]
@@ -132,10 +137,11 @@ func (c *Console) Again(overrule bool) string {
 		words = append(words, "--fresh=false")
 	}
 	words = append(words, rest...)
-	for i, w := range words {
-		words[i] = ShellWord(w)
+	line := c.Program()
+	for _, w := range words {
+		line += " " + ShellWord(w)
 	}
-	return strings.Join(words, " ")
+	return line
 }
 
 // ShellWord quotes a word where a shell would take it for something else.

@@ -34,6 +34,9 @@ type clusterOptions struct {
 	child       bool // this process was started for a part of another's job
 }
 
+// alone is why flags that say how processes talk mean nothing for one.
+const alone = "nothing travels within one process; give --processes too"
+
 // processesMost bounds what one machine is asked to start.
 const processesMost = 256
 
@@ -49,11 +52,18 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	if f, err := vec.ParseFormat(o.wire); err != nil {
 		return nil, line.BadFlag("wire", o.wire, "%v", err)
 	} else if o.format = f; f != vec.Float32 && o.processes == 0 {
-		return nil, line.BadFlag("wire", o.wire, "nothing travels within one process; give --processes too")
+		return nil, line.BadFlag("wire", o.wire, alone)
 	}
 	var err error
 	if o.connections, err = node.ParseConnections(o.pairs); err != nil {
 		return nil, line.BadFlag("connections", o.pairs, "%v", err)
+	}
+	switch {
+	case o.processes > 0:
+	case o.transport != "unix":
+		return nil, line.BadFlag("transport", o.transport, alone)
+	case o.pairs != "auto":
+		return nil, line.BadFlag("connections", o.pairs, alone)
 	}
 	servers := 0
 	if o.servers != "auto" {

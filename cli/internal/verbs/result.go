@@ -257,14 +257,14 @@ func (t *training) next() {
 	if t.JSON {
 		return
 	}
-	show := t.Name + " model show " + screen.ShellWord(t.folder.Dir)
+	show := t.Program() + " model show " + screen.ShellWord(t.folder.Dir)
 	if len(t.files) == 0 {
-		t.Talk("next:  %s  ·  %s train %s --help", show, t.Name, t.about.Name)
+		t.Talk("next:  %s  ·  %s train %s --help", show, t.Program(), t.about.Name)
 		return
 	}
 	if t.files[0] == "-" {
 		t.Talk("next:  %s", show)
 		return
 	}
-	t.Talk("next:  %s predict %s %s  ·  %s", t.Name, screen.ShellWord(filepath.Clean(t.folder.Dir)), screen.ShellWord(t.files[0]), show)
+	t.Talk("next:  %s predict %s %s  ·  %s", t.Program(), screen.ShellWord(filepath.Clean(t.folder.Dir)), screen.ShellWord(t.files[0]), show)
 }

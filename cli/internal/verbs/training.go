@@ -122,7 +122,7 @@ func (t *training) tellCache() {
 func (t *training) settingsHint(err error) error {
 	var typed *bellows.Error
 	if errors.As(err, &typed) && typed.Kind == bellows.Config && typed.Op == "set" && typed.Subject == t.about.Name && typed.Hint == "" {
-		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Name, t.about.Name)
+		typed.Hint = fmt.Sprintf("`%s train %s --help` lists the settings", t.Program(), t.about.Name)
 	}
 	return err
 }
@@ -261,8 +261,12 @@ func (t *training) measured(end api.State) traffic {
 		Pulled: s.Bytes[tally.Rows.String()].Bytes + s.Bytes[tally.Leases.String()].Bytes}
 }
 
-// explain adds to an error what the run's folder still has.
+// explain adds to an error what the run's folder still has. Whoever interrupts a job that has not started hears that, and not what was
+// waited for.
 func (t *training) explain(ctx context.Context, err error) error {
+	if err != nil && !t.folder.Begun() {
+		err = interruptedWhile(ctx, "the job was started", err)
+	}
 	var typed *bellows.Error
 	if ctx.Err() == nil && errors.As(err, &typed) && typed.Kind == bellows.Bug && typed.Hint == "" && t.folder.Begun() {
 		typed.Hint = "what happened until then is in " + filepath.Join(t.folder.Dir, event.File)
