@@ -55,7 +55,7 @@ func TestUnnamedFolders(t *testing.T) {
 	if again.Dir != "runs/mf-1" || !again.Resumed || string(again.Image) != "image" || again.Before.Seconds != 3 {
 		t.Errorf("the unfinished run is taken up as %+v", again)
 	}
-	if err := errors.Join(again.Done(), again.Close()); err != nil {
+	if err := errors.Join(again.Done(Progress{}), again.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat("runs/mf-1/resume.image"); !errors.Is(err, os.ErrNotExist) {
