@@ -30,6 +30,9 @@ func folder(t *testing.T, record string, epochs int) string {
 		t.Fatal(err)
 	}
 	log, err := event.OpenLog(dir, false)
+	if err == nil {
+		err = log.Begin()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +177,9 @@ func remove(t *testing.T, dir, name string) {
 func add(t *testing.T, dir string, e event.Event) {
 	t.Helper()
 	log, err := event.OpenLog(dir, true)
+	if err == nil {
+		err = log.Begin()
+	}
 	if err == nil {
 		_, err = log.Append(e)
 	}

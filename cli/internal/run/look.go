@@ -39,7 +39,9 @@ func Look(dir string) (*Past, error) {
 		return nil, bellows.Errorf(bellows.NoInput, "look at run", dir, "%w", err)
 	}
 	var r runFile
-	if err = json.Unmarshal(text, &r); err == nil && r.Format != recordFormat {
+	if err = json.Unmarshal(text, &r); err != nil {
+		err = fmt.Errorf("it is not the record of a run: %w", err)
+	} else if r.Format != recordFormat {
 		err = fmt.Errorf("its format is %.40q, and this version reads %q", r.Format, recordFormat)
 	}
 	if err != nil {
@@ -49,15 +51,15 @@ func Look(dir string) (*Past, error) {
 	if _, err := os.Stat(filepath.Join(dir, imageFile)); err == nil {
 		p.Kept = !p.Finished
 	}
-	p.Busy = held(dir)
+	p.Busy = locked(dir)
 	if p.Figures, err = os.ReadFile(filepath.Join(dir, metricsFile)); err != nil {
 		p.Figures = nil
 	}
 	return p, nil
 }
 
-// held reports whether a process has the lock of the folder.
-func held(dir string) bool {
+// locked reports whether a process has the lock of the folder.
+func locked(dir string) bool {
 	d, err := os.Open(dir)
 	if err != nil {
 		return false

@@ -235,7 +235,7 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 		dir := t.TempDir()
 		f := claim(t, Request{Config: config(1), Out: dir})
 		m := &model.Model{App: "mf", Tensors: []model.Tensor{{Name: "a", Shape: []int{1}, Floats: []float32{1}}}, IDs: []model.IDs{{File: "users.txt", Names: []string{"u"}}}}
-		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(), f.Close()); err != nil {
+		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if bare {
