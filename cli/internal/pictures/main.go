@@ -43,7 +43,7 @@ var commands = []string{
 
 // The recording: how wide its terminal is, and how long it rests before and after a command.
 const (
-	columns = 96
+	columns = 104
 	rest    = 900 * time.Millisecond
 )
 

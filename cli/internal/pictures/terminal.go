@@ -51,6 +51,7 @@ func (t *terminal) prompt(command string) {
 	}
 	l := t.line()
 	l.shown = append(l.shown, moment{t.at, "$ " + command, true})
+	l.now = []rune("$ " + command)
 	t.row, t.col = t.row+1, 0
 }
 
@@ -143,7 +144,7 @@ func (t *terminal) svg() string {
 			}
 			if !last {
 				class += " gone"
-				moves += fmt.Sprintf(",off 1ms %.2fs forwards", t.rows[i].shown[n+1].at.Seconds())
+				moves = fmt.Sprintf("animation:show %.2fs %.2fs", (t.rows[i].shown[n+1].at - m.at).Seconds(), m.at.Seconds())
 			}
 			fmt.Fprintf(&b, `<text class="t%s" style="%s" x="%d" y="%d" textLength="%d">%s</text>`+"\n", class, moves,
 				margin, head+leading*i+14, cell*utf8.RuneCountInString(m.text), html.EscapeString(m.text))
@@ -153,6 +154,7 @@ func (t *terminal) svg() string {
 	return b.String()
 }
 
+// recordingStyle has the colours and the motion: what stays appears by "on", and what goes is hidden but while "show" lasts.
 const recordingStyle = `<style>
 .t{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#1f2328;white-space:pre}
 .p{font-weight:600;fill:#0969da}
@@ -160,7 +162,7 @@ const recordingStyle = `<style>
 .window{fill:#f6f8fa;stroke:#d1d9e0}
 .knob{fill:#d1d9e0}
 @keyframes on{from{visibility:hidden}to{visibility:visible}}
-@keyframes off{from{visibility:visible}to{visibility:hidden}}
+@keyframes show{from{visibility:visible}to{visibility:visible}}
 @media (prefers-color-scheme: dark) {
 .t{fill:#f0f6fc}.p{fill:#58a6ff}.window{fill:#0d1117;stroke:#3d444d}.knob{fill:#3d444d}
 }

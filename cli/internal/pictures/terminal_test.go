@@ -29,8 +29,8 @@ func TestTheTerminalRemembers(t *testing.T) {
 	picture := term.svg()
 	for _, want := range []string{
 		`class="t p" style="animation:on 1ms 0.00s both" x="18" y="48" textLength="104">$ bellows &lt;x&gt;</text>`,
-		`class="t gone" style="animation:on 1ms 1.00s both,off 1ms 2.00s forwards" x="18" y="67" textLength="96">reading 10 %</text>`,
-		`style="animation:on 1ms 2.00s both,off 1ms 3.00s forwards" x="18" y="67" textLength="96">reading 90 %</text>`,
+		`class="t gone" style="animation:show 1.00s 1.00s" x="18" y="67" textLength="96">reading 10 %</text>`,
+		`style="animation:show 1.00s 2.00s" x="18" y="67" textLength="96">reading 90 %</text>`,
 		`style="animation:on 1ms 4.00s both" x="18" y="67" textLength="32">done</text>`,
 		"prefers-color-scheme: dark", "prefers-reduced-motion: reduce",
 	} {
