@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -117,6 +118,10 @@ func prepare(c *screen.Console, cmd *cobra.Command) error {
 	kernels := cmd.Flag("kernels").Value.String()
 	if kernels == "auto" {
 		return nil
+	}
+	if sets := vec.Sets(); !slices.Contains(sets, kernels) {
+		return bellows.Errorf(bellows.Config, "set", "--kernels="+kernels, "this processor has auto, %s%s", strings.Join(sets, ", "), line.DidYouMean(kernels, sets)).
+			Hinted("choose one of these")
 	}
 	if err := vec.Use(kernels); err != nil {
 		return &bellows.Error{Kind: bellows.Config, Op: "set", Subject: "--kernels", Err: err}

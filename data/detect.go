@@ -53,6 +53,9 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
+	if f := d.strange(line); f != nil {
+		return nil, f
+	}
 	p := &plan{format: d.format(line), label: -1}
 	if p.format.documents() {
 		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
@@ -194,6 +197,9 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 	if p.columns > d.opt.Limits.Features {
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "leave columns out, or write the rows as LIBSVM"}
 	}
+	if f := d.rowNumbers(fields); f != nil {
+		return f
+	}
 	if f := d.labelColumn(p, line, fields); f != nil {
 		return f
 	}
@@ -201,6 +207,14 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 		return err
 	}
 	return d.width(p, line)
+}
+
+// rowNumbers refuses a header whose first column has no name: it is the row numbers that pandas writes, and would be the label.
+func (d *detector) rowNumbers(fields []lines.Field) *lines.Fault {
+	if d.opt.Label != "" || d.opt.Header == HeaderNo || len(fields) < 2 || len(fields[0].Text) > 0 || len(fields[1].Text) == 0 || lines.IsNumber(fields[1].Text) {
+		return nil
+	}
+	return &lines.Fault{Width: 1, What: "the first column has no name", How: "if it is the row numbers of pandas, write the file with index=False; else name the label with --label"}
 }
 
 // labelColumn finds the label by the option's name or number.

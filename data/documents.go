@@ -1,7 +1,9 @@
 package data
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -41,6 +43,9 @@ func (s *DocumentSet) Tokens() int64 {
 // documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
 // ratings, tables or examples, and a tokeniser would make nonsense of them.
 func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
+	if f := d.strange(line); f != nil {
+		return nil, f
+	}
 	p := &plan{format: d.opt.Format, label: -1}
 	fields := bytes.Fields(line)
 	switch {
@@ -127,7 +132,15 @@ func (r *reader) documents(set *Set) (err error) {
 	}
 	s.Offset, s.Word, s.Count = b.Offset, b.Word, b.Count
 	if len(s.Word) == 0 && !r.opt.Unlabelled {
-		return &Error{File: r.ins[0].shown(), What: "no document has a word that counts", How: "give documents with words; in text a word has at least 2 characters and a letter"}
+		what, how := "no document has a word that counts", "give documents with words; in text a word has at least 2 characters and a letter"
+		switch {
+		case d.Common+d.Rare > 0:
+			what = fmt.Sprintf("all words were left out: %d that are in most documents, and %d that are in a single one", d.Common, d.Rare)
+			how = "give documents that differ and share words, or the words of your choice as a bag of words (docword)"
+		case d.Dropped > 0:
+			what, how = "the model knows none of the words", "give documents of the language and kind that it was trained on"
+		}
+		return &Error{File: r.ins[0].shown(), What: what, How: how}
 	}
 	set.Documents = s
 	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
@@ -186,10 +199,52 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 		b.Open(first + h.Docs)
 	}
 	if err := b.Sort(); err != nil {
-		return nil, &Error{File: r.ins[0].shown(), What: err.Error(), How: "add the two counts up on one line"}
+		return nil, r.twice(err)
 	}
 	return b, nil
 }
+
+// twice is the error of a word that a document has twice, with the second line of the two if the input can be read again.
+func (r *reader) twice(err error) error {
+	e := &Error{File: r.ins[0].shown(), What: err.Error(), How: "add the counts of the two lines up on one"}
+	var at *bags.Twice
+	if !errors.As(err, &at) {
+		return e
+	}
+	source, doc := 0, at.Doc
+	for source < len(r.bags)-1 && doc >= r.bags[source].Docs {
+		doc -= r.bags[source].Docs
+		source++
+	}
+	e.File, e.What = r.ins[source].shown(), (&bags.Twice{Doc: doc, Word: at.Word}).Error()
+	if r.ins[source].path == "" {
+		return e
+	}
+	s, failed := openStream(r.ctx, r.ins[source], r.opt)
+	if failed != nil {
+		return e
+	}
+	defer s.close()
+	entry := [2]string{strconv.Itoa(doc + 1), strconv.Itoa(at.Word + 1)}
+	in, before := bufio.NewScanner(s), false
+	for line := 1; in.Scan(); line++ {
+		fields := strings.Fields(in.Text())
+		if line <= headerLines || len(fields) < 2 || [2]string(fields[:2]) != entry {
+			continue
+		}
+		if before {
+			f := &lines.Fault{Width: len(in.Text()), What: e.What, How: e.How}
+			e = locate(e.File, append(in.Bytes(), '\n'), f)
+			e.Line = line
+			return e
+		}
+		before = true
+	}
+	return e
+}
+
+// headerLines are those before the entries of a bag of words.
+const headerLines = 3
 
 // vocabulary is the words of a bag: the file that the option names, or the neighbour vocab.X.txt of
 // docword.X.txt; without either, words are called by their numbers.

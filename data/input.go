@@ -45,6 +45,9 @@ func expand(names []string) ([]input, error) {
 	var all []input
 	stdins := 0
 	for _, name := range names {
+		if name == "" {
+			return nil, &Error{File: "input", What: "the name of a file is empty", How: "name a file; perhaps a variable in the command has no value"}
+		}
 		if name == stdinName {
 			if stdins++; stdins > 1 {
 				return nil, &Error{File: "stdin", What: "standard input is named twice", How: "name - once"}
@@ -65,6 +68,9 @@ func expand(names []string) ([]input, error) {
 }
 
 func expandPath(name string) ([]input, error) {
+	if err := remote(name); err != nil {
+		return nil, err
+	}
 	path := strings.TrimPrefix(name, "file://")
 	if in, err := stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(path, "*?[") {
 		return []input{in}, err
@@ -137,21 +143,6 @@ var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
-
-// foreign are compressed and binary containers that are recognised to be refused by name.
-var foreign = []struct{ magic, what, how string }{
-	{"\x1f\x8b", "is compressed twice", "decompress it once"},
-	{"\x28\xb5\x2f\xfd", "is compressed twice", "decompress it once"},
-	{"BZh", "is a bzip2 stream", "decompress it, or use gzip or zstd"},
-	{"\xfd7zXZ\x00", "is an xz stream", "decompress it, or use gzip or zstd"},
-	{"PK\x03\x04", "is a zip archive", "unpack it and name the file inside"},
-	{"\x04\x22\x4d\x18", "is an lz4 stream", "decompress it, or use gzip or zstd"},
-	{"\x93NUMPY", "is a NumPy array", "write it as CSV, for example with numpy.savetxt"},
-	{"PAR1", "is a Parquet file", "write it as CSV"},
-	{"\x89HDF", "is an HDF5 file", "write it as CSV"},
-	{"\xff\xfe", "is UTF-16 text", "convert it, for example with iconv -f UTF-16 -t UTF-8"},
-	{"\xfe\xff", "is UTF-16 text", "convert it, for example with iconv -f UTF-16 -t UTF-8"},
-}
 
 // stream is the decompressed bytes of one input. Its errors are *Error.
 type stream struct {
@@ -235,7 +226,8 @@ func (s *stream) unpack(head *bufio.Reader, magic []byte) error {
 		if err != nil {
 			return s.explain(err)
 		}
-		s.r = z
+		z.Multistream(false)
+		s.r = &members{z: z, from: head, name: s.in.shown()}
 	case bytes.HasPrefix(magic, zstdMagic):
 		s.packing = "zstd"
 		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -245,16 +237,6 @@ func (s *stream) unpack(head *bufio.Reader, magic []byte) error {
 		}
 		s.r = z
 		s.closers = append(s.closers, func() error { z.Close(); return nil })
-	}
-	return nil
-}
-
-// refuseForeign refuses what is known not to be data that this package reads.
-func (s *stream) refuseForeign() error {
-	for _, f := range foreign {
-		if bytes.HasPrefix(s.head, []byte(f.magic)) {
-			return &Error{File: s.in.shown(), What: f.what, How: f.how}
-		}
 	}
 	return nil
 }

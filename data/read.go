@@ -334,7 +334,11 @@ func (r *reader) begin(n int, j *job) error {
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	start, line := d.firstRecord(j.text)
 	if line == nil {
-		return &Error{File: r.ins[n].shown(), What: "the file is empty", How: "name a file with data, or leave it out"}
+		what := "the file is empty"
+		if len(j.text) > 0 {
+			what = "the file has no rows, only blank lines and comments"
+		}
+		return &Error{File: r.ins[n].shown(), What: what, How: "name a file with data, or leave it out"}
 	}
 	var next *plan
 	var f *lines.Fault
@@ -401,9 +405,12 @@ func (s *stream) isIDX() bool {
 	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && idxTypes[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
 }
 
+// headBytes is how much of a stream tells what it is.
+const headBytes = 512
+
 // fillHead reads the first bytes of the decompressed stream.
 func (s *stream) fillHead() error {
-	head := make([]byte, 8)
+	head := make([]byte, headBytes)
 	n, err := readFull(s, head)
 	if err != nil && err != io.EOF {
 		return err

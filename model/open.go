@@ -139,9 +139,13 @@ func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		kind = bellows.NoInput
 	}
+	hint := damagedHint
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "change its permissions, or ask whoever owns it"
+	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	return &bellows.Error{Kind: kind, Op: "open model", Subject: name, Err: err, Hint: damagedHint}
+	return &bellows.Error{Kind: kind, Op: "open model", Subject: name, Err: err, Hint: hint}
 }

@@ -12,6 +12,7 @@
 //	exits CODE COMMAND...         the command ends with that code
 //	valid SCHEMA FILE             every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
+//	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
 //	flip FILE OFFSET              one bit of the file is changed
 //	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP at its first epoch and ends with code 130; what it
 //	                              wrote is in interrupted.out and interrupted.err
@@ -70,6 +71,7 @@ func Run(t *testing.T, program, dir string) {
 			"interrupt": interrupt,
 			"last":      last,
 			"flip":      flip,
+			"steps":     steps,
 			"start":     start,
 			"halt":      halt,
 			"follow":    follow,
@@ -141,6 +143,21 @@ func printed(ts *testscript.TestScript, args []string) string {
 	command, _, _ = strings.Cut(command, "  ")
 	ts.Logf("[follow] %s", command)
 	return command
+}
+
+// steps is `steps FILE`: what the program says can be done next can be done.
+func steps(ts *testscript.TestScript, _ bool, args []string) {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
+	var said struct{ Next []string }
+	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &said))
+	if len(said.Next) == 0 {
+		ts.Fatalf("%s names no command", args[0])
+	}
+	for _, command := range said.Next {
+		if err := ts.Exec("sh", "-c", command); err != nil {
+			ts.Fatalf("%s: %v", command, err)
+		}
+	}
 }
 
 // flip is `flip FILE OFFSET`: it changes one bit of the file.

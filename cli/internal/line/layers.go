@@ -63,7 +63,8 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 			return
 		}
 		if err := fill(f, value); err != nil {
-			first = bellows.Errorf(bellows.Config, "read", "the environment", "%s=%s: %w", name, value, err)
+			first = bellows.Errorf(bellows.Config, "read", "the environment", "%s=%s: %w", name, value, err).
+				Hinted("set it otherwise, or unset " + name)
 		}
 	})
 	return first
@@ -128,7 +129,7 @@ func fill(f *pflag.Flag, value string) error {
 		return nil
 	}
 	if err := f.Value.Set(value); err != nil {
-		return err
+		return unfit(f, err)
 	}
 	f.Changed = true
 	return nil
@@ -142,17 +143,26 @@ func fillFromFile(cmd *cobra.Command, name string) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			kind = bellows.NoInput
 		}
-		return bellows.Errorf(kind, "read", "--config", "%w", err)
+		return bellows.Errorf(kind, "read", "--config "+name, "%w", pathless(err)).Hinted("name a YAML file with --config or " + environmentPrefix + "CONFIG")
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, configBytesMax+1))
 	switch {
 	case err != nil:
-		return bellows.Errorf(bellows.IO, "read", "--config", "%w", err)
+		return bellows.Errorf(bellows.NoInput, "read", "--config "+name, "%w", pathless(err)).Hinted("name a YAML file that can be read")
 	case len(text) > configBytesMax:
 		return bellows.Errorf(bellows.Config, "read", name, "it has more than %d bytes", configBytesMax)
 	}
 	return fillFromText(cmd, name, text)
+}
+
+// pathless is an error of the system without the path, which stands before it.
+func pathless(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // fillFromText reads the content of the file. A key that is no flag of any command is refused with
@@ -160,7 +170,8 @@ func fillFromFile(cmd *cobra.Command, name string) error {
 func fillFromText(cmd *cobra.Command, name string, text []byte) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return bellows.Errorf(bellows.Config, "read", name, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return bellows.Errorf(bellows.Config, "read", name, "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: ")).
+			Hinted("write a line for each flag, such as `epochs: 20`; blanks, not tabs, before what belongs to a line")
 	}
 	if len(doc.Content) == 0 {
 		return nil
@@ -177,7 +188,7 @@ func fillFromText(cmd *cobra.Command, name string, text []byte) error {
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if seen[key.Value] {
-			return at(key, "the key %q is there twice", key.Value)
+			return at(key, "the key %q is there twice; keep one of the two", key.Value)
 		}
 		seen[key.Value] = true
 		if !slices.Contains(known, key.Value) {

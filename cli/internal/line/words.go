@@ -74,18 +74,20 @@ func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 
 // flagError is the error for a flag that cannot be parsed.
 func flagError(cmd *cobra.Command, cause error) error {
-	err := &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Subject: "", Err: cause}
-	err.Hint = "see " + cmd.CommandPath() + " --help"
+	why, hint := flagFault(cause)
+	err := &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Err: why, Hint: hint}
 	word, isUnknown := strings.CutPrefix(cause.Error(), "unknown flag: --")
-	if !isUnknown {
-		return err
+	if isUnknown {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if others := holders(cmd.Root(), word); len(others) > 0 {
+			err.Hint = "it is a flag of " + strings.Join(others[:min(3, len(others))], ", ")
+		} else if near := app.Nearest(word, known); near != "" {
+			err.Hint = "did you mean --" + near + "?"
+		}
 	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	if others := holders(cmd.Root(), word); len(others) > 0 {
-		err.Hint = "it is a flag of " + strings.Join(others[:min(3, len(others))], ", ")
-	} else if near := app.Nearest(word, known); near != "" {
-		err.Hint = "did you mean --" + near + "?"
+	if err.Hint == "" {
+		err.Hint = "see " + cmd.CommandPath() + " --help"
 	}
 	return err
 }

@@ -304,11 +304,12 @@ func (f *Folder) Measured(figures any) error {
 	return nil
 }
 
-// Done marks the run as finished; the same command then starts another.
-func (f *Folder) Done() error {
+// Done marks the run as finished, and keeps what it has cost; the same command then starts another.
+func (f *Folder) Done(so Progress) error {
 	if err := f.Begin(); err != nil {
 		return err
 	}
+	f.record.Progress = so
 	// The state first: a finished run with an image is harmless, the other way round is a restart.
 	return f.end(done, nil)
 }

@@ -13,6 +13,8 @@
 //     run stays unfinished and starts over at the next Claim.
 //  7. Close lets others in.
 //
+// Look is for those who only read what is there.
+//
 // A folder holds run.json (the Config and the state), events.jsonl, metrics.json, and while a run is interrupted
 // resume.image. The model that package model saves lies beside them.
 //
@@ -136,7 +138,7 @@ type runFile struct {
 	State    state             `json:"state"`
 	Config   Config            `json:"config"`
 	Versions map[string]string `json:"versions"`
-	Progress Progress          `json:"progress"` // up to the image
+	Progress Progress          `json:"progress"` // up to the image; of a finished run, to its end
 }
 
 // readRecord is the record in dir, or nil when there is none that can be read: a folder whose

@@ -55,7 +55,7 @@ func TestUnnamedFolders(t *testing.T) {
 	if again.Dir != "runs/mf-1" || !again.Resumed || string(again.Image) != "image" || again.Before.Seconds != 3 {
 		t.Errorf("the unfinished run is taken up as %+v", again)
 	}
-	if err := errors.Join(again.Done(), again.Close()); err != nil {
+	if err := errors.Join(again.Done(Progress{}), again.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat("runs/mf-1/resume.image"); !errors.Is(err, os.ErrNotExist) {
@@ -235,7 +235,7 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 		dir := t.TempDir()
 		f := claim(t, Request{Config: config(1), Out: dir})
 		m := &model.Model{App: "mf", Tensors: []model.Tensor{{Name: "a", Shape: []int{1}, Floats: []float32{1}}}, IDs: []model.IDs{{File: "users.txt", Names: []string{"u"}}}}
-		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(), f.Close()); err != nil {
+		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if bare {

@@ -62,7 +62,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 
 // ownOf says whether a run writes a file of that name, or leaves it when it is cut short.
 func ownOf(name string) bool {
-	return slices.Contains(ownFiles, strings.TrimSuffix(name, partial)) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
+	return name == PageFile || slices.Contains(ownFiles, strings.TrimSuffix(name, partial)) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
 }
 
 func (f *Folder) refuse(hint, format string, args ...any) error {

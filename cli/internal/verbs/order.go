@@ -48,6 +48,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if err := opt.checkCache(); err != nil {
 		return nil, err
 	}
+	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
+		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")
+	}
 	if o.goal, err = opt.goal(o.about); err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 		return err
 	}
-	if err := t.folder.Done(); err != nil {
+	if err := t.folder.Done(so); err != nil {
 		return err
 	}
 	t.journal.tell(event.Event{Kind: event.Finished, Model: t.folder.Dir,

@@ -66,7 +66,7 @@ func (c *Tool) Commands() []*cobra.Command {
 	for _, v := range c.added {
 		list = append(list, c.askCommand(v))
 	}
-	list = append(list, c.modelCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), c.cacheCommand(), c.versionCommand(), c.schemaCommand())
+	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), c.cacheCommand(), c.versionCommand(), c.schemaCommand())
 	return append(list, watch.Commands(c.Console, c.sample(0).run())...)
 }
 

@@ -203,7 +203,7 @@ func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
 	}
 	x, err := strconv.ParseFloat(parts[3], 64)
 	if err != nil {
-		return nil, line.BadFlag("until", o.until, "%q is not a number", parts[3])
+		return nil, line.BadFlag("until", o.until, "what stands behind %s must be a number, not %q", parts[2], parts[3])
 	}
 	name := parts[1]
 	if !slices.Contains(d.Metrics, name) && slices.Contains(d.Metrics, "test_"+name) {

@@ -200,6 +200,8 @@ func nothing(ctx context.Context, folder, word string, others []job) error {
 	}
 	if len(running) > 0 {
 		none.Hint = "running are " + strings.Join(running, ", ")
+	} else {
+		none.Hint = "a job is here while it trains; `report RUN` shows one that has ended"
 	}
 	return none
 }

@@ -53,7 +53,14 @@ func (b *Bags) Put(word, count int32) {
 	b.Offset[len(b.Offset)-1] = int64(len(b.Word))
 }
 
-// Sort puts the words of each document in ascending order. A word that a document has twice is an error.
+// Twice is the error of a word that a document has twice. Both are counted from 0.
+type Twice struct{ Doc, Word int }
+
+func (t *Twice) Error() string {
+	return fmt.Sprintf("document %d has the word %d twice", t.Doc+1, t.Word+1)
+}
+
+// Sort puts the words of each document in ascending order. A word that a document has twice is a *Twice.
 func (b *Bags) Sort() error {
 	var order []int64 // word, then count
 	for d := range b.Len() {
@@ -71,7 +78,7 @@ func (b *Bags) Sort() error {
 		}
 		for i := 1; i < len(word); i++ {
 			if word[i] == word[i-1] {
-				return fmt.Errorf("document %d has the word %d twice", d+1, word[i]+1)
+				return &Twice{d, int(word[i])}
 			}
 		}
 	}

@@ -120,10 +120,27 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		f.How = "replace it by a number or leave the row out; missing values are not filled in"
 	case err == errTooLarge:
 		f.How = "scale the column: the largest magnitude is 3.4e38"
+	case thousands(field):
+		f.How = fmt.Sprintf("if the comma separates thousands, write %s%s without it", prefix, bytes.ReplaceAll(field, []byte(","), nil))
+		if bytes.Count(field, []byte(",")) == 1 {
+			f.How += fmt.Sprintf("; if it is a decimal point, write %s%s", prefix, dotted)
+		}
 	case bytes.IndexByte(field, ',') >= 0 && IsNumber(dotted):
 		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
 	default:
 		f.How = "write a decimal number such as 0.5 or 1e-3"
 	}
 	return f
+}
+
+// thousands reports whether commas stand in a number where they divide thousands: 1,004 or -12,345,678.9.
+func thousands(field []byte) bool {
+	whole, _, _ := bytes.Cut(bytes.TrimLeft(field, "+-"), []byte("."))
+	parts := bytes.Split(whole, []byte(","))
+	for i, part := range parts {
+		if !IsDigits(part) || i > 0 && len(part) != 3 || i == 0 && (len(part) > 3 || part[0] == '0') {
+			return false
+		}
+	}
+	return len(parts) > 1 && IsNumber(bytes.ReplaceAll(field, []byte(","), nil))
 }

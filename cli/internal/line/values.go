@@ -1,0 +1,51 @@
+package line
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// wanted are what the values of flags must be, by the names of their types.
+var wanted = map[string]string{
+	"int":      "it must be a whole number",
+	"uint64":   "it must be a whole number, and not below 0",
+	"bool":     "it must be true or false",
+	"duration": "it must be a time with its unit, such as 500ms or 2s",
+}
+
+// unfit says of a value that a flag did not take why, whatever layer it came from. Go's own words for it speak of functions.
+func unfit(f *pflag.Flag, cause error) error {
+	words, known := wanted[f.Value.Type()]
+	switch {
+	case errors.Is(cause, strconv.ErrRange):
+		return errors.New("it is too large")
+	case known:
+		return errors.New(words)
+	}
+	return cause
+}
+
+// flagFault is the error of a command line that the flags cannot be taken from, in words, and what to do; the cause itself where that says it.
+func flagFault(cause error) (err error, hint string) {
+	var value *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(cause, &value):
+		return fmt.Errorf("--%s=%s: %w", value.GetFlag().Name, value.GetValue(), unfit(value.GetFlag(), value.Unwrap())), ""
+	case errors.As(cause, &missing):
+		flag := missing.GetFlag()
+		name, _ := pflag.UnquoteUsage(flag)
+		if name == flag.Value.Type() {
+			name = "value"
+		}
+		return fmt.Errorf("--%s lacks its value", flag.Name), fmt.Sprintf("write --%s %s", flag.Name, strings.ToUpper(name))
+	case errors.As(cause, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return fmt.Errorf("unknown flag: -%s", unknown.GetSpecifiedShortnames()), "flags begin with two dashes and are words"
+	}
+	return cause, ""
+}

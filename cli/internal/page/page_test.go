@@ -1,0 +1,203 @@
+package page
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows/app"
+	"bellows/cli/internal/event"
+	"bellows/model"
+)
+
+var update = flag.Bool("update", false, "write the golden structure of testdata/structure.txt")
+
+const record = `{"format":"bellows run 1","state":"done","config":{"app":"mf","data":["<b>.tsv"],"seed":3,"settings":{"rank":"4","odd":"<i>"},"kernels":"go",
+"reading":{"sep":"<"},"inputs":[{"path":"<b>.tsv","bytes":2048,"modified":"2026-01-02T03:04:05Z"}]},"versions":{"go":"go1"},
+"progress":{"seconds":3,"sent":12345,"applied":12345,"dropped":0,"tables":[{"name":"users","sent":"0000000000000001","taken":"0000000000000001","dropped":"0000000000000000","yielded":"0000000000000000","written":"0000000000000000"}]}}`
+
+// folder is a run with so many epochs, whose strings are not friendly.
+func folder(t *testing.T, record string, epochs int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := model.Save(dir, &model.Model{App: "mf", Settings: map[string]string{"rank": "4"}, Metrics: map[string]float64{"test_rmse": 0.5, "train_rmse": 1e-9},
+		Tensors: []model.Tensor{{Name: "user_factors", Shape: []int{2, 4}, Floats: make([]float32, 8)}}, IDs: []model.IDs{{File: "users.txt", Names: []string{"<u>", "v"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	log, err := event.OpenLog(dir, false)
+	if err == nil {
+		err = log.Begin()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell := func(e event.Event) {
+		if _, err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell(event.Event{Kind: event.Started, Sentence: "<b>.tsv: 9 ratings, triples, <tab>", Start: &event.Start{App: "mf", Rows: 9, Items: 8, LoadSeconds: 0.5}})
+	for n := 1; n <= epochs; n++ {
+		tell(event.Event{Kind: event.Epoch, Epoch: &n, Figures: &event.Figures{Metrics: map[string]float64{"train_rmse": 1 / float64(n), "test_rmse": 1.5 / float64(n)},
+			Seconds: 0.5 * float64(n), Examples: int64(8 * n), ExamplesPerSecond: 16, Phases: map[string]float64{"compute": 0.4, "idle": 0.1}}})
+	}
+	tell(event.Event{Kind: event.Waiting, Sentence: "<script>alert(1)</script>"})
+	tell(event.Event{Kind: event.Finished, Sentence: "finished"})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte(record), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// written is the page of a folder.
+func written(t *testing.T, dir string) (*Run, string) {
+	t.Helper()
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.About = app.Description{Name: "mf", Title: "matrix <m>", Unit: "ratings", Metrics: []string{"train_rmse", "test_rmse"},
+		Settings: []app.Setting{{Name: "rank", Default: "32", Reason: "factors > 0"}}}
+	r.Steps = []Step{{"bellows predict '<b>.tsv'", "what & why"}}
+	r.Program, r.Made = "bellows 1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return r, b.String()
+}
+
+// TestThePageHasItsStructure compares the page of a run, with its pictures and times taken out, with testdata/structure.txt.
+func TestThePageHasItsStructure(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, record, 40)
+	_, text := written(t, dir)
+	for _, c := range []struct{ what, with string }{
+		{`(?s)<svg.*?aria-label="([^"]*)".*?</svg>`, "[chart: $1]"}, {`(?s)<style>.*</style>`, "[style]"}, {regexp.QuoteMeta(dir), "RUN"},
+		{`started \d[^<]*`, "started THEN"}, {`<tr><td>\d\d:\d\d:\d\d<td>`, "<tr><td>TIME<td>"}, {`[0-9a-f]{12}…`, "SUM…"},
+	} {
+		text = regexp.MustCompile(c.what).ReplaceAllString(text, c.with)
+	}
+	const golden = "testdata/structure.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("the page is\n%s\nwanted is\n%s", text, want)
+	}
+}
+
+// TestThePageNeedsNothingElse wants no address, no script, no text of others unescaped, and the page's mark where the command looks for it.
+func TestThePageNeedsNothingElse(t *testing.T) {
+	t.Parallel()
+	_, text := written(t, folder(t, record, 40))
+	for _, foreign := range []string{"<script", "src=", "href=", "url(", "@import", "://", "<b>.tsv", "<i>", "<u>", "<m>", "<tab>", "onload", `sep</dt><dd><`} {
+		if strings.Contains(strings.ReplaceAll(text, "http://www.w3.org/2000/svg", ""), foreign) {
+			t.Errorf("the page has %s", foreign)
+		}
+	}
+	if at := strings.Index(text, Mark); at < 0 || at > 500 {
+		t.Errorf("the mark is at %d", at)
+	}
+	if !strings.Contains(text, "prefers-color-scheme: dark") || strings.Contains(text, "NaN") {
+		t.Error("no colours for dark screens, or no numbers")
+	}
+}
+
+// TestRunsThatDidNotEnd have a page too, which says what became of them.
+func TestRunsThatDidNotEnd(t *testing.T) {
+	t.Parallel()
+	unfinished := strings.Replace(record, `"done"`, `"running"`, 1)
+	for _, c := range []struct {
+		name, want string
+		change     func(dir string)
+	}{
+		{"killed", "ended without a word", func(string) {}},
+		{"interrupted", "interrupted, and can go on", func(dir string) { put(t, dir, "resume.image", "x") }},
+		{"failed", ">failed<", func(dir string) { add(t, dir, event.Event{Kind: event.Lost, Sentence: "node 2 is lost"}) }},
+		{"damaged model", "model.safetensors: it is truncated", func(dir string) { put(t, dir, "model.safetensors", "x") }},
+		{"no model", "none was saved yet", func(dir string) { remove(t, dir, "manifest.json") }},
+		{"no log", "it ended before the first was over", func(dir string) { remove(t, dir, event.File) }},
+		{"cut log", "1 line of events.jsonl could not be read", func(dir string) { add(t, dir, event.Event{}); cut(t, dir) }},
+		{"odd figures", "matrix &lt;m&gt;", func(dir string) { put(t, dir, "metrics.json", "{") }},
+	} {
+		dir := folder(t, unfinished, 3)
+		c.change(dir)
+		if _, text := written(t, dir); !strings.Contains(text, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.name, c.want, text)
+		}
+	}
+	wrong := strings.Replace(record, `"applied":12345`, `"applied":12344`, 1)
+	if _, text := written(t, folder(t, wrong, 3)); !strings.Contains(text, "sent 12 345 ≠ applied 12 344") || !strings.Contains(text, `class="wrong">12345 updates were sent`) {
+		t.Error("an audit that does not agree is not shown")
+	}
+}
+
+// TestLongLogsAreThinned reads more epochs than are kept: the last is there, and the file is small.
+func TestLongLogsAreThinned(t *testing.T) {
+	t.Parallel()
+	r, text := written(t, folder(t, record, 3*momentsMost+1))
+	if len(r.Course) > momentsMost || r.last().Number != 3*momentsMost+1 || r.Every != 4 {
+		t.Errorf("%d moments, every %d, the last %d", len(r.Course), r.Every, r.last().Number)
+	}
+	if len(text) > 150_000 || !strings.Contains(text, "every 4th is drawn") {
+		t.Errorf("the page has %d bytes", len(text))
+	}
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// add appends an event to the log.
+func add(t *testing.T, dir string, e event.Event) {
+	t.Helper()
+	log, err := event.OpenLog(dir, true)
+	if err == nil {
+		err = log.Begin()
+	}
+	if err == nil {
+		_, err = log.Append(e)
+	}
+	if err == nil {
+		err = log.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cut takes the last bytes of the log away, as a crash does.
+func cut(t *testing.T, dir string) {
+	t.Helper()
+	name := filepath.Join(dir, event.File)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, event.File, string(text[:len(text)-5]))
+}

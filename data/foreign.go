@@ -1,0 +1,190 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"bellows/data/internal/lines"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// foreign are compressed and binary containers that are recognised to be refused by name.
+var foreign = []struct{ magic, what, how string }{
+	{"\x1f\x8b", "is compressed twice", "decompress it once"},
+	{"\x28\xb5\x2f\xfd", "is compressed twice", "decompress it once"},
+	{"BZh", "is a bzip2 stream", "decompress it, or use gzip or zstd"},
+	{"\xfd7zXZ\x00", "is an xz stream", "decompress it, or use gzip or zstd"},
+	{"PK\x03\x04", "is a zip archive", "unpack it and name the file inside"},
+	{"\x04\x22\x4d\x18", "is an lz4 stream", "decompress it, or use gzip or zstd"},
+	{"7z\xbc\xaf\x27\x1c", "is a 7-Zip archive", "unpack it and name the file inside"},
+	{"\x93NUMPY", "is a NumPy array", "write it as CSV, for example with numpy.savetxt"},
+	{"PAR1", "is a Parquet file", "write it as CSV"},
+	{"ARROW1", "is an Arrow file", "write it as CSV"},
+	{"Obj\x01", "is an Avro file", "write it as CSV"},
+	{"\x89HDF", "is an HDF5 file", "write it as CSV"},
+	{"SQLite format 3\x00", "is an SQLite database", "export the table, for example with sqlite3 -header -csv FILE 'select * from TABLE'"},
+	{"\xd0\xcf\x11\xe0", "is an old Excel file or another one of Office", "save it as CSV"},
+	{"\x80\x02", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
+	{"\x80\x03", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
+	{"\x80\x04", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
+	{"\x80\x05", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
+	{"\x89PNG", "is a PNG picture", "pictures are read as IDX, or as a table with a column for each pixel"},
+	{"\xff\xd8\xff", "is a JPEG picture", "pictures are read as IDX, or as a table with a column for each pixel"},
+	{"GIF87a", "is a GIF picture", "pictures are read as IDX, or as a table with a column for each pixel"},
+	{"GIF89a", "is a GIF picture", "pictures are read as IDX, or as a table with a column for each pixel"},
+	{"%PDF", "is a PDF document", "extract its text, for example with pdftotext"},
+	{"\x7fELF", "is a program", "name a file of data"},
+	{"\xff\xfe", "is UTF-16 text", "convert it, for example with iconv -f UTF-16 -t UTF-8"},
+	{"\xfe\xff", "is UTF-16 text", "convert it, for example with iconv -f UTF-16 -t UTF-8"},
+}
+
+// sheets are names that stand near the beginning of the zip archive that an Excel file is.
+var sheets = regexp.MustCompile(`\[Content_Types\]\.xml|xl/|_rels/\.rels`)
+
+// refuseForeign refuses what is known not to be data that this package reads.
+func (s *stream) refuseForeign() error {
+	for _, f := range foreign {
+		if !bytes.HasPrefix(s.head, []byte(f.magic)) {
+			continue
+		}
+		if f.magic == "PK\x03\x04" && sheets.Match(s.head) {
+			return &Error{File: s.in.shown(), What: "is an Excel file", How: "save it as CSV"}
+		}
+		return &Error{File: s.in.shown(), What: f.what, How: f.how}
+	}
+	return s.refuseMacintosh()
+}
+
+// refuseMacintosh refuses text whose lines end in carriage returns alone: it would be one line.
+func (s *stream) refuseMacintosh() error {
+	cr := bytes.Count(s.head, []byte("\r"))
+	if cr < 2 || bytes.IndexByte(s.head, '\n') >= 0 || bytes.IndexByte(s.head, 0) >= 0 {
+		return nil
+	}
+	return &Error{File: s.in.shown(), What: "its lines end in a carriage return alone", How: "write them with line feeds, for example with tr '\\r' '\\n'"}
+}
+
+// schemes are what begins the name of a file elsewhere, and how its bytes get to standard input.
+var schemes = []struct{ name, fetch string }{
+	{"s3", "aws s3 cp %s -"}, {"gs", "gsutil cat %s"}, {"http", "curl -sSL %s"}, {"https", "curl -sSL %s"}, {"ftp", "curl -sSL %s"},
+	{"hdfs", "hdfs dfs -cat %s"}, {"ssh", ""}, {"abfs", ""}, {"az", ""},
+}
+
+// remote refuses the name of a file that is not on this machine.
+func remote(name string) error {
+	scheme, _, found := strings.Cut(name, "://")
+	if !found {
+		return nil
+	}
+	for _, s := range schemes {
+		if s.name != strings.ToLower(scheme) {
+			continue
+		}
+		how := "copy it to this machine first"
+		if s.fetch != "" {
+			how += ", or pipe it in: " + fmt.Sprintf(s.fetch, name) + " | ..., with - in its place"
+		}
+		return &Error{File: name, What: s.name + ":// is not read from here", How: how, Err: fs.ErrNotExist}
+	}
+	return nil
+}
+
+var (
+	// namespace is where Vowpal Wabbit's features begin: a bar behind the label, or at the beginning.
+	namespace = regexp.MustCompile(`^(\S+ )*('\S* ?)?\|(\S+)?( \S+)*\s*$`)
+	// bagLine is a document of LDA-C.
+	bagLine = regexp.MustCompile(`^[0-9]+( [0-9]+:[0-9]+)+\s*$`)
+)
+
+// strange is the fault of a first line of a form that is known and not read here; nil where it may be one of ours.
+func (d *detector) strange(line []byte) *lines.Fault {
+	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
+	bare := bytes.TrimSpace(line)
+	documents := d.kind == Documents
+	switch {
+	case len(bare) == 0 || d.opt.Format != "":
+	case documents && bagLine.Match(line) && countsItself(bare):
+		return whole("this is LDA-C, which is not read", "write a line for each entry, document word count, below three lines with the numbers of documents, words and entries")
+	case bare[0] == '{' && (!documents || json.Valid(bare)), bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
+		how := "write CSV, for example with jq -r '[.user, .item, .rating] | @csv'"
+		if documents {
+			how = "write a document on each line, for example with jq -r .text"
+		}
+		return whole("this is JSON, which is not read", how)
+	case documents:
+	case bare[0] == '#':
+		return whole("the first line is a comment", "remove it, or only its # if it names the columns")
+	case bare[0] == '@' && bytes.HasPrefix(bytes.ToLower(bare), []byte("@relation")):
+		return whole("this is ARFF, which is not read", "remove all up to the line @data, and put the names of the columns there")
+	case bytes.HasPrefix(bare, []byte("<?xml")), bytes.HasPrefix(bytes.ToLower(bare), []byte("<!doctype")), bytes.HasPrefix(bytes.ToLower(bare), []byte("<html")):
+		return whole("this is a web page or XML, not data", "look into it: it may be the answer of a server that had no file")
+	case bytes.HasPrefix(bare, []byte("%%MatrixMarket")):
+		return whole("this is a Matrix Market file, which is not read", "write it as LIBSVM or CSV")
+	case d.opt.Separator == "" && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line):
+		return whole("this looks like Vowpal Wabbit text, which is not read", "write label index:value ...; if | separates columns, say --sep '|'")
+	}
+	return nil
+}
+
+// countsItself reports whether a line begins with the number of its other fields.
+func countsItself(line []byte) bool {
+	fields := bytes.Fields(line)
+	return string(fields[0]) == strconv.Itoa(len(fields)-1)
+}
+
+// trySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.
+func trySeparator(line []byte, least, most int) string {
+	for _, s := range []string{"\t", ",", ";", "::", " ", "|", ":"} {
+		if fields, f := lines.Fields(line, s); f == nil && len(fields) >= least && len(fields) <= most {
+			return fmt.Sprintf("; --sep %s would make %d fields of it", shellSeparator(s), len(fields))
+		}
+	}
+	return ""
+}
+
+// shellSeparator is a separator as a command line has it.
+func shellSeparator(s string) string {
+	if s == "|" {
+		return "'|'"
+	}
+	return strings.Trim(lines.SeparatorName(s), `"`)
+}
+
+// members reads the members of a gzip file one after the other. What stands behind the last of them is named: a reader of its own accord
+// takes it for a member that is cut short.
+type members struct {
+	z    *gzip.Reader
+	from *bufio.Reader
+	name string
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if n > 0 || err != io.EOF {
+			if err == io.EOF {
+				err = nil
+			}
+			return n, err
+		}
+		next, err := m.from.Peek(len(gzipMagic))
+		switch {
+		case len(next) == 0:
+			return 0, err
+		case !bytes.Equal(next, gzipMagic):
+			return 0, &Error{File: m.name, What: "bytes that are no gzip stand behind the end of its gzip stream", How: "remove what was appended, or copy the file again"}
+		}
+		if err := m.z.Reset(m.from); err != nil {
+			return 0, err
+		}
+		m.z.Multistream(false)
+	}
+}
