@@ -62,10 +62,10 @@ type race struct {
 	epochs, threads, ratings int
 }
 
-// bellows is one build of ours. phases are the seconds that its last line tells, turn by turn.
+// bellows is one build of ours, with the seconds of its stages turn by turn.
 type bellows struct {
 	pair.Side
-	phases []map[string]float64
+	stages []map[string]float64
 }
 
 func (r *race) bellows(name, program string) *bellows {
@@ -80,30 +80,26 @@ func (r *race) bellows(name, program string) *bellows {
 		text, turn, err := pair.Once(name, program, []string{"GOMAXPROCS=" + strconv.Itoa(r.threads)}, "train", "mf", r.file,
 			"--epochs", strconv.Itoa(r.epochs), "--cache", cache, "--out", out, "--json")
 		if err == nil {
-			s.phases = append(s.phases, phasesOf(text))
+			s.stages = append(s.stages, stagesOf(text))
 		}
 		return turn, err
 	}
 	return s
 }
 
-// phasesOf is the numbers of the last object that a run has printed.
-func phasesOf(text []byte) map[string]float64 {
-	numbers := map[string]float64{}
+// stagesOf is the seconds of each stage by the last object that a run has printed.
+func stagesOf(text []byte) map[string]float64 {
 	last := text
 	for line := range bytes.Lines(text) {
 		last = line
 	}
-	var object map[string]any
-	if json.Unmarshal(last, &object) != nil {
-		return numbers
+	var told struct {
+		Stages map[string]float64 `json:"stage_seconds"`
 	}
-	for name, v := range object {
-		if x, ok := v.(float64); ok {
-			numbers[name] = x
-		}
+	if json.Unmarshal(last, &told) != nil {
+		return nil // of a build that tells none
 	}
-	return numbers
+	return told.Stages
 }
 
 func (r *race) libmf(program string) pair.Side {
@@ -138,14 +134,14 @@ func (r *race) run(ours *bellows, libmf, before string) {
 		peak.Peer, peak.Bound = fmt.Sprintf("%d times LIBMF's", memoryMost), memoryMost*series[1].Peak()
 	}
 	r.AddFact(peak)
-	r.planning(ours.phases[1:]) // the first turn does not count
+	r.planning(ours.stages[1:]) // the first turn does not count
 }
 
 // planning shows what laying out the ratings takes beside reading them.
-func (r *race) planning(phases []map[string]float64) {
+func (r *race) planning(turns []map[string]float64) {
 	var shares []float64
-	for _, p := range phases {
-		if prepare, read := p["prepare_seconds"], p["load_seconds"]; prepare > 0 && read > 0 {
+	for _, t := range turns {
+		if prepare, read := t["prepare"], t["read"]; prepare > 0 && read > 0 {
 			shares = append(shares, prepare/read)
 		}
 	}

@@ -22,7 +22,7 @@ func (t *training) doubt(format string, args ...any) {
 
 // examine warns of data whose figures will say little.
 func (t *training) examine() {
-	rows := t.inputs.set.Rows()
+	rows := t.inputs.rows
 	switch {
 	case t.sameTest():
 		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
@@ -55,7 +55,7 @@ func (t *training) sameTest() bool {
 			return true
 		}
 	}
-	return t.inputs.set.Digest() == t.inputs.test.Digest()
+	return t.inputs.same
 }
 
 // risesWithQuality are the metrics of which more is better.
