@@ -38,24 +38,27 @@ func execute(c *screen.Console, apps ...app.Application) int {
 }
 
 // untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a
-// safe point; the second one ends the process at once. Whoever starts it with SIGHUP ignored, as nohup does, wants it to go on.
+// safe point; the second one ends the process at once, but for SIGHUP, of which a terminal that is closed sends several. Whoever starts
+// it with SIGHUP ignored, as nohup does, wants it to go on.
 func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
+	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
+		signal.Notify(hangups, syscall.SIGHUP) // until the process ends
 	}
 	go func() {
 		select {
 		case <-signals:
-			signal.Stop(signals)
-			cancel()
-			if !c.Calm.Load() {
-				c.Talk("stopping at a safe point; once more stops at once")
-			}
+		case <-hangups:
 		case <-ctx.Done():
 			signal.Stop(signals)
+			return
+		}
+		signal.Stop(signals)
+		cancel()
+		if !c.Calm.Load() {
+			c.Talk("stopping at a safe point; once more stops at once")
 		}
 	}()
 	return ctx, cancel

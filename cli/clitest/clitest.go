@@ -14,8 +14,8 @@
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
 //	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
 //	flip FILE OFFSET              one bit of the file is changed
-//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP at its first epoch and ends with code 130; what it
-//	                              wrote is in interrupted.out and interrupted.err
+//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, at its first epoch and ends with
+//	                              code 130; what it wrote is in interrupted.out and interrupted.err
 //	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
 //	                              succeeds: a next step that was printed works as it stands. As COMMAND of interrupt it is interrupted
 //	start COMMAND...              a training command with --json is started, and is past its first epoch
@@ -211,6 +211,9 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(cmd.Process.Signal(signals[args[0]]))
 	talkLines := bufio.NewReader(io.TeeReader(talk, &stderr))
 	until(ts, talkLines, "stopping at a safe point")
+	if args[0] == "HUP" { // as of a terminal: one of its shell, one of the system
+		ts.Check(cmd.Process.Signal(syscall.SIGHUP))
+	}
 	_, err = io.Copy(io.Discard, lines)
 	ts.Check(err)
 	_, err = io.Copy(io.Discard, talkLines)
