@@ -59,7 +59,9 @@ func (s *Shelf) find(name, train, test string) Pair {
 }
 
 // FindAs is Find of a set whose training file goes by another word than train.
-func (s *Shelf) FindAs(name, word string) Pair { return s.find(name, name+"."+word+".*", name+".test.*") }
+func (s *Shelf) FindAs(name, word string) Pair {
+	return s.find(name, name+"."+word+".*", name+".test.*")
+}
 
 // Alone is a set without a test file.
 func (s *Shelf) Alone(name string) Pair {
