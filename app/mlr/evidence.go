@@ -44,7 +44,8 @@ const (
 	beliefDense  = 0.7
 	beliefSparse = 1.0
 	beliefLeast  = 0.1
-	rowsTrusted  = 8 // rows a feature from which the prior alone keeps weights from fitting the noise
+	rowsTrusted  = 8   // rows a feature from which the prior alone keeps weights from fitting the noise
+	rowsMany     = 256 // rows a feature from which the noise of long steps is small beside what they gain
 )
 
 // trusted says whether rows are so many that the prior that follows the evidence needs no help.

@@ -14,9 +14,9 @@ import (
 // There are two ways to the end. Where rows are many and l2 follows the evidence, weights do not fit the noise however long they are
 // trained, and what differs between epochs is the noise of their steps: the run goes on until steps are short and held-out rows have
 // gained nothing for so many epochs as patience says, and a later epoch is kept unless held-out rows say plainly that an earlier one was better.
-// Else training too long does harm, and held-out rows alone decide.
+// Where features are few, too, steps grow while epochs gain slowly. Else training too long does harm, and held-out rows alone decide.
 //
-// Invariants: pace only falls, to paceLeast at last; loss is that of the last epoch; best is of the epoch that Progress.Best is of; alpha stays
+// Invariants: pace is from paceLeast to paceMost, and below paceFree it only falls; loss is that of the last epoch; best is of the epoch that Progress.Best is of; alpha stays
 // what it was where l2 is given (TestPolicy, TestTrustedPolicy, TestEvidence).
 //
 // Turned down: to let held-out rows alone decide everywhere. They are few, and of steps that are still long some luck comes out
@@ -27,6 +27,7 @@ type policy struct {
 	alpha  float64   // l2 times the training rows
 	loss   float64   // of the last epoch's training rows
 	trusts bool      // weights do not fit the noise
+	grows  bool      // steps may grow
 	best   []float64 // loss of each block of held-out rows where all were predicted best
 	rows   []float64 // held-out rows of each block
 }
@@ -38,6 +39,10 @@ const (
 	paceCut    = math.Sqrt2 / 2
 	paceDrop   = 0.6 // where weights do not fit the noise, an epoch without a gain is noise
 	paceLeast  = 1.0 / 1024
+	paceMost   = 64       // rows that are thrown too far are held by stepStable
+	paceFree   = 0.25     // below it steps have been cut for good
+	slowLeast  = 0.005    // an epoch that gains more than this part,
+	slowMost   = 0.03     // and less than this one, would have gained more by longer steps
 	paceCalm   = 1.0 / 16 // above it, a training loss above the held-out one is the noise of long steps
 	plainly    = 2        // standard errors
 	betaMost   = 0.9      // momentum
@@ -48,6 +53,7 @@ func newPolicy(p *problem) *policy {
 		p: p, pace: 1, alpha: alphaStart, loss: math.Inf(1), trusts: trusted(len(p.rows), p.features),
 		best: make([]float64, heldBlocks), rows: make([]float64, heldBlocks),
 	}
+	k.grows = p.dense && len(p.rows) >= rowsMany*p.features
 	for s := range p.splits {
 		k.rows[s%heldBlocks] += float64(len(app.Part(p.held, s, p.splits)))
 	}
@@ -107,7 +113,8 @@ func momentum(clock int) float64 {
 // advance takes an epoch's means and the loss of each block of held-out rows, and says whether its weights are to be kept. held
 // is NaN where no rows are held out: then every epoch's are.
 func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float64) (keep bool) {
-	gained := loss < (1-gainLeast)*k.loss
+	before := k.loss
+	gained := loss < (1-gainLeast)*before
 	k.loss = loss
 	if !k.trusts {
 		if !gained || held > p.Best {
@@ -117,17 +124,19 @@ func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float6
 	}
 	more, doubt := k.compare(held-p.Best, blocks)
 	switch {
-	case !gained:
+	case !gained || k.p.Epochs-p.Epoch <= k.p.Epochs/10: // the last epochs of a run that reaches them calm down
 		k.cut(paceDrop)
 	case more > doubt:
 		k.cut(paceCut)
+	case k.grows && k.pace >= paceFree && loss < (1-slowLeast)*before && loss > (1-slowMost)*before:
+		k.pace = min(paceMost, 2*k.pace)
 	}
 	calm := k.pace <= paceCalm
 	if p.Judge(held, (1-betterPart)*p.Marked, calm) {
 		copy(k.best, blocks)
 		return true
 	}
-	return calm && more < plainly*doubt
+	return (calm || gained) && more < plainly*doubt
 }
 
 func (k *policy) cut(by float64) { k.pace = max(paceLeast, k.pace*by) }
