@@ -30,7 +30,8 @@ type table struct {
 }
 
 var tables = []table{
-	{name: "w8a"}, {name: "frappe", trains: "valid"}, {name: "shuttle"}, {name: "a9a"}, {name: "letter"}, {name: "dna"},
+	{name: "w8a", recorded: 0.0473}, {name: "frappe", trains: "valid", recorded: 0.2972}, {name: "shuttle", recorded: 0.1094},
+	{name: "a9a", recorded: 0.3238}, {name: "letter", recorded: 0.8292}, {name: "dna", recorded: 0.1534},
 }
 
 // before is a set that scikit-learn is not fitted to, with our log-loss and accuracy before the ending learned to wait.
@@ -39,7 +40,13 @@ type before struct {
 	loss, accuracy float64
 }
 
-var befores = []before{{name: "mnist"}, {name: "20news_tfidf"}, {name: "imdb_bow"}}
+var befores = []before{{"mnist", 0.2670, 92.45}, {"20news_tfidf", 0.6969, 80.49}, {"imdb_bow", 0.2967, 87.95}}
+
+// How far from them is the noise of eight seeds.
+const (
+	noiseLoss     = 1.003
+	noiseAccuracy = 0.1 // points
+)
 
 // mixedRows and the others are the shape of the sets that are made.
 const (
@@ -200,13 +207,9 @@ func (b *bench) before(t before) {
 	}
 	b.Section(p.Origin + ", " + train.Detected.String())
 	s := b.runs(train, test)
-	loss := pair.Fact{Figure: fmt.Sprintf("%s, test log-loss, mean of %d seeds", t.name, b.seeds), Ours: mean(s.loss), Exact: true}
-	accuracy := pair.Fact{Figure: t.name + ", test accuracy", Unit: "%", Ours: mean(s.accuracy), Least: true, Exact: true}
-	if t.loss > 0 {
-		loss.Peer, loss.Bound = "before", t.loss
-		accuracy.Peer, accuracy.Bound = "before", t.accuracy
-	}
-	b.AddFact(loss)
-	b.AddFact(accuracy)
+	b.AddFact(pair.Fact{Figure: fmt.Sprintf("%s, test log-loss, mean of %d seeds", t.name, b.seeds), Ours: mean(s.loss),
+		Peer: fmt.Sprintf("before %.4f, and its noise:", t.loss), Bound: noiseLoss * t.loss, Exact: true})
+	b.AddFact(pair.Fact{Figure: t.name + ", test accuracy", Unit: "%", Ours: mean(s.accuracy),
+		Peer: fmt.Sprintf("before %.2f, less noise:", t.accuracy), Bound: t.accuracy - noiseAccuracy, Least: true, Exact: true})
 	b.note(s)
 }
