@@ -22,10 +22,11 @@ type Policy interface {
 
 // Verdict is what becomes of an epoch.
 type Verdict struct {
-	Metrics []train.Metric
-	Keep    bool // the job returns the model of this epoch, unless a later one is kept
-	Void    bool // the epoch is not reported and may not be kept; whether another follows is for Stop to say
-	Stop    bool // the run ends, whatever the ending says
+	Metrics  []train.Metric
+	Keep     bool // the job returns the model of this epoch, unless a later one is kept
+	Void     bool // the epoch is not reported and may not be kept; whether another follows is for Stop to say
+	Stop     bool // the run ends, whatever the ending says
+	Expected int  // epochs after which the policy thinks that it will stop the run; 0: it cannot say
 }
 
 // Dispatcher is what a driver asks of the controller; a *train.Dispatcher is one.
@@ -174,13 +175,28 @@ func (d *Driver) end(to Dispatcher) bool {
 	if v.Void {
 		return !v.Stop
 	}
-	to.ShowEpoch(train.Epoch{Number: d.Epoch, Items: d.Items, Metrics: v.Metrics})
 	reached := d.ending.Goal.Reached(v.Metrics)
+	impatient := d.ending.EarlyStop && d.Since >= d.ending.Patience
+	goes := !v.Stop && !reached && !impatient && d.Epoch < d.ending.Epochs
+	to.ShowEpoch(train.Epoch{Number: d.Epoch, Expected: d.expected(goes, v.Expected), Items: d.Items, Metrics: v.Metrics})
 	if v.Keep || reached {
 		to.Keep()
 	}
-	impatient := d.ending.EarlyStop && d.Since >= d.ending.Patience
-	return !v.Stop && !reached && !impatient && d.Epoch < d.ending.Epochs
+	return goes
+}
+
+// expected is how many epochs the run is thought to take, where it goes on or not, given the policy's own thought. A run
+// that may stop early takes all its epochs only by chance, so that they say nothing of it.
+func (d *Driver) expected(goes bool, thought int) int {
+	switch {
+	case !goes:
+		return d.Epoch
+	case thought > 0:
+		return min(max(thought, d.Epoch+1), d.ending.Epochs)
+	case d.ending.EarlyStop || d.ending.Goal != nil:
+		return 0
+	}
+	return d.ending.Epochs
 }
 
 // sum adds vectors of n numbers up, in their order.

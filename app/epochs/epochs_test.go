@@ -215,6 +215,41 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
+// TestExpectedEpochs: all epochs where nothing else ends the run, what the policy thinks where it does, within what is possible, and at
+// the end what they were.
+func TestExpectedEpochs(t *testing.T) {
+	t.Parallel()
+	thoughts := []int{0, 9, 1, 4, 5}
+	for name, c := range map[string]struct {
+		ending Ending
+		thinks bool
+		want   []int
+	}{
+		"epochs alone": {Ending{Epochs: 4}, false, []int{4, 4, 4, 4}},
+		"early stop":   {Ending{Epochs: 4, EarlyStop: true, Patience: 9}, false, []int{0, 0, 0, 4}},
+		"a goal":       {Ending{Epochs: 4, Goal: &app.Goal{Metric: "loss", Value: 10}}, false, []int{0, 0, 0, 4}},
+		"a thought":    {Ending{Epochs: 6, EarlyStop: true, Patience: 9}, true, []int{0, 6, 4, 5, 5}},
+	} {
+		policy := &toy{result: func(n int) Verdict {
+			v := Verdict{Metrics: metric(float64(n))}
+			if c.thinks {
+				v.Expected, v.Stop = thoughts[n-1], n == len(thoughts)
+			}
+			return v
+		}}
+		d, b := New(Layout{Splits: 1, Clocks: 1}, AtOnce{}, c.ending, Results{Train: 1, Score: 1}, policy), &desk{next: make([]bellows.Clock, 1)}
+		d.Begin(b)
+		b.play(t, d, 1)
+		var got []int
+		for _, e := range b.epochs {
+			got = append(got, e.Expected)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: expected %v, not %v", name, got, c.want)
+		}
+	}
+}
+
 // TestAVoidEpochIsRunAgain: its items count, its number does not.
 func TestAVoidEpochIsRunAgain(t *testing.T) {
 	t.Parallel()
@@ -229,7 +264,7 @@ func TestAVoidEpochIsRunAgain(t *testing.T) {
 	}
 	d.Begin(b)
 	b.play(t, d, 1)
-	want := []train.Epoch{{Number: 1, Items: 6}, {Number: 1, Items: 18}, {Number: 2, Items: 24}}
+	want := []train.Epoch{{Number: 1, Expected: 2, Items: 6}, {Number: 1, Expected: 2, Items: 18}, {Number: 2, Expected: 2, Items: 24}}
 	if fmt.Sprint(b.epochs) != fmt.Sprint(want) {
 		t.Errorf("epochs %+v, want %+v", b.epochs, want)
 	}

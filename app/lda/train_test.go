@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/model"
 	"bellows/node"
@@ -349,6 +350,55 @@ func TestNewRunRefuses(t *testing.T) {
 		if p := problemOf(t, app.Input{Data: set, Settings: map[string]string{"topics": topics}}); p.sampler != want {
 			t.Errorf("%s topics are drawn by %s", topics, p.sampler)
 		}
+	}
+}
+
+// TestRunsEndWhenEpochsGainLittle: a gain of the mean epoch below the least one ends a run, a bad epoch among good ones does not,
+// and the end that is expected comes nearer.
+func TestRunsEndWhenEpochsGainLittle(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: planted(60, 3, 1), Seed: 1, Settings: map[string]string{"topics": "4", "patience": "4"}})
+	end := func(loss func(epoch int) float64) (stopped int, expected []int) {
+		k := newPolicy(p)
+		progress := epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
+		scores := make([]float64, gotScore)
+		for progress.Epoch < 100 {
+			progress.Epoch++
+			scores[gotHeld] = -loss(progress.Epoch) * float64(p.held)
+			v := k.End(&progress, nil, scores)
+			expected = append(expected, v.Expected)
+			if v.Stop {
+				return progress.Epoch, expected
+			}
+		}
+		return 0, expected
+	}
+	falling := func(epoch int) float64 { return 7 + 0.1/float64(epoch) } // gains 0.0005 in its fourteenth epoch
+	stopped, expected := end(falling)
+	if stopped != 17 || expected[3] != 0 || expected[4] < 12 || expected[4] > 22 || math.Abs(float64(expected[12]-17)) > 1 {
+		t.Errorf("ended after epoch %d; expected %v", stopped, expected)
+	}
+	if again, _ := end(func(epoch int) float64 {
+		if epoch == 9 || epoch == 12 {
+			return 8
+		}
+		return falling(epoch)
+	}); again < 16 || again > 18 {
+		t.Errorf("ended after epoch %d where two were bad", again)
+	}
+	if never, expected := end(func(int) float64 { return math.NaN() }); never != 0 || expected[99] != 0 {
+		t.Errorf("ended after epoch %d with nothing held out; expected %v", never, expected)
+	}
+}
+
+// TestSeedsRepeat: by default the seed alone says what the model is.
+func TestSeedsRepeat(t *testing.T) {
+	t.Parallel()
+	in := app.Input{Data: planted(200, 4, 2), Seed: 3, Settings: map[string]string{"topics": "6"}}
+	_, one, epochs := trained(t, in, 1)
+	_, three, again := trained(t, in, 3)
+	if !slices.Equal(table.Counts(one[0]), table.Counts(three[0])) || len(epochs) != len(again) {
+		t.Errorf("other counts, or %d and %d epochs", len(epochs), len(again))
 	}
 }
 

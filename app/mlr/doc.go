@@ -18,9 +18,12 @@
 // Sparse rows of very many features, of which few occur, are trained on those that occur, and the
 // model lists them (narrow.go).
 //
-// The step starts at what the curvature of the data allows and is cut when an epoch gains too
-// little. Unless l2 is given it follows the evidence (MacKay 1992, "Bayesian interpolation",
-// eq. 4.8), so that it needs no held-out rows; those choose the epoch that is kept.
+// The step starts at what the curvature of the data allows, grows while epochs gain slowly, where
+// features are few, and is cut when an epoch gains too little. No row steps further than its own
+// length allows. Unless l2 is given it follows the evidence (MacKay 1992, "Bayesian interpolation",
+// eq. 4.8), so that it needs no held-out rows. Where rows are many beside the features that is all
+// that weights need, and held-out rows only say when the run is done; else they choose the epoch
+// that is kept.
 //
 // Under BSP the result is the same bit for bit for any number of compute slots: all sums run in the
 // order of splits and clocks, and random choices are functions of (seed, split, clock).

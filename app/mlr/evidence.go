@@ -37,22 +37,42 @@ const (
 	alphaMost  = 1e9
 )
 
-// beliefSparse is the part of the evidence's precision that is taken for sparse rows. Their weights
-// have a heavier tail than the normal prior: most features are rare and say nothing, and the precision
-// that fits them all holds back those that do. On text a tenth of it is best; sets of few features do
-// not mind.
-const beliefSparse = 0.1
+// The part of the evidence's precision that is taken. Weights have a heavier tail than the normal prior, and the precision that fits
+// them all holds back those that say something. Where sparse features are not few beside the rows, most of them are rare and say nothing,
+// and the diagonal counts far more weights than the rows determine: on text a tenth of the precision is best.
+const (
+	beliefDense  = 0.7
+	beliefSparse = 1.0
+	beliefLeast  = 0.1
+	rowsTrusted  = 8   // rows a feature from which the prior alone keeps weights from fitting the noise
+	rowsMany     = 256 // rows a feature from which the noise of long steps is small beside what they gain
+)
+
+// trusted says whether rows are so many that the prior that follows the evidence needs no help.
+func trusted(rows, features int) bool { return rows >= rowsTrusted*features }
+
+// belief is the part of the evidence's precision that is taken.
+func belief(dense bool, rows, features int) float64 {
+	if dense {
+		return beliefDense
+	}
+	return min(beliefSparse, max(beliefLeast, float64(rows)/float64(rowsTrusted*features)))
+}
 
 // evidence is the precision of the weights' prior that the data supports: γ/|w|², where γ counts the
 // weights that the data determines, the sum of h/(h+α) over the curvatures h (MacKay 1992,
 // "Bayesian interpolation", eq. 4.8-4.9), here the diagonal of the Hessian. spread is the sum over
 // the rows of p(1-p), one a class; alpha is the precision before.
+//
+// Of a feature's weights one in as many as there are classes is not determined at all, since adding a number to all changes nothing:
+// the curvature is that of the others, larger by so much that the trace stays.
 func evidence(levels []level, spread []float64, squares, alpha float64) float64 {
 	gamma := 0.0
+	determined := 1 - 1/float64(len(spread))
 	for _, l := range levels {
 		for _, q := range spread {
-			h := q * l.square
-			gamma += l.count * h / (h + alpha)
+			h := q * l.square / determined
+			gamma += determined * l.count * h / (h + alpha)
 		}
 	}
 	if squares <= 0 || gamma <= 0 {

@@ -192,8 +192,9 @@ func TestEvidence(t *testing.T) {
 	if len(levels) != 1 || levels[0] != (level{0.5, 4}) {
 		t.Fatalf("levels %v", levels)
 	}
-	// h = 20*0.5 = 10 in one class and 15 in the other; alpha 5: 4*(10/15 + 15/20) = 17/3 of 8 weights
-	if got, want := evidence(levels, []float64{20, 30}, 2, 5), 17.0/6; math.Abs(got-want) > 1e-12 {
+	// One of two classes' weights is determined, with the trace of both: h = 2*20*0.5 = 20 from one class and 30 from the other;
+	// alpha 5: 4/2*(20/25 + 30/35) = 116/35 of 4 weights.
+	if got, want := evidence(levels, []float64{20, 30}, 2, 5), 58.0/35; math.Abs(got-want) > 1e-12 {
 		t.Errorf("evidence %v, not %v", got, want)
 	}
 	if got := evidence(levels, []float64{20, 30}, 0, 5); got != 5 {
@@ -222,19 +223,93 @@ func TestPolicy(t *testing.T) {
 		{0.95, 0.9, math.Pow(paceCut, 3), false, 1},      // worse yet in training: noise
 		{0.4, math.NaN(), math.Pow(paceCut, 3), true, 1}, // nothing held out
 	} {
-		if best := k.advance(&d.Progress, s.loss, s.held); best != s.best || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+		if best := k.advance(&d.Progress, s.loss, s.held, make([]float64, heldBlocks)); best != s.best || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
 			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, d.Since, k.pace, s)
 		}
 	}
 	again := newPolicy(p)
 	again.Restore(k.Save())
-	if *again != *k {
+	if !slices.Equal(again.Save(), k.Save()) {
 		t.Errorf("restored %+v from %+v", again, k)
 	}
 	for clock, want := range map[int]float64{0: 0.25, 2: 0.5, 1000: betaMost} {
 		if got := momentum(clock); got != want {
 			t.Errorf("momentum at clock %d is %v", clock, got)
 		}
+	}
+}
+
+// TestTrustedPolicy plays a run of which the prior says enough: three epochs of long steps, in which held-out rows are predicted
+// worse and do not end it, epochs that calm it down, and epochs of short steps, of which later ones are kept within the doubt.
+func TestTrustedPolicy(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: setOf(made(3000, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"splits": "4"}})
+	k := newPolicy(p)
+	d := k.driver()
+	if !k.trusts || !k.grows {
+		t.Fatal("3,000 rows are few for 3 features")
+	}
+	n := float64(len(p.held))
+	for i, s := range []struct {
+		loss, held, swing, pace float64 // swing moves loss from one block to another
+		keep                    bool
+		since                   int
+	}{
+		{0.9, 1, 0, 1, true, 0},
+		{0.89, 0.99, 0, 2, true, 0},                // slowly better: longer steps
+		{0.88, 1.1, 0, math.Sqrt2, false, 0},       // plainly worse on held-out rows: shorter ones
+		{0.88, 1.1, 0, 0.6 * math.Sqrt2, false, 0}, // no gain
+		{0.7, 1.1, 0.5, 0.6 * math.Sqrt2, true, 0}, // worse within the doubt
+		{0.4, 0.9, 0.5, 0.6 * math.Sqrt2, true, 0},
+	} {
+		blocks := make([]float64, heldBlocks)
+		for b, rows := range k.rows {
+			blocks[b] = s.held * rows
+		}
+		blocks[0] += s.swing * n
+		blocks[1] -= s.swing * n
+		if keep := k.advance(&d.Progress, s.loss, s.held, blocks); keep != s.keep || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+			t.Errorf("epoch %d: keep %v, since %d, pace %v; want %+v", i+1, keep, d.Since, k.pace, s)
+		}
+	}
+	if got := k.best[0] - 0.5*n - 0.9*k.rows[0]; math.Abs(got) > 1e-9 {
+		t.Errorf("the best epoch's first block is off by %v", got)
+	}
+	k.pace = 0.1
+	for since := range 3 {
+		if k.advance(&d.Progress, 0.4, 0.95, slices.Repeat([]float64{0.95 * n / 4}, heldBlocks)); d.Since != since+1 || k.pace > paceCalm {
+			t.Errorf("calm epoch %d: since %d, pace %v", since+1, d.Since, k.pace)
+		}
+	}
+	d.Epoch = p.Epochs - 5
+	before := k.pace
+	if k.advance(&d.Progress, 0.1, 0.9, make([]float64, heldBlocks)); k.pace >= before {
+		t.Error("the last epochs do not calm down")
+	}
+	again := newPolicy(p)
+	again.Restore(k.Save())
+	if !slices.Equal(again.Save(), k.Save()) || again.pace != k.pace {
+		t.Errorf("restored %+v from %+v", again, k)
+	}
+}
+
+// TestLongRowsStepNoFurtherThanTheyMay: a row a hundred times as long as the mean one moves its score by what its curvature allows, in
+// both forms.
+func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
+	t.Parallel()
+	set := &data.ExampleSet{Features: 2, Label: []float32{0, 1}, Dense: []float32{10, 0, 0, 0.1}}
+	p := &problem{features: 2, width: 2}
+	p.scale = scaling{factor: []float32{1, 1}, center: make([]float32, 2), bias: 1}
+	var d denseUnit
+	p.fill(&d, source{set, 2}, []int32{0}, []int32{0, 1})
+	u := p.sparseUnit(source{sparsely(set), 2}, []int32{0}, []int32{0, 1}, make([]int32, 2))
+	e := newExecutor(p)
+	a, b := make([]float32, 6), make([]float32, 6)
+	d.walk(a, &e.scratch, 2, 0, 1, 0)
+	u.walk(b[:len(u.rows)*2], &e.scratch, 2, 0, 1, 0)
+	// The residual is a half, and the step 4/101 for the square of 10 and the bias.
+	if want := float32(0.5 * 10 * stepStable / 101); math.Abs(float64(a[0]-want)) > 1e-5 || math.Abs(float64(b[0]-want)) > 1e-5 {
+		t.Errorf("weights moved by %v and %v, not %v", a[0], b[0], want)
 	}
 }
 

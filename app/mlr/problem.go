@@ -88,10 +88,11 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.chooseBatch()
 	p.chooseParts()
 	if p.dense {
-		p.scale, p.belief = scaleDense(p.src, p.rows), 1
+		p.scale = scaleDense(p.src, p.rows)
 	} else {
-		p.scale, p.belief = scaleSparse(p.src, p.rows), beliefSparse
+		p.scale = scaleSparse(p.src, p.rows)
 	}
+	p.belief = belief(p.dense, len(p.rows), p.features)
 	p.size, p.spectrum = p.scale.length(), newSpectrum(p.scale.square)
 	p.build()
 	return p, nil

@@ -13,6 +13,9 @@ import (
 // far, by the reach alone leaves rare features behind; between them, 20 Newsgroups gains 1 to 2 points
 // of accuracy over either, and the corner pixels of images do no harm.
 //
+// The factor of dense features is nearer to the spread, 1/(spread^¾ · reach^¼): few of them are rare, and one with values far out must not
+// hide what it says in all other rows. By the spread alone the pixels at the border of images count too much.
+//
 // Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature.
 // Sparse ones are not, so that zeros stay zeros; they share one more factor, which makes the mean
 // squared length of a row 1. A feature that never changes has factor 0: its weight stays 0.
@@ -49,7 +52,8 @@ func scaleDense(s source, rows []int32) scaling {
 			center[j], square[j] = 0, 0
 			continue
 		}
-		factor[j] = float32(1 / math.Sqrt(math.Sqrt(v)*reach))
+		deviation := math.Sqrt(v)
+		factor[j] = float32(1 / math.Sqrt(deviation*math.Sqrt(deviation*reach)))
 		square[j] = v * float64(factor[j]) * float64(factor[j])
 	}
 	return scaling{center, factor, square, 1}

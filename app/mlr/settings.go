@@ -7,14 +7,14 @@ import (
 )
 
 var settings = []app.Setting{
-	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it is cut when an epoch gains too little, so the default seldom needs another"},
+	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it grows and is cut by what epochs gain, so the default seldom needs another"},
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
 	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
 	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam: splits push gradients and the server steps"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, fewer for small data"},
 	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
-	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show"},
+	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show, and where rows are many only epochs of short steps count"},
 }
 
 // The values of the setting rule.

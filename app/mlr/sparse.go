@@ -25,8 +25,14 @@ type sparseUnit struct {
 	index  []int32
 	value  []float32
 	class  []int32
-	bias   float32 // factor of the bias's step: that of a feature of this mean square
+	most   []float32 // the longest step along the gradient of each row
+	bias   float32   // factor of the bias's step: that of a feature of this mean square
 }
+
+// stepStable over the squared length of a row is the longest step along its gradient that brings its log-loss down, whose curvature is
+// at most half of that square. The step that suits rows of the mean length throws the scores of rows with ten times as many features
+// back and forth: on w8a the log-loss of test rows swung between 0.047 and 0.08 from epoch to epoch.
+const stepStable = 4
 
 // fullShare is the part of a table, one in so many rows, from which units work on all of it.
 const fullShare = 10
@@ -90,7 +96,10 @@ func (p *problem) lead(last []int32, at, now int) {
 // sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
 // zero a feature.
 func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
-	u := sparseUnit{bias: float32(p.scale.bias), offset: append(make([]int32, 0, len(rows)+1), 0), class: make([]int32, 0, len(rows))}
+	u := sparseUnit{
+		bias: float32(p.scale.bias), offset: append(make([]int32, 0, len(rows)+1), 0),
+		class: make([]int32, 0, len(rows)), most: make([]float32, 0, len(rows)),
+	}
 	entries := 0
 	for _, r := range rows {
 		index, _ := s.sparse(int(r))
@@ -100,9 +109,13 @@ func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
 	for _, r := range rows {
 		index, value := s.sparse(int(r))
 		u.index = append(u.index, index...)
+		square := u.bias
 		for i, j := range index {
-			u.value = append(u.value, value[i]*p.scale.factor[j])
+			v := value[i] * p.scale.factor[j]
+			u.value = append(u.value, v)
+			square += float32(v * v)
 		}
+		u.most = append(u.most, stepStable/square)
 		u.offset = append(u.offset, int32(len(u.index)))
 		u.class = append(u.class, class[r])
 	}
@@ -183,7 +196,7 @@ func (u *sparseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, star
 		s.tally.residuals(z, u.class[lo:hi])
 		rate := float32(-step / float64(hi-lo))
 		for r := lo; r < hi; r++ {
-			u.add(w, r, z[(r-lo)*width:(r-lo+1)*width], rate)
+			u.add(w, r, z[(r-lo)*width:(r-lo+1)*width], max(rate, -u.most[r]))
 		}
 	}
 	if l2 > 0 {

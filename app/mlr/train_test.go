@@ -104,7 +104,7 @@ func TestReachesTheOptimum(t *testing.T) {
 		{"sparse, server sgd", rare, map[string]string{"rule": "sgd", "lr": "4"}, nil, 0.02},
 		{"dense, server momentum", dense, map[string]string{"rule": "momentum", "lr": "4"}, nil, 0.004},
 		{"sparse, server momentum", rare, map[string]string{"rule": "momentum", "lr": "8"}, nil, 0.02},
-		{"dense, server adam", dense, map[string]string{"rule": "adam"}, nil, 0.004},
+		{"dense, server adam", dense, map[string]string{"rule": "adam", "lr": "2"}, nil, 0.004},
 		{"sparse, server adam", rare, map[string]string{"rule": "adam"}, nil, 0.02},
 		{"dense, server adagrad", dense, map[string]string{"rule": "adagrad"}, nil, 0.002},
 		{"sparse, server adagrad", rare, map[string]string{"rule": "adagrad"}, nil, 0.004},

@@ -32,7 +32,8 @@ type Metric struct {
 
 // Epoch is what a driver reports when one pass over the data has been committed.
 type Epoch struct {
-	Number  int   // counted from 1
-	Items   int64 // items visited in training since the job's start
-	Metrics []Metric
+	Number   int   // counted from 1
+	Expected int   // epochs that the job is thought to take in all, by now; 0: unknown
+	Items    int64 // items visited in training since the job's start
+	Metrics  []Metric
 }

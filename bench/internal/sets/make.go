@@ -144,3 +144,46 @@ func (s *Shelf) Numbers(rows, columns int) Pair {
 	})
 	return Pair{Name: "numbers", Train: path, Origin: fmt.Sprintf("numbers: %d rows made from a seed", rows)}
 }
+
+// Mixed makes a pair of LIBSVM files of dense rows from a seed: labels drawn from a softmax model, whose weights are strong or weak
+// by turns of the seed, on features of different units, each correlated with the one before.
+func (s *Shelf) Mixed(seed uint64, train, test, features, classes int) Pair {
+	r := rand.New(rand.NewPCG(19, seed))
+	strength := []float64{0.5, 1, 2, 4}[seed%4] / math.Sqrt(float64(features))
+	weights := normal(r, features*classes, strength)
+	unit, offset := normal(r, features, 1), normal(r, features, 3)
+	name := fmt.Sprintf("mixed-%d", seed)
+	p := Pair{Name: name, Origin: fmt.Sprintf("%s: %d x %d rows of %d classes made from a seed", name, train, features, classes)}
+	return p.fill(train, test, func(part string, n int) string {
+		return s.write(name+"."+part+".libsvm", func(w *bufio.Writer) {
+			x, score := make([]float64, features), make([]float64, classes)
+			for range n {
+				clear(score)
+				before := r.NormFloat64()
+				for j := range x {
+					before = 0.5*before + math.Sqrt(0.75)*r.NormFloat64()
+					x[j] = before
+					for c := range score {
+						score[c] += before * weights[j*classes+c]
+					}
+				}
+				fmt.Fprint(w, drawn(r, score))
+				for j, v := range x {
+					fmt.Fprintf(w, " %d:%.5g", j+1, offset[j]+v*math.Exp(unit[j]))
+				}
+				w.WriteByte('\n')
+			}
+		})
+	})
+}
+
+// drawn is a class drawn with the probabilities that scores come to.
+func drawn(r *rand.Rand, score []float64) int {
+	at, most := 0, math.Inf(-1)
+	for c, z := range score { // the largest of scores with Gumbel noise is drawn so
+		if v := z - math.Log(r.ExpFloat64()); v > most {
+			at, most = c, v
+		}
+	}
+	return at
+}

@@ -58,6 +58,18 @@ func (s *Shelf) find(name, train, test string) Pair {
 	return p
 }
 
+// FindAs is Find of a set whose training file goes by another word than train.
+func (s *Shelf) FindAs(name, word string) Pair {
+	return s.find(name, name+"."+word+".*", name+".test.*")
+}
+
+// Alone is a set without a test file.
+func (s *Shelf) Alone(name string) Pair {
+	p := Pair{Name: name, Train: s.file(name + ".train.*")}
+	p.Origin = name + ": " + p.Train
+	return p
+}
+
 // Digits is the pair of MNIST's image files, by their usual names; without a folder, as many images with so many to test on.
 func (s *Shelf) Digits(tested int) Pair {
 	if s.Generated() {

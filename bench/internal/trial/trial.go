@@ -31,6 +31,8 @@ type Setup struct {
 	Test     *data.Set // nil: none
 	Epochs   int       // 0: the application's choice
 	Slots    int       // compute slots
+	Seed     uint64    // 0: 1
+	Stale    *int      // staleness; nil: the application's choice
 	Goal     *app.Goal
 	Settings map[string]string
 }
@@ -70,7 +72,7 @@ func (c *counter) HandleTaskCompletion(done train.Completion, to *train.Dispatch
 // Train runs the setup to its end.
 func (s Setup) Train() *Outcome {
 	began := pair.CPUTime()
-	run := pair.Must(s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: 1, Epochs: s.Epochs, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings}))
+	run := pair.Must(s.App.NewRun(app.Input{Data: s.Data, Test: s.Test, Seed: max(1, s.Seed), Epochs: s.Epochs, Staleness: s.Stale, Goal: s.Goal, Slots: s.Slots, Settings: s.Settings}))
 	out := &Outcome{Settings: run.Settings, began: began}
 	count := &counter{Driver: run.Job.Driver}
 	run.Job.Driver = count

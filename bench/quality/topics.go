@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bellows/app/lda"
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/trial"
+	"bellows/data"
+)
+
+// The runs of a topic model that are told to go on, and how far a run that ends by itself may be from them.
+const (
+	topicSeeds  = 5
+	longEpochs  = 200
+	shortfall   = 0.005 // of likelihood per token
+	timeMost    = 0.5   // of their time
+	staleEpochs = 60
+)
+
+// priors keep α and β as they are.
+var priors = map[string]string{"alpha": "0.05", "beta": "0.05"}
+
+// papers is the NIPS papers.
+func (b *bench) papers(part string) (set *data.Set, found bool) {
+	if b.shelf.Generated() {
+		b.Note("%s is left out: no --data", part)
+		return nil, false
+	}
+	path := b.shelf.Bag("nips")
+	set = pair.Must(data.Read(context.Background(), []string{path}, data.Documents, data.Options{}))
+	b.Section(part + ", " + path + ": " + set.Detected.String())
+	return set, true
+}
+
+// reached is the likelihood of held-out documents under the model that a run kept: of its best epoch where it ends by itself, else of
+// its last one.
+func reached(out *trial.Outcome, best bool) float64 {
+	last, _ := out.At("test_loglik_per_token", len(out.Epochs))
+	if !best {
+		return last
+	}
+	for _, e := range out.Epochs {
+		v, _ := out.At("test_loglik_per_token", e.Number)
+		last = max(last, v)
+	}
+	return last
+}
+
+// topics lets runs end by themselves, beside long ones.
+func (b *bench) topics() {
+	set, found := b.papers("topics")
+	if !found {
+		return
+	}
+	var short, long, part []float64
+	var each []string
+	for seed := uint64(1); seed <= topicSeeds; seed++ {
+		s := trial.Setup{App: lda.New(), Data: set, Slots: b.slots, Seed: seed, Settings: priors}
+		ended := s.Train()
+		s.Epochs = longEpochs
+		whole := s.Train()
+		short, long = append(short, reached(ended, true)), append(long, reached(whole, false))
+		took, of := ended.To(len(ended.Epochs)).CPU, whole.To(longEpochs).CPU
+		part = append(part, took.Seconds()/of.Seconds())
+		each = append(each, fmt.Sprintf("%d epochs %.4f (%.4f)", len(ended.Epochs), short[seed-1], long[seed-1]))
+	}
+	b.AddFact(pair.Fact{Figure: fmt.Sprintf("NIPS, held-out likelihood at the end, mean of %d seeds", topicSeeds), Ours: mean(short),
+		Peer: fmt.Sprintf("%d epochs %.4f, less %g:", longEpochs, mean(long), shortfall), Bound: mean(long) - shortfall, Least: true, Exact: true})
+	b.AddFact(pair.Fact{Figure: "NIPS, part of their CPU time", Ours: mean(part), Peer: "wanted", Bound: timeMost, Exact: true})
+	b.Note("ended (after %d epochs) by seed: %s", longEpochs, strings.Join(each, ", "))
+}
+
+// staleness compares the default's order with one in which tasks may miss the counts of the sweep before.
+func (b *bench) staleness() {
+	set, found := b.papers("staleness")
+	if !found {
+		return
+	}
+	side := func(stale int) (side pair.Side, last func() *trial.Outcome) {
+		var out *trial.Outcome
+		s := trial.Setup{App: lda.New(), Data: set, Slots: b.slots, Epochs: staleEpochs, Stale: &stale}
+		return pair.Side{Name: fmt.Sprintf("staleness %d", stale), Run: pair.Measure(func() (float64, error) {
+			out = s.Train()
+			return 1, nil
+		})}, func() *trial.Outcome { return out }
+	}
+	none, ours := side(0)
+	one, theirs := side(1)
+	b.Race(pair.Row{Figure: fmt.Sprintf("NIPS, %d epochs, %d threads", staleEpochs, b.slots), Unit: "s", Cost: true, Clock: pair.Wall}, none, one)
+	b.AddFact(pair.Fact{Figure: "NIPS, held-out likelihood after them", Ours: reached(ours(), false), Peer: "staleness 1",
+		Bound: reached(theirs(), false), Least: true, Exact: true})
+}
