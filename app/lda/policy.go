@@ -23,6 +23,9 @@ func newPolicy(p *problem) *policy {
 		first = min(alphaTotal/float64(p.topics), alphaEach)
 	}
 	alpha := slices.Repeat([]float64{first}, p.topics)
+	if p.warm != nil && p.config.alpha == 0 {
+		alpha = p.warm.first()
+	}
 	return &policy{p: p, alpha: alpha, kept: slices.Clone(alpha)}
 }
 
