@@ -28,14 +28,20 @@ type Setting struct {
 
 // Description is what an application says of itself.
 type Description struct {
-	Name     string // the APP of the command line: "mf"
-	Title    string // "matrix factorisation"
-	Unit     string // what is counted as an item: "ratings"
-	Data     data.Kind
+	Name  string // the APP of the command line: "mf"
+	Title string // "matrix factorisation"
+	Unit  string // what is counted as an item: "ratings"
+	Data  data.Kind
+	// Bare says that rows of training may lack what is predicted: pairs of a user and an item without a rating.
+	Bare bool
+	// Warm says that a run can begin with a saved model: Input.From.
+	Warm     bool
 	Settings []Setting
 	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". The last
 	// is the one that early stopping and --until look at when nothing else is said.
 	Metrics []string
+	// Other are the metrics of runs that name their own, see Run.Metrics.
+	Other []string
 }
 
 // Goal ends a run early: --until METRIC<=X.
@@ -85,6 +91,7 @@ type Input struct {
 	Settings  map[string]string
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
+	From  *model.Model // the run begins with it; nil: with first values
 }
 
 // Consistency is that of a run's tables: what is asked for, else the application's choice.
@@ -131,14 +138,19 @@ func Part[T any](list []T, i, n int) []T {
 // Identity is what nodes compare to know that they have made the same job, as train.Job.Data: the data by its digest, what is
 // chosen beside it, and the settings of the run. Where a run ends is node 0's to say alone.
 func (in *Input) Identity(settings map[string]string) string {
-	test, staleness := "", ""
+	test, staleness, from := "", "", ""
+	if in.From != nil {
+		for _, f := range in.From.Files {
+			from += "; from " + f.SHA256
+		}
+	}
 	if in.Test != nil {
 		test = in.Test.Digest()
 	}
 	if in.Staleness != nil {
 		staleness = strconv.Itoa(*in.Staleness)
 	}
-	return fmt.Sprintf("data %s; test %s; seed %d; staleness %s; %v", in.Data.Digest(), test, in.Seed, staleness, settings)
+	return fmt.Sprintf("data %s; test %s; seed %d; staleness %s; %v%s", in.Data.Digest(), test, in.Seed, staleness, settings, from)
 }
 
 // Run is a training job made from an input, and the way from its tables to a model.
@@ -151,6 +163,8 @@ type Run struct {
 	Copied bool
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
 	Baseline *train.Metric
+	// Metrics are the table's columns where they are not those of the Description; nil otherwise.
+	Metrics []string
 	// Objective is the name of the metric that the run minimises or maximises.
 	Objective string
 	// Model builds the model from the tables' values (Tables order, row-major).

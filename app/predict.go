@@ -23,3 +23,14 @@ func WriteLines(out io.Writer, rows int, line func(text []byte, row int) []byte)
 	}
 	return nil
 }
+
+// Fields says what stands in a line of predictions behind the first field, which is the prediction itself.
+type Fields struct {
+	Of    string   // what they are, in JSON the name of an object: "probabilities"
+	Names []string // of each; nil where each field names itself, as name:value
+}
+
+// Named is a Predictor whose lines have more than a prediction: numbers that have names.
+type Named interface {
+	Fields() Fields
+}

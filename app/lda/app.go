@@ -21,7 +21,7 @@ type application struct{}
 // Describe implements app.Application.
 func (application) Describe() app.Description {
 	return app.Description{
-		Name: name, Title: "topic model", Unit: "tokens", Data: data.Documents,
+		Name: name, Title: "topic model", Unit: "tokens", Data: data.Documents, Warm: true,
 		Settings: settings,
 		Metrics:  []string{"train_loglik_per_token", "test_loglik_per_token"},
 	}
@@ -37,10 +37,15 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	from, err := c.begin(&in)
+	if err != nil {
+		return nil, err
+	}
 	p, err := newProblem(in, c)
 	if err != nil {
 		return nil, err
 	}
+	p.warm = from
 	k, settings := newPolicy(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
@@ -65,5 +70,9 @@ func (p *problem) settled() map[string]string {
 }
 
 func (p *problem) headline(in app.Input) string {
-	return fmt.Sprintf("%d topics, %s · %s", p.topics, p.sampler, in.HeldOut(p.EarlyStop))
+	from := ""
+	if p.warm != nil {
+		from = p.warm.headline() + " · "
+	}
+	return fmt.Sprintf("%d topics, %s · %s%s", p.topics, p.sampler, from, in.HeldOut(p.EarlyStop))
 }

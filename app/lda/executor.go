@@ -40,7 +40,15 @@ func (e *executor) state(t *train.Task, mode train.Mode) []int32 {
 	return table.Counts(t.Lease(stateTable, bellows.PartitionID(t.Split()), mode))
 }
 
-// giveTopics gives every token of the split a topic at random.
+// firstTopic is a topic at random, or by the model that the run begins with.
+func (p *problem) firstTopic(word int32, rng *stream) int32 {
+	if p.warm != nil {
+		return p.warm.draw(word, rng)
+	}
+	return int32(rng.below(p.topics))
+}
+
+// giveTopics gives every token of the split its first topic.
 func (e *executor) giveTopics(t *train.Task, w *space) {
 	state := e.state(t, train.Exclusive)
 	clear(w.moved)
@@ -53,7 +61,7 @@ func (e *executor) giveTopics(t *train.Task, w *space) {
 		for i := range u.ends {
 			rng := newStream(e.p.seed, int(t.Split()), 0, u.begin+i)
 			for _, word := range u.doc(i) {
-				k := int32(rng.below(e.p.topics))
+				k := e.p.firstTopic(u.words[word], &rng)
 				state[at] = k
 				at++
 				w.gain(word, k)

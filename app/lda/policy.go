@@ -31,6 +31,9 @@ func newPolicy(p *problem) *policy {
 		first = min(alphaTotal/float64(p.topics), alphaEach)
 	}
 	alpha := slices.Repeat([]float64{first}, p.topics)
+	if p.warm != nil && p.config.alpha == 0 {
+		alpha = p.warm.first()
+	}
 	k := &policy{p: p, alpha: alpha, kept: slices.Clone(alpha)}
 	if p.EarlyStop {
 		k.best = slices.Repeat([]float64{math.Inf(1)}, min(p.Patience, p.Epochs)+1)

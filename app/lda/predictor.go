@@ -89,6 +89,9 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	})
 }
 
+// Fields implements app.Named.
+func (p *predictor) Fields() app.Fields { return app.Fields{Of: "shares"} }
+
 // mixture appends the topics of one document.
 func (p *predictor) mixture(line []byte, word, count, table []int32, order []int) []byte {
 	known, counts := knownOf(word, count, table)

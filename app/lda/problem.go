@@ -23,6 +23,7 @@ import (
 // rows of a table of the split's own they move with it.
 type problem struct {
 	config
+	warm     *warm // nil without a model to begin with
 	vocab    []string
 	tokens   int64     // of training
 	average  float64   // tokens of a training document

@@ -9,9 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/data"
-	"bellows/progress"
 	"bellows/train"
-	"bellows/vec"
 )
 
 // rankingForm is the name of a metric of the first items of a ranking: ndcg@10, or ndcg_at_10.
@@ -24,6 +22,9 @@ var rankingForm = regexp.MustCompile(`^(ndcg|precision|recall)(?:@|_at_)([1-9][0
 func (d *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
 	if len(metrics) == 0 {
 		metrics = []string{"rmse", "mae"}
+		if d.implicit {
+			metrics = []string{"ndcg@10", "precision@10", "recall@10"}
+		}
 	}
 	var asked []ranking
 	for _, m := range metrics {
@@ -106,83 +107,51 @@ func idealGain(n int) (gain float64) {
 	return gain
 }
 
-// judged is what the data have of a user: items, ascending, and those of them that are relevant.
-type judged struct{ items, relevant []int32 }
-
-// judge groups the rows by user.
-func (d *predictor) judge(user, item []int32, rating []float32) []judged {
-	list := make([]judged, len(d.ub))
+// judge groups the rows by user: those with a relevant item, and what each has seen without the items that the data have.
+func (d *predictor) judge(user, item []int32, rating []float32) []ranked {
+	items, relevant := make([][]int32, len(d.ub)), make([][]int32, len(d.ub))
+	least, bare := d.mean, d.implicit && len(rating) > 0 && impliesNothing(rating)
 	for r, u := range user {
 		if u < 0 || item[r] < 0 {
 			continue
 		}
-		list[u].items = append(list[u].items, item[r])
-		if rating[r] > d.mean {
-			list[u].relevant = append(list[u].relevant, item[r])
+		items[u] = append(items[u], item[r])
+		if bare || rating[r] > least {
+			relevant[u] = append(relevant[u], item[r])
 		}
 	}
-	for _, j := range list {
-		slices.Sort(j.items)
-		slices.Sort(j.relevant)
+	var list []ranked
+	for u := range items {
+		if len(relevant[u]) == 0 {
+			continue
+		}
+		slices.Sort(items[u])
+		slices.Sort(relevant[u])
+		list = append(list, ranked{int32(u), slices.Compact(relevant[u]), difference(nil, d.seen.of(int32(u)), items[u])})
 	}
 	return list
 }
 
-// Users are ranked for some at a time, and items scored some at a time, so that scores are one product of matrices and stay in the cache.
-const (
-	rankUsers = 32
-	rankItems = 1024
-)
-
 // rankAll computes the metrics asked for.
 func (d *predictor) rankAll(asked []ranking, user, item []int32, rating []float32) error {
-	list, most, users := d.judge(user, item, rating), 0, []int32(nil)
-	for _, a := range asked {
-		most = max(most, a.k)
-	}
-	for u, j := range list {
-		if len(j.relevant) > 0 {
-			users = append(users, int32(u))
-		}
-	}
-	if users == nil {
+	list := d.judge(user, item, rating)
+	if list == nil {
 		return bellows.Errorf(bellows.BadData, "evaluate", name, "no user whom the model knows has an item that counts as relevant: one with a rating above %g", d.mean)
 	}
-	scores, factors := make([]float32, rankUsers*rankItems), make([]float32, rankUsers*d.rank)
-	tops, without := make([]top, rankUsers), make([][]int32, rankUsers)
-	d.meter.Begin(progress.Part{Doing: "ranking all items", Unit: "users", Total: int64(len(users))})
-	for some := range slices.Chunk(users, rankUsers) {
-		if err := d.meter.Add(int64(len(some))); err != nil {
-			return err
+	r := ranker{rank: d.rank, stride: d.rank, users: d.uf, items: d.qf, bias: d.qb, meter: d.meter}
+	for _, a := range asked {
+		r.most = max(r.most, a.k)
+	}
+	err := r.judge(list, func(u *ranked, hits []int) {
+		for i := range asked {
+			asked[i].add(hits, len(u.relevant))
 		}
-		for k, u := range some {
-			copy(factors[k*d.rank:], d.uf[int(u)*d.rank:][:d.rank])
-			tops[k] = top{most: most, heap: tops[k].heap[:0]}
-			without[k] = difference(without[k][:0], d.seen.of(u), list[u].items)
-		}
-		for first := 0; first < len(d.qb); first += rankItems {
-			n := min(rankItems, len(d.qb)-first)
-			vec.GemmNT(len(some), n, d.rank, 1, factors, d.rank, d.qf[first*d.rank:], d.rank, 0, scores, rankItems)
-			for k := range some {
-				row := scores[k*rankItems:][:n]
-				vec.Add(d.qb[first:first+n], row)
-				tops[k].offerAll(row, int32(first), without[k])
-			}
-		}
-		for k, u := range some {
-			var hits []int
-			for at, s := range tops[k].sorted() {
-				if _, ok := slices.BinarySearch(list[u].relevant, s.item); ok {
-					hits = append(hits, at)
-				}
-			}
-			for i := range asked {
-				asked[i].add(hits, len(list[u].relevant))
-			}
-		}
+	})
+	if err != nil {
+		return err
 	}
 	for i := range asked {
-		asked[i].sum /= float64(len(users))
+		asked[i].sum /= float64(len(list))
 	}
 	return nil
 }

@@ -109,11 +109,14 @@ func sharedItems(t *train.Task, part int) []float32 {
 	return t.Lease(itemsTable, bellows.PartitionID(part), train.Shared)
 }
 
-// refill gives the rows of a part their first values again.
+// refill gives the rows of a part their first values: those of the model that the run begins with, where it has them.
 func (p *problem) refill(tab train.Table, a *axis, part int, slab []float32) {
 	init := p.inits[tab]
 	for r := range a.rows(part) {
-		init.Fill(a.bounds[part]+bellows.RowID(r), slab[r*p.width:(r+1)*p.width])
+		row, to := a.bounds[part]+bellows.RowID(r), slab[r*p.width:(r+1)*p.width]
+		if p.start == nil || !p.start.fill(int(tab), int(row), p.scale, p.biases, to) {
+			init.Fill(row, to)
+		}
 	}
 }
 

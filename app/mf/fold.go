@@ -7,10 +7,11 @@ import (
 )
 
 // details is the application's part of the manifest: how strong L2 was when the model was kept, as a weight for each rating in units of the
-// model's factors and biases. With it somebody new is given factors as training would have.
+// model's factors and biases, and with loss=weighted the weight of pairs that are not observed, which is 0 otherwise. With it somebody new is given factors as training would have.
 type details struct {
-	L2     float64 `json:"l2"`
-	BiasL2 float64 `json:"bias_l2"`
+	L2         float64 `json:"l2"`
+	BiasL2     float64 `json:"bias_l2,omitempty"`
+	Unobserved float64 `json:"unobserved,omitempty"`
 }
 
 // given is a rating of somebody whom the model does not know.
@@ -26,6 +27,9 @@ type given struct {
 // It is ridge regression, of one more variable than factors, whose normal equations are solved. Where the model has no biases, neither gets
 // the new user one.
 func (d *predictor) fold(list []given) taste {
+	if d.implicit {
+		return d.foldWeighted(list)
+	}
 	biased := vec.AbsMax(d.ub) > 0 || vec.AbsMax(d.qb) > 0
 	n := d.rank
 	if biased {

@@ -83,14 +83,15 @@ func (p *problem) unpack(a *axis, slab []float32) (factors, biases []float32) {
 
 // predictor answers for one model.
 type predictor struct {
-	rank    int
-	mean    float32
-	known   data.RatingSet // its ids alone
-	uf, qf  []float32      // factors of users and of items
-	ub, qb  []float32      // their biases
-	seen    *seen          // nil where the model does not say
-	folding details        // how somebody new is given factors; zero in models that do not say
-	meter   *progress.Meter
+	rank     int
+	mean     float32
+	known    data.RatingSet // its ids alone
+	uf, qf   []float32      // factors of users and of items
+	ub, qb   []float32      // their biases
+	seen     *seen          // nil where the model does not say
+	implicit bool           // pairs are no ratings: loss=weighted
+	folding  details        // how somebody new is given factors; zero in models that do not say
+	meter    *progress.Meter
 }
 
 // Pace implements app.Paced.
@@ -124,6 +125,7 @@ func open(m *model.Model) (*predictor, error) {
 	}
 	if len(m.Details) > 0 {
 		r.ReadDetails(&d.folding)
+		d.implicit = d.folding.Unobserved > 0
 	}
 	if r.Err() == nil {
 		d.seen = openSeen(r, len(users), len(items))
@@ -132,7 +134,9 @@ func open(m *model.Model) (*predictor, error) {
 }
 
 // Read says that the model reads ratings.
-func (*predictor) Read() (data.Kind, data.Options) { return data.Ratings, data.Options{} }
+func (d *predictor) Read() (data.Kind, data.Options) {
+	return data.Ratings, data.Options{Unlabelled: d.implicit}
+}
 
 // rating predicts for a user and an item, -1 where the model does not know them.
 func (d *predictor) rating(user, item int32) float32 {
@@ -177,13 +181,20 @@ func (d *predictor) Unknown(set *data.Set, _ bool) map[string]int64 {
 }
 
 // Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
-// or item included.
+// or item included; with loss=weighted it is the quality of the first ten of rankings.
 func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	r, err := ratings(set)
 	if err != nil {
 		return nil, err
 	}
 	user, item := r.IndicesIn(&d.known)
+	if d.implicit {
+		first := []ranking{{"ndcg", rankedFirst, 0}}
+		if err := d.rankAll(first, user, item, r.Rating); err != nil {
+			return nil, err
+		}
+		return []train.Metric{{Name: "ndcg_at_10", Value: first[0].sum}}, nil
+	}
 	var sum float64
 	for j, want := range r.Rating {
 		if !d.goesOn(j, len(r.Rating)) {

@@ -14,13 +14,13 @@ import (
 // held-out ratings that are predicted no better mean nothing; then every such epoch divides the steps that follow. A run that
 // diverges after a good epoch ends with that one (TestDivergenceAfterAGoodEpochEndsTheRun).
 //
-// Invariants: stepDivisor never falls; reset is 1 from a restart until an epoch was good; noise is 1 whenever Epoch is 0
+// Invariants: stepDivisor never falls; reset is 1 from a restart, and from a start with a model, until an epoch was good; noise is startNoise whenever Epoch is 0
 // (TestDivergenceStartsAgainWithSmallerSteps).
 //
 // What was turned down for the steps themselves stands at stepSchedule.
 type policy struct {
 	problem     *problem
-	noise       float64 // held-out RMSE in standard units; 1 before the first epoch
+	noise       float64 // held-out RMSE in standard units; that of the start before the first epoch
 	stepDivisor float64 // steps are divided by this; grows when training diverges or held-out ratings gain nothing
 	reset       float64 // 1: the next epoch starts again from the first values
 	restarts    int
@@ -38,7 +38,13 @@ const (
 	annealDivisor  = 2
 )
 
-func newPolicy(p *problem) *policy { return &policy{problem: p, noise: 1, stepDivisor: 1} }
+func newPolicy(p *problem) *policy {
+	c := &policy{problem: p, noise: p.startNoise, stepDivisor: 1}
+	if p.start != nil {
+		c.reset = 1
+	}
+	return c
+}
 
 // driver is that of the policy's run. Under SSP the gate of the table holds tasks back, so all clocks of an epoch may queue.
 func (c *policy) driver() *epochs.Driver {
@@ -51,7 +57,7 @@ func (c *policy) driver() *epochs.Driver {
 
 // Train implements epochs.Policy: step, L2, and whether to start again.
 func (c *policy) Train(args []float64, p *epochs.Progress, _, _ int) []float64 {
-	step, l2 := c.problem.at(p.Epoch, c.noise)
+	step, l2 := c.problem.at(c.problem.startEpoch+p.Epoch, c.noise)
 	return append(args, step/c.stepDivisor, l2, c.reset)
 }
 
@@ -72,13 +78,13 @@ func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // judge notes how well the held-out ratings are predicted, and says whether never so well before.
 // Without such ratings the last epoch is as good as any.
 func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
-	_, l2 := c.problem.at(p.Epoch-1, c.noise)
+	_, l2 := c.problem.at(c.problem.startEpoch+p.Epoch-1, c.noise)
 	if c.problem.held == 0 {
 		c.noise, c.l2 = 1, l2
 		return false
 	}
 	c.noise = heldRMSE
-	warm := p.Epoch > c.problem.warmup
+	warm := c.problem.startEpoch+p.Epoch > c.problem.warmup
 	best := p.Judge(heldRMSE, p.Best, warm)
 	if best {
 		c.l2 = l2
@@ -96,7 +102,7 @@ func (c *policy) restart(p *epochs.Progress) bool {
 	}
 	c.restarts++
 	c.stepDivisor *= restartDivisor
-	p.Epoch, c.noise, c.reset = 0, 1, 1
+	p.Epoch, c.noise, c.reset = 0, c.problem.startNoise, 1
 	return true
 }
 

@@ -41,6 +41,9 @@ type problem struct {
 	held, tested int     // ratings scored
 	baseline     *train.Metric
 	inits        [2]table.Init
+	start        *start // nil without a model to begin with
+	startEpoch   int    // of the step schedule, at which the run begins
+	startNoise   float64
 }
 
 // scale turns ratings into standard units and back.
@@ -83,7 +86,7 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	if trained == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
 	}
-	p := &problem{config: c, trained: int64(trained), width: rowWidth(c.rank, c.biases)}
+	p := &problem{config: c, trained: int64(trained), width: rowWidth(c.rank, c.biases), startNoise: 1}
 	if err := p.chooseParts(trained, len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}

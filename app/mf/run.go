@@ -28,9 +28,23 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 			return nil, err
 		}
 	}
+	if c.chooseLoss(&in, values, set); values.Err() != nil {
+		return nil, values.Err()
+	}
+	from, err := c.begin(&in, values, set)
+	if err != nil {
+		return nil, err
+	}
+	if c.loss == lossWeighted {
+		return newWeightedRun(c, values, &in, set, test, from)
+	}
 	p, err := newProblem(c, set, test)
 	if err != nil {
 		return nil, err
+	}
+	if from != nil {
+		p.start = newStart(from, &p.users, &p.items)
+		p.startEpoch, p.startNoise = p.start.schedule(&p.stepSchedule, p.scale.deviation)
 	}
 	p.settle(values, p.stepSchedule.step)
 	k := newPolicy(p)
@@ -48,7 +62,11 @@ func (p *problem) headline(in *app.Input) string {
 	if p.tested > 0 {
 		tested = fmt.Sprintf("test %d ratings · ", p.tested)
 	}
-	return fmt.Sprintf("rank %d · %s%s", p.rank, tested, in.HeldOut(true))
+	from := ""
+	if p.start != nil {
+		from = p.start.headline() + " · "
+	}
+	return fmt.Sprintf("rank %d · %s%s%s", p.rank, from, tested, in.HeldOut(true))
 }
 
 // ratings is the set's columns.

@@ -1,6 +1,7 @@
 package mf
 
 import (
+	"slices"
 	"strconv"
 
 	"bellows/app"
@@ -18,6 +19,12 @@ func New() app.Application { return application{} }
 
 type application struct{}
 
+// Losses.
+const (
+	lossSquared  = "squared"
+	lossWeighted = "weighted"
+)
+
 // Schedules of training.
 const (
 	strata = "strata"
@@ -28,12 +35,14 @@ const (
 func (application) Describe() app.Description {
 	return app.Description{
 		Name: name, Title: "matrix factorisation", Unit: "ratings",
-		Data:    data.Ratings,
-		Metrics: []string{"train_rmse", "test_rmse"},
+		Data: data.Ratings, Bare: true, Warm: true,
+		Metrics: []string{"train_rmse", "test_rmse"}, Other: weightedMetrics,
 		Settings: []app.Setting{
 			{Name: "rank", Default: "32", Reason: "factors of a user and of an item; more cost time in proportion and seldom predict better"},
+			{Name: "loss", Default: app.Auto, Reason: "squared: how far ratings are missed; weighted: pairs of user and item without ratings, over all pairs (iALS); auto is weighted where there are no ratings, or all are equal"},
 			{Name: "lr", Default: app.Auto, Reason: "first step size on standardised ratings; auto is 0.02, more for fewer than 60 epochs; steps then fall, faster where rows are visited more often"},
-			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings"},
+			{Name: "l2", Default: app.Auto, Reason: "weight of the squared factors per rating; auto follows the noise that is left in held-out ratings, and is 0.005 with loss=weighted"},
+			{Name: "unobserved", Default: "0.3", Reason: "with loss=weighted the weight of a pair that is not in the data, where those that are have 1"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
 			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 32,000 ratings, and at least four splits"},
@@ -50,6 +59,7 @@ type config struct {
 	rank        int
 	biases      bool
 	schedule    string
+	loss        string  // auto until the data are known
 	splits      int     // 0: chosen from the data
 	clocks      int     // 0: chosen
 	step        float64 // 0: chosen
@@ -80,7 +90,7 @@ func configure(in *app.Input) (config, app.Values, error) {
 	}
 	c := config{
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"), seen: v.Bool("seen"),
-		schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
+		loss: v.Choice("loss", app.Auto, lossSquared, lossWeighted), schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
 		meter: in.Meter,
 	}
@@ -100,4 +110,38 @@ func configure(in *app.Input) (config, app.Values, error) {
 func (c *config) settle(v app.Values, step float64) {
 	v.Settle("lr", strconv.FormatFloat(step, 'g', -1, 64))
 	c.Settle(v, c.splits, c.clocks)
+}
+
+// chooseLoss fixes the loss by the ratings where it is not given, and refuses settings that have no meaning with it.
+func (c *config) chooseLoss(in *app.Input, v app.Values, set *data.RatingSet) {
+	if c.loss == app.Auto {
+		if c.loss = lossSquared; impliesNothing(set.Rating) {
+			c.loss = lossWeighted
+		}
+		v.Settle("loss", c.loss)
+	}
+	without := []string{"unobserved"}
+	if c.loss == lossWeighted {
+		without = []string{"lr", "biases", "schedule"}
+		if c.clocks != 0 && c.clocks != weightedClocks {
+			v.Refuse("clocks", "it is %d with loss=weighted: one for the users and one for the items", weightedClocks)
+		}
+		if in.Staleness != nil && *in.Staleness != 0 {
+			v.Refuse("loss", "a clock of weighted needs all of the one before, so a staleness has no meaning; leave it out")
+		}
+		if !c.seen {
+			v.Refuse("seen", "loss=weighted is scored by what users have not seen; leave it out")
+		}
+		if c.rank > weightedRankMax {
+			v.Refuse("rank", "it is at most %d with loss=weighted", weightedRankMax)
+		}
+		if in.Epochs == 0 {
+			c.Epochs = weightedEpochs
+		}
+	}
+	for _, s := range (application{}).Describe().Settings {
+		if given, ok := in.Settings[s.Name]; ok && given != s.Default && slices.Contains(without, s.Name) {
+			v.Refuse(s.Name, "it has no meaning with loss=%s", c.loss)
+		}
+	}
 }

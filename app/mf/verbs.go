@@ -200,8 +200,11 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 		if err := scan.Err(); err != nil {
 			return nil, bellows.Errorf(bellows.IO, "read", text, "%w", err)
 		}
-	case !strings.Contains(text, "=") || !errors.Is(err, fs.ErrNotExist):
+	case !strings.Contains(text, "=") && !d.implicit || !errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	}
+	if d.implicit {
+		cut = bareOr(cut)
 	}
 	place := make(map[string]int32, len(d.known.Items))
 	for i, item := range d.known.Items {
@@ -233,6 +236,16 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), someOf(strange))
 	}
 	return list, nil
+}
+
+// bareOr takes a line without a rating for an item that somebody had.
+func bareOr(cut func(string) (item, rating string, ok bool)) func(string) (item, rating string, ok bool) {
+	return func(line string) (item, rating string, ok bool) {
+		if item, rating, ok = cut(line); ok {
+			return item, rating, ok
+		}
+		return strings.TrimSpace(line), "1", true
+	}
 }
 
 // cutRating cuts a line of a file at its last separator.

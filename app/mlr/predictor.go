@@ -74,6 +74,9 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	})
 }
 
+// Fields implements app.Named.
+func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities", Names: p.labels} }
+
 func (p *predictor) source(set *data.Set, op string) (source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")

@@ -20,6 +20,7 @@ import (
 	"bellows/app"
 	"bellows/bench/internal/pair"
 	"bellows/data"
+	"bellows/model"
 	"bellows/node"
 	"bellows/train"
 )
@@ -55,7 +56,8 @@ type Outcome struct {
 	Audit    node.Audit
 	began    time.Duration // CPU time of the process before the run was made
 	marks    []mark
-	finished func() app.Predictor
+	app      app.Application
+	finished func() *model.Model
 }
 
 // counter is a driver that counts completed tasks, while others look.
@@ -84,7 +86,7 @@ func (s Setup) Train() *Outcome {
 		pair.Check(fmt.Errorf("trial: the audit does not agree: %s", strings.Join(list, "; ")))
 	}
 	out.Trained, out.Total, out.Audit = result.Trained, result.Total, result.Audit
-	out.finished = func() app.Predictor { return pair.Must(s.App.Open(pair.Must(run.Model(result.Tables)))) }
+	out.app, out.finished = s.App, func() *model.Model { return pair.Must(run.Model(result.Tables)) }
 	return out
 }
 
@@ -123,9 +125,12 @@ func (o *Outcome) First(metric string, least float64) (value float64, epoch int)
 	return value, len(o.Epochs)
 }
 
+// Model is the model that the run kept.
+func (o *Outcome) Model() *model.Model { return o.finished() }
+
 // Score is a metric of the model that the run kept, on labelled data.
 func (o *Outcome) Score(set *data.Set, metric string) float64 {
-	metrics := pair.Must(o.finished().Evaluate(set))
+	metrics := pair.Must(pair.Must(o.app.Open(o.finished())).Evaluate(set))
 	at := slices.IndexFunc(metrics, func(m train.Metric) bool { return strings.TrimPrefix(m.Name, "test_") == metric })
 	if at < 0 {
 		pair.Check(fmt.Errorf("trial: the model has no metric %q among %v", metric, metrics))

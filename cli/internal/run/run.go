@@ -51,6 +51,7 @@ type Config struct {
 	Settings  map[string]string `json:"settings"` // all hyperparameters
 	Reading   map[string]string `json:"reading,omitempty"`
 	Kernels   string            `json:"kernels"`
+	From      string            `json:"from,omitempty"` // the model that it begins with
 	// Inputs are the files as they were, so that a changed file is another run.
 	Inputs []Input `json:"inputs,omitempty"`
 }

@@ -52,7 +52,14 @@ const (
 
 // NewEpochTable is the table of an application that describes itself so, on a terminal of so many characters; 0 is no terminal.
 func NewEpochTable(c *Console, l *Live, d app.Description, width int) *EpochTable {
-	t := &EpochTable{c: c, live: l, metrics: d.Metrics, thins: width > 0, now: time.Now, terminal: width}
+	t := &EpochTable{c: c, live: l, thins: width > 0, now: time.Now, terminal: width}
+	t.Measure(d)
+	return t
+}
+
+// Measure makes the columns those of a description, before the headline.
+func (t *EpochTable) Measure(d app.Description) {
+	t.metrics = d.Metrics
 	titles, sort := metricColumns(d.Metrics)
 	t.sort = sort
 	all := []column{{title: "epoch", width: 5, keep: keepAlways}}
@@ -71,8 +78,7 @@ func NewEpochTable(c *Console, l *Live, d app.Description, width int) *EpochTabl
 	for i := range all {
 		all[i].at = i
 	}
-	t.columns = fitColumns(all, width)
-	return t
+	t.columns = fitColumns(all, t.terminal)
 }
 
 // metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort, which is returned in words.

@@ -48,6 +48,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 	if err != nil {
 		return err
 	}
+	opt.Unlabelled = o.about.Bare
 	if in.set, err = data.Read(ctx, o.files, o.about.Data, opt); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}

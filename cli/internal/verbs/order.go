@@ -10,6 +10,7 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/watch"
+	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
 	"bellows/vec"
@@ -27,6 +28,7 @@ type order struct {
 	members   []node.Member
 	goal      *app.Goal
 	staleness *int
+	from      *model.Model // to begin with; nil: none
 }
 
 // newOrder reads the flags that need no data, so that a mistake shows before a long read.
@@ -52,6 +54,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")
 	}
 	if o.goal, err = opt.goal(o.about); err != nil {
+		return nil, err
+	}
+	if o.from, err = opt.begin(o.about); err != nil {
 		return nil, err
 	}
 	if opt.metrics != "" {
@@ -87,7 +92,7 @@ func (o *order) data() string {
 func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
-		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m,
+		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from,
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {
@@ -108,6 +113,7 @@ func (o *order) config(settings map[string]string) run.Config {
 		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,
 		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
 		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
-		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test)),
+		From:   o.opt.from,
+		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test, o.opt.manifest())),
 	}
 }

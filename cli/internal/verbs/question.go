@@ -70,7 +70,7 @@ func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error)
 	if opt, err = flags.apply(opt); err != nil {
 		return err
 	}
-	opt.Unlabelled, opt.Stdin, opt.Meter = unlabelled, c.In, q.stages.meter
+	opt.Unlabelled, opt.Stdin, opt.Meter = opt.Unlabelled || unlabelled, c.In, q.stages.meter
 	q.stages.enter(reading)
 	if q.set, err = data.Read(q.ctx, q.files, kind, opt); err != nil {
 		return interruptedWhile(q.ctx, "reading", err)

@@ -32,6 +32,7 @@ type trainOptions struct {
 	cluster   clusterOptions
 	state     string
 	metrics   string
+	from      string
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -46,6 +47,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
 	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
+	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items and words that it knows keep what it has of them")
 	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)
@@ -205,12 +207,12 @@ func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
 	if err != nil {
 		return nil, line.BadFlag("until", o.until, "what stands behind %s must be a number, not %q", parts[2], parts[3])
 	}
-	name := parts[1]
-	if !slices.Contains(d.Metrics, name) && slices.Contains(d.Metrics, "test_"+name) {
+	name, known := parts[1], slices.Concat(d.Metrics, d.Other)
+	if !slices.Contains(known, name) && slices.Contains(known, "test_"+name) {
 		name = "test_" + name
 	}
-	if !slices.Contains(d.Metrics, name) {
-		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(d.Metrics, ", "), line.DidYouMean(name, d.Metrics))
+	if !slices.Contains(known, name) {
+		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(known, ", "), line.DidYouMean(name, known))
 	}
 	below := parts[2] == "<="
 	if falls, known := app.Falls(name); known && falls != below {

@@ -89,6 +89,10 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
+	if t.made.Metrics != nil {
+		t.about.Metrics = t.made.Metrics
+		table.Measure(t.about)
+	}
 	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
 	if err := t.claim(table); err != nil {

@@ -1,0 +1,83 @@
+package lda
+
+import (
+	"slices"
+	"strconv"
+
+	"bellows/app"
+)
+
+// warm is a saved model that a run begins with: tokens of words that it knows get their first topics by its counts, others at random.
+type warm struct {
+	*predictor
+	words []int32 // by word of the data: the model's, or -1
+	total []int64 // of each of the model's words: tokens
+	alpha []float64
+}
+
+// begin reads the model that the input names, nil for none, and settles what follows from it.
+func (c *config) begin(in *app.Input) (*warm, error) {
+	if in.From == nil {
+		return nil, nil
+	}
+	p, err := openModel(in.From)
+	if err != nil {
+		return nil, err
+	}
+	if _, given := in.Settings["topics"]; given && c.topics != p.topics {
+		c.values.Refuse("topics", "the model that the run begins with has %d", p.topics)
+	}
+	c.topics = p.topics
+	c.values.Settle("topics", strconv.Itoa(c.topics))
+	w := &warm{predictor: p, total: make([]int64, len(p.vocab))}
+	place := make(map[string]int32, len(p.vocab))
+	for i, word := range p.vocab {
+		place[word] = int32(i)
+		for _, n := range p.counts[i*p.topics : (i+1)*p.topics] {
+			w.total[i] += int64(n)
+		}
+	}
+	for _, word := range in.Data.Documents.Vocab {
+		i, ok := place[word]
+		if !ok {
+			i = -1
+		}
+		w.words = append(w.words, i)
+	}
+	for _, a := range p.scoring.alpha {
+		w.alpha = append(w.alpha, float64(a))
+	}
+	return w, c.values.Err()
+}
+
+// draw is a first topic of a token: in proportion to the word's count in it plus β.
+func (w *warm) draw(word int32, rng *stream) int32 {
+	word = w.words[word]
+	if word < 0 {
+		return int32(rng.below(w.topics))
+	}
+	at := rng.uniform() * (float64(w.total[word]) + float64(w.beta)*float64(w.topics))
+	if at >= float64(w.total[word]) {
+		return int32(rng.below(w.topics))
+	}
+	for k, n := range w.counts[int(word)*w.topics:][:w.topics] {
+		if at -= float64(n); at < 0 {
+			return int32(k)
+		}
+	}
+	return int32(w.topics - 1)
+}
+
+// headline says how many words go on from the model.
+func (w *warm) headline() string {
+	n := len(w.words)
+	for _, i := range w.words {
+		if i >= 0 {
+			n--
+		}
+	}
+	return "from a model, " + strconv.Itoa(n) + " words are new"
+}
+
+// first is α at first, by topic.
+func (w *warm) first() []float64 { return slices.Clone(w.alpha) }

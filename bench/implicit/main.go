@@ -1,0 +1,133 @@
+// Command implicit holds matrix factorisation of pairs without ratings against LIBMF's Bayesian personalised ranking: 20 % of the pairs are held
+// out by hash, and NDCG@10 of all items that a user had not in the rest is the mean over users.
+//
+// Ours runs with its defaults. LIBMF's settings are those of a grid that are best on a tenth of the first seed's training pairs, and then it is trained on all of
+// them. It needs a built mf-train of LIBMF, named by --libmf; without one the figures stand alone. Data are the pairs of ml-1m-liked that are liked, and those of anime420k, below
+// --data.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+
+	"bellows/app"
+	"bellows/app/mf"
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
+	"bellows/bench/internal/trial"
+	"bellows/data"
+	"bellows/model"
+	"bellows/vec"
+)
+
+func main() {
+	dir := flag.String("data", "", "folder with the rating sets (default: pairs made from a seed)")
+	libmf := flag.String("libmf", "", "path of LIBMF's mf-train")
+	set := flag.String("set", "", "one set by name")
+	pair.Main(1, 5, func(p *pair.Bench) {
+		p.Header("implicit: NDCG@10 of unseen items, kernels %s, against LIBMF's BPR", vec.Kernels())
+		b := bench{p, sets.Open(*dir), *libmf}
+		defer b.shelf.Close()
+		names := []string{"ml-1m-liked", "anime420k"}
+		switch {
+		case b.shelf.Generated():
+			names = names[:1]
+		case *set != "":
+			names = []string{*set}
+		}
+		for _, name := range names {
+			b.all(b.shelf.Rated(name))
+		}
+	})
+}
+
+// bench is what every figure needs.
+type bench struct {
+	*pair.Bench
+	shelf *sets.Shelf
+	libmf string
+}
+
+// all compares on one set, over as many seeds as there are turns.
+func (b bench) all(files sets.Pair) {
+	one, other := files.Read(data.Ratings)
+	pairs := liked(one, other)
+	b.Section(fmt.Sprintf("%s, %d pairs, %d × %d", files.Origin, pairs.Rows(), len(pairs.Ratings.Users), len(pairs.Ratings.Items)))
+	var ours, theirs float64
+	var best choice
+	for seed := range b.Turns {
+		train, test := split(pairs, uint64(seed+1), 20)
+		m := b.ours(train)
+		score := ndcg(m, test)
+		ours += score / float64(b.Turns)
+		if b.libmf == "" {
+			b.Note("seed %d: ours %.4f", seed+1, score)
+			continue
+		}
+		if seed == 0 {
+			best = b.best(train, 1)
+		}
+		peer := ndcg(b.train(best, train, m), test)
+		theirs += peer / float64(b.Turns)
+		b.Note("seed %d: ours %.4f, LIBMF %.4f with %v", seed+1, score, peer, best)
+	}
+	fact := pair.Fact{Figure: fmt.Sprintf("NDCG@10, our defaults, %d seeds", b.Turns), Ours: ours, Least: true, Exact: true}
+	if b.libmf != "" {
+		fact.Peer, fact.Bound = "LIBMF BPR, best of a grid", theirs
+	}
+	b.AddFact(fact)
+}
+
+// best is the settings of the grid that are best on a tenth of the training pairs.
+func (b bench) best(train *data.Set, seed uint64) (best choice) {
+	known, held := split(train, seed+1000, 10)
+	like, most := b.ours(known), -1.0
+	for _, c := range grid(b.Full) {
+		if score := ndcg(b.train(c, known, like), held); score > most {
+			best, most = c, score
+		}
+	}
+	return best
+}
+
+// ours is our model of pairs, by its defaults.
+func (b bench) ours(train *data.Set) *model.Model {
+	return trial.Setup{App: mf.New(), Data: train, Slots: min(2, runtime.NumCPU())}.Train().Model()
+}
+
+// ndcg is NDCG@10 of held-out pairs by a model that knows what its users had in training.
+func ndcg(m *model.Model, held *data.Set) float64 {
+	examined := pair.Must(pair.Must(mf.New().Open(m)).(app.Examiner).Examine(held, []string{"ndcg@10"}))
+	return examined.Metrics[0].Value
+}
+
+// liked joins two parts of a set and keeps what was rated above 0, without the ratings.
+func liked(parts ...*data.Set) *data.Set {
+	out, users, items := &data.RatingSet{}, map[string]int32{}, map[string]int32{}
+	number := func(known map[string]int32, list *[]string, id string) int32 {
+		n, ok := known[id]
+		if !ok {
+			n = int32(len(*list))
+			known[id], *list = n, append(*list, id)
+		}
+		return n
+	}
+	for _, part := range parts {
+		r := part.Ratings
+		for k, rating := range r.Rating {
+			if rating > 0 {
+				out.User = append(out.User, number(users, &out.Users, r.Users[r.User[k]]))
+				out.Item = append(out.Item, number(items, &out.Items, r.Items[r.Item[k]]))
+				out.Rating = append(out.Rating, 1)
+			}
+		}
+	}
+	return &data.Set{Kind: data.Ratings, Ratings: out}
+}
+
+// split holds out some percent of the rows by hash.
+func split(set *data.Set, seed uint64, percent int) (train, held *data.Set) {
+	rows, rest := data.HoldOut(seed, set.Rows(), percent)
+	return set.Select(rows), set.Select(rest)
+}
