@@ -80,7 +80,7 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 		t.Errorf("kept is %v, want %v", got, want)
 	}
 	// What alone is too large is not kept, and others do not go for it.
-	opt.CacheBytes = one.Bytes - 1
+	opt.CacheBytes = one.Bytes / 2
 	path := writeFile(t, file(6), []byte(strings.Repeat("1 1:1 2:2\n0 2:1\n", 100)))
 	settle(t, path, time.Hour)
 	if s := mustRead(t, path, Examples, opt); !s.Detected.CacheUnusable() || s.Rows() != 200 {
