@@ -89,6 +89,7 @@ var rooms = []room{
 	{path: "train", floor: 4, sees: 3},
 	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},
 	{path: "model", floor: 4, sees: 3},
+	{path: "data/cache", floor: 4, sees: 3},
 	{path: "data/demo", floor: 4, sees: 3},
 
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
@@ -161,6 +162,7 @@ var edges = []edge{
 	{"node/launch", "node", "a process that was started runs a node"},
 
 	// Training.
+	{"data", "data/cache", "what is parsed is kept in a folder with bounds"},
 	{"data/demo", "data", "a demonstration is a data set made from a seed"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"bellows/data/cache"
 	"bellows/data/internal/columnfile"
 	"bellows/progress"
 )
@@ -26,9 +27,6 @@ const cacheVersion = 4
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
 const settled = 50 * time.Millisecond
-
-// abandoned is the age at which what a killed writer left is removed.
-const abandoned = 24 * time.Hour
 
 // slot is the place of one read in the cache: a folder whose name is a hash of
 // the inputs' paths and the options, with a manifest and an Arrow file of
@@ -71,7 +69,7 @@ type storedFile struct {
 
 // The files of a slot. Ratings have all, examples no lists of ids.
 const (
-	manifestName = "manifest.json"
+	manifestName = cache.Manifest
 	columnsName  = "columns.arrow"
 	usersName    = "users.arrow"
 	itemsName    = "items.arrow"
@@ -291,9 +289,9 @@ func (s *slot) store(set *Set) (problem string) {
 	if err == nil {
 		most := s.opt.CacheBytes
 		if most == 0 {
-			most = CacheBytesMost
+			most = cache.BytesMost
 		}
-		err = trimCache(s.dir, most, s.asked)
+		err = cache.Trim(s.dir, most, s.asked)
 	}
 	if err != nil {
 		return err.Error()

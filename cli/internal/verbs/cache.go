@@ -11,7 +11,7 @@ import (
 	"bellows"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
-	"bellows/data"
+	"bellows/data/cache"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -79,17 +79,17 @@ func (c *Tool) cacheCommand() *cobra.Command {
 		Example: "cache show\ncache clear",
 	}
 	line.Choose(cmd, "cache command")
-	bounds := "At most " + figures.Bytes(data.CacheBytesMost) + " are kept: what was used longest ago goes first,\n" +
+	bounds := "At most " + figures.Bytes(cache.BytesMost) + " are kept: what was used longest ago goes first,\n" +
 		"and what was not used for " + figures.Plural(daysMost, "day") + "."
 	cmd.AddCommand(
-		c.cacheVerb("show", "Print what is kept, its size and when it was last used", bounds, data.ListCache, "holds"),
-		c.cacheVerb("clear", "Remove what is kept", "Nothing is lost: the next run parses its inputs again.", data.ClearCache, "held"))
+		c.cacheVerb("show", "Print what is kept, its size and when it was last used", bounds, cache.List, "holds"),
+		c.cacheVerb("clear", "Remove what is kept", "Nothing is lost: the next run parses its inputs again.", cache.Clear, "held"))
 	return cmd
 }
 
-const daysMost = int(data.CacheAgeMost / (24 * time.Hour))
+const daysMost = int(cache.AgeMost / (24 * time.Hour))
 
-func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]data.Cached, error), says string) *cobra.Command {
+func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]cache.Entry, error), says string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: short + ".\n" + more,
@@ -104,7 +104,7 @@ func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]da
 			if err != nil {
 				return cacheFault(folder, err)
 			}
-			r := cacheReport{Folder: folder, BytesMost: data.CacheBytesMost, DaysMost: daysMost, Inputs: []cachedReport{}}
+			r := cacheReport{Folder: folder, BytesMost: cache.BytesMost, DaysMost: daysMost, Inputs: []cachedReport{}}
 			for _, k := range list {
 				if k.Inputs == nil {
 					k.Inputs = []string{}

@@ -8,15 +8,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bellows/data/cache"
 )
 
 // stored reads a file of that name into a cache and says how many bytes it then holds of it.
-func stored(t *testing.T, name string, opt Options) Cached {
+func stored(t *testing.T, name string, opt Options) cache.Entry {
 	t.Helper()
 	path := writeFile(t, name, []byte(strings.Repeat("1 1:1 2:2\n0 2:1\n", 100)))
 	settle(t, path, time.Hour)
 	mustRead(t, path, Examples, opt)
-	list, err := ListCache(opt.Cache)
+	list, err := cache.List(opt.Cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +27,11 @@ func stored(t *testing.T, name string, opt Options) Cached {
 			return c
 		}
 	}
-	return Cached{}
+	return cache.Entry{}
 }
 
 // unused makes a slot look as if it had been used that long ago.
-func unused(t *testing.T, c Cached, age time.Duration) {
+func unused(t *testing.T, c cache.Entry, age time.Duration) {
 	t.Helper()
 	settle(t, filepath.Join(c.Dir, manifestName), age)
 }
@@ -37,7 +39,7 @@ func unused(t *testing.T, c Cached, age time.Duration) {
 // held is the names of the inputs that a cache holds, the longest unused first.
 func held(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	list, err := ListCache(folder)
+	list, err := cache.List(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +74,13 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 		t.Errorf("kept is %v, want %v", got, want)
 	}
 	opt.CacheBytes = 0
-	unused(t, three, CacheAgeMost+time.Hour)
+	unused(t, three, cache.AgeMost+time.Hour)
 	stored(t, file(5), opt)
 	if got, want := held(t, opt.Cache), []string{"1.svm", "4.svm", "5.svm"}; !slices.Equal(got, want) {
 		t.Errorf("kept is %v, want %v", got, want)
 	}
 	// What alone is too large is not kept, and others do not go for it.
-	opt.CacheBytes = one.Bytes - 1
+	opt.CacheBytes = one.Bytes / 2
 	path := writeFile(t, file(6), []byte(strings.Repeat("1 1:1 2:2\n0 2:1\n", 100)))
 	settle(t, path, time.Hour)
 	if s := mustRead(t, path, Examples, opt); !s.Detected.CacheUnusable() || s.Rows() != 200 {
@@ -105,7 +107,7 @@ func TestTheCacheLeavesOthersAlone(t *testing.T) {
 	if c := stored(t, filepath.Join(dir, "1.svm"), opt); c.Rows != 200 || c.Bytes < 1000 || time.Since(c.Used) > time.Hour {
 		t.Errorf("%+v", c)
 	}
-	gone, err := ClearCache(opt.Cache)
+	gone, err := cache.Clear(opt.Cache)
 	if err != nil || len(gone) != 1 {
 		t.Errorf("gone is %v, %v", gone, err)
 	}
@@ -114,10 +116,10 @@ func TestTheCacheLeavesOthersAlone(t *testing.T) {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
 	}
-	if left, err := ListCache(opt.Cache); err != nil || len(left) > 0 {
+	if left, err := cache.List(opt.Cache); err != nil || len(left) > 0 {
 		t.Errorf("left is %v, %v", left, err)
 	}
-	if list, err := ListCache(filepath.Join(dir, "none")); err != nil || len(list) > 0 {
+	if list, err := cache.List(filepath.Join(dir, "none")); err != nil || len(list) > 0 {
 		t.Errorf("of no folder: %v, %v", list, err)
 	}
 }
