@@ -107,6 +107,7 @@ func (w *world) follow() {
 	if f.saved.Commit > 0 {
 		from = &f.saved
 		w.coverage.Hit(coverage.FollowedSaved)
+		w.coverage.HitIf(coverage.SavedMidClock, len(from.Open) > 0)
 	}
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
@@ -186,7 +187,7 @@ func (w *world) saveController() {
 		f.saved, f.asked = f.asked, savepoint{}
 		w.lead.LetGo(f.saved.Commit)
 	}
-	if w.Chances.IntN(6) > 0 || f.asked.Commit > 0 {
+	if w.Chances.IntN(6) >= w.Job.Saves() || f.asked.Commit > 0 {
 		return
 	}
 	if s, ok := w.lead.Save(); ok {
