@@ -24,7 +24,7 @@ func (t *training) doubt(format string, args ...any) {
 func (t *training) examine() {
 	rows := t.inputs.rows
 	switch {
-	case t.sameTest():
+	case t.sameTest:
 		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
 	case t.inputs.test == nil && !app.AnyHeldOut(t.opt.seed, rows, data.HeldAlone):
 		t.doubt("nothing is held out of %s: no figure says how good the model is on others%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
@@ -41,8 +41,8 @@ func (t *training) unstopped() string {
 	return ", and nothing stops training before its last epoch"
 }
 
-// sameTest says whether the test rows are training rows: by their files, or by what is in them.
-func (t *training) sameTest() bool {
+// testsItself says whether the test rows are training rows: by their files, or by what is in them.
+func (t *training) testsItself() bool {
 	if t.inputs.test == nil {
 		return false
 	}

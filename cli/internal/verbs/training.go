@@ -48,7 +48,8 @@ type training struct {
 	began  time.Time
 	stages *stages
 	// Read.
-	inputs inputs
+	inputs   inputs
+	sameTest bool // the test rows are training rows
 	// Made.
 	made    *app.Run
 	counted *countedDriver // of the job
@@ -86,6 +87,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	}
 	t.tellCache()
 	t.stages.enter(preparing)
+	t.sameTest = t.testsItself()
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
