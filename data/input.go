@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellows/data/internal/pipe"
 	"bellows/progress"
 
 	"github.com/klauspost/compress/gzip"
@@ -175,9 +176,9 @@ func (c *counter) Read(p []byte) (int, error) {
 func openStream(ctx context.Context, in input, opt *Options) (*stream, error) {
 	s := &stream{in: in, limit: opt.Limits.OutputBytes, meter: opt.Meter}
 	if in.pipe {
-		p := newPipe(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
+		p := pipe.New(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
 		s.taken.r = p
-		s.closers = append(s.closers, p.close)
+		s.closers = append(s.closers, p.Close)
 	} else {
 		f, err := os.Open(in.path)
 		if err != nil {
