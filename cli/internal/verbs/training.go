@@ -48,8 +48,7 @@ type training struct {
 	began  time.Time
 	stages *stages
 	// Read.
-	inputs   inputs
-	sameTest bool // the test rows are training rows
+	inputs inputs
 	// Made.
 	made    *app.Run
 	counted *countedDriver // of the job
@@ -87,7 +86,6 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	}
 	t.tellCache()
 	t.stages.enter(preparing)
-	t.sameTest = t.testsItself()
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
