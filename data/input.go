@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"bellows/data/internal/foreign"
+	"bellows/data/internal/pipe"
 	"bellows/progress"
 
 	"github.com/klauspost/compress/gzip"
@@ -176,9 +177,9 @@ func (c *counter) Read(p []byte) (int, error) {
 func openStream(ctx context.Context, in input, opt *Options) (*stream, error) {
 	s := &stream{in: in, limit: opt.Limits.OutputBytes, meter: opt.Meter}
 	if in.pipe {
-		p := newPipe(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
+		p := pipe.New(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
 		s.taken.r = p
-		s.closers = append(s.closers, p.close)
+		s.closers = append(s.closers, p.Close)
 	} else {
 		f, err := os.Open(in.path)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 )
@@ -89,11 +90,15 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.splits = min(p.splits, len(train))
 	p.clocks = min(p.clocks, len(train)/p.splits)
 	p.layout()
-	p.build(set, train)
+	if err := p.build(set, train); err != nil {
+		return nil, err
+	}
 	if err := p.chooseSampler(); err != nil {
 		return nil, err
 	}
-	p.buildScores(in, set, held)
+	if err := p.buildScores(in, set, held); err != nil {
+		return nil, err
+	}
 	p.base = p.unigramOf(set, train, held, in.Test)
 	return p, nil
 }
@@ -139,7 +144,8 @@ func (p *problem) layout() {
 }
 
 // build deals the documents to portions.
-func (p *problem) build(set *data.DocumentSet, docs []int32) {
+func (p *problem) build(set *data.DocumentSet, docs []int32) error {
+	p.meter.Begin(progress.Part{Doing: "dealing documents", Unit: "tokens", Total: p.tokens})
 	p.portions = make([]portion, p.splits*p.clocks)
 	p.state = make([]bellows.RowID, p.splits+1)
 	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
@@ -152,6 +158,9 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 			u.begin = app.Share(len(own), c, p.clocks)
 			u.first = first
 			u.fill(set, app.Part(own, c, p.clocks), local)
+			if err := p.meter.Add(int64(len(u.token))); err != nil {
+				return err
+			}
 			first += len(u.token)
 			for i := range u.ends {
 				if s < p.scorers() && (lo+u.begin+i)%int(every) == 0 {
@@ -162,6 +171,7 @@ func (p *problem) build(set *data.DocumentSet, docs []int32) {
 		}
 		p.state[s+1] = p.state[s] + bellows.RowID((first+stateWidth-1)/stateWidth)
 	}
+	return nil
 }
 
 // doc is the tokens of document i of the portion.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/data"
+	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 
@@ -44,7 +45,8 @@ type scoreBatch struct {
 }
 
 // buildScores deals the documents that are scored to splits.
-func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32) {
+func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32) error {
+	p.meter.Begin(progress.Part{Doing: "dealing documents that are scored", Total: int64(p.scorers())})
 	p.scored = make([]scoreBatch, p.splits)
 	local := make([]int32, len(p.vocab))
 	var test *data.DocumentSet
@@ -55,6 +57,9 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 	}
 	n := p.scorers()
 	for s := range n {
+		if err := p.meter.Add(1); err != nil {
+			return err
+		}
 		b := &p.scored[s]
 		for _, d := range app.Part(held, s, n) {
 			word, count := set.Doc(int(d))
@@ -68,6 +73,7 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 		}
 		b.number(p.portions[s*p.clocks:(s+1)*p.clocks], local)
 	}
+	return nil
 }
 
 // scorers is the number of splits that score: not all of them, since each needs the topics of most

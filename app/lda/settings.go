@@ -3,6 +3,7 @@ package lda
 import (
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/progress"
 	"bellows/table"
 )
 
@@ -41,6 +42,7 @@ type config struct {
 	seed           uint64
 	consistency    table.Consistency
 	epochs.Ending
+	meter *progress.Meter
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -57,6 +59,7 @@ func newConfig(in app.Input) (config, error) {
 		seed:        in.Seed,
 		consistency: in.Consistency(table.BSP),
 		Ending:      epochs.ReadEnding(&in, v, epochsDefault),
+		meter:       in.Meter,
 	}
 	if !v.IsAuto("alpha") {
 		c.alpha = v.Float("alpha", 1e-6, 1e3)

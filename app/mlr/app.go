@@ -48,7 +48,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	return &app.Run{
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
-			Prepare:     func(active []bellows.SplitID) error { p.prepare(active); return nil },
+			Prepare:     p.prepare,
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
 		Settings:  settings,

@@ -3,6 +3,7 @@ package mlr
 import (
 	"bellows"
 	"bellows/app"
+	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -28,7 +29,11 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 	if p.denseUnits == nil {
 		p.denseUnits = make([]denseUnit, p.splits*p.clocks)
 	}
+	p.meter.Begin(progress.Part{Doing: "scaling rows", Total: int64(len(splits) * p.clocks)})
 	app.ForEach(len(splits)*p.clocks, func(i int) {
+		if p.meter.Add(1) != nil {
+			return
+		}
 		split, at := int(splits[i/p.clocks]), i%p.clocks
 		p.fill(&p.denseUnits[split*p.clocks+at], p.src, p.unitRows(split, at), p.class)
 	})

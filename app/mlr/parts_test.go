@@ -127,7 +127,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 		5, 1e6 + 1, -2,
 		5, 1e6 - 1, 2,
 	}}
-	s := scaleDense(source{set, 3}, []int32{0, 1, 2, 3})
+	s := scaleDense(nil, source{set, 3}, []int32{0, 1, 2, 3})
 	want := []float32{0, 1, 1, 0, -1, 0, -1, 0.5, 0}
 	for i, row := range [][]float32{{5, 1e6 + 1, 2}, {9, 1e6 - 1, 0}, {5, 1e6 - 1, 1}} {
 		got := make([]float32, 3)
@@ -139,7 +139,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 	if !slices.Equal(s.square, []float64{0, 1, 1}) || s.length() != 3 {
 		t.Errorf("mean squares %v", s.square)
 	}
-	z := scaleSparse(source{sparsely(set), 3}, []int32{0, 1, 2, 3})
+	z := scaleSparse(nil, source{sparsely(set), 3}, []int32{0, 1, 2, 3})
 	if features := z.length() - z.bias; math.Abs(features-1) > 1e-6 {
 		t.Errorf("scaled sparse rows have mean squared length %v", features)
 	}

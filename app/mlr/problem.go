@@ -7,6 +7,7 @@ import (
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/data"
+	"bellows/progress"
 	"bellows/table"
 )
 
@@ -88,13 +89,19 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.chooseBatch()
 	p.chooseParts()
 	if p.dense {
-		p.scale = scaleDense(p.src, p.rows)
+		p.scale = scaleDense(p.meter, p.src, p.rows)
 	} else {
-		p.scale = scaleSparse(p.src, p.rows)
+		p.scale = scaleSparse(p.meter, p.src, p.rows)
+	}
+	if err := p.meter.Err(); err != nil {
+		return nil, err
 	}
 	p.belief = belief(p.dense, len(p.rows), p.features)
 	p.size, p.spectrum = p.scale.length(), newSpectrum(p.scale.square)
 	p.build()
+	if err := p.meter.Err(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -208,20 +215,25 @@ func (p *problem) build() {
 }
 
 // prepare lays out what the executors of some splits visit, beside that of others.
-func (p *problem) prepare(active []bellows.SplitID) {
+func (p *problem) prepare(active []bellows.SplitID) error {
 	if p.dense {
 		p.keepDense(active)
 	}
 	if p.scored == nil {
 		p.scored = make([][2]scoreUnit, p.splits)
 	}
+	p.meter.Begin(progress.Part{Doing: "laying out rows that are scored", Total: int64(len(active))})
 	app.ForEach(len(active), func(i int) {
+		if p.meter.Add(1) != nil {
+			return
+		}
 		s := int(active[i])
 		p.scored[s] = [2]scoreUnit{
 			p.newScoreUnit(p.src, app.Part(p.held, s, p.splits), p.class),
 			p.newScoreUnit(p.test, app.Part(p.testRow, s, p.splits), p.testOf),
 		}
 	})
+	return p.meter.Err()
 }
 
 // stepAt is the step of a batch of that many rows: the inverse of the expected smoothness (Gower et

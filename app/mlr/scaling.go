@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows/app"
+	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -38,14 +39,15 @@ const parts = 64
 type moments struct{ sum, low, high []float64 }
 
 // scaleDense measures the rows of a source.
-func scaleDense(s source, rows []int32) scaling {
+func scaleDense(meter *progress.Meter, s source, rows []int32) scaling {
+	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: 2 * int64(len(rows))})
 	f := s.features
-	m := measure(s, rows)
+	m := measure(meter, s, rows)
 	center, factor := make([]float32, f), make([]float32, f)
 	for j := range center {
 		center[j] = float32(m.sum[j] / float64(len(rows)))
 	}
-	square := spread(s, rows, center)
+	square := spread(meter, s, rows, center)
 	for j, v := range square {
 		reach := max(m.high[j]-float64(center[j]), float64(center[j])-m.low[j])
 		if m.high[j] == m.low[j] {
@@ -59,15 +61,19 @@ func scaleDense(s source, rows []int32) scaling {
 	return scaling{center, factor, square, 1}
 }
 
-// overParts sums each of the pieces of rows.
-func overParts[T any](rows []int32, sum func(rows []int32) T) []T {
+// overParts sums each of the pieces of rows, until the meter's context ends.
+func overParts[T any](meter *progress.Meter, rows []int32, sum func(rows []int32) T) []T {
 	part := make([]T, parts)
-	app.ForEach(parts, func(i int) { part[i] = sum(app.Part(rows, i, parts)) })
+	app.ForEach(parts, func(i int) {
+		if some := app.Part(rows, i, parts); meter.Add(int64(len(some))) == nil {
+			part[i] = sum(some)
+		}
+	})
 	return part
 }
 
-func measure(s source, rows []int32) moments {
-	part := overParts(rows, func(rows []int32) moments {
+func measure(meter *progress.Meter, s source, rows []int32) moments {
+	part := overParts(meter, rows, func(rows []int32) moments {
 		m, buf := newMoments(s.features), make([]float32, s.features)
 		for _, r := range rows {
 			m.add(s.dense(int(r), buf))
@@ -108,8 +114,8 @@ func newMoments(f int) moments {
 }
 
 // spread is the mean square of every feature about its center.
-func spread(s source, rows []int32, center []float32) []float64 {
-	part := overParts(rows, func(rows []int32) []float64 {
+func spread(meter *progress.Meter, s source, rows []int32, center []float32) []float64 {
+	part := overParts(meter, rows, func(rows []int32) []float64 {
 		sum, buf := make([]float64, s.features), make([]float32, s.features)
 		for _, r := range rows {
 			row := s.dense(int(r), buf)
@@ -133,11 +139,18 @@ func spread(s source, rows []int32, center []float32) []float64 {
 	return all
 }
 
+// measureStep is how many sparse rows are measured before somebody asks whether to go on.
+const measureStep = 4096
+
 // scaleSparse measures the rows of a sparse source.
-func scaleSparse(s source, rows []int32) scaling {
+func scaleSparse(meter *progress.Meter, s source, rows []int32) scaling {
+	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
 	factor, square := make([]float32, s.features), make([]float64, s.features)
 	reach := make([]float64, s.features)
-	for _, r := range rows {
+	for at, r := range rows {
+		if at%measureStep == 0 && meter.Add(int64(min(measureStep, len(rows)-at))) != nil {
+			break
+		}
 		index, value := s.sparse(int(r))
 		for i, j := range index {
 			v := float64(value[i])

@@ -3,6 +3,7 @@ package mlr
 import (
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/progress"
 	"bellows/table"
 )
 
@@ -40,6 +41,7 @@ type config struct {
 	seed           uint64
 	consistency    table.Consistency
 	epochs.Ending
+	meter *progress.Meter
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -52,7 +54,7 @@ func newConfig(in app.Input) (config, error) {
 		lr:     v.Float("lr", 1e-9, 1e9),
 		l2:     -1,
 		rule:   v.Choice("rule", ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam),
-		Ending: epochs.ReadEnding(&in, v, epochsDefault),
+		Ending: epochs.ReadEnding(&in, v, epochsDefault), meter: in.Meter,
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax), batch: v.IntOrAuto("batch", 1, 1<<16),
 		seed: in.Seed, consistency: in.Consistency(table.BSP),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -41,12 +42,16 @@ const fullShare = 10
 func (p *problem) buildSparse() {
 	p.full = p.usedRows()*fullShare >= p.features*p.splits
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
+	p.meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: int64(len(p.rows))})
 	app.ForEach(p.splits, func(s int) {
 		var place []int32
 		if !p.full {
 			place = make([]int32, p.features)
 		}
 		for at := range p.clocks {
+			if p.meter.Add(int64(len(p.unitRows(s, at)))) != nil {
+				return
+			}
 			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.src, p.unitRows(s, at), p.class, place)
 		}
 	})

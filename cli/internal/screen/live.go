@@ -59,13 +59,13 @@ const (
 
 // NewLive tells of what the meter counts, from Start to Stop.
 func NewLive(c *Console, m *progress.Meter) *Live {
-	capable := obeys()
+	capable := Obeys()
 	return &Live{c: c, meter: m, now: time.Now, width: func() int { return widthOf(c.Err) },
 		moves: terminal(c.Err) && capable, clears: terminal(c.Out) && capable, patience: patienceLeast}
 }
 
-// obeys says whether the terminal, if there is one, takes commands: to erase a line, say.
-func obeys() bool { return os.Getenv("TERM") != "dumb" }
+// Obeys says whether the terminal, if there is one, takes commands: to erase a line, say.
+func Obeys() bool { return os.Getenv("TERM") != "dumb" }
 
 // widthOf is how many characters a line of a terminal has, 0 where w is none or does not say.
 func widthOf(w io.Writer) int {

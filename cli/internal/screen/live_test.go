@@ -225,8 +225,8 @@ func TestPlainLinesAreSparse(t *testing.T) {
 func TestDumbTerminalsGetNoCommands(t *testing.T) {
 	for name, capable := range map[string]bool{"dumb": false, "xterm": true} {
 		t.Setenv("TERM", name)
-		if obeys() != capable {
-			t.Errorf("%s: %v", name, obeys())
+		if Obeys() != capable {
+			t.Errorf("%s: %v", name, Obeys())
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (t *training) doubt(format string, args ...any) {
 func (t *training) examine() {
 	rows := t.inputs.rows
 	switch {
-	case t.sameTest():
+	case t.testsItself():
 		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
 	case t.inputs.test == nil && !app.AnyHeldOut(t.opt.seed, rows, data.HeldAlone):
 		t.doubt("nothing is held out of %s: no figure says how good the model is on others%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
@@ -41,8 +41,8 @@ func (t *training) unstopped() string {
 	return ", and nothing stops training before its last epoch"
 }
 
-// sameTest says whether the test rows are training rows: by their files, or by what is in them.
-func (t *training) sameTest() bool {
+// testsItself says whether the test rows are training rows: by their files, or by what is in them.
+func (t *training) testsItself() bool {
 	if t.inputs.test == nil {
 		return false
 	}
@@ -56,6 +56,25 @@ func (t *training) sameTest() bool {
 		}
 	}
 	return t.inputs.same
+}
+
+// sameRows says whether two sets have the same rows in the same order. The digests of sets tell more than that: how each was read.
+func sameRows(a, b *data.Set) bool {
+	switch {
+	case a.Rows() != b.Rows():
+		return false
+	case a.Ratings != nil && b.Ratings != nil:
+		p, q := a.Ratings, b.Ratings
+		return slices.Equal(p.Rating, q.Rating) && slices.Equal(p.User, q.User) && slices.Equal(p.Item, q.Item) &&
+			slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
+	case a.Examples != nil && b.Examples != nil:
+		p, q := a.Examples, b.Examples
+		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)
+	case a.Documents != nil && b.Documents != nil:
+		p, q := a.Documents, b.Documents
+		return slices.Equal(p.Word, q.Word) && slices.Equal(p.Count, q.Count) && slices.Equal(p.Offset, q.Offset)
+	}
+	return false
 }
 
 // risesWithQuality are the metrics of which more is better.

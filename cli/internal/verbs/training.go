@@ -218,7 +218,11 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 	if len(t.members) > 1 {
 		return t.lead(ctx, opt, saved)
 	}
-	return node.Train(ctx, t.made.Job, opt)
+	res, err := node.Train(ctx, t.made.Job, opt)
+	if errors.Is(err, context.Canceled) { // of the job's Prepare: a job that has begun comes to an end of its own
+		err = interruptedWhile(ctx, "preparing", err)
+	}
+	return res, err
 }
 
 // started tells that the first tasks have left: it begins the run's folder, and records the nodes of a job in many processes.

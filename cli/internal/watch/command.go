@@ -111,7 +111,7 @@ func (c watcher) status(ctx context.Context, state, word string) error {
 				err = c.write([]string{a.err.Error()}, nil)
 			}
 		} else if len(answers) == 1 {
-			err = c.write(render(&a.Status, nil), a.Status)
+			err = c.write(render(&a.Status, nil, c.Width()), a.Status)
 		} else {
 			err = c.write([]string{brief(&a.Status)}, a.Status)
 		}
@@ -203,14 +203,14 @@ func (t *top) gone(j job) error {
 // show writes the job: over what was there before, where that is a terminal.
 func (t *top) show(now, before *api.Status) error {
 	f, isFile := t.Out.(*os.File)
-	if t.JSON || !isFile || !term.IsTerminal(int(f.Fd())) {
+	if t.JSON || !isFile || !term.IsTerminal(int(f.Fd())) || !screen.Obeys() {
 		return t.write([]string{pulse(now, before)}, now)
 	}
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		columns, rows = 80, 24
 	}
-	_, err = io.WriteString(t.Console, page(render(now, before), columns, rows))
+	_, err = io.WriteString(t.Console, page(render(now, before, columns), columns, rows))
 	return err
 }
 

@@ -20,12 +20,13 @@ import (
 type view struct {
 	now    *api.Status
 	before *api.Status // nil: the beginning
+	width  int         // of a line at most; 0: any
 	lines  []string
 }
 
-// render is a job in lines. With an earlier status, shares and traffic are of the time between the two.
-func render(now, before *api.Status) []string {
-	v := &view{now: now, before: before}
+// render is a job in lines for a terminal of some width, 0 being none. With an earlier status, shares and traffic are of the time between the two.
+func render(now, before *api.Status, width int) []string {
+	v := &view{now: now, before: before, width: width}
 	v.head()
 	v.totals()
 	v.nodes()
@@ -179,7 +180,31 @@ func (v *view) nodes() {
 	for i := range v.now.Nodes {
 		rows = append(rows, v.node(i))
 	}
-	v.lines = append(v.lines, align(rows, 4)...)
+	left := 4
+	for _, dear := range leastDear {
+		if v.width == 0 || widest(align(rows, left)) <= v.width {
+			break
+		}
+		at := slices.Index(rows[0], dear)
+		if at < left {
+			left--
+		}
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+	}
+	v.lines = append(v.lines, align(rows, left)...)
+}
+
+// leastDear are the columns that go where there is no room for all, the first one first. What a node is, what it computes, what it waits for and what it
+// sends and receives stay.
+var leastDear = []string{"partitions", "splits", "process", "slots", "roles", "commit", "push", "idle", "pull"}
+
+func widest(lines []string) (n int) {
+	for _, line := range lines {
+		n = max(n, utf8.RuneCountInString(line))
+	}
+	return n
 }
 
 // silentAfter is how many seconds old a node's counters are before that is shown: they come four times a second.

@@ -13,10 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"bellows"
 	"bellows/api"
@@ -60,7 +62,7 @@ func TestScreens(t *testing.T) {
 	fresh := api.Status{Job: "mlr-2", App: "mlr", State: api.Starting, PID: 1, Model: "runs/mlr-2", Metrics: map[string]float64{},
 		Progress: api.Progress{Clock: -1, Furthest: -1, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}}}
 	for name, lines := range map[string][]string{
-		"status": render(&early, nil), "between": render(&late, &early), "starting": render(&fresh, nil),
+		"status": render(&early, nil, 0), "between": render(&late, &early, 0), "starting": render(&fresh, nil, 0),
 		"lines": {brief(&early), brief(&fresh), pulse(&early, nil), pulse(&late, &early), pulse(&late, &late)},
 	} {
 		got := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  `).ReplaceAllString(strings.Join(lines, "\n")+"\n", "hh:mm:ss  ") // zones differ
@@ -82,6 +84,22 @@ func TestScreens(t *testing.T) {
 
 func TestScreenFitsTheTerminal(t *testing.T) {
 	t.Parallel()
+	late := moment(20)
+	for width, want := range map[int]string{
+		200: "node process roles state slots splits partitions compute pull push commit idle sent received",
+		80:  "node state compute pull push commit idle sent received", 40: "node state compute sent received",
+	} {
+		lines := render(&late, nil, width)
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "node ") })
+		if got := strings.Join(strings.Fields(lines[at]), " "); got != want {
+			t.Errorf("at %d there are %q, not %q", width, got, want)
+		}
+		for _, line := range lines[at : at+3] {
+			if width > 40 && utf8.RuneCountInString(line) > width {
+				t.Errorf("wider than %d: %q", width, line)
+			}
+		}
+	}
 	got := page([]string{"épochs", "two", "three"}, 3, 3)
 	if want := "\x1b[Hépo\x1b[K\r\ntwo\x1b[K\r\n\x1b[J"; got != want {
 		t.Errorf("%q, not %q", got, want)

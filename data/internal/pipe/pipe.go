@@ -1,16 +1,20 @@
-package data
+// Package pipe reads what may keep its reader waiting for ever, so that the reader can leave.
+//
+// Its caller gives New a function that opens the input, reads, and calls Close. The package refuses to take a system call back that waits: it
+// goes on until something comes or the process ends.
+package pipe
 
 import (
 	"context"
 	"io"
 )
 
-// pipe reads what may keep its reader waiting for ever: standard input, and files that are not regular, such as named pipes, where
-// opening waits too. A goroutine of its own opens and reads, so that whoever is interrupted leaves at once (TestAReadThatWaitsCanBeLeft).
+// Pipe reads what may keep its reader waiting for ever: standard input, and files that are not regular, such as named pipes, where
+// opening waits too. A goroutine of its own opens and reads, so that whoever is interrupted leaves at once (TestAReadThatWaitsCanBeLeft of package data).
 // What it waits for then is lost with the read, and it stays until that comes or the process ends: a system call that waits cannot be taken back.
 //
 // Invariant: serve has buf from the moment it was asked until it has answered, and the reader at all other times.
-type pipe struct {
+type Pipe struct {
 	ctx   context.Context
 	buf   []byte
 	asked chan struct{}
@@ -27,14 +31,15 @@ type gulp struct {
 
 const gulpBytes = 256 << 10
 
-func newPipe(ctx context.Context, open func() (io.ReadCloser, error)) *pipe {
-	p := &pipe{ctx: ctx, buf: make([]byte, gulpBytes), asked: make(chan struct{}), got: make(chan gulp, 1)}
+// New begins to open an input.
+func New(ctx context.Context, open func() (io.ReadCloser, error)) *Pipe {
+	p := &Pipe{ctx: ctx, buf: make([]byte, gulpBytes), asked: make(chan struct{}), got: make(chan gulp, 1)}
 	go p.serve(open)
 	return p
 }
 
 // serve reads once for each time it is asked.
-func (p *pipe) serve(open func() (io.ReadCloser, error)) {
+func (p *Pipe) serve(open func() (io.ReadCloser, error)) {
 	from, err := open()
 	if err == nil {
 		defer from.Close()
@@ -49,7 +54,7 @@ func (p *pipe) serve(open func() (io.ReadCloser, error)) {
 }
 
 // Read implements io.Reader. Its errors are those of the read, of opening, or the context's.
-func (p *pipe) Read(to []byte) (int, error) {
+func (p *Pipe) Read(to []byte) (int, error) {
 	if len(p.rest) == 0 && p.err == nil {
 		select {
 		case p.asked <- struct{}{}:
@@ -70,8 +75,8 @@ func (p *pipe) Read(to []byte) (int, error) {
 	return 0, p.err
 }
 
-// close lets the goroutine end. Nothing may be read afterwards.
-func (p *pipe) close() error {
+// Close lets the goroutine end. Nothing may be read afterwards.
+func (p *Pipe) Close() error {
 	close(p.asked)
 	return nil
 }

@@ -1,0 +1,47 @@
+package mlr
+
+import (
+	"context"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/data"
+	"bellows/progress"
+	"bellows/progress/progresstest"
+)
+
+// TestPlanningEndsAtAnyPoint ends the layout of dense and of sparse rows, that of scored ones included, at each look whether to go on. Each of the pieces that
+// are left is looked at, and left alone.
+func TestPlanningEndsAtAnyPoint(t *testing.T) {
+	t.Parallel()
+	rows := made(3000, 12, 3, 1, 0, 1)
+	for _, set := range []*data.Set{setOf(rows), setOf(sparsely(rows))} {
+		progresstest.EndsAnywhere(t, 200, func(ctx context.Context) error {
+			run, err := application{}.NewRun(app.Input{Data: set, Seed: 1, Slots: 2, Meter: progress.New(ctx)})
+			if err != nil {
+				return err
+			}
+			var all []bellows.SplitID
+			for s := range run.Job.Splits {
+				all = append(all, bellows.SplitID(s))
+			}
+			return run.Job.Prepare(all)
+		})
+	}
+}
+
+// TestScoringEndsAtAnyPoint: what is left is not scored, and whoever asked finds out from the meter.
+func TestScoringEndsAtAnyPoint(t *testing.T) {
+	t.Parallel()
+	rows := made(3000, 12, 3, 1, 0, 1)
+	p := &predictor{classes: []float32{0, 1, 2}, labels: []string{"0", "1", "2"}, features: 12, table: make([]float32, 39)}
+	progresstest.EndsAnywhere(t, 200, func(ctx context.Context) error {
+		m := progress.New(ctx)
+		p.Pace(m)
+		if _, err := p.Examine(setOf(rows), nil); err != nil {
+			return err
+		}
+		return m.Err()
+	})
+}
