@@ -60,6 +60,11 @@ func (r Range) Len() int { return r.End - r.Begin }
 // Overlaps reports whether the two ranges share an item.
 func (r Range) Overlaps(o Range) bool { return r.Begin < o.End && o.Begin < r.End }
 
+// Part is one of n parts of the range, which follow each other and are as long as each other, but for one item.
+func (r Range) Part(i, n int) Range {
+	return Range{r.Begin + r.Len()*i/n, r.Begin + r.Len()*(i+1)/n}
+}
+
 func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Begin, r.End) }
 
 // PartitionRef names a partition across the tables of a job.

@@ -25,10 +25,21 @@ type Job struct {
 	Tables []table.Schema
 	Route  *route.Route
 	Items  gate.Items   // those of a split in a clock, from clock 0
+	// Units is into how many units a split's clock is divided; nil: it is one. UnitsOf is what it comes to.
+	Units func(split bellows.SplitID, clock bellows.Clock) int
 	Wire   []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
 	// Times are how long who waits for what. Without a lease nobody can be silent: everybody is in one process, and no node is waited
 	// for to be ready, or found silent.
 	Times liveness.Times
+}
+
+// UnitsOf is into how many units the clock of a split is divided: as Units says, but none is without an item where the clock has
+// some. It is fixed for a job, as the items are, so that a controller that follows another divides as that did.
+func (j *Job) UnitsOf(split bellows.SplitID, clock bellows.Clock) int {
+	if j.Units == nil {
+		return 1
+	}
+	return max(1, min(j.Units(split, clock), j.Items(split, clock).Len()))
 }
 
 // Incarnation is which process of a client takes part when the job begins, counted from 1.

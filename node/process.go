@@ -104,7 +104,7 @@ func (p *process) agree() error {
 		return err
 	}
 	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-		Tables: p.job.Tables, Route: way, Items: p.job.Items, Wire: p.formats(), Times: p.opt.Times.Or()}
+		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or()}
 	if p.mesh == nil {
 		p.common.Times.Lease = 0 // where nobody can be silent
 	}

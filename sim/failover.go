@@ -107,6 +107,7 @@ func (w *world) follow() {
 	if f.saved.Commit > 0 {
 		from = &f.saved
 		w.coverage.Hit(coverage.FollowedSaved)
+		w.coverage.HitIf(coverage.SavedMidClock, len(from.Open) > 0)
 	}
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0

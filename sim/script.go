@@ -76,21 +76,26 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 		groups = groups[2:]
 	}
 	reads := w.Rng.IntN(len(groups)) // of brief tasks
-	for i := range groups {
+	unit, units := w.Job.Share(t.Unit)
+	adds, _ := w.Job.AddsSums(t.Unit)
+	for i, all := range groups {
 		if w.Chance(300) {
-			groups[i] = groups[i][:2]
+			groups[i] = all[:2]
 		}
 		if i > 0 && w.Chance(300) {
 			groups[i] = groups[i][1:]
 		}
-		if w.Job.Brief && i != reads {
-			groups[i] = pushes[i : i+1]
+		switch {
+		case i != reads && (w.Job.Brief || units > 1 && i > 0):
+			groups[i] = all[1:2]
+		case i == 0 && !adds && !w.Job.Loose:
+			groups[i] = all[2:]
 		}
 	}
 	for w.Prefetches > 0 && len(groups) < groupsMost && w.Chances.IntN(1000) < w.Prefetches {
 		groups = append(groups, prefetches)
 	}
-	s.leases = w.Job.Leases(s.unit.Split, s.unit.Clock)
+	s.leases = w.Job.Leases(s.unit)
 	count := len(s.leases)
 	for _, g := range groups {
 		count += len(g)
@@ -106,7 +111,7 @@ func (w *world) newScript(k *worker, t *client.Task) *script {
 	for range s.leases {
 		s.steps = append(s.steps, takeLease)
 	}
-	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock {
+	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock && unit == 0 {
 		s.stuckAt = w.Chances.IntN(len(s.steps))
 	}
 	return s

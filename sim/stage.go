@@ -71,9 +71,14 @@ func (w *world) sees(e wire.Envelope) {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
 			w.coverage.HitIf(coverage.SeveralUnits, len(m.List[i].Results) > 1)
+			apart, together := w.Job.Apart(m.List[i].Results)
+			w.coverage.HitIf(coverage.UnitsApart, apart)
+			w.coverage.HitIf(coverage.UnitsTogether, together)
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
+	case *wire.Route:
+		w.coverage.HitIf(coverage.BegunMidClock, e.To.Role == wire.Lane && m.Begin != nil && len(m.Begin.Open) > 0)
 	case *wire.End:
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
 		w.ending, w.endedBy = true, max(w.endedBy, m.Term)

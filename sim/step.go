@@ -10,9 +10,6 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// pushes are the steps that change the tables that loose jobs have to do with, in the order of their groups.
-var pushes = []step{pushColumns(model.Counts), pushColumns(model.Free), pushState, pushWords}
-
 // span draws a few consecutive rows of a table, once for each step.
 func (s *script) span(rows int) (first, end int) {
 	if !s.drawn {
@@ -155,7 +152,7 @@ func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []flo
 	}
 	x := s.w.Job.Touch(t, s.unit.Split, s.unit.Clock, rows)
 	d := s.w.zeros(0)
-	if x.End > 0 {
+	if _, n := s.w.Job.Share(s.unit); x.End > 0 && (n == 1 || t == model.Sums) {
 		for row := x.First; row < x.End; row++ {
 			d = deltas(row, d)
 		}
@@ -164,7 +161,7 @@ func (s *script) push(t bellows.TableID, rows int, deltas func(row int, to []flo
 		return
 	}
 	for row := range rows {
-		if s.w.Job.Touches(t, s.unit.Split, s.unit.Clock, rows, row) {
+		if s.w.Job.Touches(t, s.unit, rows, row) {
 			s.task.AddRow(t, bellows.RowID(row), deltas(row, d[:0]))
 		}
 	}
@@ -210,7 +207,7 @@ func pushColumns(t bellows.TableID) step {
 		}
 		all := s.w.zeros(j.Schemas[t].Rows * j.Splits)
 		for row := range j.Schemas[t].Rows {
-			n := j.Amount(t, s.unit.Split, s.unit.Clock, row)
+			n := j.Amount(t, s.unit, row)
 			to := all[row*j.Splits : (row+1)*j.Splits]
 			j.Number(t, to, int(s.unit.Split), n)
 			if n > 0 && s.unit.Clock%2 == 0 {
@@ -234,7 +231,7 @@ func readState(s *script) bool {
 }
 
 func pushState(s *script) bool {
-	if row, n := s.w.Job.StateAdd(s.unit.Split, s.unit.Clock); n > 0 {
+	if row, n := s.w.Job.StateAdd(s.unit); n > 0 {
 		s.see.Adds(model.State)
 		s.task.AddRow(model.State, bellows.RowID(row), []float32{0, float32(n)})
 	}

@@ -44,7 +44,7 @@ func readWords(s *script) bool {
 func pushWords(s *script) bool {
 	j := s.w.Job
 	s.see.Adds(model.Words)
-	list, deltas := j.WordDeltas(s.unit.Split, s.unit.Clock, s.w.keys[:0], s.w.numbers[:0])
+	list, deltas := j.WordDeltas(s.unit, s.w.keys[:0], s.w.numbers[:0])
 	s.w.keys, s.w.numbers = list, deltas
 	s.task.AddKeys(model.Words, list, deltas)
 	return true

@@ -167,7 +167,7 @@ func (k *worker) finish(s *script, err error) {
 	for range s.slabs {
 		k.w.leave(k.node.id, schedule.LeaseHeld)
 	}
-	r := k.w.Job.Result(s.unit.Split, s.unit.Clock)
+	r := k.w.Job.Result(s.unit)
 	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()

@@ -169,7 +169,7 @@ func (w *world) build() {
 	}
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
-		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Times: times}
+		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Units: w.Job.Units, Times: times}
 	for _, n := range w.nodes {
 		n.checker = validate.New(w.common, n.id)
 	}

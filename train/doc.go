@@ -8,7 +8,8 @@
 //     split.
 //  3. Executor.RunTask reads rows, computes, writes deltas, and signals a result.
 //  4. Driver.HandleTaskCompletion learns of each committed result, dispatches more, reports epochs,
-//     keeps the best state, and says when the job is finished.
+//     keeps the best state, and says when the job is finished. Where Job.Units divides clocks, it is
+//     told several times of one, of which the last says so: who counts clocks counts that.
 //
 // The Bösen form is built on the same parts: a Worker function per split that loops over PullRow,
 // PushRow and Clock (Loop).

@@ -22,8 +22,11 @@ func (d *Clocks) DispatchInitialTasks(to *Dispatcher) {
 	}
 }
 
-// HandleTaskCompletion dispatches the split's next clock.
+// HandleTaskCompletion dispatches the split's next clock, when all units of this one are committed.
 func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
+	if !c.Last {
+		return
+	}
 	if int(c.Clock) < d.Count-1 {
 		to.DispatchTask(c.Split, float64(d.Count))
 		return
@@ -61,10 +64,11 @@ func isCount(x float64) bool { return x >= 0 && x <= 1<<53 && x == math.Trunc(x)
 type Rounds struct {
 	Splits int
 	// Each is told the results of a round in the order of splits, whatever order they came in, and
-	// says whether there is another round. The results are valid during the call.
+	// says whether there is another round. The result of a split whose clock is divided is that of its
+	// units, one behind the other. The results are valid during the call.
 	Each    func(round int, results [][]float64, to *Dispatcher) bool
 	results [][]float64
-	came    []bool // of this round
+	came    []bool // of this round, with all units
 	round   int
 	done    int
 }
@@ -89,15 +93,21 @@ func (d *Rounds) dispatch(to *Dispatcher) {
 
 // HandleTaskCompletion waits for a round's last result.
 func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
-	d.results[c.Split] = append(d.results[c.Split][:0], c.Result...)
-	d.came[c.Split] = true
+	d.results[c.Split] = append(d.results[c.Split], c.Result...)
+	if d.came[c.Split] = c.Last; !c.Last {
+		return
+	}
 	if d.done++; d.done < d.Splits {
 		return
 	}
 	d.done = 0
 	clear(d.came)
 	d.round++
-	if d.Each(d.round-1, d.results, to) {
+	more := d.Each(d.round-1, d.results, to)
+	for s := range d.results {
+		d.results[s] = d.results[s][:0]
+	}
+	if more {
 		d.dispatch(to)
 		return
 	}
@@ -105,19 +115,19 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 }
 
 // Save is the number of rounds done and, in the middle of one, what has come of it: split after
-// split the length of its result and the result, or -1. What Each remembers of its own is not in
-// it.
+// split the length of its result and the result; -1 where none has come, and as much less as
+// numbers follow where some units have. What Each remembers of its own is not in it.
 func (d *Rounds) Save() []float64 {
 	state := []float64{float64(d.round)}
-	if d.done == 0 {
+	if d.done == 0 && !slices.ContainsFunc(d.results, func(r []float64) bool { return len(r) > 0 }) {
 		return state
 	}
 	for s, r := range d.results {
+		n := float64(len(r))
 		if !d.came[s] {
-			state = append(state, -1)
-			continue
+			n = -1 - n
 		}
-		state = append(append(state, float64(len(r))), r...)
+		state = append(append(state, n), r...)
 	}
 	return state
 }
@@ -133,23 +143,28 @@ func (d *Rounds) Restore(state []float64) error {
 	if len(state) == 0 { // between two rounds
 		return nil
 	}
+	some := false
 	for s := range d.results {
 		if len(state) == 0 {
 			return otherRun("rounds", "no result for split %d of %d", s, d.Splits)
 		}
 		n := state[0]
 		state = state[1:]
-		if n == -1 {
-			continue
+		came := !(n < 0)
+		if !came {
+			n = -1 - n
 		}
 		if !isCount(n) || n > float64(len(state)) {
 			return otherRun("rounds", "a result of %v numbers for split %d", n, s)
 		}
-		d.results[s], d.came[s] = slices.Clone(state[:int(n)]), true
-		d.done++
+		d.results[s], d.came[s] = slices.Clone(state[:int(n)]), came
+		some = some || came || n > 0
+		if came {
+			d.done++
+		}
 		state = state[int(n):]
 	}
-	if len(state) > 0 || d.done == 0 || d.done == d.Splits {
+	if len(state) > 0 || !some || d.done == d.Splits {
 		return otherRun("rounds", "results of %d of %d splits, and %d numbers more", d.done, d.Splits, len(state))
 	}
 	return nil

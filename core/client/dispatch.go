@@ -17,6 +17,10 @@ import (
 //     (TestASplitFarAheadWaitsAndGoesOn);
 //   - a task has failed, or the job has ended.
 //
+// Where a job divides clocks, the units of one are tasks of their own, each with a result and flushes
+// of its own; what they add to tables with a barrier is one sum, which leaves with the last of them
+// (Client.accumulate).
+//
 // A unit may be dispatched twice: another controller dispatches again whatever has no number yet.
 // The client runs it once (firstDispatch); its flush, which has left or will, is taken by the new
 // controller as by the old one.
@@ -26,6 +30,7 @@ type split struct {
 	task      *Task
 	clock     bellows.Clock   // of the last unit that was dispatched
 	units     []bellows.Range // the units of that clock that were
+	ran       int             // items of the clock that its task runs, or ran last, of units that have run
 	running   bool            // its task executes or waits
 	queue     []queued
 	retained  []*bundle            // own deltas that reads may not see in the tables yet, oldest first
@@ -65,10 +70,23 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 		return false
 	case u.Clock > s.clock:
 		s.clock, s.units = u.Clock, s.units[:0]
-	case slices.Contains(s.units, u.Items):
+	case slices.Contains(s.units, u.Items), len(s.units) > 0 && planted.On("second-unit-ignored"):
 		return false
 	}
 	s.units = append(s.units, u.Items)
+	return true
+}
+
+// endsClock takes note of a unit that has run, and reports whether all of its clock's have.
+func (c *Client) endsClock(u bellows.Unit) bool {
+	if c.cfg.Units == nil {
+		return true
+	}
+	s := c.splits[u.Split]
+	if s.ran += u.Items.Len(); s.ran < c.cfg.Items(u.Split, u.Clock).Len() {
+		return false
+	}
+	s.ran = 0
 	return true
 }
 

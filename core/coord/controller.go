@@ -76,7 +76,8 @@ func (fx *Effects) Reset() {
 //   - Numbers have no gaps, and each is of one record that every lane gets, in order: P1 of the
 //     simulation.
 //   - A flush counts if every unit of it is its split's next and was dispatched:
-//     TestWorkThatWasNotDispatchedIsRefused, TestAnOverlapEndsTheJob; once:
+//     TestWorkThatWasNotDispatchedIsRefused, TestAnOverlapEndsTheJob,
+//     TestUnitsCountInTheOrderOfDispatch; once:
 //     TestADoneThatComesAgainIsKnown.
 //   - Whatever changes what it does next is a record, or follows from records: a controller that has
 //     them dispatches the same (TestNothingIsNumberedBeforeEveryPromise, TestEpochsAppearOnce,
@@ -163,7 +164,7 @@ func New(job core.Job, opt Options) *Controller {
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
 func (c *Controller) Resume(s State) error {
-	if err := c.progress.Restore(s.Complete); err != nil {
+	if err := c.progress.Restore(s.Complete, nil); err != nil {
 		return err
 	}
 	for i, clock := range s.Complete {

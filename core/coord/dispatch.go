@@ -20,12 +20,12 @@ type Dispatcher struct {
 	fx *Effects // of the step that the driver's call is part of
 }
 
-// DispatchTask dispatches the next clock of a split to its executor. The task sees everything that is
-// committed now. Several tasks of one split run in the order of dispatch.
+// DispatchTask dispatches the next clock of a split to its executor: one task, or one for each unit into
+// which the job divides the clock (core.Job.Units). They see everything that is committed now. Tasks of
+// one split run, and count, in the order of dispatch, which is that of their items.
 func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	c := d.c
 	u := bellows.Unit{Split: executor, Clock: c.next[executor]}
-	u.Items = c.cfg.Items(executor, u.Clock)
 	if c.draining && u.Clock > c.horizon {
 		c.queue = append(c.queue, wire.Task{Unit: bellows.Unit{Split: executor}, Args: slices.Clone(args)})
 		return
@@ -36,11 +36,15 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.finishMove(executor, d.fx); c.recovery != nil {
 		c.replayMove(executor)
 	}
-	c.started(u)
 	c.horizon = max(c.horizon, u.Clock)
-	c.out[executor].add(u, c.number, args)
-	if c.recovery == nil {
-		c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
+	all, n := c.cfg.Items(executor, u.Clock), c.cfg.UnitsOf(executor, u.Clock)
+	for i := range n {
+		u.Items = all.Part(i, n)
+		c.started(u)
+		c.out[executor].add(u, c.number, args)
+		if c.recovery == nil {
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
+		}
 	}
 }
 
@@ -128,6 +132,11 @@ func (o *inFlight) add(u bellows.Unit, commit bellows.CommitNumber, args []float
 	}
 	t := &(*o)[n]
 	t.Unit, t.Commit, t.Args = u, commit, append(t.Args[:0], args...)
+}
+
+// place is how many tasks of the split were dispatched before one and have no number; -1: it is not out.
+func (o inFlight) place(u *bellows.Unit) int {
+	return slices.IndexFunc(o, func(t Out) bool { return t.Unit == *u })
 }
 
 // remove forgets a task whose flush has its number, and reports whether it was out. As a rule it is the first.

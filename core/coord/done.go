@@ -13,13 +13,14 @@ import (
 // The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
 // held. takeDone is read downwards. What was counted before is known by its name, since a client
 // and a lane may both say it; what comes before its turn waits (keepEarly); the rest is committed:
-// held by the owners of now (current), of units that are out and are their splits' next
+// held by the owners of now (current), of units that are out and that cover what is left of a clock
 // (completeUnit), it gets its number (record), and the driver is told (tellDriver), which
 // dispatches more.
 //
 // A split that waits for nobody runs ahead of its commits, and the words that its flushes are done
 // come by way of different lanes, or from the client itself: one may come before that of the
-// split's clock before. It waits here.
+// split's clock before, or of another unit of the clock that was dispatched before. It waits here: the
+// units of a split count in the order of their dispatch (TestUnitsCountInTheOrderOfDispatch).
 //
 // Turned down: lanes that tell the controller what they hold, each of its part: a frame for each
 // client and lane (docs/decisions/0022).
@@ -61,12 +62,21 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	wire.Free(m)
 }
 
-// mustCatchUp is the split of the first unit that was dispatched and is not its split's next;
-// false: there is none.
+// mustCatchUp is the split of the first unit before which another was dispatched that neither counts
+// nor is in the flush before it; false: there is none.
 func (c *Controller) mustCatchUp(m *wire.Done) (bellows.SplitID, bool) {
 	for i := range m.Results {
 		u := &m.Results[i].Unit
-		if int(u.Split) < len(c.next) && u.Clock > c.progress.Split(u.Split)+1 && u.Clock < c.next[u.Split] && !planted.On("overlap-accepted") {
+		if int(u.Split) >= len(c.out) || planted.On("overlap-accepted") || u.Clock == c.progress.Split(u.Split)+1 && planted.On("unit-before-its-turn") {
+			continue
+		}
+		before := c.out[u.Split].place(u)
+		for k := 0; k < i && before > 0; k++ {
+			if m.Results[k].Unit.Split == u.Split {
+				before--
+			}
+		}
+		if before > 0 {
 			return u.Split, true
 		}
 	}
@@ -171,7 +181,8 @@ func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *
 		if r.Unit.Items.Len() > 0 {
 			c.training--
 		}
-		if err := c.hand(Completion{r.Unit, number, r.Values}, fx); err != nil {
+		last := r.Unit.Items.End == c.cfg.Items(r.Unit.Split, r.Unit.Clock).End || planted.On("unit-taken-for-clock")
+		if err := c.hand(Completion{Unit: r.Unit, Last: last, Commit: number, Result: r.Values}, fx); err != nil {
 			c.end(&Outcome{Kind: bellows.KindOf(err), Err: err,
 				Reason: fmt.Sprintf("the driver failed on what %v of node %d signalled", r.Unit, from)}, fx)
 			return

@@ -8,8 +8,9 @@ import "bellows"
 type Driver interface {
 	// DispatchInitialTasks is called once, before anything has run.
 	DispatchInitialTasks(d *Dispatcher)
-	// HandleTaskCompletion is called once per committed task, in the order of the commits. What it
-	// dispatches sees everything that was committed up to then.
+	// HandleTaskCompletion is called once per committed task, in the order of the commits: where the
+	// job divides clocks, several times for a clock of a split, of which the last says so
+	// (Completion.Last). What it dispatches sees everything that was committed up to then.
 	HandleTaskCompletion(done Completion, d *Dispatcher)
 	// Save is the driver's state as numbers, Restore the way back: together with the tables and
 	// the queued tasks they are all that a job needs to go on elsewhere.
@@ -17,9 +18,10 @@ type Driver interface {
 	Restore(state []float64) error
 }
 
-// Completion tells the driver of one committed task.
+// Completion tells the driver of one committed task. Those of a split come in the order of dispatch.
 type Completion struct {
 	bellows.Unit                      // what was done
+	Last         bool                 // it is the last unit of its split's clock: that is complete
 	Commit       bellows.CommitNumber // the commit that made it count
 	Result       []float64            // what the executor signalled; valid during the call
 }

@@ -158,6 +158,9 @@ func (c *Controller) welcome(a wire.Address, fx *Effects) {
 	for s := range c.next {
 		begin.Complete = append(begin.Complete, c.progress.Split(bellows.SplitID(s)))
 	}
+	if !planted.On("begins-without-units") {
+		begin.Open = c.progress.Open()
+	}
 	for i := range c.cfg.Tables {
 		begin.Staleness = append(begin.Staleness, int32(c.cfg.Tables[i].Consistency))
 	}

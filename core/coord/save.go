@@ -33,6 +33,7 @@ type Saved struct {
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
 	Route     bellows.RouteVersion
 	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
+	Open      []bellows.Unit    // that count, of clocks that are not complete
 	Out       []Out             // tasks that were dispatched and have no number
 	Counted   gate.Counted
 	Horizon   bellows.Clock
@@ -46,7 +47,7 @@ func (c *Controller) Save() (Saved, bool) {
 	if c.number == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
 	}
-	s := Saved{Commit: c.number, Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
+	s := Saved{Commit: c.number, Open: c.progress.Open(), Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
 	s.State = c.state()
 	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
 		s.Whole = c.cfg.Route.Whole()
@@ -74,6 +75,11 @@ func (c *Controller) restore(s Saved) error {
 	}
 	if s.Commit == 0 {
 		return nil
+	}
+	if !planted.On("saved-units-forgotten") {
+		if err := c.progress.Restore(s.Complete, s.Open); err != nil {
+			return err
+		}
 	}
 	if len(s.Whole) > 0 && !planted.On("saved-route-forgotten") {
 		saved, err := c.cfg.Route.Rebuilt(s.Route, s.Whole)

@@ -101,7 +101,7 @@ func TestCompleteIsTheSlowestSplit(t *testing.T) {
 
 func TestRestoreContinues(t *testing.T) {
 	p := gate.NewProgress(3, tenItems)
-	if err := p.Restore([]bellows.Clock{4, 2, 2}); err != nil {
+	if err := p.Restore([]bellows.Clock{4, 2, 2}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.Commit(unit(1, 3, 0, 10))
@@ -112,7 +112,7 @@ func TestRestoreContinues(t *testing.T) {
 	if p.Complete() != 3 {
 		t.Errorf("complete %d", p.Complete())
 	}
-	if p.Restore([]bellows.Clock{1}) == nil {
+	if p.Restore([]bellows.Clock{1}, nil) == nil {
 		t.Error("a run with another number of splits was restored")
 	}
 }

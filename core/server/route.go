@@ -190,7 +190,7 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	case !planted.On("begun-at-one"):
 		l.applied, l.barrier = m.Begin.Commit, m.Begin.Commit
 	}
-	if err := l.progress.Restore(m.Begin.Complete); err != nil {
+	if err := l.progress.Restore(m.Begin.Complete, m.Begin.Open); err != nil {
 		l.breach(from, out, "%v", err)
 		return
 	}

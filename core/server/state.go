@@ -39,7 +39,7 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 	if planted.On("resumed-at-zero") {
 		return nil
 	}
-	err := l.progress.Restore(complete)
+	err := l.progress.Restore(complete, nil)
 	for _, p := range l.owned {
 		p.reached = l.progress.Complete()
 	}

@@ -503,7 +503,13 @@ func (ck *Checker) begin(m *wire.Begin) *breach {
 	return cmp.Or(exactly("the number of splits", -1, int64(len(m.Complete)), int64(ck.cfg.Route.Splits())),
 		exactly("the number of tables", -1, int64(len(m.Staleness)), int64(len(ck.cfg.Tables))),
 		each(m.Staleness, func(i int, clocks *int32) *breach { return ck.consistency(i, bellows.TableID(i), *clocks) }),
-		each(m.Recorded, func(i int, r *wire.Recorded) *breach { return ck.node("the client", i, r.Client) }))
+		each(m.Recorded, func(i int, r *wire.Recorded) *breach { return ck.node("the client", i, r.Client) }),
+		each(m.Open, func(i int, u *bellows.Unit) *breach {
+			if b := ck.unit(i, *u, false, 0); b != nil {
+				return b
+			}
+			return ck.items(i, u)
+		}))
 }
 
 // consistency is that of a table.
@@ -530,12 +536,16 @@ func signalled(at int, list []wire.Result) *breach {
 // executor indexes its data by them.
 func (ck *Checker) dispatch(e wire.Envelope, m *wire.Dispatch) *breach {
 	return each(m.Tasks, func(i int, t *wire.Task) *breach {
-		u := t.Unit
-		if b := ck.unit(i, u, true, e.To.Node); b != nil {
+		if b := ck.unit(i, t.Unit, true, e.To.Node); b != nil {
 			return b
 		}
-		all := ck.cfg.Items(u.Split, u.Clock)
-		return cmp.Or(within("the first item", i, int64(u.Items.Begin), int64(all.Begin), int64(all.End)),
-			within("the end of the items", i, int64(u.Items.End), int64(u.Items.Begin), int64(all.End)))
+		return ck.items(i, &t.Unit)
 	})
+}
+
+// items are some of a split in a clock.
+func (ck *Checker) items(at int, u *bellows.Unit) *breach {
+	all := ck.cfg.Items(u.Split, u.Clock)
+	return cmp.Or(within("the first item", at, int64(u.Items.Begin), int64(all.Begin), int64(all.End)),
+		within("the end of the items", at, int64(u.Items.End), int64(u.Items.Begin), int64(all.End)))
 }

@@ -358,6 +358,7 @@ type Begin struct {
 	Complete  []bellows.Clock      // of each split
 	Staleness []int32              // of each table, as table.Consistency
 	Recorded  []Recorded           // of each incarnation of a client that has sent flushes
+	Open      []bellows.Unit       // that count, of clocks that are not complete
 }
 
 // Recorded is which flushes of one incarnation of a client have a number: all up to UpTo, and those above.

@@ -51,12 +51,16 @@ func (p *Pair) fields(c *fields.Codec) error {
 // unit is a unit of work. Whether its items are a range is for wholeUnit to say, when no more of it can come.
 func unit(c *fields.Codec, number protowire.Number, u *bellows.Unit) {
 	c.Message(number, true, func() error {
-		fields.Num(c, 1, &u.Split)
-		fields.Zigzag(c, 2, &u.Clock)
-		fields.Num(c, 3, &u.Items.Begin)
-		fields.Num(c, 4, &u.Items.End)
+		unitFields(c, u)
 		return nil
 	})
+}
+
+func unitFields(c *fields.Codec, u *bellows.Unit) {
+	fields.Num(c, 1, &u.Split)
+	fields.Zigzag(c, 2, &u.Clock)
+	fields.Num(c, 3, &u.Items.Begin)
+	fields.Num(c, 4, &u.Items.End)
 }
 
 func wholeUnit(u *bellows.Unit) error {

@@ -47,6 +47,10 @@ func (g *Begin) fields(c *fields.Codec) error {
 		g.Complete = append(g.Complete, bellows.Clock(int64(x)-1))
 	})
 	fields.Numbers(c, 4, &g.Staleness, math.MaxInt32)
+	fields.List(c, 5, &g.Open, func(u *bellows.Unit) error {
+		unitFields(c, u)
+		return wholeUnit(u)
+	})
 	return nil
 }
 

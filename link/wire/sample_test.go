@@ -192,7 +192,7 @@ func (s sampler) route() *Route {
 		m.Begin = &Begin{bellows.CommitNumber(s.Uint64()), list(s, 4, func() bellows.Clock { return bellows.Clock(s.Int32N(math.MaxInt32) - s.Int32N(2)) }), list(s, 4, func() int32 { return s.Int32N(math.MaxInt32) }),
 			list(s, 4, func() Recorded {
 				return Recorded{bellows.NodeID(s.Uint32()), 1 + s.Uint32N(99), s.Uint64(), list(s, 4, s.Uint64)}
-			})}
+			}), list(s, 4, s.unit)}
 	}
 	return m
 }

@@ -112,7 +112,7 @@ func newWorld(cfg *Config) (*world, error) {
 	}
 	lanes := route.Lanes(counts)
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: lanes, Clients: route.Clients(workers),
-		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items,
+		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items, Units: cfg.Job.Units,
 		Times: cfg.patience()}
 	if err := w.nodes[0].addLead(); err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (j *Job) play(t *testing.T, seed uint64, at int) *play {
 	t.Helper()
 	p := &play{job: j, random: rand.New(rand.NewPCG(seed, 0)), driver: j.Fresh(), at: at, out: make([][]bellows.Unit, j.Splits)}
 	p.controller = coord.New(core.Job{Controller: leader, Lanes: []wire.Address{lane}, Clients: []wire.Address{worker},
-		Route: route.Spread(j.Tables, j.Splits, []wire.Address{lane}, []bellows.NodeID{0}), Items: j.Items}, coord.Options{Driver: p})
+		Route: route.Spread(j.Tables, j.Splits, []wire.Address{lane}, []bellows.NodeID{0}), Items: j.Items, Units: j.Units}, coord.Options{Driver: p})
 	p.controller.Start(&p.fx)
 	for p.obey(); !p.over && p.failed == ""; p.obey() {
 		p.complete()

@@ -97,6 +97,10 @@ const (
 	FollowedRoute                   // another controller followed when the route had changed
 	FollowedEnding                  // another controller followed when the job was over
 	RouteUnmade                     // there was no record of a change of the route when another controller followed
+	UnitsApart                      // units of one clock of a split were in different flushes
+	UnitsTogether                   // and in one
+	BegunMidClock                   // a lane began when some of a clock's units counted, and not all
+	SavedMidClock                   // a controller was followed from a state that was saved then
 	Events
 )
 
@@ -110,7 +114,7 @@ var names = [Events]string{"lane full", "exclusive lease in place", "exclusive l
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
-	"changed route followed", "ending followed", "change unmade"}
+	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock"}
 
 func (e Event) String() string { return names[e] }
 

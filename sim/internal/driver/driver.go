@@ -23,10 +23,10 @@ type Driver struct {
 	oracle   *model.Oracle
 	violated func(string, ...any)
 	inner    coord.Driver // dispatches; nil: this one does
-	next     [model.SplitsMax]bellows.Clock
-	done     [model.SplitsMax]bellows.Clock // clocks committed
+	next     [model.SplitsMax]bellows.Clock // dispatched
+	done     [model.SplitsMax]model.Step // units committed
 
-	Tasks    int                  // tasks
+	Tasks    int                  // clocks of splits, of which each is a task or several
 	Before   int                  // of these, in earlier lives of the job
 	Kept     bellows.CommitNumber // what the tables that it keeps show; 0: it keeps none
 	Turned   bool                 // it has changed a table's staleness
@@ -52,7 +52,10 @@ func (d *Driver) Follow(o *Driver) {
 	d.Before, d.Kept, d.Turned, d.Ahead = o.Before, o.Kept, o.Turned, o.Ahead
 }
 
-// Args are what a task of the job is given.
+// clocks is how many clocks of a split are committed.
+func (d *Driver) clocks(s bellows.SplitID) bellows.Clock { return d.Job.ClocksIn(int(s), d.done[s]) }
+
+// Args are what the tasks of a split's clock are given.
 func (d *Driver) Args(u bellows.Unit) []float64 {
 	switch d.Drive {
 	case schedule.Clocks:
@@ -94,7 +97,7 @@ func (d *Driver) expect(s bellows.SplitID, known bellows.CommitNumber) {
 	if int(d.next[s]) < d.Job.Clocks {
 		d.oracle.Dispatched[s][d.next[s]] = known
 		d.next[s]++
-		d.Ahead = max(d.Ahead, int(d.next[s]-d.done[s]))
+		d.Ahead = max(d.Ahead, int(d.next[s]-d.clocks(s)))
 	}
 }
 
@@ -106,15 +109,27 @@ func (d *Driver) expectAll(known bellows.CommitNumber) {
 
 // HandleTaskCompletion checks what a task has signalled, and hands out what follows.
 func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
-	if c.Clock != d.done[c.Split] {
-		d.violated("P1: the driver is told of %v; the split's next is clock %d", c.Unit, d.done[c.Split])
+	if step, fits := d.Job.Step(c.Unit); !fits || step != d.done[c.Split] {
+		d.violated("P1: the driver is told of %v; the split has committed %d units", c.Unit, d.done[c.Split])
 	}
-	if want := d.Job.Result(c.Split, c.Clock); !slices.Equal(c.Result, want[:]) {
+	if want := d.Job.Result(c.Unit); !slices.Equal(c.Result, want[:]) {
 		d.violated("P1: %v signalled %v; the driver is told %v", c.Unit, want, c.Result)
 	}
 	d.done[c.Split]++
+	if last := d.clocks(c.Split) > c.Clock; c.Last != last {
+		d.violated("P1: the driver is told of %v, the last of its clock: %v", c.Unit, c.Last)
+	}
+	if c.Last {
+		d.clockDone(c, to)
+	} else if d.inner != nil {
+		d.inner.HandleTaskCompletion(c, to)
+	}
+}
+
+// clockDone hands out what follows a clock of a split.
+func (d *Driver) clockDone(c coord.Completion, to *coord.Dispatcher) {
 	d.Tasks++
-	if n := int(slices.Min(d.done[:d.Job.Splits])); n > d.epochs {
+	if n := d.slowest(); n > d.epochs {
 		d.epochs = n
 		to.ShowEpoch(coord.Epoch{Number: n})
 	}
@@ -145,7 +160,7 @@ func (d *Driver) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) 
 // round is told the results of a round of train.Rounds, which must be in the order of splits, and says whether there is another.
 func (d *Driver) round(n int, results [][]float64, _ *coord.Dispatcher) bool {
 	for s := range results {
-		if want := d.Job.Result(bellows.SplitID(s), bellows.Clock(n)); !slices.Equal(results[s], want[:]) {
+		if want := d.Job.Results(bellows.SplitID(s), bellows.Clock(n)); !slices.Equal(results[s], want) {
 			d.violated("P7: round %d has %v for split %d, which signalled %v", n, results[s], s, want)
 		}
 	}
@@ -165,6 +180,15 @@ func (d *Driver) between(c coord.Completion, to *coord.Dispatcher) {
 			d.oracle.Barrier, d.oracle.BarrierFrom = true, c.Commit
 		}
 	}
+}
+
+// slowest is how many clocks all splits have committed.
+func (d *Driver) slowest() int {
+	least := d.Job.Clocks
+	for s := range d.Job.Splits {
+		least = min(least, int(d.clocks(bellows.SplitID(s))))
+	}
+	return least
 }
 
 // Save is how far the driver is: what it has dispatched and what has been committed, split by split; behind it what the one
@@ -187,11 +211,11 @@ func (d *Driver) Restore(state []float64) error {
 		return fmt.Errorf("driver: the saved driver has %d numbers, not %d", len(state), own)
 	}
 	for s := range d.Job.Splits {
-		d.next[s], d.done[s] = bellows.Clock(state[2*s]), bellows.Clock(state[2*s+1])
-		d.Tasks += int(d.done[s])
+		d.next[s], d.done[s] = bellows.Clock(state[2*s]), model.Step(state[2*s+1])
+		d.Tasks += int(d.clocks(bellows.SplitID(s)))
 	}
 	d.Before = d.Tasks
-	d.epochs = int(slices.Min(d.done[:d.Job.Splits]))
+	d.epochs = d.slowest()
 	if d.inner == nil {
 		return nil
 	}

@@ -16,22 +16,23 @@ import (
 func TestItCanBeSaved(t *testing.T) {
 	t.Parallel()
 	ways := map[string]bool{}
-	for seed := uint64(1); len(ways) < 11 && seed < 1000; seed++ {
+	const all = 2 * 11
+	for seed := uint64(1); len(ways) < all && seed < 5000; seed++ {
 		s := schedule.New(seed)
-		way := fmt.Sprint(s.Drive, s.KeepFrom < schedule.Never, s.TurnAt < schedule.Never)
+		way := fmt.Sprint(s.Drive, s.KeepFrom < schedule.Never, s.TurnAt < schedule.Never, s.Job.Divided)
 		if ways[way] {
 			continue
 		}
 		ways[way] = true
 		traintest.CanBeSaved(t, traintest.Job{
-			Job: train.Job{Tables: s.Job.Schemas, Splits: s.Job.Splits, Items: s.Job.Items},
+			Job: train.Job{Tables: s.Job.Schemas, Splits: s.Job.Splits, Items: s.Job.Items, Units: s.Job.Units},
 			Fresh: func() train.Driver {
 				return driver.New(s, model.NewOracle(s.Job), t.Errorf)
 			},
-			Result: func(u bellows.Unit) []float64 { r := s.Job.Result(u.Split, u.Clock); return r[:] },
+			Result: func(u bellows.Unit) []float64 { r := s.Job.Result(u); return r[:] },
 		})
 	}
-	if len(ways) != 11 {
+	if len(ways) != all {
 		t.Errorf("%d ways to dispatch were played: %v", len(ways), ways)
 	}
 }

@@ -55,7 +55,7 @@ func (j *Job) sumClock(c bellows.Clock, state []float32) {
 				s := bellows.SplitID(first)
 				own, other := j.Cells(s, c)
 				return j.SumDelta(s, c, row, col, before[own*SumWidth], before[other*SumWidth]),
-					j.Touches(Sums, s, c, SumRows, row)
+					j.TouchesSum(s, c, row)
 			}
 			a, hasA := sum(first, size/2)
 			b, hasB := sum(first+size/2, size/2)
@@ -78,7 +78,7 @@ func (j *Job) weightClock(c bellows.Clock, w, squares []float32) {
 	for row := range WeightRows {
 		units := make([]bellows.Unit, 0, SplitsMax)
 		for s := range j.Splits {
-			units = append(units, bellows.Unit{Split: bellows.SplitID(s), Clock: c})
+			units = append(units, bellows.Unit{Split: bellows.SplitID(s), Clock: c, Items: j.Items(bellows.SplitID(s), c)})
 		}
 		j.descend(units, row, w, squares)
 	}
@@ -90,7 +90,7 @@ func (j *Job) descend(units []bellows.Unit, row int, w, squares []float32) {
 	var g [WeightWidth]float32
 	touched := false
 	for _, u := range units {
-		if !j.Touches(Weights, u.Split, u.Clock, WeightRows, row) {
+		if !j.Touches(Weights, u, WeightRows, row) {
 			continue
 		}
 		touched = true

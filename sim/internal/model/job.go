@@ -52,9 +52,12 @@ type Job struct {
 	Shape       uint64
 	Loose       bool // its tasks have to do with no BSP table, so that splits run ahead
 	Brief       bool // its tasks read from one table
+	Divided     bool // some clocks are several units
 	Splits      int
 	Clocks      int
 	Schemas     []table.Schema
+	steps       [][]Step          // by split and clock: units before it
+	clocks      [][]bellows.Clock // by split and step: clocks that are complete then
 	countPrefix prefix
 	freePrefix  prefix
 	statePrefix prefix // of column 1
@@ -64,21 +67,23 @@ type Job struct {
 	squaresAt   [][]float32 // and adagrad's memory
 }
 
-// prefix is how much a split has added to a row in its first clocks: [split][row][clocks].
+// prefix is how much a split has added to a row in its first units: [split][row][steps].
 type prefix [][][]int32
 
-// Jobs are made once each, at first use.
-var Jobs = func() (all [AllShapes]func() *Job) {
+// Jobs are made once each, at first use; Divided are those of the same shapes whose clocks are divided into units.
+var Jobs, Divided = jobs(false), jobs(true)
+
+func jobs(divided bool) (all [AllShapes]func() *Job) {
 	for i := range all {
-		all[i] = sync.OnceValue(func() *Job { return newJob(uint64(i)) })
+		all[i] = sync.OnceValue(func() *Job { return newJob(uint64(i), divided) })
 	}
 	return all
-}()
+}
 
-func newJob(shape uint64) *Job {
+func newJob(shape uint64, divided bool) *Job {
 	rng := rand.New(rand.NewPCG(shape, 0x6a6f62))
 	const wide, long = Shapes + LooseShapes, Shapes + LooseShapes + WideShapes
-	j := &Job{Shape: shape, Loose: shape >= Shapes && shape < wide || shape >= long, Splits: 5 + rng.IntN(4), Clocks: 20 + rng.IntN(4)}
+	j := &Job{Shape: shape, Divided: divided, Loose: shape >= Shapes && shape < wide || shape >= long, Splits: 5 + rng.IntN(4), Clocks: 20 + rng.IntN(4)}
 	switch {
 	case shape >= long:
 		j.Brief, j.Splits, j.Clocks = true, 4+rng.IntN(2), 68+rng.IntN(ClocksMax-68)
@@ -100,14 +105,15 @@ func newJob(shape uint64) *Job {
 		State: {Name: "state", Rows: StateRows * j.Splits, Width: StateWidth, Partitions: j.Splits,
 			Consistency: []table.Consistency{table.Async, table.Async, table.BSP}[rng.IntN(3)]},
 	}
-	j.countPrefix = j.newPrefix(CountRows, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
-		return j.Amount(Counts, s, c, row)
+	j.divide()
+	j.countPrefix = j.newPrefix(Counts, CountRows, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
+		return j.amount(Counts, s, c, row)
 	})
-	j.freePrefix = j.newPrefix(freeRows, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
-		return j.Amount(Free, s, c, row)
+	j.freePrefix = j.newPrefix(Free, freeRows, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
+		return j.amount(Free, s, c, row)
 	})
-	j.statePrefix = j.newPrefix(StateRows*j.Splits, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
-		if at, n := j.StateAdd(s, c); at == row {
+	j.statePrefix = j.newPrefix(State, StateRows*j.Splits, func(s bellows.SplitID, c bellows.Clock, row int) int32 {
+		if at, n := j.stateAdd(s, c); at == row {
 			return n
 		}
 		return 0
@@ -116,19 +122,26 @@ func newJob(shape uint64) *Job {
 	if j.Loose {
 		j.Schemas[State].Consistency, j.Schemas[Words].Consistency = table.Async, table.Async
 	}
-	j.wordPrefix = j.newPrefix(WordRows, j.WordAmount)
+	j.wordPrefix = j.newPrefix(Words, WordRows, j.wordAmount)
 	j.model()
 	return j
 }
 
-func (j *Job) newPrefix(rows int, amount func(s bellows.SplitID, c bellows.Clock, row int) int32) prefix {
+func (j *Job) newPrefix(t bellows.TableID, rows int, amount func(s bellows.SplitID, c bellows.Clock, row int) int32) prefix {
 	p := make(prefix, j.Splits)
 	for s := range p {
 		p[s] = make([][]int32, rows)
 		for r := range p[s] {
-			at := make([]int32, j.Clocks+1)
-			for c := range j.Clocks {
-				at[c+1] = at[c] + amount(bellows.SplitID(s), bellows.Clock(c), r)
+			at := make([]int32, 1, len(j.clocks[s]))
+			for c := range bellows.Clock(j.Clocks) {
+				n := int(j.Steps(s, c+1) - j.Steps(s, c))
+				for i := range n {
+					sum := at[len(at)-1]
+					if whose(t, bellows.SplitID(s), c, r, n) == i {
+						sum += amount(bellows.SplitID(s), c, r)
+					}
+					at = append(at, sum)
+				}
 			}
 			p[s][r] = at
 		}
@@ -153,6 +166,7 @@ const (
 	drawLease
 	drawStateRow
 	drawQuiet
+	drawUnits
 )
 
 // Items are those of a split in a clock. Some clocks have none.
@@ -160,18 +174,29 @@ func (j *Job) Items(s bellows.SplitID, c bellows.Clock) bellows.Range {
 	return bellows.Range{Begin: 3, End: 3 + int(j.draw(drawItems, s, c, 0)%5)}
 }
 
-// Result is what the task of (split, clock) signals.
-func (j *Job) Result(s bellows.SplitID, c bellows.Clock) [2]float64 {
-	return [2]float64{float64(s), float64(c) + 0.5}
+// Result is what the task of a unit signals.
+func (j *Job) Result(u bellows.Unit) [2]float64 {
+	i, _ := j.Share(u)
+	return [2]float64{float64(u.Split), float64(u.Clock) + 0.5 + float64(i)/8}
 }
 
-// touch is which rows of a table the task of (split, clock) changes: all, a range, or some.
+// Results are those of all units of a split's clock, one behind the other.
+func (j *Job) Results(s bellows.SplitID, c bellows.Clock) (all []float64) {
+	n := j.Units(s, c)
+	for i := range n {
+		r := j.Result(bellows.Unit{Split: s, Clock: c, Items: j.Items(s, c).Part(i, n)})
+		all = append(all, r[:]...)
+	}
+	return all
+}
+
+// touch is which rows of a table the tasks of (split, clock) change: all, a range, or some.
 type touch struct {
 	whole      bool
 	First, End int // a range, if not empty
 }
 
-// Touch is which rows of a table of so many the task changes, unless it is quiet.
+// Touch is which rows of a table of so many the clock's task changes, or its tasks together, unless it is quiet.
 func (j *Job) Touch(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows int) touch {
 	h := j.draw(drawTouch, s, c, int(t))
 	switch h % 4 {
@@ -189,8 +214,18 @@ func (j *Job) Quiet(s bellows.SplitID, c bellows.Clock) bool {
 	return j.draw(drawQuiet, 0, c, 0)%5 == 0 || j.draw(drawQuiet, s, c, 1)%8 == 0
 }
 
-// Touches reports whether the task changes a row.
-func (j *Job) Touches(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows, row int) bool {
+// Touches reports whether the task of a unit changes a row.
+func (j *Job) Touches(t bellows.TableID, u bellows.Unit, rows, row int) bool {
+	return j.has(t, u, row) && j.touches(t, u.Split, u.Clock, rows, row)
+}
+
+// TouchesSum reports whether some unit of a split's clock changes a row of sums.
+func (j *Job) TouchesSum(s bellows.SplitID, c bellows.Clock, row int) bool {
+	return j.touches(Sums, s, c, SumRows, row)
+}
+
+// touches reports whether some unit of a split's clock changes a row.
+func (j *Job) touches(t bellows.TableID, s bellows.SplitID, c bellows.Clock, rows, row int) bool {
 	if j.Quiet(s, c) || j.Loose && t <= Weights {
 		return false
 	}
@@ -230,8 +265,15 @@ func (j *Job) Gradient(s bellows.SplitID, c bellows.Clock, row, col int) float32
 // AmountMax is the most that a task adds to a value of counts, free or words.
 const AmountMax = 9
 
-// Amount is what the task adds to its split's column of a row of counts or free; 0 leaves it alone.
-func (j *Job) Amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row int) int32 {
+// Amount is what the task of a unit adds to its split's column of a row of counts or free; 0 leaves it alone.
+func (j *Job) Amount(t bellows.TableID, u bellows.Unit, row int) int32 {
+	if !j.has(t, u, row) {
+		return 0
+	}
+	return j.amount(t, u.Split, u.Clock, row)
+}
+
+func (j *Job) amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row int) int32 {
 	h := j.draw(drawAmount, s, c, int(t)<<8|row)
 	if h%3 == 0 || j.Quiet(s, c) {
 		return 0
@@ -239,9 +281,16 @@ func (j *Job) Amount(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row 
 	return int32(h>>8%AmountMax) + 1
 }
 
-// StateAdd is the row of state whose column 1 the task adds to, and how much; 0: nothing. Often it is one that
+// StateAdd is the row of state whose column 1 the task of a unit adds to, and how much; 0: nothing. Often it is one that
 // the next split leases in the same clock.
-func (j *Job) StateAdd(s bellows.SplitID, c bellows.Clock) (row int, amount int32) {
+func (j *Job) StateAdd(u bellows.Unit) (row int, amount int32) {
+	if row, amount = j.stateAdd(u.Split, u.Clock); !j.has(State, u, row) {
+		return row, 0
+	}
+	return row, amount
+}
+
+func (j *Job) stateAdd(s bellows.SplitID, c bellows.Clock) (row int, amount int32) {
 	h := j.draw(drawStateRow, s, c, 0)
 	row = int(h>>8) % (StateRows * j.Splits)
 	if h>>40%2 == 0 {
@@ -256,9 +305,13 @@ type LeaseOf struct {
 	Mode      wire.Mode
 }
 
-// Leases are what the task leases, in ascending order: mostly its block of the stratum, split + clock.
-func (j *Job) Leases(s bellows.SplitID, c bellows.Clock) []LeaseOf {
+// Leases are what the task of a unit leases, in ascending order: mostly its block of the stratum, split + clock. One unit of a clock does.
+func (j *Job) Leases(u bellows.Unit) []LeaseOf {
+	s, c := u.Split, u.Clock
 	h := j.draw(drawLease, s, c, 0)
+	if i, n := j.Share(u); int(h>>24)%n != i {
+		return nil
+	}
 	mine := bellows.PartitionID((int(s) + int(c)) % j.Splits)
 	next := bellows.PartitionID((int(mine) + 1 + int(h>>8)%(j.Splits-1)) % j.Splits)
 	if j.Quiet(s, c) && h>>16%2 == 0 {

@@ -11,7 +11,7 @@ import (
 
 // Oracle is the model of a running job: the controller's records, replayed through the job's functions.
 //
-// It keeps no tables. What splits add depends on (split, clock) alone, so that a table after any commit is found from how many clocks each split has committed
+// It keeps no tables. What splits add depends on (split, unit) alone, so that a table after any commit is found from how many units each split has committed
 // by then (DoneAt), and from sums that were made before the first schedule. Only what depends on the order of commits is kept, version by version: weights
 // where they are not BSP (Rows), and column 0 of state, which leases change (Parts).
 //
@@ -20,7 +20,7 @@ import (
 type Oracle struct {
 	job         *Job
 	Log         []known                                    // log[i] is commit i+1
-	DoneAt      [][SplitsMax]bellows.Clock                 // by commit: how many clocks each split has committed
+	DoneAt      [][SplitsMax]Step                          // by commit: how many units each split has committed
 	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
 	weights     []float32                                  // where weights is not BSP: the table now
 	squares     []float32                                  // adagrad's memory
@@ -54,7 +54,7 @@ type Version struct {
 
 // NewOracle is the model of a job before its first record.
 func NewOracle(j *Job) *Oracle {
-	o := &Oracle{job: j, DoneAt: make([][SplitsMax]bellows.Clock, 1), weights: j.initial(Weights)}
+	o := &Oracle{job: j, DoneAt: make([][SplitsMax]Step, 1), weights: j.initial(Weights)}
 	if j.Schemas[Weights].Rule.Name == "adagrad" {
 		o.squares = make([]float32, len(o.weights))
 	}
@@ -105,8 +105,8 @@ func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bell
 	return 0
 }
 
-// Done is how many clocks each split has committed.
-func (o *Oracle) Done() *[SplitsMax]bellows.Clock { return &o.DoneAt[len(o.Log)] }
+// Done is how many units each split has committed.
+func (o *Oracle) Done() *[SplitsMax]Step { return &o.DoneAt[len(o.Log)] }
 
 // Record takes a record that the controller sends, to the first lane or to another.
 func (o *Oracle) Record(r *wire.Record) error {
@@ -125,14 +125,14 @@ func (o *Oracle) Record(r *wire.Record) error {
 	}
 	done := *o.Done()
 	for _, u := range one.Units {
-		if u.Clock != done[u.Split] {
-			return fmt.Errorf("P1: record %d counts %v; the split has committed %d clocks", r.Number, u, done[u.Split])
+		if step, fits := o.job.Step(u); !fits || step != done[u.Split] {
+			return fmt.Errorf("P1: record %d counts %v; the split has committed %d units", r.Number, u, done[u.Split])
 		}
 		done[u.Split]++
 	}
 	o.Log = append(o.Log, one)
 	o.DoneAt = append(o.DoneAt, done)
-	for int(slices.Min(done[:o.job.Splits])) > len(o.ClockAt) {
+	for int(o.Complete(r.Number)) > len(o.ClockAt) {
 		o.ClockAt = append(o.ClockAt, r.Number)
 	}
 	o.learn(r.Number, one.Units)
@@ -154,7 +154,7 @@ func (o *Oracle) learn(number bellows.CommitNumber, units []bellows.Unit) {
 		}
 	}
 	for _, u := range units {
-		for _, l := range o.job.Leases(u.Split, u.Clock) {
+		for _, l := range o.job.Leases(u) {
 			if l.Mode == wire.Exclusive {
 				v := Last(o.Parts[l.Partition])
 				for i := range v.Values {
@@ -181,7 +181,20 @@ func At(v []Version, n bellows.CommitNumber) int {
 
 // Complete is how many clocks all splits have committed up to a commit.
 func (o *Oracle) Complete(n bellows.CommitNumber) bellows.Clock {
-	return slices.Min(o.DoneAt[n][:o.job.Splits])
+	complete := bellows.Clock(o.job.Clocks)
+	for s := range o.job.Splits {
+		complete = min(complete, o.job.ClocksIn(s, o.DoneAt[n][s]))
+	}
+	return complete
+}
+
+// whole is how many units each split has committed up to a commit, of the clocks that all splits have.
+func (o *Oracle) whole(n bellows.CommitNumber) (done [SplitsMax]Step) {
+	complete := o.Complete(n)
+	for s := range o.job.Splits {
+		done[s] = o.job.Steps(s, complete)
+	}
+	return done
 }
 
 // Table is a table after exactly the commits up to n, what BSP shows of them, in the values that it holds.
@@ -203,16 +216,14 @@ func (o *Oracle) Table(t bellows.TableID, n bellows.CommitNumber) []float32 {
 	case State:
 		return o.states(n)
 	}
-	clocks := o.DoneAt[n]
+	done := o.DoneAt[n]
 	if t == Counts && o.Barrier && n >= o.BarrierFrom {
-		for i := range clocks {
-			clocks[i] = o.Complete(n)
-		}
+		done = o.whole(n)
 	}
 	v := make([]float32, j.Schemas[t].Rows*j.Splits)
 	for row := range j.Schemas[t].Rows {
 		for split := range j.Splits {
-			j.Number(t, v[row*j.Splits:(row+1)*j.Splits], split, j.Columns(t)[split][row][clocks[split]])
+			j.Number(t, v[row*j.Splits:(row+1)*j.Splits], split, j.Columns(t)[split][row][done[split]])
 		}
 	}
 	return v
@@ -236,16 +247,14 @@ func (o *Oracle) Slots(t bellows.TableID, n bellows.CommitNumber) [][]float32 {
 
 func (o *Oracle) states(n bellows.CommitNumber) []float32 {
 	var v []float32
-	clocks := o.DoneAt[n]
+	done := o.DoneAt[n]
 	if o.job.Schemas[State].Consistency == table.BSP {
-		for i := range clocks {
-			clocks[i] = o.Complete(n)
-		}
+		done = o.whole(n)
 	}
 	for p := range o.job.Splits {
 		x := o.Parts[p][At(o.Parts[p], n)].Values
 		for i, value := range x {
-			v = append(v, value, float32(o.job.Total(p*StateRows+i, &clocks)))
+			v = append(v, value, float32(o.job.Total(p*StateRows+i, &done)))
 		}
 	}
 	return v
@@ -259,16 +268,16 @@ func (j *Job) Columns(t bellows.TableID) prefix {
 	return j.freePrefix
 }
 
-// Total is column 1 of a row of state, when each split has added so many clocks.
-func (j *Job) Total(row int, clocks *[SplitsMax]bellows.Clock) int32 {
+// Total is column 1 of a row of state, when each split has added so many units.
+func (j *Job) Total(row int, done *[SplitsMax]Step) int32 {
 	sum := int32(0)
 	for s := range j.Splits {
-		sum += j.statePrefix[s][row][clocks[s]]
+		sum += j.statePrefix[s][row][done[s]]
 	}
 	return sum
 }
 
-// OwnTotal is what one split has added to column 1 of a row of state in its first clocks.
-func (j *Job) OwnTotal(row int, s bellows.SplitID, clocks bellows.Clock) int32 {
-	return j.statePrefix[s][row][clocks]
+// OwnTotal is what one split has added to column 1 of a row of state in its first units.
+func (j *Job) OwnTotal(row int, s bellows.SplitID, n Step) int32 {
+	return j.statePrefix[s][row][n]
 }

@@ -53,8 +53,15 @@ func (j *Job) Vocabulary(s bellows.SplitID, to []bellows.RowID) []bellows.RowID 
 	return to
 }
 
-// WordAmount is what the task adds to its split's column of a row of words; 0 leaves it alone.
-func (j *Job) WordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
+// WordAmount is what the task of a unit adds to its split's column of a row of words; 0 leaves it alone.
+func (j *Job) WordAmount(u bellows.Unit, row int) int32 {
+	if !j.has(Words, u, row) {
+		return 0
+	}
+	return j.wordAmount(u.Split, u.Clock, row)
+}
+
+func (j *Job) wordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
 	h := j.draw(drawAmount, s, c, int(Words)<<8|row)
 	if h%5 > 0 || row > 8+2*int(c) || j.Quiet(s, c) {
 		return 0
@@ -63,36 +70,34 @@ func (j *Job) WordAmount(s bellows.SplitID, c bellows.Clock, row int) int32 {
 }
 
 // WordDeltas appends the keys that the task touches and what it says to their rows, which is of its split's column alone.
-func (j *Job) WordDeltas(s bellows.SplitID, c bellows.Clock, list []bellows.Key, deltas []float32) ([]bellows.Key, []float32) {
+func (j *Job) WordDeltas(u bellows.Unit, list []bellows.Key, deltas []float32) ([]bellows.Key, []float32) {
 	for row := range WordRows {
-		if n := j.WordAmount(s, c, row); n > 0 {
+		if n := j.WordAmount(u, row); n > 0 {
 			at := len(deltas)
 			deltas = slices.Grow(deltas, j.Splits)[:at+j.Splits]
 			clear(deltas[at:])
-			deltas[at+int(s)] = j.WordDelta(n)
+			deltas[at+int(u.Split)] = j.WordDelta(n)
 			list = append(list, j.Word(row))
 		}
 	}
 	return list, deltas
 }
 
-// WordAdded is how much a split has added to its column of a row in its first clocks.
-func (j *Job) WordAdded(s, row int, clocks bellows.Clock) int32 { return j.wordPrefix[s][row][clocks] }
+// WordAdded is how much a split has added to its column of a row in its first units.
+func (j *Job) WordAdded(s, row int, n Step) int32 { return j.wordPrefix[s][row][n] }
 
 // Words is a partition of words after exactly the commits up to n, given which keys are its own: the keys that
 // visible commits have touched, ascending, and their rows.
 func (o *Oracle) Words(n bellows.CommitNumber, own func(bellows.Key) bool) (list []bellows.Key, values []float32) {
-	j, clocks := o.job, o.DoneAt[n]
+	j, done := o.job, o.DoneAt[n]
 	if j.Schemas[Words].Consistency == table.BSP {
-		for i := range clocks {
-			clocks[i] = o.Complete(n)
-		}
+		done = o.whole(n)
 	}
 	for _, row := range j.wordsByKey() {
 		touched := false
 		v := make([]float32, j.Splits)
 		for split := range v {
-			added := j.WordAdded(split, row, clocks[split])
+			added := j.WordAdded(split, row, done[split])
 			touched = touched || added > 0
 			v[split] = WordStart + float32(added)
 		}
@@ -141,7 +146,7 @@ func (o *Oracle) lastClock(row int, clocks bellows.Clock, to []float32) {
 	for c := clocks - 1; c >= 0; c-- {
 		touched := false
 		for s := range to {
-			if amount := o.job.WordAmount(bellows.SplitID(s), c, row); amount > 0 {
+			if amount := o.job.wordAmount(bellows.SplitID(s), c, row); amount > 0 {
 				to[s], touched = o.job.WordDelta(amount), true
 			}
 		}
@@ -156,7 +161,7 @@ func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
 	for ; n > 0; n-- {
 		touched := false
 		for _, u := range o.Log[n-1].Units {
-			if amount := o.job.WordAmount(u.Split, u.Clock, row); amount > 0 {
+			if amount := o.job.WordAmount(u, row); amount > 0 {
 				to[u.Split], touched = o.job.WordDelta(amount), true
 			}
 		}

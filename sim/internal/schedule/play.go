@@ -21,6 +21,7 @@ type Play struct {
 	Endless     Endless
 	Loss        Loss
 	losses      *rand.Rand     // of Loss alone
+	divides     bool           // the job's clocks are divided into units
 	KeySeed     uint64         // of the lanes' indexes of keys
 	Growth      []Entry        // who takes part later
 	growing     *rand.Rand     // decides that: a stream of its own, too
@@ -93,8 +94,12 @@ func (l Lost) Takes(m wire.Message) bool {
 	return l == of
 }
 
+// divided is how many schedules in a hundred are of a job whose clocks are divided into units.
+const divided = 20
+
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
+	p.divides = rand.New(rand.NewPCG(seed, 0x756e6974)).IntN(100) < divided
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 }
 

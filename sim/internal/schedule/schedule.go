@@ -74,6 +74,9 @@ func New(seed uint64) *Schedule {
 		s.Ahead = 2 + rng.IntN(3)
 	}
 	s.drawDrive()
+	if s.divides {
+		s.Job = model.Divided[s.Job.Shape]()
+	}
 	strata := s.Drive == Strata || s.Drive == Rounds
 	if strata && rng.IntN(4) > 0 {
 		s.KeepFrom = bellows.Clock(rng.IntN(s.Job.Clocks))

@@ -12,9 +12,12 @@ import (
 // Sum holds a row of sums, which is BSP, against the model, bit by bit. What is exact clock by clock cannot go back.
 func (t *Task) Sum(row int, got []float32) {
 	d := [model.SumWidth]float32{}
-	mine := t.added[model.Sums] && t.w.Job.Touches(model.Sums, t.unit.Split, t.unit.Clock, model.SumRows, row)
+	_, before := t.w.Job.AddsSums(t.unit) // another unit of this clock, which read what this one may not
+	mine := (t.added[model.Sums] || before) && t.w.Job.TouchesSum(t.unit.Split, t.unit.Clock, row)
 	if mine {
-		d = t.SumDelta(row)
+		own, other := t.w.Job.Cells(t.unit.Split, t.unit.Clock)
+		at := t.w.Job.SumsAt[t.unit.Clock]
+		d = t.sumDelta(row, at[own*model.SumWidth], at[other*model.SumWidth])
 	}
 	for col, v := range got {
 		want := t.w.Job.SumsAt[t.unit.Clock][row*model.SumWidth+col]
@@ -91,7 +94,7 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 		}
 		added := t.w.Job.Columns(tab)[split][row]
 		if split == int(t.unit.Split) {
-			if own := added[t.clocks(tab)]; n != own {
+			if own := added[t.steps(tab)]; n != own {
 				t.w.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
 			}
 			continue
@@ -119,10 +122,10 @@ func (t *Task) Word(row int, values []float32) {
 	need, known := t.mustSee(model.Words), t.maySee(model.Words)
 	seen := &t.seen().words[row]
 	for split, v := range values {
-		added := func(clocks bellows.Clock) int32 { return t.w.Job.WordAdded(split, row, clocks) }
+		added := func(n model.Step) int32 { return t.w.Job.WordAdded(split, row, n) }
 		n, least, most := int32(v)-model.WordStart, added(need[split]), added(known[split])
 		if split == int(t.unit.Split) && t.w.Job.WordsAdd() {
-			least = added(t.clocks(model.Words))
+			least = added(t.steps(model.Words))
 			most = least
 		}
 		t.number("words", row, split, n, least, most, seen[split])
@@ -146,14 +149,14 @@ func (t *Task) State(row int, held, added float32) {
 		return
 	}
 	least, most := t.mustSee(model.State), t.maySee(model.State)
-	own := t.clocks(model.State)
+	own := t.steps(model.State)
 	least[t.unit.Split], most[t.unit.Split] = own, own
 	t.total(row, added, &least, &most)
 	t.others(row, int32(added)-t.w.Job.OwnTotal(row, t.unit.Split, own))
 }
 
 // total holds column 1 of a row of state against the model.
-func (t *Task) total(row int, got float32, least, most *[model.SplitsMax]bellows.Clock) {
+func (t *Task) total(row int, got float32, least, most *[model.SplitsMax]model.Step) {
 	a, b := t.w.Job.Total(row, least), t.w.Job.Total(row, most)
 	if int32(got) < a || int32(got) > b {
 		t.w.violated("P2, P4: %v reads state[%d,1] = %v; it must be between %d and %d", t, row, got, a, b)
@@ -176,7 +179,10 @@ func (t *Task) Slab(p bellows.PartitionID, v []float32, at wire.Need) {
 	o := t.w.oracle
 	want := model.Last(o.Parts[p]).Values
 	least, most := t.mustSee(model.State), t.maySee(model.State)
-	own := t.unit.Clock // what the task itself adds comes with its flush
+	own := t.step // what the task itself adds comes with its flush
+	if t.w.Bound(model.State, t.unit.Clock) == table.BSP {
+		own = t.w.Job.Steps(int(t.unit.Split), t.unit.Clock) // and what its clock adds, with the clock
+	}
 	least[t.unit.Split], most[t.unit.Split] = own, own
 	for i := range model.StateRows {
 		row := int(p)*model.StateRows + i
@@ -208,7 +214,7 @@ func (t *Task) begins() {
 	seen := t.seen()
 	for _, n := range seen.told {
 		for _, u := range t.w.oracle.Log[n-1].Units {
-			for _, l := range t.w.Job.Leases(u.Split, u.Clock) {
+			for _, l := range t.w.Job.Leases(u) {
 				for i := 0; u.Split == t.unit.Split && l.Mode == wire.Exclusive && i < model.StateRows; i++ {
 					was := &seen.held[int(l.Partition)*model.StateRows+i]
 					*was = max(*was, model.At(t.w.oracle.Parts[l.Partition], n))

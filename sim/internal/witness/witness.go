@@ -52,6 +52,7 @@ func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *
 type Task struct {
 	w     *Witness
 	unit  bellows.Unit
+	step  model.Step // units of its split before it
 	node  bellows.NodeID
 	added [model.Tables]bool
 	cells [2]float32
@@ -60,6 +61,7 @@ type Task struct {
 // Task is a task that begins on a node.
 func (w *Witness) Task(u bellows.Unit, n bellows.NodeID) Task {
 	t := Task{w: w, unit: u, node: n}
+	t.step, _ = w.Job.Step(u)
 	t.begins()
 	return t
 }
@@ -73,41 +75,46 @@ func (t *Task) Adds(tab bellows.TableID) { t.added[tab] = true }
 func (t *Task) Cells(own, other float32) { t.cells = [2]float32{own, other} }
 
 // SumDelta is the task's delta for a row of sums.
-func (t *Task) SumDelta(row int) (d [model.SumWidth]float32) {
+func (t *Task) SumDelta(row int) [model.SumWidth]float32 {
+	return t.sumDelta(row, t.cells[0], t.cells[1])
+}
+
+// sumDelta is what is added to a row of sums in the task's clock by who has read that in its two cells.
+func (t *Task) sumDelta(row int, own, other float32) (d [model.SumWidth]float32) {
 	for col := range d {
-		d[col] = t.w.Job.SumDelta(t.unit.Split, t.unit.Clock, row, col, t.cells[0], t.cells[1])
+		d[col] = t.w.Job.SumDelta(t.unit.Split, t.unit.Clock, row, col, own, other)
 	}
 	return d
 }
 
-// clocks is how many of its split's clocks the task sees in a table: its own, if it has added to it.
-func (t *Task) clocks(tab bellows.TableID) bellows.Clock {
+// steps is how many of its split's units the task sees in a table: those before it, and itself, if it has added to it.
+func (t *Task) steps(tab bellows.TableID) model.Step {
 	if t.added[tab] {
-		return t.unit.Clock + 1
+		return t.step + 1
 	}
-	return t.unit.Clock
+	return t.step
 }
 
 func (t *Task) seen() *seen { return &t.w.splits[t.unit.Split] }
 
-// mustSee is how many clocks of every split the task must see in a table (P4 and Litz).
-func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]bellows.Clock {
+// mustSee is how many units of every split the task must see in a table (P4 and Litz).
+func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]model.Step {
 	need := t.w.oracle.DoneAt[t.w.oracle.Dispatched[t.unit.Split][t.unit.Clock]]
 	bound := t.w.Bound(tab, t.unit.Clock)
-	for i := range need {
+	for i := range t.w.Job.Splits {
 		switch bound {
 		case table.Async:
 		case table.BSP: // only whole clocks are visible
-			need[i] = t.unit.Clock
+			need[i] = t.w.Job.Steps(i, t.unit.Clock)
 		default:
-			need[i] = max(need[i], t.unit.Clock-bellows.Clock(bound))
+			need[i] = max(need[i], t.w.Job.Steps(i, t.unit.Clock-bellows.Clock(bound)))
 		}
 	}
 	return need
 }
 
-// maySee is how many clocks of every split the task may see in a table.
-func (t *Task) maySee(tab bellows.TableID) [model.SplitsMax]bellows.Clock {
+// maySee is how many units of every split the task may see in a table.
+func (t *Task) maySee(tab bellows.TableID) [model.SplitsMax]model.Step {
 	if t.w.Bound(tab, t.unit.Clock) == table.BSP {
 		return t.mustSee(tab)
 	}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// A divided job is another of its shape in which the clocks of splits are divided into units, some into two, some into three, some not.
+// Of what a split does in a clock each unit does its share, table by table and row by row, so that the tables end with the same bits as
+// those of the job that is not divided (P7).
+//
+// How far a split is, is counted in steps: a unit is one. Consistency speaks of clocks: Steps and ClocksIn are the ways between the two.
+
+// Step counts the units of a split from the job's beginning.
+type Step int32
+
+// Units is into how many units the clock of a split is divided.
+func (j *Job) Units(s bellows.SplitID, c bellows.Clock) int {
+	if !j.Divided {
+		return 1
+	}
+	return max(1, min(1+int(j.draw(drawUnits, s, c, 0)%4+1)/2, j.Items(s, c).Len()))
+}
+
+// divide counts the steps of every split before each clock, and the clocks before each step.
+func (j *Job) divide() {
+	for s := range j.Splits {
+		steps := make([]Step, j.Clocks+1)
+		var clocks []bellows.Clock
+		for c := range j.Clocks {
+			n := j.Units(bellows.SplitID(s), bellows.Clock(c))
+			steps[c+1] = steps[c] + Step(n)
+			clocks = append(clocks, slices.Repeat([]bellows.Clock{bellows.Clock(c)}, n)...)
+		}
+		j.steps, j.clocks = append(j.steps, steps), append(j.clocks, append(clocks, bellows.Clock(j.Clocks)))
+	}
+}
+
+// Steps is how many units the first clocks of a split have.
+func (j *Job) Steps(s int, clocks bellows.Clock) Step { return j.steps[s][max(0, clocks)] }
+
+// ClocksIn is how many clocks the first units of a split make complete.
+func (j *Job) ClocksIn(s int, n Step) bellows.Clock { return j.clocks[s][n] }
+
+// Step is how many units of the split come before a unit; false: there is no such unit.
+func (j *Job) Step(u bellows.Unit) (Step, bool) {
+	if int(u.Split) >= j.Splits || u.Clock < 0 || int(u.Clock) >= j.Clocks {
+		return 0, false
+	}
+	first, all, n := j.steps[u.Split][u.Clock], j.Items(u.Split, u.Clock), j.Units(u.Split, u.Clock)
+	for i := range n {
+		if all.Part(i, n) == u.Items {
+			return first + Step(i), true
+		}
+	}
+	return 0, false
+}
+
+// Share is which of how many units of its clock a unit is. One that has all items of a clock is the only one.
+func (j *Job) Share(u bellows.Unit) (i, n int) {
+	if !j.Divided {
+		return 0, 1
+	}
+	all := j.Items(u.Split, u.Clock)
+	if n = j.Units(u.Split, u.Clock); n == 1 || u.Items == all {
+		return 0, 1
+	}
+	for all.Part(i, n).End <= u.Items.Begin {
+		i++
+	}
+	return i, n
+}
+
+// whose is which of n units of a clock has to do with a row of a table. All of sums is one unit's, since what is added there depends on what it
+// reads there.
+func whose(t bellows.TableID, s bellows.SplitID, c bellows.Clock, row, n int) int {
+	if t == Sums {
+		row = int(s)
+	}
+	return (row + int(t) + int(c)) % n
+}
+
+// has reports whether a unit has to do with a row of a table, if its clock has.
+func (j *Job) has(t bellows.TableID, u bellows.Unit, row int) bool {
+	i, n := j.Share(u)
+	return n == 1 || whose(t, u.Split, u.Clock, row, n) == i
+}
+
+// AddsSums reports whether a unit is the one of its clock that adds to sums, and whether that one comes before it.
+func (j *Job) AddsSums(u bellows.Unit) (itself, before bool) {
+	i, n := j.Share(u)
+	adds := whose(Sums, u.Split, u.Clock, 0, n)
+	return adds == i, adds < i
+}
+
+// Apart reports whether the units of a flush leave one of a clock of theirs to another flush; together, whether they have several of a clock.
+func (j *Job) Apart(list []wire.Result) (apart, together bool) {
+	for i := range list {
+		u := list[i].Unit
+		_, n := j.Share(u)
+		if n == 1 {
+			continue
+		}
+		here := 0
+		for k := range list {
+			if list[k].Unit.Split == u.Split {
+				here++
+			}
+		}
+		apart, together = apart || here < n, together || here > 1
+	}
+	return apart, together
+}
