@@ -170,7 +170,7 @@ func (a *readOp) want(n int, w rowSet) {
 		a.awaited++
 		a.last = n
 	}
-	if p.subscribed && cached && c.relayComes(p) {
+	if p.subscribed && cached && c.relayComes(p, need) {
 		a.awaitPush(n, need)
 		return
 	}

@@ -26,12 +26,16 @@ import (
 // read, since most rows of sparse data are read once (docs/decisions/0022).
 
 // relayComes reports whether the lane is sure to send the subscribed rows of a partition in a
-// version that the cache does not hold yet. With a barrier they come with each clock. Without, they
-// come with each commit of this node's own: a flush that is done is sure to be recorded
-// (Client.relays), and one that is recorded has them under way until the cache has its commit
-// (Client.relayed).
-func (c *Client) relayComes(p *partition) bool {
-	return p.barrier || c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
+// version that the cache does not hold yet and that a task needs. With a barrier they come with each
+// clock, but what a unit has left under a lease the next of its clock needs before that
+// (TestAUnitSeesWhatTheOneBeforeHasLeased; planted: own-clock-awaited). Without, they come with each
+// commit of this node's own: a flush that is done is sure to be recorded (Client.relays), and one that
+// is recorded has them under way until the cache has its commit (Client.relayed).
+func (c *Client) relayComes(p *partition, need wire.Need) bool {
+	if p.barrier {
+		return need.Clock > p.block.complete || planted.On("own-clock-awaited")
+	}
+	return c.relays[p.lane] > 0 || p.block.commit < c.relayed[p.lane]
 }
 
 // awaitPush makes the task wait for rows that come unasked, in a version that meets a need; with
@@ -104,7 +108,7 @@ func (c *Client) wakeAwaiting(n int, fx *Effects) {
 			c.resume(f, fx)
 			p.unread = 0
 			i-- // another has taken its place
-		case !c.relayComes(p):
+		case !c.relayComes(p, f.need):
 			c.askAll(p, f, fx)
 		}
 	}

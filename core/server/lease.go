@@ -96,6 +96,9 @@ func (p *partition) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox)
 	p.taken += p.slabBits(p.store.Values(), f.push.Clock)
 	p.wrote(nil)
 	p.leases.End()
+	if !planted.On("lease-end-unversioned") {
+		p.ended = f.number
+	}
 	l.finish(f)
 	if !p.leases.Out() {
 		p.catchUp(l, out)

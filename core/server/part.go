@@ -48,6 +48,7 @@ type partition struct {
 	lag      wire.Need // while deferred is not empty: what is visible
 
 	leases lease.Holders
+	ended  bellows.CommitNumber // the record that ended the last exclusive lease: what its holder changed shows from there on, with a barrier too
 	remote bool // the exclusive holder works on a copy
 	queue  []request
 
@@ -75,14 +76,15 @@ type partition struct {
 func (p *partition) pair() wire.Pair { return wire.Pair{Ref: p.ref, Generation: p.generation} }
 
 // visible is what a read of the partition sees now: with a barrier the last complete clock and the
-// record that completed it; without one every record that the lane has taken, whether or not it has
+// record that completed it, or a later one that ended an exclusive lease
+// (TestALeaseEndsInANewVersion); without one every record that the lane has taken, whether or not it has
 // something for this partition; behind a lease what was visible before the first deferred entry.
 func (p *partition) visible(l *Lane) wire.Need {
 	if len(p.deferred) > 0 {
 		return p.lag
 	}
 	if p.barrier {
-		return wire.Need{Commit: l.barrier, Clock: l.progress.Complete()}
+		return wire.Need{Commit: max(l.barrier, p.ended), Clock: l.progress.Complete()}
 	}
 	return wire.Need{Commit: l.applied, Clock: l.progress.Complete()}
 }
