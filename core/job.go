@@ -24,10 +24,10 @@ type Job struct {
 	Era    bellows.Era
 	Tables []table.Schema
 	Route  *route.Route
-	Items  gate.Items   // those of a split in a clock, from clock 0
+	Items  gate.Items // those of a split in a clock, from clock 0
 	// Units is into how many units a split's clock is divided; nil: it is one. UnitsOf is what it comes to.
 	Units func(split bellows.SplitID, clock bellows.Clock) int
-	Wire   []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
+	Wire  []vec.Format // in which deltas of each table travel to lanes of other nodes; nil: as they are
 	// Times are how long who waits for what. Without a lease nobody can be silent: everybody is in one process, and no node is waited
 	// for to be ready, or found silent.
 	Times liveness.Times

@@ -33,6 +33,46 @@ func TestClocksCanBeSaved(t *testing.T) {
 	traintest.CanBeSaved(t, withSplits(3, func() train.Driver { return &train.Clocks{Splits: 3, Count: 4} }))
 }
 
+// divided is a job whose clocks are divided into up to three units.
+func divided(j traintest.Job) traintest.Job {
+	j.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 9} }
+	j.Units = func(s bellows.SplitID, c bellows.Clock) int { return 1 + (int(s)+int(c))%3 }
+	j.Result = func(u bellows.Unit) []float64 {
+		if u.Items.Begin > 0 && (u.Split+bellows.SplitID(u.Clock))%2 == 0 {
+			return nil
+		}
+		return []float64{float64(u.Split), float64(u.Clock), float64(u.Items.Begin)}
+	}
+	return j
+}
+
+// TestClocksDispatchOncePerClock divides clocks into units: the next clock follows the last of them.
+func TestClocksDispatchOncePerClock(t *testing.T) {
+	t.Parallel()
+	traintest.CanBeSaved(t, divided(withSplits(3, func() train.Driver { return &train.Clocks{Splits: 3, Count: 4} })))
+}
+
+// TestRoundsGatherTheResultsOfUnits divides clocks into units: a split's result is that of its units, in their order.
+func TestRoundsGatherTheResultsOfUnits(t *testing.T) {
+	t.Parallel()
+	j := divided(withSplits(3, nil))
+	j.Fresh = func() train.Driver {
+		return &train.Rounds{Splits: 3, Each: func(round int, results [][]float64, _ *train.Dispatcher) bool {
+			for s, got := range results {
+				var want []float64
+				for i, n := 0, j.Units(bellows.SplitID(s), bellows.Clock(round)); i < n; i++ {
+					want = append(want, j.Result(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round), Items: bellows.Range{End: 9}.Part(i, n)})...)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("round %d: the units of split %d have signalled %v, and %v is told", round, s, want, got)
+				}
+			}
+			return round < 4
+		}}
+	}
+	traintest.CanBeSaved(t, j)
+}
+
 // reporting is rounds that report and keep what they have, and hold every result against what its task signalled: they are
 // told in the order of splits whatever came first, so that a driver that adds them up has one sum (P7).
 func reporting(t *testing.T, splits, rounds int) *train.Rounds {

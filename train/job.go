@@ -25,7 +25,7 @@ type Job struct {
 	Splits int
 	// Items are the items of a split in a clock: fixed for the job, a pure function. An empty range
 	// is a clock that visits nothing, such as one that scores held-out rows.
-	Items  func(split bellows.SplitID, clock bellows.Clock) bellows.Range
+	Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
 	// Units is into how many units the clock of a split is divided, at most one for each item: tasks
 	// of their own, one after the other, whose updates need not wait for the clock's end where no
 	// table is BSP. The driver is told of each, and which is the last (Completion.Last). nil: one. A

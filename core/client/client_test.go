@@ -443,6 +443,20 @@ func TestAUnitIsRunOnce(t *testing.T) {
 	d.expect("run split 0 clock 2 items [0,1)", "lane 0 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
 }
 
+// TestUnitsOfAClockAreRunOnce is TestAUnitIsRunOnce for a clock of two units, which follow each other.
+func TestUnitsOfAClockAreRunOnce(t *testing.T) {
+	d := newUnitDesk(t)
+	d.dispatchUnits(0, 0, 2)
+	d.dispatchUnits(0, 1, 2)
+	d.expect("run split 0 clock 0 items [0,1)")
+	d.dispatchUnits(0, 0, 2)
+	d.finish(0)
+	d.dispatchUnits(0, 0, 2)
+	d.expect("run split 0 clock 0 items [1,2)")
+	d.finish(0)
+	d.expect("run split 0 clock 1 items [0,1)", "lane 0 of node 0: push flush 1 of node 1, done: 2 results, 0 pairs")
+}
+
 // TestAFlushOfNothingIsHeld ends a task that changes nothing: a lane holds what it signalled, and the flush is over when it has its number.
 func TestAFlushOfNothingIsHeld(t *testing.T) {
 	d := newDesk(t)

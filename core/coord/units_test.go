@@ -83,9 +83,9 @@ func TestAClockIsDividedIntoUnits(t *testing.T) {
 	expect(t, d.said(), "node 1: run split 0 clock 0 items [0,3) [1] after commit 0", "node 1: run split 0 clock 0 items [3,6) [1] after commit 0",
 		"node 1: run split 0 clock 0 items [6,10) [1] after commit 0", "node 1: run split 0 clock 1 items [0,10) [2] after commit 0")
 	d.doneUnits(1, 0, first)
-	expect(t, d.said())
+	expect(t, d.said(), "lane 0 of node 0: record 1 [split 0 clock 0 items [0,3)]")
 	d.doneUnits(2, 0, second, third)
-	expect(t, d.said(), "lane 0 of node 0: record 1 [split 0 clock 0 items [0,3)]", "lane 0 of node 0: record 2 [split 0 clock 0 items [3,6) split 0 clock 0 items [6,10)]",
+	expect(t, d.said(), "lane 0 of node 0: record 2 [split 0 clock 0 items [3,6) split 0 clock 0 items [6,10)]",
 		"node 1: run split 0 clock 2 items [5,6) [3] after commit 2", "node 1: run split 0 clock 2 items [6,7) [3] after commit 2")
 	d.doneUnits(3, 1, bellows.Range{End: 10})
 	d.doneUnits(4, 2, bellows.Range{Begin: 5, End: 6}, bellows.Range{Begin: 6, End: 7})

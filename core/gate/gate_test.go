@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,33 @@ func TestRestoreContinues(t *testing.T) {
 	}
 	if p.Restore([]bellows.Clock{1}, nil) == nil {
 		t.Error("a run with another number of splits was restored")
+	}
+}
+
+// TestWhoBeginsInTheMiddleOfAClockKnowsItsUnits goes on from what another says of clocks that are not complete.
+func TestWhoBeginsInTheMiddleOfAClockKnowsItsUnits(t *testing.T) {
+	p := gate.NewProgress(2, tenItems)
+	for _, u := range []bellows.Unit{unit(0, 0, 0, 10), unit(0, 1, 4, 10), unit(0, 1, 0, 3), unit(1, 0, 0, 9)} {
+		p.Commit(u)
+	}
+	open := []bellows.Unit{unit(0, 1, 4, 10), unit(0, 1, 0, 3), unit(1, 0, 0, 9)}
+	if got := p.Open(); !slices.Equal(got, open) {
+		t.Fatalf("of clocks that are not complete %v count, want %v", got, open)
+	}
+	next := gate.NewProgress(2, tenItems)
+	next.Commit(unit(1, 0, 3, 5)) // which it forgets
+	if err := next.Restore([]bellows.Clock{0, bellows.NoClock}, open); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Check(unit(0, 1, 2, 4)); err == nil {
+		t.Error("an item counts twice")
+	}
+	next.Commit(unit(0, 1, 3, 4))
+	if next.Commit(unit(1, 0, 9, 10)); next.Split(0) != 1 || next.Split(1) != 0 || next.Complete() != 0 || len(next.Open()) > 0 {
+		t.Errorf("the splits are at clocks %d and %d, complete is %d", next.Split(0), next.Split(1), next.Complete())
+	}
+	if next.Restore([]bellows.Clock{1, 0}, open) == nil {
+		t.Error("units of clocks that are complete are taken")
 	}
 }
 

@@ -50,6 +50,27 @@ func TestASubscriptionUnderALeaseIsOwedTheClock(t *testing.T) {
 	s.expect(at, "to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
 }
 
+// TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, of a unit whose clock goes on: who asks is shown that, as newer than what was there before,
+// though no clock is complete. Whoever has seen the lease, or its end, can tell the two apart.
+func TestALeaseEndsInANewVersion(t *testing.T) {
+	s := newScript(t, 0)
+	s.clock(0, 3)
+	s.acquire(1, ref(0, 0), wire.Exclusive)
+	m := wire.New[wire.Push]()
+	m.Flush, m.Clock, m.Pairs = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, 1, append(m.Pairs, ref(0, 0))
+	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: ref(0, 0), Values: []float32{8, 9}})
+	s.send(clients[0], "push: the lease ends", m)
+	records := wire.New[wire.Records]()
+	records.Append(3, &wire.Done{Flush: m.Flush})
+	at := s.text.Len()
+	s.send(controller, "commit 3 is of a unit whose clock goes on", records)
+	s.pull(2, ref(0, 0), wire.Need{Clock: 0})
+	s.expect(at, "to node 2: rows for request 2 t0/p0 all [8 9] after commit 3, clock 0")
+	at = s.text.Len()
+	s.acquire(2, ref(0, 0), wire.Shared)
+	s.expect(at, "granted t0/p0 [8 9] after commit 3, clock 0")
+}
+
 // TestClocksThatALeaseKeepsOutCountAtTheEnd ends a job while a lease keeps out the clocks that are complete, after more than one: the state has them when it
 // is asked for, and not what is of the next. The lane's last word comes before, when nothing is written yet, and says so.
 func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {

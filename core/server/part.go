@@ -49,7 +49,7 @@ type partition struct {
 
 	leases lease.Holders
 	ended  bellows.CommitNumber // the record that ended the last exclusive lease: what its holder changed shows from there on, with a barrier too
-	remote bool // the exclusive holder works on a copy
+	remote bool                 // the exclusive holder works on a copy
 	queue  []request
 
 	subs           []subscription

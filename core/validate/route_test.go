@@ -168,8 +168,8 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 		"the number of tables is 2, not 3":                   &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 2)}},
 		"the staleness of part 1 is -1":                      &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: []int32{0, -1, 0}}},
 		"the client of part 0 is 7":                          &wire.Route{Version: 2, Changes: next.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 4), Staleness: make([]int32, 3), Recorded: []wire.Recorded{{Client: 7}}}},
-		"the split of part 0 is 4":                            openUnits(next, bellows.Unit{Split: 4}),
-		"the end of the items of part 1 is 500":               openUnits(next, unit(1, 0, 5, 7), unit(0, 0, 5, 500)),
+		"the split of part 0 is 4":                           openUnits(next, bellows.Unit{Split: 4}),
+		"the end of the items of part 1 is 500":              openUnits(next, unit(1, 0, 5, 7), unit(0, 0, 5, 500)),
 	} {
 		if got := asked(newChecker(1), attempt{controller, lane1, m, ""}); !strings.Contains(got, strings.Replace(want, "route is route", "route of part 0 is route", 1)) {
 			t.Errorf("%q, want %q", got, want)

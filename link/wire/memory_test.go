@@ -47,6 +47,7 @@ func TestMemory(t *testing.T) {
 		{"route that begins again and again", kindRoute, bytes.Repeat([]byte{0x1a, 0}, size/2)},
 		{"route of flushes", kindRoute, append(protowire.AppendVarint([]byte{0x1a}, size/4*4), bytes.Repeat([]byte{0x12, 2, 0x10, 1}, size/4)...)},
 		{"route of clocks", kindRoute, append(protowire.AppendVarint([]byte{0x1a}, 5+size), append(protowire.AppendVarint([]byte{0x1a}, size), make([]byte, size)...)...)},
+		{"route of units", kindRoute, append(protowire.AppendVarint([]byte{0x1a}, size/2*2), bytes.Repeat([]byte{0x2a, 0}, size/2)...)},
 		{"holding of flushes", kindHolding, bytes.Repeat([]byte{0x22, 6, 0x0a, 4, 0x10, 1, 0x18, 1}, size/8)},
 		{"holding of nothing", kindHolding, bytes.Repeat([]byte{0x22, 0}, size/2)},
 		{"holding of parts", kindHolding, bytes.Repeat([]byte{0x2a, 0}, size/2)},

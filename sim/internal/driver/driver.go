@@ -22,9 +22,9 @@ type Driver struct {
 	*schedule.Schedule
 	oracle   *model.Oracle
 	violated func(string, ...any)
-	inner    coord.Driver // dispatches; nil: this one does
+	inner    coord.Driver                   // dispatches; nil: this one does
 	next     [model.SplitsMax]bellows.Clock // dispatched
-	done     [model.SplitsMax]model.Step // units committed
+	done     [model.SplitsMax]model.Step    // units committed
 
 	Tasks    int                  // clocks of splits, of which each is a task or several
 	Before   int                  // of these, in earlier lives of the job

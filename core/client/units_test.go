@@ -1,0 +1,137 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/client"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// newUnitDesk is a desk of a job whose clocks have three items and are up to three units.
+func newUnitDesk(t *testing.T) *desk {
+	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
+	job := core.Job{Controller: controller, Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 3} },
+		Units: func(bellows.SplitID, bellows.Clock) int { return 3 }}
+	return &desk{Client: client.New(job, self, client.Options{}), t: t, tasks: map[bellows.SplitID]*client.Task{}}
+}
+
+// dispatchUnits dispatches the first units of a split's clock, of one item each.
+func (d *desk) dispatchUnits(s bellows.SplitID, clock bellows.Clock, n int) {
+	m := wire.New[wire.Dispatch]()
+	for i := range n {
+		m.Append(bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{Begin: i, End: i + 1}}, nil)
+	}
+	d.deliver(controller, m)
+}
+
+// leases has the task of a split take an exclusive lease on a partition.
+func (d *desk) leases(s bellows.SplitID, ref bellows.PartitionRef, at wire.Need) {
+	d.t.Helper()
+	if has, err := d.Lease(d.tasks[s], ref, wire.Exclusive, &d.fx); has || err != nil {
+		d.t.Fatal(has, err)
+	}
+	a := d.fx.Envelopes[len(d.fx.Envelopes)-1].Message.(*wire.Acquire)
+	d.deliver(lanes[0], &wire.Granted{Request: a.Request, Pair: a.Pair, Mode: wire.Exclusive, Commit: at.Commit, Complete: at.Clock, Values: make([]float32, 4)})
+	d.said()
+}
+
+// TestUnitsOfAClockAreOneSum has three units of a clock add to the same row of a BSP table, each in a flush of its own: what they add gathers, is seen by
+// those that follow, and leaves with the last. What they add to an async table leaves with each.
+func TestUnitsOfAClockAreOneSum(t *testing.T) {
+	d := newUnitDesk(t)
+	d.dispatchUnits(0, 0, 3)
+	d.said()
+	d.read(0, 0, 0, 4)
+	d.said()
+	d.answer(10, 0, bellows.NoClock)
+	d.said()
+	for i, want := range []string{
+		"run split 0 clock 0 items [1,2)\nlane 1 of node 0: push flush 1 of node 1\nlane 0 of node 0: push flush 1 of node 1 t1/p0 [2][1] of splits 0<<0, done: 1 results, 2 pairs",
+		"run split 0 clock 0 items [2,3)\nlane 1 of node 0: push flush 2 of node 1\nlane 0 of node 0: push flush 2 of node 1 t1/p0 [2][1] of splits 0<<0, done: 1 results, 2 pairs",
+		"lane 0 of node 0: push flush 3 of node 1 t0/p0 [1][7] of splits 0<<0 t1/p0 [2][1] of splits 0<<0, done: 1 results, 3 pairs\nlane 1 of node 0: push flush 3 of node 1",
+	} {
+		if !d.read(0, 0, 0, 4) {
+			t.Fatalf("unit %d does not find the rows in the cache", i)
+		}
+		if v := d.tasks[0].View(0, 0, 4); v[1] != []float32{10, 11, 13}[i] || v[0] != 10 {
+			t.Errorf("unit %d sees %v", i, v)
+		}
+		d.leases(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Need{Clock: bellows.NoClock}) // so that it is a flush of its own
+		d.tasks[0].AddRow(0, 1, []float32{[]float32{1, 2, 4}[i]})
+		d.tasks[0].AddRow(1, 2, []float32{1})
+		d.finish(0)
+		said, lines := d.said(), strings.Split(want, "\n")
+		for _, line := range lines {
+			if !strings.Contains(said, strings.TrimSuffix(line, ", done: 1 results, 2 pairs")) {
+				t.Errorf("unit %d: said\n%s\nwithout %q", i, said, line)
+			}
+		}
+		if i < 2 && strings.Contains(said, "t0/p0") {
+			t.Errorf("unit %d: its sum leaves before the clock's last:\n%s", i, said)
+		}
+	}
+	d.dispatchUnits(0, 1, 1)
+	d.said()
+	if d.finish(0); strings.Contains(d.said(), "t0/p0") {
+		t.Error("what was added in a clock leaves with the next, too")
+	}
+}
+
+// TestALeasedUnitPassesNone has the second of three units take an exclusive lease, so that it leaves at once. The first, which waits for another split to end, leaves before
+// it: the controller counts it first.
+func TestALeasedUnitPassesNone(t *testing.T) {
+	d := newUnitDesk(t)
+	d.dispatchUnits(0, 0, 3)
+	d.dispatchUnits(1, 0, 1)
+	d.said()
+	d.finish(0)
+	d.expect("run split 0 clock 0 items [1,2)")
+	d.leases(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Need{Clock: bellows.NoClock})
+	d.finish(0)
+	d.said()
+	if len(d.sent) != 2 || d.sent[0].Flush.Seq != 1 || d.sent[0].Done.Results[0].Unit.Items.Begin != 0 || d.sent[1].Done.Results[0].Unit.Items.Begin != 1 {
+		t.Fatalf("%d flushes have left; want that of the first unit, and that of the second", len(d.sent))
+	}
+	d.finish(0)
+	d.finish(1)
+	if d.said(); len(d.sent) != 3 || len(d.sent[2].Done.Results) != 2 {
+		t.Errorf("%d flushes have left; want the third of two units", len(d.sent))
+	}
+}
+
+// TestAUnitSeesWhatTheOneBeforeHasLeased has a unit change a BSP partition under a lease, which its split is subscribed to. The next unit of the clock must see
+// that: it asks, since what comes unasked comes with the clock's end, and waits for this unit.
+func TestAUnitSeesWhatTheOneBeforeHasLeased(t *testing.T) {
+	d := newUnitDesk(t)
+	for c := range bellows.Clock(2) {
+		d.dispatchUnits(0, c, 2)
+		d.said()
+		d.read(0, 0, 0, 4)
+		d.said()
+		d.answer(1, 5*bellows.CommitNumber(c), c-1)
+		d.said()
+		if c == 0 {
+			d.finish(0)
+			d.said()
+			d.finish(0)
+		}
+	}
+	if !d.pulls[1].Parts[0].Subscribe {
+		t.Fatal("it is not subscribed")
+	}
+	d.leases(0, bellows.PartitionRef{}, wire.Need{Commit: 5})
+	d.finish(0)
+	d.said()
+	d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: d.sent[len(d.sent)-1].Flush, Commit: 7}}})
+	d.said()
+	if d.read(0, 0, 0, 4) {
+		t.Fatalf("it reads version %+v", d.tasks[0].Version(bellows.PartitionRef{}))
+	}
+	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 0 clock 0")
+}
