@@ -182,6 +182,9 @@ func (s *Schedule) plan(f Fault, p Stage) {
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
 	if most >= 8 { // where there are more splits, as many clocks have more events
 		skip = skip * max(s.Job.Splits, 8) / 3
+		if s.Job.Divided { // likewise
+			skip *= 2
+		}
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }
