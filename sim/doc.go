@@ -35,7 +35,7 @@
 //	run.go        one schedule, and its result; trace.go, its hash and its log
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
-// functions. Columns of the count tables belong to splits, so that a value read says how many clocks of
+// functions. Some jobs have clocks of several units, of which each does its share. Columns of the count tables belong to splits, so that a value read says how many units of
 // each split it contains; sums under BSP mix magnitudes, so that another order of addition shows.
 //
 // It refuses to guess about performance: delays are drawn to provoke, not to resemble a network.

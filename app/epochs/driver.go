@@ -40,7 +40,7 @@ type Dispatcher interface {
 // Results is how many numbers a task signals, at most: a training task, and a scoring task.
 type Results struct{ Train, Score int }
 
-// Driver is a train.Driver that runs epochs.
+// Driver is a train.Driver that runs epochs of jobs whose clocks are not divided (train.Job.Units).
 //
 // Its stages follow each other: opening (where the layout opens), then training and scoring by turns. A stage ends when
 // every task of it has completed.
