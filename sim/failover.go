@@ -187,7 +187,7 @@ func (w *world) saveController() {
 		f.saved, f.asked = f.asked, savepoint{}
 		w.lead.LetGo(f.saved.Commit)
 	}
-	if w.Chances.IntN(6) > 0 || f.asked.Commit > 0 {
+	if w.Chances.IntN(6) >= w.Job.Saves() || f.asked.Commit > 0 {
 		return
 	}
 	if s, ok := w.lead.Save(); ok {

@@ -159,6 +159,9 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 	if want := []string{"clock 0 items [3,6)", "clock 0 items [6,10), the last"}; !slices.Equal(driver.told, want) {
 		t.Errorf("the driver is told %q; want %q", driver.told, want)
 	}
+	if complete, _, _ := d.Progress(); complete != 0 {
+		t.Errorf("clock %d is complete", complete)
+	}
 }
 
 // TestALaneBeginsInTheMiddleOfAClock adds a lane when one unit of a clock counts: it is told of that one.

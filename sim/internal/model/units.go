@@ -58,6 +58,14 @@ func (j *Job) Step(u bellows.Unit) (Step, bool) {
 	return 0, false
 }
 
+// Saves is how often in six ticks a controller of the job is saved: more often where that may be in the middle of a clock.
+func (j *Job) Saves() int {
+	if j.Divided {
+		return 3
+	}
+	return 1
+}
+
 // Share is which of how many units of its clock a unit is. One that has all items of a clock is the only one.
 func (j *Job) Share(u bellows.Unit) (i, n int) {
 	if !j.Divided {

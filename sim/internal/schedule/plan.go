@@ -183,7 +183,7 @@ func (s *Schedule) plan(f Fault, p Stage) {
 	if most >= 8 { // where there are more splits, as many clocks have more events
 		skip = skip * max(s.Job.Splits, 8) / 3
 		if s.Job.Divided { // likewise
-			skip *= 2
+			skip += skip / 2
 		}
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
