@@ -13,6 +13,9 @@ import (
 //
 // How far a split is, is counted in steps: a unit is one. Consistency speaks of clocks: Steps and ClocksIn are the ways between the two.
 
+// SplitsDivided is how many splits a job has at most whose clocks are divided: wide ones have tasks enough.
+const SplitsDivided = 8
+
 // Step counts the units of a split from the job's beginning.
 type Step int32
 

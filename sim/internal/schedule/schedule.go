@@ -74,7 +74,7 @@ func New(seed uint64) *Schedule {
 		s.Ahead = 2 + rng.IntN(3)
 	}
 	s.drawDrive()
-	if s.divides {
+	if s.divides && s.Job.Splits <= model.SplitsDivided {
 		s.Job = model.Divided[s.Job.Shape]()
 	}
 	strata := s.Drive == Strata || s.Drive == Rounds
