@@ -39,6 +39,7 @@ type view struct {
 	Inputs       [][]string
 	Settings     [][]string
 	Order        []pair
+	Stages       [][]string
 	Time         [][]string
 	Traffic      string
 	Audit        string
@@ -84,6 +85,7 @@ func (r *Run) Write(to io.Writer) error {
 	r.curves(v)
 	r.speed(v)
 	r.spent(v)
+	r.stages(v)
 	r.input(v)
 	r.order(v)
 	r.traffic(v)
@@ -354,6 +356,20 @@ func (r *Run) spent(v *view) {
 	}
 	for i, key := range keys {
 		v.Time = append(v.Time, []string{names[i], figures.Duration(total[key]) + " s", fmt.Sprintf("%.1f %%", 100*total[key]/sum)})
+	}
+}
+
+// stages is what the last command took, in the order in which a command comes to them.
+func (r *Run) stages(v *view) {
+	total := 0.0
+	for _, seconds := range r.Progress.Stages {
+		total += seconds
+	}
+	order := []string{"start", "read", "prepare", "train", "score", "save"}
+	for _, name := range order {
+		if seconds, there := r.Progress.Stages[name]; there && total > 0 {
+			v.Stages = append(v.Stages, []string{name, figures.Duration(seconds) + " s", fmt.Sprintf("%.1f %%", 100*seconds/total)})
+		}
 	}
 }
 

@@ -131,6 +131,8 @@ const (
 type Progress struct {
 	Seconds float64 `json:"seconds"` // of training
 	audit.Account
+	// Stages are the seconds of the stages of the last command, by the names of the last line of train --json.
+	Stages map[string]float64 `json:"stage_seconds,omitempty"`
 }
 
 // runFile is run.json.

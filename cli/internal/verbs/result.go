@@ -82,6 +82,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	so := t.progress(res)
 	checked := judge(res, so)
 	if res.Image != nil {
+		so.Stages = t.stages.named()
 		var image []byte
 		if t.repeatable() {
 			image = run.EncodeImage(res.Image)
@@ -127,6 +128,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 		return err
 	}
+	so.Stages = t.stages.named()
 	if err := t.folder.Done(so); err != nil {
 		return err
 	}

@@ -104,6 +104,15 @@ func (s *stages) timing() timing {
 	return t
 }
 
+// named is the seconds of the stages until now, for the run's folder.
+func (s *stages) named() map[string]float64 {
+	out := map[string]float64{}
+	for name, seconds := range s.timing().Stages {
+		out[string(name)] = seconds
+	}
+	return out
+}
+
 // countedDriver tells a meter how many items the tasks of a job have visited.
 type countedDriver struct {
 	train.Driver
