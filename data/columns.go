@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
 
@@ -230,7 +231,7 @@ func (n *finder) usual() *lines.Fault {
 	}
 	if count < least || count > 4 && slices.Contains(n.at[:], nowhere) {
 		return &lines.Fault{At: 0, Width: len(n.line), What: fmt.Sprintf("the first line has %s, separated by %s", lines.Plural(count, "field"), lines.SeparatorName(n.p.separator)),
-			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks" + trySeparator(n.line, least, 4)}
+			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks" + foreign.TrySeparator(n.line, least, 4)}
 	}
 	next := 0
 	for _, role := range order {

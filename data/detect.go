@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
 
@@ -53,8 +54,10 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
-	if f := d.strange(line); f != nil {
-		return nil, f
+	if d.opt.Format == "" {
+		if f := foreign.Text(line, false, d.opt.Separator != ""); f != nil {
+			return nil, f
+		}
 	}
 	p := &plan{format: d.format(line), label: -1}
 	if p.format.documents() {

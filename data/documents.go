@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
 
@@ -43,8 +44,10 @@ func (s *DocumentSet) Tokens() int64 {
 // documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
 // ratings, tables or examples, and a tokeniser would make nonsense of them.
 func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
-	if f := d.strange(line); f != nil {
-		return nil, f
+	if d.opt.Format == "" {
+		if f := foreign.Text(line, true, false); f != nil {
+			return nil, f
+		}
 	}
 	p := &plan{format: d.opt.Format, label: -1}
 	fields := bytes.Fields(line)

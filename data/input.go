@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellows/data/internal/foreign"
 	"bellows/progress"
 
 	"github.com/klauspost/compress/gzip"
@@ -68,8 +69,8 @@ func expand(names []string) ([]input, error) {
 }
 
 func expandPath(name string) ([]input, error) {
-	if err := remote(name); err != nil {
-		return nil, err
+	if what, how := foreign.Remote(name); what != "" {
+		return nil, &Error{File: name, What: what, How: how, Err: fs.ErrNotExist}
 	}
 	path := strings.TrimPrefix(name, "file://")
 	if in, err := stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(path, "*?[") {
@@ -197,7 +198,9 @@ func openStream(ctx context.Context, in input, opt *Options) (*stream, error) {
 		err = s.fillHead()
 	}
 	if err == nil {
-		err = s.refuseForeign()
+		if what, how := foreign.Container(s.head); what != "" {
+			err = &Error{File: s.in.shown(), What: what, How: how}
+		}
 	}
 	if err != nil {
 		s.close()
@@ -222,12 +225,11 @@ func (s *stream) unpack(head *bufio.Reader, magic []byte) error {
 	switch {
 	case bytes.HasPrefix(magic, gzipMagic):
 		s.packing = "gzip"
-		z, err := gzip.NewReader(head)
+		z, err := foreign.NewMembers(head)
 		if err != nil {
 			return s.explain(err)
 		}
-		z.Multistream(false)
-		s.r = &members{z: z, from: head, name: s.in.shown()}
+		s.r = z
 	case bytes.HasPrefix(magic, zstdMagic):
 		s.packing = "zstd"
 		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -289,6 +291,8 @@ func (s *stream) explain(err error) error {
 		e.What, e.How = "its zstd stream needs a window over 128 MiB", "compress it again without --ultra or --long"
 	case s.out > 0 && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch)):
 		e.What, e.How = fmt.Sprintf("what follows its %s stream is not another one", s.packing), "remove what was appended, or copy the file again"
+	case errors.Is(err, foreign.ErrBehind):
+		e.What, e.How = err.Error(), "remove what was appended, or copy the file again"
 	case errors.Is(err, gzip.ErrHeader):
 		e.What, e.How = "its gzip header is damaged", "copy the file again"
 	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zstd.ErrCRCMismatch):

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 	"bellows/progress"
 )
@@ -405,12 +406,9 @@ func (s *stream) isIDX() bool {
 	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && idxTypes[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
 }
 
-// headBytes is how much of a stream tells what it is.
-const headBytes = 512
-
 // fillHead reads the first bytes of the decompressed stream.
 func (s *stream) fillHead() error {
-	head := make([]byte, headBytes)
+	head := make([]byte, foreign.HeadBytes)
 	n, err := readFull(s, head)
 	if err != nil && err != io.EOF {
 		return err

@@ -1,12 +1,18 @@
-package data
+// Package foreign knows forms of data that bellows does not read, so that they are refused by name: containers and programs by their first
+// bytes, texts by their first line, files elsewhere by their address, and what stands behind the end of a gzip stream.
+//
+// Its caller asks in this order: Remote of a name, Container of a stream's first bytes, Text of its first line. Members reads what is packed.
+//
+// The package refuses nothing itself: it says what a thing is and what to do, and nothing where it may be one of ours.
+package foreign
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,8 +22,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// foreign are compressed and binary containers that are recognised to be refused by name.
-var foreign = []struct{ magic, what, how string }{
+// known are compressed and binary containers, pictures and programs.
+var known = []struct{ magic, what, how string }{
 	{"\x1f\x8b", "is compressed twice", "decompress it once"},
 	{"\x28\xb5\x2f\xfd", "is compressed twice", "decompress it once"},
 	{"BZh", "is a bzip2 stream", "decompress it, or use gzip or zstd"},
@@ -49,27 +55,25 @@ var foreign = []struct{ magic, what, how string }{
 // sheets are names that stand near the beginning of the zip archive that an Excel file is.
 var sheets = regexp.MustCompile(`\[Content_Types\]\.xml|xl/|_rels/\.rels`)
 
-// refuseForeign refuses what is known not to be data that this package reads.
-func (s *stream) refuseForeign() error {
-	for _, f := range foreign {
-		if !bytes.HasPrefix(s.head, []byte(f.magic)) {
+// HeadBytes is how much of a stream Container looks at.
+const HeadBytes = 512
+
+// Container says what a stream is by its first bytes, and what to do; nothing where it may be text, or IDX.
+func Container(head []byte) (what, how string) {
+	for _, f := range known {
+		if !bytes.HasPrefix(head, []byte(f.magic)) {
 			continue
 		}
-		if f.magic == "PK\x03\x04" && sheets.Match(s.head) {
-			return &Error{File: s.in.shown(), What: "is an Excel file", How: "save it as CSV"}
+		if f.magic == "PK\x03\x04" && sheets.Match(head) {
+			return "is an Excel file", "save it as CSV"
 		}
-		return &Error{File: s.in.shown(), What: f.what, How: f.how}
+		return f.what, f.how
 	}
-	return s.refuseMacintosh()
-}
-
-// refuseMacintosh refuses text whose lines end in carriage returns alone: it would be one line.
-func (s *stream) refuseMacintosh() error {
-	cr := bytes.Count(s.head, []byte("\r"))
-	if cr < 2 || bytes.IndexByte(s.head, '\n') >= 0 || bytes.IndexByte(s.head, 0) >= 0 {
-		return nil
+	// Text whose lines end in carriage returns alone would be one line.
+	if bytes.Count(head, []byte("\r")) > 1 && bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, 0) < 0 {
+		return "its lines end in a carriage return alone", "write them with line feeds, for example with tr '\\r' '\\n'"
 	}
-	return &Error{File: s.in.shown(), What: "its lines end in a carriage return alone", How: "write them with line feeds, for example with tr '\\r' '\\n'"}
+	return "", ""
 }
 
 // schemes are what begins the name of a file elsewhere, and how its bytes get to standard input.
@@ -78,23 +82,20 @@ var schemes = []struct{ name, fetch string }{
 	{"hdfs", "hdfs dfs -cat %s"}, {"ssh", ""}, {"abfs", ""}, {"az", ""},
 }
 
-// remote refuses the name of a file that is not on this machine.
-func remote(name string) error {
+// Remote says of the name of a file that is not on this machine what it is and how its bytes come here; nothing of others.
+func Remote(name string) (what, how string) {
 	scheme, _, found := strings.Cut(name, "://")
-	if !found {
-		return nil
-	}
 	for _, s := range schemes {
-		if s.name != strings.ToLower(scheme) {
+		if !found || s.name != strings.ToLower(scheme) {
 			continue
 		}
 		how := "copy it to this machine first"
 		if s.fetch != "" {
 			how += ", or pipe it in: " + fmt.Sprintf(s.fetch, name) + " | ..., with - in its place"
 		}
-		return &Error{File: name, What: s.name + ":// is not read from here", How: how, Err: fs.ErrNotExist}
+		return s.name + ":// is not read from here", how
 	}
-	return nil
+	return "", ""
 }
 
 var (
@@ -104,13 +105,13 @@ var (
 	bagLine = regexp.MustCompile(`^[0-9]+( [0-9]+:[0-9]+)+\s*$`)
 )
 
-// strange is the fault of a first line of a form that is known and not read here; nil where it may be one of ours.
-func (d *detector) strange(line []byte) *lines.Fault {
+// Text is the fault of a first line of a form that is known and not read here, nil where it may be one of ours. documents says
+// that text is wanted, and separated that the fields' separator is given.
+func Text(line []byte, documents, separated bool) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	bare := bytes.TrimSpace(line)
-	documents := d.kind == Documents
 	switch {
-	case len(bare) == 0 || d.opt.Format != "":
+	case len(bare) == 0:
 	case documents && bagLine.Match(line) && countsItself(bare):
 		return whole("this is LDA-C, which is not read", "write a line for each entry, document word count, below three lines with the numbers of documents, words and entries")
 	case bare[0] == '{' && (!documents || json.Valid(bare)), bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
@@ -128,7 +129,7 @@ func (d *detector) strange(line []byte) *lines.Fault {
 		return whole("this is a web page or XML, not data", "look into it: it may be the answer of a server that had no file")
 	case bytes.HasPrefix(bare, []byte("%%MatrixMarket")):
 		return whole("this is a Matrix Market file, which is not read", "write it as LIBSVM or CSV")
-	case d.opt.Separator == "" && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line):
+	case !separated && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line):
 		return whole("this looks like Vowpal Wabbit text, which is not read", "write label index:value ...; if | separates columns, say --sep '|'")
 	}
 	return nil
@@ -140,8 +141,8 @@ func countsItself(line []byte) bool {
 	return string(fields[0]) == strconv.Itoa(len(fields)-1)
 }
 
-// trySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.
-func trySeparator(line []byte, least, most int) string {
+// TrySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.
+func TrySeparator(line []byte, least, most int) string {
 	for _, s := range []string{"\t", ",", ";", "::", " ", "|", ":"} {
 		if fields, f := lines.Fields(line, s); f == nil && len(fields) >= least && len(fields) <= most {
 			return fmt.Sprintf("; --sep %s would make %d fields of it", shellSeparator(s), len(fields))
@@ -158,15 +159,31 @@ func shellSeparator(s string) string {
 	return strings.Trim(lines.SeparatorName(s), `"`)
 }
 
-// members reads the members of a gzip file one after the other. What stands behind the last of them is named: a reader of its own accord
-// takes it for a member that is cut short.
-type members struct {
+// ErrBehind is that bytes which are no gzip stand behind the last member.
+var ErrBehind = errors.New("bytes that are no gzip stand behind the end of its gzip stream")
+
+// gzipMagic begins a member.
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// Members reads the members of a gzip file one after the other. What stands behind the last of them is named: a reader of its own accord
+// takes it for a member that is cut short. NewMembers makes one.
+type Members struct {
 	z    *gzip.Reader
 	from *bufio.Reader
-	name string
 }
 
-func (m *members) Read(p []byte) (int, error) {
+// NewMembers begins with the header of the first member. Its errors are those of gzip.
+func NewMembers(from *bufio.Reader) (*Members, error) {
+	z, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &Members{z, from}, nil
+}
+
+// Read gives decompressed bytes. Its errors are those of gzip, of the reader below, and ErrBehind.
+func (m *Members) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
 		if n > 0 || err != io.EOF {
@@ -180,7 +197,7 @@ func (m *members) Read(p []byte) (int, error) {
 		case len(next) == 0:
 			return 0, err
 		case !bytes.Equal(next, gzipMagic):
-			return 0, &Error{File: m.name, What: "bytes that are no gzip stand behind the end of its gzip stream", How: "remove what was appended, or copy the file again"}
+			return 0, ErrBehind
 		}
 		if err := m.z.Reset(m.from); err != nil {
 			return 0, err

@@ -1,0 +1,79 @@
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestTextIsKnown looks at first lines of strange forms, and at ones of ours that look alike.
+func TestTextIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line                 string
+		documents, separated bool
+		want                 string
+	}{
+		{line: `{"a": 1}`, want: "JSON"}, {line: "[", want: "JSON"}, {line: `{"a": 1}`, documents: true, want: "JSON"},
+		{line: "{cats} chase mice", documents: true}, {line: "[1] a footnote", documents: true},
+		{line: "1 |f a:1 b:2", want: "Vowpal"}, {line: "|f a b", want: "Vowpal"}, {line: "1 0.5 'tag|f a", want: "Vowpal"}, {line: "1 | a:2", want: "Vowpal"},
+		{line: "1|2|3"}, {line: "a|b|c"}, {line: "1 | 2 | 3", separated: true}, {line: "a | b", documents: true},
+		{line: "2 0:1 4:2", documents: true, want: "LDA-C"}, {line: "1 0:1 4:2", documents: true}, {line: "2 0:1 4:2"},
+		{line: "# user item", want: "comment"}, {line: "#winning at go", documents: true},
+		{line: "@relation x", want: "ARFF"}, {line: "<!DOCTYPE html>", want: "web page"}, {line: "%%MatrixMarket matrix", want: "Matrix Market"},
+		{line: "user,item,rating"}, {line: "1 1:0.5"}, {line: ""}, {line: "3"},
+	} {
+		f := Text([]byte(c.line), c.documents, c.separated)
+		if c.want == "" && f != nil || c.want != "" && (f == nil || !strings.Contains(f.What, c.want) || f.How == "") {
+			t.Errorf("%q: %+v, not %q", c.line, f, c.want)
+		}
+	}
+}
+
+// TestContainersAreKnown looks at first bytes.
+func TestContainersAreKnown(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]string{
+		"PK\x03\x04....[Content_Types].xml": "Excel", "PK\x03\x04....rows.csv": "zip", "\x89PNG\r\n\x1a\n": "PNG", "SQLite format 3\x00": "SQLite",
+		"a,b\r1,2\r": "carriage return", "a,b\r\n1,2\r\n": "", "a\tb\n": "", "\x00\x00\x08\x03\r\r": "", "": "",
+	} {
+		if what, how := Container([]byte(head)); want == "" && what != "" || !strings.Contains(what, want) || (what == "") != (how == "") {
+			t.Errorf("%q: %q, %q, not %q", head, what, how, want)
+		}
+	}
+	for name, want := range map[string]string{"s3://b/a": "s3://", "HTTPS://h/a": "https://", "file:///a": "", "a/b.tsv": "", "odd://a": ""} {
+		if what, _ := Remote(name); !strings.HasPrefix(what, want) || want == "" && what != "" {
+			t.Errorf("%s: %q, not %q", name, what, want)
+		}
+	}
+}
+
+// TestMembersEndWhereTheyEnd reads one member, two, and one with something else behind it.
+func TestMembersEndWhereTheyEnd(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte("rows\n")) // into memory
+	z.Close()
+	one := packed.String()
+	for _, c := range []struct {
+		in, want string
+		err      error
+	}{
+		{one, "rows\n", nil}, {one + one, "rows\nrows\n", nil}, {one + "x", "rows\n", ErrBehind}, {one + "appended", "rows\n", ErrBehind},
+		{one + one[:11], "rows\n", io.ErrUnexpectedEOF}, {one[:11], "", io.ErrUnexpectedEOF},
+	} {
+		m, err := NewMembers(bufio.NewReader(strings.NewReader(c.in)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(m)
+		if string(got) != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%d bytes: %q, %v", len(c.in), got, err)
+		}
+	}
+}
