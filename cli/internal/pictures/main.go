@@ -124,8 +124,9 @@ func (t *terminal) run(folder string, words []string) error {
 	}
 	defer pty.Close()
 	cmd := exec.Command(filepath.Join(folder, words[0]), words[1:]...)
+	cmd.Args[0] = words[0] // as a shell that has it on its path
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = folder, tty, tty, tty
-	cmd.Env = append(os.Environ(), "TERM=xterm", "XDG_CACHE_HOME="+filepath.Join(folder, ".cache"), "XDG_STATE_HOME="+filepath.Join(folder, ".state"))
+	cmd.Env = append(os.Environ(), "TERM=xterm", "PATH="+folder+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+filepath.Join(folder, ".cache"), "XDG_STATE_HOME="+filepath.Join(folder, ".state"))
 	begun, began := t.at, time.Now()
 	err = cmd.Start()
 	tty.Close()

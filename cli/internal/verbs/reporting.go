@@ -119,7 +119,7 @@ func (c *Tool) steps(r *page.Run) (list []page.Step) {
 		for i, w := range words {
 			words[i] = screen.ShellWord(w)
 		}
-		list = append(list, page.Step{Command: c.Name + " " + strings.Join(words, " "), Says: says})
+		list = append(list, page.Step{Command: c.Program() + " " + strings.Join(words, " "), Says: says})
 	}
 	again := c.again(r)
 	switch {
