@@ -1,11 +1,6 @@
 package data
 
-import (
-	"cmp"
-	"slices"
-
-	"bellows/random"
-)
+import "bellows/random"
 
 // The shares of rows that training does not see, in percent.
 const (
@@ -61,45 +56,6 @@ func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
 	}
 	for ; from < int32(rows); from++ {
 		training = append(training, from)
-	}
-	return training, held
-}
-
-// LastRows divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.
-func LastRows(rows, percent int) (training, held []int32) {
-	from := rows - int(int64(rows)*int64(percent)/100)
-	for r := range rows {
-		if r < from {
-			training = append(training, int32(r))
-		} else {
-			held = append(held, int32(r))
-		}
-	}
-	return training, held
-}
-
-// Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
-// fewer rows than would be one, rounded, none is held out.
-func Stratified(seed uint64, set *ExampleSet, percent int) (training, held []int32) {
-	of := map[float32][]int32{}
-	for r, y := range set.Label {
-		of[y] = append(of[y], int32(r))
-	}
-	out := make([]bool, set.Rows())
-	for _, rows := range of { // in any order: each label is by itself
-		slices.SortFunc(rows, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
-		})
-		for _, r := range rows[:(len(rows)*percent+50)/100] {
-			out[r] = true
-		}
-	}
-	for r, is := range out {
-		if is {
-			held = append(held, int32(r))
-		} else {
-			training = append(training, int32(r))
-		}
 	}
 	return training, held
 }

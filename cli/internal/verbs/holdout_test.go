@@ -1,4 +1,4 @@
-package data_test
+package verbs
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ func TestStratifiedHoldsOutOfEachLabel(t *testing.T) {
 		set.Label = append(set.Label, y)
 	}
 	set.Label = append(set.Label, 2) // too rare
-	train, held := data.Stratified(7, set, 10)
+	train, held := stratified(7, set, 10)
 	count := map[float32]int{}
 	for _, r := range held {
 		count[set.Label[r]]++
@@ -32,10 +32,10 @@ func TestStratifiedHoldsOutOfEachLabel(t *testing.T) {
 	if len(all) != set.Rows() || len(slices.Compact(all)) != len(all) || !slices.IsSorted(train) || !slices.IsSorted(held) {
 		t.Error("rows are lost, or there twice")
 	}
-	if _, again := data.Stratified(8, set, 10); slices.Equal(held, again) {
+	if _, again := stratified(8, set, 10); slices.Equal(held, again) {
 		t.Error("the seed does not matter")
 	}
-	if train, held := data.LastRows(25, 10); len(train) != 23 || !slices.Equal(held, []int32{23, 24}) {
+	if train, held := lastRows(25, 10); len(train) != 23 || !slices.Equal(held, []int32{23, 24}) {
 		t.Error(train, held)
 	}
 }
