@@ -52,6 +52,7 @@ type Config struct {
 	Reading   map[string]string `json:"reading,omitempty"`
 	Kernels   string            `json:"kernels"`
 	From      string            `json:"from,omitempty"` // the model that it begins with
+	Holdout   string            `json:"holdout,omitempty"`
 	// Inputs are the files as they were, so that a changed file is another run.
 	Inputs []Input `json:"inputs,omitempty"`
 }

@@ -78,7 +78,7 @@ func sameRows(a, b *data.Set) bool {
 }
 
 // risesWithQuality are the metrics of which more is better.
-var risesWithQuality = []string{"accuracy", "auc", "r2", "loglik_per_token"}
+var risesWithQuality = []string{"accuracy", "auc", "r2", "loglik_per_token", "ndcg_at_10"}
 
 // compare warns of a model that its baseline beats. The baseline is of the first test metric.
 func (t *training) compare(r *result) {

@@ -56,6 +56,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if o.goal, err = opt.goal(o.about); err != nil {
 		return nil, err
 	}
+	if err := opt.checkHoldout(o.about.Data); err != nil {
+		return nil, err
+	}
 	if o.from, err = opt.begin(o.about); err != nil {
 		return nil, err
 	}
@@ -113,7 +116,7 @@ func (o *order) config(settings map[string]string) run.Config {
 		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,
 		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
 		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
-		From:   o.opt.from,
+		From: o.opt.from, Holdout: o.opt.holdout,
 		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test, o.opt.manifest())),
 	}
 }

@@ -33,6 +33,7 @@ type trainOptions struct {
 	state     string
 	metrics   string
 	from      string
+	holdout   string
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -68,6 +69,7 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
+	f.StringVar(&o.holdout, "holdout", "", "`which` 10 % of DATA are held out: hash (the default), last (of rows in the order of time) or stratified (as many of each class)")
 	cacheFlag(f, &o.cache)
 	o.reading.register(f, kind)
 }
