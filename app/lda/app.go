@@ -58,7 +58,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.unigram(),
 		Objective: "train_loglik_per_token",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, k.kept)
+			return newModel(p, tables, k.kept, k.keptSamples)
 		},
 	}, nil
 }
