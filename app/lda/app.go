@@ -58,7 +58,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.unigram(),
 		Objective: "train_loglik_per_token",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, k.kept)
+			return newModel(p, tables, k.kept, k.keptSamples)
 		},
 	}, nil
 }
@@ -70,9 +70,12 @@ func (p *problem) settled() map[string]string {
 }
 
 func (p *problem) headline(in app.Input) string {
-	from := ""
+	from, until := "", ""
 	if p.warm != nil {
 		from = p.warm.headline() + " · "
 	}
-	return fmt.Sprintf("%d topics, %s · %s%s", p.topics, p.sampler, from, in.HeldOut(p.EarlyStop))
+	if p.EarlyStop && p.held > 0 {
+		until = fmt.Sprintf(" · until epochs gain less than %g each", gainLeast)
+	}
+	return fmt.Sprintf("%d topics, %s · %s%s%s", p.topics, p.sampler, from, in.HeldOut(p.EarlyStop), until)
 }

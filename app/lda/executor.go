@@ -7,8 +7,19 @@ import (
 	"bellows/train"
 )
 
-// The arguments of a training task: whether α is to learn, then α by topic. A scoring task's are α alone.
-const argLearn = 0
+// The arguments of a training task: whether α is to learn, whether the counts of the sweep before are added to the sums, then α by topic.
+// A scoring task's are how many sweeps' counts are in the sums, then α.
+const (
+	argLearn = iota
+	argAdd
+	argAlpha
+)
+
+// argSamples and argScoreAlpha are a scoring task's.
+const (
+	argSamples = iota
+	argScoreAlpha
+)
 
 // executor runs the tasks of one split. What lasts is the split's rows of the state table.
 type executor struct{ p *problem }
@@ -72,10 +83,23 @@ func (e *executor) giveTopics(t *train.Task, w *space) {
 	}
 }
 
+// add adds the counts of the sweep before to the sums: every partition once, the splits by turns.
+func (e *executor) add(t *train.Task) {
+	for b := int(t.Split()); b+1 < len(e.p.bounds); b += e.p.splits {
+		t.PushRange(sumTable, e.p.bounds[b], t.PullRange(wordTable, e.p.bounds[b], e.p.bounds[b+1]))
+	}
+	if t.Split() == 0 {
+		t.PushRange(sumTopicTable, 0, t.PullRange(topicTable, 0, 1))
+	}
+}
+
 // sweep draws the topics of a portion's tokens anew. The counts are read before the lease is taken.
 func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 	args := t.Args()
-	w.begin(args[argLearn+1:], table.Counts(t.PullRange(topicTable, 0, 1)), len(u.words))
+	if args[argAdd] != 0 {
+		e.add(t)
+	}
+	w.begin(args[argAlpha:], table.Counts(t.PullRange(topicTable, 0, 1)), len(u.words))
 	sample := w.sampleSparse
 	if e.p.sampler == samplerMH {
 		w.loadMH(t, u)

@@ -46,7 +46,7 @@ func (w *space) loadMH(t source, u *portion) {
 
 	x.sum, x.counts = reserve(x.sum, len(u.words)), reserve(x.counts, len(u.words))
 	x.topics.reset()
-	w.p.eachWord(t, u.words, func(j int, counts []int32) {
+	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
 		x.topics.add(w.found.in(counts), x.inv)
 		x.sum[j] = x.words.add(x.topics.of(int32(j)))
 		x.counts[j] = counts

@@ -24,20 +24,25 @@ const (
 // details is the application's part of the manifest.
 type details struct {
 	Alpha []float64 `json:"alpha"` // by topic
-	Beta  float64   `json:"beta"`
+	Beta  float64   `json:"beta"`  // of these counts: the setting, times the sweeps that they are of
 }
 
-// newModel makes the model of a run's tables.
-func newModel(p *problem, tables [][]float32, alpha []float64) (*model.Model, error) {
-	stride := p.width * p.chunks
-	if len(tables) != 3 || len(tables[wordTable]) != len(p.vocab)*stride || len(tables[topicTable]) != p.topics {
+// newModel makes the model of a run's tables: of the counts of the last sweep, or of the sums of some samples, with as many times the β,
+// so that the topics are the mean of the samples'.
+func newModel(p *problem, tables [][]float32, alpha []float64, samples int) (*model.Model, error) {
+	stride, beta := p.width*p.chunks, p.beta
+	if len(tables) != len(p.tables()) || len(tables[wordTable]) != len(p.vocab)*stride || len(tables[topicTable]) != p.topics {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
 	}
-	from, counts := table.Counts(tables[wordTable]), make([]int32, len(p.vocab)*p.topics)
+	words, topics := wordTable, topicTable
+	if samples > 0 {
+		words, topics, beta = sumTable, sumTopicTable, float64(samples)*beta
+	}
+	from, counts := table.Counts(tables[words]), make([]int32, len(p.vocab)*p.topics)
 	for w := range p.vocab {
 		copy(counts[w*p.topics:(w+1)*p.topics], from[w*stride:])
 	}
-	about, err := json.Marshal(details{Alpha: alpha, Beta: p.beta})
+	about, err := json.Marshal(details{Alpha: alpha, Beta: beta})
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
@@ -45,7 +50,7 @@ func newModel(p *problem, tables [][]float32, alpha []float64) (*model.Model, er
 		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
 			{Name: wordTopic, Shape: []int{len(p.vocab), p.topics}, Counts: counts},
-			{Name: topicTotal, Shape: []int{p.topics}, Counts: slices.Clone(table.Counts(tables[topicTable]))},
+			{Name: topicTotal, Shape: []int{p.topics}, Counts: slices.Clone(table.Counts(tables[topics]))},
 		},
 		IDs: []model.IDs{{File: vocabFile, Names: p.vocab}},
 	}

@@ -10,6 +10,10 @@ import (
 
 // policy is what is decided between epochs: α, which epoch is the best one, and whether epochs still gain enough.
 //
+// Its states: epochs that gain; then, where the run may end by itself, epochs that end it, each of which adds the counts of the sweep
+// before to the sums; these are scored and returned. Invariants: samples is above 0 in the latter alone, and at most the constant; keptSamples
+// belongs to the model that is returned (TestRunsEndWhenEpochsGainLittle, TestEarlyStopKeepsTheBest, TestDriverCanBeSaved).
+//
 // A single epoch's gain is smaller than the noise of its draws long before a run is done, so that the gain is taken over as many
 // epochs as the setting patience says, from the best to the best.
 //
@@ -20,10 +24,17 @@ type policy struct {
 	alpha []float64 // of this epoch
 	kept  []float64 // α of the model that is returned
 	best  []float64 // the least loss of held-out tokens up to each of the last epochs, one more than patience; infinite before the first
+
+	ending      bool // epochs gain too little: the last ones add their counts up
+	samples     int  // sweeps in the sums
+	keptSamples int  // in those of the model that is returned
 }
 
 // gainLeast is the gain of held-out likelihood per token and epoch for which a run goes on.
 const gainLeast = 0.0005
+
+// samples is how many sweeps' counts are added up at the end of a run that ends by itself.
+const samples = 10
 
 func newPolicy(p *problem) *policy {
 	first := p.config.alpha
@@ -48,12 +59,16 @@ func (k *policy) driver() *epochs.Driver {
 }
 
 // Train implements epochs.Policy: whether α is to learn, and α.
-func (k *policy) Train(args []float64, p *epochs.Progress, _, _ int) []float64 {
-	learns := 0.0
-	if k.p.learns(p.Epoch) {
-		learns = 1
+func (k *policy) Train(args []float64, p *epochs.Progress, _, clock int) []float64 {
+	return append(append(args, number(k.p.learns(p.Epoch)), number(k.ending && clock == 0)), k.alpha...)
+}
+
+// number is a truth as tasks are told it.
+func number(b bool) float64 {
+	if b {
+		return 1
 	}
-	return append(append(args, learns), k.alpha...)
+	return 0
 }
 
 // Score implements epochs.Policy: α, after it has learned from the statistics of the sweep.
@@ -61,7 +76,10 @@ func (k *policy) Score(p *epochs.Progress, trained []float64) []float64 {
 	if k.p.learns(p.Epoch) {
 		learn(k.alpha, trained)
 	}
-	return k.alpha
+	if k.ending {
+		k.samples++
+	}
+	return append([]float64{float64(k.samples)}, k.alpha...)
 }
 
 // End implements epochs.Policy.
@@ -71,12 +89,24 @@ func (k *policy) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
 	metrics := k.metrics(scores)
 	if !k.p.EarlyStop || best || k.p.Goal.Reached(metrics) {
 		copy(k.kept, k.alpha)
+		k.keptSamples = k.samples
 	}
 	v := epochs.Verdict{Metrics: metrics, Keep: best && k.p.EarlyStop}
 	if k.p.EarlyStop {
-		v.Stop, v.Expected = k.settled(p)
+		v.Stop, v.Expected = k.goesOn(p)
 	}
 	return v
+}
+
+// goesOn says whether the run is done, and else after how many epochs it will be.
+func (k *policy) goesOn(p *epochs.Progress) (done bool, expected int) {
+	if k.ending {
+		return k.samples == samples, p.Epoch + samples - k.samples
+	}
+	if k.ending, expected = k.settled(p); expected > 0 {
+		expected += samples
+	}
+	return false, expected
 }
 
 // settled says whether the last epochs gained too little to go on, and else after how many in all they will. The gain of an
@@ -105,11 +135,14 @@ func (k *policy) metrics(score []float64) []train.Metric {
 }
 
 // Save implements epochs.Policy.
-func (k *policy) Save() []float64 { return slices.Concat(k.alpha, k.kept, k.best) }
+func (k *policy) Save() []float64 {
+	return slices.Concat(k.alpha, k.kept, k.best, []float64{number(k.ending), float64(k.samples), float64(k.keptSamples)})
+}
 
 // Restore implements epochs.Policy.
 func (k *policy) Restore(s []float64) {
 	s = s[copy(k.alpha, s):]
 	s = s[copy(k.kept, s):]
-	copy(k.best, s)
+	s = s[copy(k.best, s):]
+	k.ending, k.samples, k.keptSamples = s[0] != 0, int(s[1]), int(s[2])
 }

@@ -243,17 +243,25 @@ func (p *problem) chooseSampler() error {
 
 // The tables of a job, in their order.
 const (
-	wordTable  train.Table = iota // row w·chunks + c: counts of word w in the topics from c·width
-	topicTable                    // one row: tokens of each topic
-	stateTable                    // topics of the tokens, split by split, 64 a row
+	wordTable     train.Table = iota // row w·chunks + c: counts of word w in the topics from c·width
+	topicTable                       // one row: tokens of each topic
+	stateTable                       // topics of the tokens, split by split, 64 a row
+	sumTable                         // the sum of word tables of the last sweeps; only where runs end by themselves
+	sumTopicTable                    // of topic tables
 )
 
 func (p *problem) tables() []table.Schema {
-	return []table.Schema{
+	all := []table.Schema{
 		{Name: "word_topic", Rows: len(p.vocab) * p.chunks, Width: p.width, DType: table.Int32, Bounds: p.bounds, Consistency: p.consistency},
 		{Name: "topic", Rows: 1, Width: p.topics, DType: table.Int32, Consistency: p.consistency},
 		{Name: "assignments", Rows: int(p.state[p.splits]), Width: stateWidth, DType: table.Int32, Bounds: p.state, Consistency: table.Async},
 	}
+	if p.EarlyStop {
+		words, topics := all[wordTable], all[topicTable]
+		words.Name, topics.Name = "word_topic_sum", "topic_sum"
+		all = append(all, words, topics)
+	}
+	return all
 }
 
 // work is the layout of a run as its driver and its executors see it.

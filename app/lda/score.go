@@ -282,10 +282,15 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 		t.SignalTaskCompletion(0, 0, 0)
 		return
 	}
-	w.begin(t.Args(), table.Counts(t.PullRange(topicTable, 0, 1)), 0)
+	words, topics, beta := wordTable, topicTable, e.p.beta
+	if samples := t.Args()[argSamples]; samples > 0 {
+		words, topics, beta = sumTable, sumTopicTable, samples*beta
+	}
+	w.begin(t.Args()[argScoreAlpha:], table.Counts(t.PullRange(topics, 0, 1)), 0)
+	w.smooth(beta)
 	x := &w.score
-	x.begin(w.alpha, w.inv, w.alphaSum, e.p.beta)
-	e.p.eachWord(t, b.words, func(_ int, counts []int32) { x.words.add(w.found.in(counts), w.inv) })
+	x.begin(w.alpha, w.inv, w.alphaSum, beta)
+	e.p.eachWord(t, words, b.words, func(_ int, counts []int32) { x.words.add(w.found.in(counts), w.inv) })
 	var held, test, trained float64
 	for _, d := range b.held {
 		held += x.completed(d)

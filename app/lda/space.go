@@ -83,15 +83,20 @@ func (w *space) begin(alpha []float64, totals []int32, words int) {
 		w.alphaSum += a
 	}
 	copy(w.total, totals)
-	betaSum := w.betaSum()
-	for k, n := range w.total {
-		w.inv[k] = 1 / (float32(n) + betaSum)
-	}
+	w.smooth(w.p.beta)
 	w.head = reserve(w.head, words)
 	clear(w.head)
 	w.events = w.events[:0]
 	clear(w.moved)
 	clear(w.stats)
+}
+
+// smooth makes inv for a β.
+func (w *space) smooth(beta float64) {
+	sum := float32(beta * float64(len(w.p.vocab)))
+	for k, n := range w.total {
+		w.inv[k] = 1 / (float32(n) + sum)
+	}
 }
 
 func (w *space) betaSum() float32 { return float32(w.p.beta * float64(len(w.p.vocab))) }
@@ -154,21 +159,21 @@ type source interface {
 	Prefetch(tab train.Table, first, end bellows.RowID)
 }
 
-// eachWord calls f for every word of a list, ascending, with its counts as the task pulled them:
+// eachWord calls f for every word of a list, ascending, with its counts in a table as the task pulled them:
 // p.chunks rows, of which the first p.topics values count.
-func (p *problem) eachWord(t source, words []int32, f func(j int, counts []int32)) {
+func (p *problem) eachWord(t source, from train.Table, words []int32, f func(j int, counts []int32)) {
 	if len(words) == 0 {
 		return
 	}
 	stride := p.width * p.chunks
-	t.Prefetch(wordTable, bellows.RowID(int(words[0])*p.chunks), bellows.RowID((int(words[len(words)-1])+1)*p.chunks))
+	t.Prefetch(from, bellows.RowID(int(words[0])*p.chunks), bellows.RowID((int(words[len(words)-1])+1)*p.chunks))
 	j := 0
 	for b := 0; b+1 < len(p.bounds) && j < len(words); b++ {
 		first, end := int(p.bounds[b])/p.chunks, int(p.bounds[b+1])/p.chunks
 		if int(words[j]) >= end {
 			continue
 		}
-		view := table.Counts(t.PullRange(wordTable, p.bounds[b], p.bounds[b+1]))
+		view := table.Counts(t.PullRange(from, p.bounds[b], p.bounds[b+1]))
 		for ; j < len(words) && int(words[j]) < end; j++ {
 			at := (int(words[j]) - first) * stride
 			f(j, view[at:at+p.topics])

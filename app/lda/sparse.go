@@ -36,7 +36,7 @@ func (w *space) loadSparse(t source, u *portion) {
 		x.coef[k] = a * w.inv[k]
 		x.s += float64(a * float32(w.p.beta) * w.inv[k])
 	}
-	w.p.eachWord(t, u.words, func(j int, counts []int32) {
+	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
 		at := len(x.rows)
 		x.start[j] = int32(at)
 		x.rows = pack(x.rows, w.found.in(counts), w.p.bits)

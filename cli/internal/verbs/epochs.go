@@ -70,16 +70,29 @@ func (p *epochs) follow() {
 	next := progress.Part{Doing: "training", Unit: p.about.Unit, Total: p.made.Items}
 	if p.last.Number > 0 || !p.resumed {
 		next.Doing = fmt.Sprintf("epoch %d", p.last.Number+1)
-		if p.opt.epochs > 0 {
-			next.Doing += fmt.Sprintf(" of %d", p.opt.epochs)
-		}
+		next.Doing += p.ofAll()
 	}
 	p.stages.meter.Begin(next)
 	outlook := ""
-	if left := p.opt.epochs - p.last.Number; left > 1 && p.last.Number > 0 {
+	if left := p.all() - p.last.Number; left > 1 && p.last.Number > 0 {
 		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Number)*float64(left)))
 	}
 	p.stages.live.Outlook(outlook)
+}
+
+// all is how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
+func (p *epochs) all() int { return max(p.opt.epochs, p.last.Expected) }
+
+// ofAll is all in words, behind the number of an epoch.
+func (p *epochs) ofAll() string {
+	switch n := p.all(); {
+	case n == 0:
+		return ""
+	case p.opt.epochs == 0:
+		return fmt.Sprintf(" of about %d", n)
+	default:
+		return fmt.Sprintf(" of %d", n)
+	}
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -38,3 +38,18 @@ func TestAnInterruptedStartSaysSo(t *testing.T) {
 		t.Errorf("after the start: %v", err)
 	}
 }
+
+// TestEpochsOfAll: a run takes as many epochs as it was told, else as many as the application expects.
+func TestEpochsOfAll(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		told, expected int
+		want           string
+	}{{20, 0, " of 20"}, {20, 20, " of 20"}, {0, 70, " of about 70"}, {0, 0, ""}} {
+		p := &epochs{training: &training{order: &order{opt: &trainOptions{epochs: c.told}}}}
+		p.last.Expected = c.expected
+		if got := p.ofAll(); got != c.want {
+			t.Errorf("%d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
+		}
+	}
+}
