@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bellows/data/internal/roles"
 )
 
 // shownRatings is what a text of ratings was taken for: user, item and rating of each row, or the error.
@@ -95,8 +97,8 @@ func TestNamesOfColumnsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range ratingRoles {
-		if line := "* " + r.noun + ": " + strings.Join(r.aliases, ", ") + "\n"; !strings.Contains(string(page), line) {
+	for _, r := range roles.All {
+		if line := "* " + r.Noun + ": " + strings.Join(r.Aliases, ", ") + "\n"; !strings.Contains(string(page), line) {
 			t.Errorf("docs/3-formats.md lacks the line\n%s", line)
 		}
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -79,6 +80,19 @@ func sameRows(a, b *data.Set) bool {
 
 // risesWithQuality are the metrics of which more is better.
 var risesWithQuality = []string{"accuracy", "auc", "r2", "loglik_per_token", "ndcg_at_10"}
+
+// strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
+func (t *training) strange() {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(t.inputs.unknown)) {
+		if n := t.inputs.unknown[what]; n > 0 {
+			parts = append(parts, figures.Grouped(n)+" of "+what)
+		}
+	}
+	if len(parts) > 0 {
+		t.doubt("unknown to the model in the test rows: %s", strings.Join(parts, ", "))
+	}
+}
 
 // compare warns of a model that its baseline beats. The baseline is of the first test metric.
 func (t *training) compare(r *result) {

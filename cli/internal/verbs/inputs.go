@@ -20,11 +20,12 @@ import (
 // inputs is the data of a run. The sets may lie in files of the cache that are mapped into memory: they are closed when nothing reads
 // them any more, which is after the last line, since it scores the model.
 type inputs struct {
-	set, test *data.Set // test is nil without --test
-	rows      int       // of the set, also when its columns are given back
-	same      bool      // the test has the rows of the set
-	held      *data.Set // the rows of the set that were held out, once its columns are given back
-	seconds   float64   // of reading
+	set, test *data.Set        // test is nil without --test
+	rows      int              // of the set, also when its columns are given back
+	same      bool             // the test has the rows of the set
+	unknown   map[string]int64 // what in the test rows the model does not know, by what it is
+	held      *data.Set        // the rows of the set that were held out, once its columns are given back
+	seconds   float64          // of reading
 }
 
 // read reads the data that the command names.
@@ -118,6 +119,11 @@ func (in *inputs) score(a app.Application, m *model.Model, seed uint64, metrics 
 		return err
 	}
 	pace(p, meter)
+	if counter, ok := p.(interface {
+		Unknown(set *data.Set, labelled bool) map[string]int64
+	}); ok && in.test != nil {
+		in.unknown = counter.Unknown(held, true)
+	}
 	scores, err := p.Evaluate(held)
 	if err = cmp.Or(meter.Err(), err); err != nil {
 		return err

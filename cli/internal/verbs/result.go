@@ -203,6 +203,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 	if err := t.score(m, r, res.Image != nil); err != nil {
 		return nil, err
 	}
+	t.strange()
 	r.Objective = objective{t.made.Objective, r.Metrics[t.made.Objective]}
 	if b := t.made.Baseline; b != nil {
 		r.Baseline = &objective{b.Name, b.Value}

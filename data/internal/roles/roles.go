@@ -1,0 +1,245 @@
+// Package roles finds the user, the item and the rating among the columns of a first line.
+//
+// The caller's duties, in order: fill in a Finder; call Options, and take a line for a header when that or LooksNamed says so; then Named for a header,
+// Usual for any other line; At has where the three stand, and Columns what a parser needs.
+//
+// The package refuses headers that name some of the three and not all, and two names for the same.
+package roles
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"bellows/data/internal/lines"
+)
+
+// Column is one of the three columns of ratings that matter.
+type Column struct {
+	role    lines.Role
+	Noun    string
+	Aliases []string // names in headers, in small letters and digits alone
+	how     string   // the flag that names it
+}
+
+// All are the columns that are looked for, in the order in which they stand without a header.
+var All = [...]Column{
+	{lines.User, "user", []string{"user", "users", "userid", "uid", "username", "customer", "customerid", "reviewer", "reviewerid", "member", "memberid",
+		"person", "personid", "visitor", "visitorid", "account", "accountid", "profile", "profilename"}, "--user"},
+	{lines.Item, "item", []string{"item", "items", "itemid", "iid", "movie", "movieid", "film", "filmid", "product", "productid", "asin", "isbn", "book", "bookid",
+		"song", "songid", "track", "trackid", "artist", "artistid", "album", "albumid", "anime", "animeid", "game", "gameid", "joke", "jokeid",
+		"business", "businessid", "article", "articleid", "recipe", "recipeid", "restaurant", "restaurantid", "show", "showid"}, "--item"},
+	{lines.Rating, "rating", []string{"rating", "ratings", "score", "stars", "star", "value", "overall", "grade", "bookrating", "userrating",
+		"reviewscore", "reviewrating", "starrating", "preference"}, "--rating"},
+}
+
+// timeNames are the names of columns that are known to be times, which nobody reads.
+var timeNames = []string{"timestamp", "time", "date", "datetime", "ts", "unixtime", "unixreviewtime", "reviewtime", "tstamp"}
+
+// plainName is a header's name as aliases are written: User-ID and user_id are userid.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+// Nowhere is the position of a column that is not there.
+const Nowhere = -1
+
+// Finder finds the columns of ratings in a first line.
+//
+// An option goes first, then the names that the model's data had, then names that are known, and last the usual order: user, item, rating. A header that
+// names some of the three and not all is refused, for the usual order would then take what it names for something else.
+type Finder struct {
+	Fields     []lines.Field
+	Width      int       // of the line in bytes, to mark it
+	Separator  string    // as lines has it
+	Asked      [3]string // names or numbers from 1 that options have for the three, "" none
+	Trained    [3]Known  // of the model's data
+	Headerless bool      // the line is no header, whatever it looks like
+	Unlabelled bool      // there may be no rating
+	Hint       string    // what else separates the fields, for a message
+	Listed     string    // the columns, as a message lists them
+	At         Positions // found so far: Nowhere at the start
+}
+
+// Known is a column of the data that a model was trained on; without a number nothing is known of it.
+type Known struct {
+	Name   string
+	Number int // from 1
+}
+
+// Positions is where the user, the item and the rating stand.
+type Positions [len(All)]int
+
+// Unknown is nowhere for all three.
+var Unknown = Positions{Nowhere, Nowhere, Nowhere}
+
+// Options takes the columns that options name, or number from 1. named says that one is a name in the line.
+func (n *Finder) Options() (named bool, f *lines.Fault) {
+	for i, asked := range n.Asked {
+		if asked == "" {
+			continue
+		}
+		at := slices.IndexFunc(n.Fields, func(f lines.Field) bool { return string(f.Text) == asked && !lines.IsNumber(f.Text) })
+		if number, err := strconv.Atoi(asked); !n.Headerless && at >= 0 {
+			named = true
+		} else if err != nil {
+			return false, &lines.Fault{Width: n.Width, What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(asked))),
+				How: "the first line has: " + n.Listed + "; " + All[i].how + " also takes a number, from 1"}
+		} else if at = number - 1; at < 0 || at >= len(n.Fields) {
+			return false, &lines.Fault{Width: n.Width, What: fmt.Sprintf("there is no column %d for the %s", number, All[i].Noun),
+				How: "the first line has " + lines.Plural(len(n.Fields), "column")}
+		}
+		if slices.Contains(n.At[:], at) {
+			return false, &lines.Fault{At: n.Fields[at].At, Width: 1, What: fmt.Sprintf("column %d is asked for twice", at+1), How: "name one column each with --user, --item and --rating"}
+		}
+		n.At[i] = at
+	}
+	return named, nil
+}
+
+// known is where a header has names for a role: the one that the model's data had, or else those that are known.
+func (n *Finder) known(role int) (at []int) {
+	if as := n.Trained[role]; as.Name != "" {
+		for i, f := range n.Fields {
+			if string(f.Text) == as.Name {
+				return []int{i}
+			}
+		}
+	}
+	for i, f := range n.Fields {
+		if slices.Contains(All[role].Aliases, plainName(string(f.Text))) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// LooksNamed says whether the line can only be a header: words alone, known ones among them. Two fields must both be known,
+// for ids may be any words.
+func (n *Finder) LooksNamed() bool {
+	if n.Headerless || slices.ContainsFunc(n.Fields, func(f lines.Field) bool { return len(f.Text) == 0 || lines.IsNumber(f.Text) }) {
+		return false
+	}
+	user, item := len(n.known(0)) > 0, len(n.known(1)) > 0
+	if len(n.Fields) == 2 {
+		return user && item
+	}
+	return user || item || len(n.known(2)) > 0
+}
+
+// Named finds by the names of a header what no option has said.
+func (n *Finder) Named() *lines.Fault {
+	var found, missing []int
+	for role := range n.At {
+		if n.At[role] == Nowhere {
+			at := n.known(role)
+			if len(at) > 1 {
+				return n.ambiguous(role, at)
+			}
+			if len(at) == 1 && !slices.Contains(n.At[:], at[0]) {
+				n.At[role] = at[0]
+			}
+		}
+		switch {
+		case n.At[role] != Nowhere:
+			found = append(found, role)
+		case role != 2 || !n.Unlabelled:
+			missing = append(missing, role)
+		}
+	}
+	switch {
+	case len(missing) == 0:
+		return nil
+	case len(found) == 0 && n.Trained[0].Name == "":
+		return n.Usual()
+	}
+	f := &lines.Fault{Width: n.Width, What: "the header names " + n.nouns(found) + ", but not " + n.nouns(missing)}
+	if len(found) == 0 {
+		f.What = "the header does not name " + n.nouns(missing)
+	}
+	flags := make([]string, len(missing))
+	for i, role := range missing {
+		flags[i] = All[role].how
+	}
+	f.How = fmt.Sprintf("name it with %s, or by its number; the columns are %s", strings.Join(flags, " and "), n.Listed)
+	return f
+}
+
+// nouns is the roles as a sentence has them, with the names of their columns.
+func (n *Finder) nouns(roles []int) string {
+	words := make([]string, len(roles))
+	for i, role := range roles {
+		words[i] = "the " + All[role].Noun
+		if at := n.At[role]; at != Nowhere {
+			words[i] += " (" + string(n.Fields[at].Text) + ")"
+		}
+	}
+	return strings.Join(words, " and ")
+}
+
+func (n *Finder) ambiguous(role int, at []int) *lines.Fault {
+	r := All[role]
+	return &lines.Fault{At: n.Fields[at[1]].At, Width: len(n.Fields[at[1]].Text),
+		What: fmt.Sprintf("the %s can be column %s or column %s", r.Noun, n.Fields[at[0]].Text, n.Fields[at[1]].Text),
+		How:  fmt.Sprintf("say which: %s %s", r.how, n.Fields[at[0]].Text)}
+}
+
+// Usual takes the columns in the order of the model's data, or in the usual one, but for those that options have named.
+func (n *Finder) Usual() *lines.Fault {
+	count, least := len(n.Fields), 3
+	if n.Unlabelled {
+		least = 2
+	}
+	asked := slices.ContainsFunc(n.At[:], func(at int) bool { return at != Nowhere })
+	order := []int{0, 1, 2}
+	if user, item, rating := n.Trained[0], n.Trained[1], n.Trained[2]; !asked && user.Number > 0 && item.Number > 0 {
+		if count > 2 && max(user.Number, item.Number, rating.Number) <= count {
+			n.At = Positions{user.Number - 1, item.Number - 1, rating.Number - 1}
+			return nil
+		}
+		if user.Number > item.Number {
+			order = []int{1, 0, 2}
+		}
+	}
+	if count < least || count > 4 && slices.Contains(n.At[:], Nowhere) {
+		return &lines.Fault{At: 0, Width: n.Width, What: fmt.Sprintf("the first line has %s, separated by %s", lines.Plural(count, "field"), lines.SeparatorName(n.Separator)),
+			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks" + n.Hint}
+	}
+	next := 0
+	for _, role := range order {
+		for slices.Contains(n.At[:], next) {
+			next++
+		}
+		if n.At[role] == Nowhere && next < count {
+			n.At[role] = next
+		}
+	}
+	return nil
+}
+
+// Columns is the role of each column, nil where they stand as usual. header says that the line names them.
+func (n *Finder) Columns(header bool) []lines.Role {
+	count := len(n.Fields)
+	if n.At == (Positions{0, 1, Nowhere}) && count == 2 || n.At == (Positions{0, 1, 2}) && (count == 3 || count == 4 && (!header || n.timed(3))) {
+		return nil
+	}
+	roles := make([]lines.Role, count)
+	for role, at := range n.At {
+		if at != Nowhere {
+			roles[at] = All[role].role
+		}
+	}
+	return roles
+}
+
+// timed says whether a header calls a column a time.
+func (n *Finder) timed(at int) bool {
+	return slices.Contains(timeNames, plainName(string(n.Fields[at].Text)))
+}
