@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
@@ -112,7 +113,7 @@ func (n *finder) options() *lines.Fault {
 			n.p.header = true
 		} else if err != nil {
 			return &lines.Fault{Width: len(n.line), What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(asked))),
-				How: "the first line has: " + listed(n.fields) + "; " + ratingRoles[i].how + " also takes a number, from 1"}
+				How: "the first line has: " + columns.Listed(columns.NamesOf(n.fields)) + "; " + ratingRoles[i].how + " also takes a number, from 1"}
 		} else if at = number - 1; at < 0 || at >= len(n.fields) {
 			return &lines.Fault{Width: len(n.line), What: fmt.Sprintf("there is no column %d for the %s", number, ratingRoles[i].noun),
 				How: "the first line has " + lines.Plural(len(n.fields), "column")}
@@ -189,7 +190,7 @@ func (n *finder) named() *lines.Fault {
 	for i, role := range missing {
 		flags[i] = ratingRoles[role].how
 	}
-	f.How = fmt.Sprintf("name it with %s, or by its number; the columns are %s", strings.Join(flags, " and "), listed(n.fields))
+	f.How = fmt.Sprintf("name it with %s, or by its number; the columns are %s", strings.Join(flags, " and "), columns.Listed(columns.NamesOf(n.fields)))
 	return f
 }
 
