@@ -158,6 +158,7 @@ type Run struct {
 	Job      train.Job         // without Data it gets the input's Identity
 	Settings map[string]string // resolved: every setting with its value
 	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
+	Warnings []string          // what about the data may not be as meant, a sentence each
 	Items    int64             // training items of one epoch
 	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
 	Copied bool

@@ -5,7 +5,14 @@ import (
 	"io"
 
 	"bellows"
+	"bellows/data"
 )
+
+// Stranger is a Predictor that counts what in data its model does not know.
+type Stranger interface {
+	// Unknown has counts by what they are of, in the plural: {"users": 3, "items": 0}. labelled says whether the rows have what is predicted.
+	Unknown(set *data.Set, labelled bool) map[string]int64
+}
 
 // WriteLines writes predictions, a line for each row in order; line appends that of a row. Errors are of kind bellows.IO.
 func WriteLines(out io.Writer, rows int, line func(text []byte, row int) []byte) (err error) {

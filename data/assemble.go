@@ -45,11 +45,11 @@ func (r *reader) assemble() (*Set, error) {
 		return set, r.documents(set)
 	}
 	set.Examples = &ExampleSet{Label: make([]float32, rows)}
-	if r.plan.columns > 0 {
-		r.dense(set.Examples, rows, starts)
-		if r.plan.label >= 0 && r.plan.names != nil {
-			set.Detected.Label = r.plan.names[r.plan.label]
-		}
+	if err := r.mergeLabels(set.Examples); err != nil {
+		return nil, err
+	}
+	if r.plan.table != nil {
+		r.joinTable(set, rows, starts)
 	} else {
 		r.sparse(set, rows, starts)
 	}
@@ -63,7 +63,10 @@ func (r *reader) assemble() (*Set, error) {
 
 // describe fills in what the columns say.
 func (d *Detection) describe(e *ExampleSet) {
-	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.Classes(classesMax))
+	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.LabelNames)
+	if e.LabelNames == nil {
+		d.Classes = len(e.Classes(classesMax))
+	}
 }
 
 // eachPiece runs f for every piece on all workers, until the read is to end.
@@ -105,21 +108,6 @@ func translate(to, from, table []int32) {
 	for i, id := range from {
 		to[i] = table[id]
 	}
-}
-
-// dense joins tables.
-func (r *reader) dense(e *ExampleSet, rows int, starts []int) {
-	e.Features = r.plan.columns
-	if r.plan.label >= 0 {
-		e.Features--
-	}
-	e.FeatureNames = r.plan.features()
-	e.Dense = make([]float32, rows*e.Features)
-	r.eachPiece(func(n int, p *piece) {
-		copy(e.Label[starts[n]:], p.Label)
-		copy(e.Dense[starts[n]*e.Features:], p.Value)
-		*p = piece{}
-	})
 }
 
 // sparse joins LIBSVM rows: it settles the base and the width, and leaves out
@@ -169,7 +157,7 @@ func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
 	e.Index, e.Value = make([]int32, entries), make([]float32, entries)
 	base := int32(e.IndexBase)
 	r.eachPiece(func(n int, p *piece) {
-		copy(e.Label[starts[n]:], p.Label)
+		r.copyLabels(e.Label[starts[n]:], p)
 		offset := e.Offset[starts[n]+1:]
 		for i, end := range p.Ends {
 			offset[i] = firsts[n] + end

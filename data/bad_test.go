@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bellows/data/internal/lines"
 )
 
 var update = flag.Bool("update", false, "write the golden messages of testdata/bad")
@@ -24,6 +26,8 @@ var badOptions = map[string]Options{
 	"csv/label-missing.csv":          {Label: "price"},
 	"csv/label-number.csv":           {Label: "4"},
 	"csv/header-no.csv":              {Header: HeaderNo},
+	"csv/ignore-missing.csv":         {Ignore: []string{"c"}},
+	"csv/ignore-label.csv":           {Ignore: []string{"1"}, Label: "y"},
 	"csv/wrong-width.csv":            {Features: 7},
 	"tsv/label-missing.tsv":          {Label: "price"},
 	"gzip/bomb.svm.gz":               {Limits: Limits{OutputBytes: 100_000}},
@@ -80,7 +84,23 @@ var combined = []badCase{
 	{"documents/other-vocabulary", []string{"documents/docword.ok.txt", "documents/docword.short.txt"}, Documents, Options{}},
 	{"documents/vocabulary-missing", []string{"documents/docword.ok.txt"}, Documents, Options{Vocab: "documents/nowhere"}},
 	{"documents/more-words", []string{"documents/docword.ok.txt"}, Documents, Options{Words: []string{"ape"}}},
-	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{names: []string{"b"}}},
+	{"csv/label-lacks", []string{"input/width-b.csv"}, Examples, Options{Header: HeaderYes, As: trainedOn("a", "b")}},
+	{"csv/further-columns", []string{"input/names-a.csv"}, Examples, Options{Unlabelled: true, As: trainedOn("y")}},
+	{"csv/other-width", []string{"input/width-a.csv"}, Examples, Options{As: trainedOn("a", "b", "c")}},
+	{"csv/ignore-all", []string{"input/width-a.csv"}, Examples, Options{Ignore: []string{"1", "2"}}},
+	{"csv/number-too-far", []string{"input/width-a.csv"}, Examples, Options{Categorical: []string{"9"}}},
+	{"libsvm/label-column", []string{"input/mixed-a.svm"}, Examples, Options{Label: "y"}},
+	{"libsvm/ignore", []string{"input/mixed-a.svm"}, Examples, Options{Ignore: []string{"1"}}},
+	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{As: trainedOn("b")}},
+}
+
+// trainedOn is a table with a label called y and these features.
+func trainedOn(features ...string) *Reading {
+	r := &Reading{Format: CSV, Separator: "comma", Header: true, Label: &Column{Name: "y", Number: 1}}
+	for i, name := range features {
+		r.Features = append(r.Features, Column{Name: name, Number: i + 2})
+	}
+	return r
 }
 
 // badCases lists every bad input: one a file, and the combined ones.
@@ -179,7 +199,7 @@ func checkShape(t *testing.T, name string, e *Error) {
 		t.Errorf("%s: line %d but column %d", name, e.Line, e.Column)
 	}
 	length := len([]rune(e.Text))
-	if e.Mark < 0 || e.Mark > length || e.Text != "" && e.Mark+e.Width > length+1 || length > excerptMax+4 {
+	if e.Mark < 0 || e.Mark > length || e.Text != "" && e.Mark+e.Width > length+1 || length > lines.ExcerptMax+4 {
 		t.Errorf("%s: carets at %d, %d wide, under %d characters", name, e.Mark, e.Width, length)
 	}
 }

@@ -55,6 +55,7 @@ type manifest struct {
 	Detected     Detection
 	Reading      *Reading
 	Sparse       bool                  `json:",omitempty"`
+	LabelNames   []string              `json:",omitempty"`
 	FeatureNames []string              `json:",omitempty"`
 	Files        map[string]storedFile // by name
 	Checksum     uint32                // of this manifest with 0 here
@@ -83,7 +84,7 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
 	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.User, opt.Item, opt.Rating, opt.Separator, opt.Header, opt.IndexBase,
-		opt.Features, opt.Unlabelled, opt.Limits, opt.names, opt.As}
+		opt.Features, opt.Unlabelled, opt.Limits, opt.Ignore, opt.Categorical, opt.As}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
 		if err != nil || in.path == "" {
@@ -267,7 +268,7 @@ func (l *loader) load() (*Set, error) {
 		set.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
 	} else {
 		set.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
-			Index: c.Index, Value: c.Value, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
+			Index: c.Index, Value: c.Value, LabelNames: l.m.LabelNames, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
 	}
 	return set, nil
 }
@@ -401,7 +402,7 @@ func (w *storer) columns(set *Set) error {
 		}
 	} else {
 		shape.Sparse = set.Examples.Sparse()
-		w.m.Sparse, w.m.FeatureNames = shape.Sparse, set.Examples.FeatureNames
+		w.m.Sparse, w.m.LabelNames, w.m.FeatureNames = shape.Sparse, set.Examples.LabelNames, set.Examples.FeatureNames
 		if names, err := json.Marshal(set.Examples.FeatureNames); err == nil && set.Examples.FeatureNames != nil {
 			meta["bellows.feature_names"] = string(names)
 		}

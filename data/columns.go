@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/roles"
@@ -26,7 +27,7 @@ func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 		least = 2
 	}
 	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.separator, Asked: [...]string{d.opt.User, d.opt.Item, d.opt.Rating},
-		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: listed(fields), At: roles.Unknown}
+		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown}
 	if as := d.opt.As; as != nil {
 		for i, c := range [...]*Column{as.User, as.Item, as.Rating} {
 			if c != nil {

@@ -31,7 +31,7 @@ func TestColumnsOfRatings(t *testing.T) {
 	t.Parallel()
 	pairs := Options{Unlabelled: true}
 	trained := Options{Unlabelled: true, As: &Reading{Format: Triples, Separator: "comma", Header: true,
-		User: &Column{"fan", 3}, Item: &Column{"film", 2}, Rating: &Column{"rating", 1}}}
+		User: &Column{Name: "fan", Number: 3}, Item: &Column{Name: "film", Number: 2}, Rating: &Column{Name: "rating", Number: 1}}}
 	for _, c := range []struct {
 		text string
 		opt  Options

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
@@ -22,7 +23,10 @@ type plan struct {
 	item      int
 	roles     []lines.Role // of all columns of ratings; nil where they stand as usual
 	header    bool
-	names     []string // of all columns, from the header
+	names     []string      // of all columns, from the header
+	table     *columns.Plan // of CSV and TSV, else nil
+
+	wordLabels bool // labels are text
 }
 
 // separatorOf resolves the option.
@@ -44,9 +48,10 @@ func separatorOf(option string) (string, error) {
 
 // detector makes the plan of one file from its name and first line.
 type detector struct {
-	kind Kind
-	opt  *Options
-	in   input
+	kind  Kind
+	opt   *Options
+	in    input
+	below []byte // the lines below the first that are looked at, too
 }
 
 // plan looks at the first line (without its newline).
@@ -83,16 +88,34 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
 			How: "name it with --format: libsvm (label index:value ...), csv, tsv or idx"}
 	}
-	return p, nil
+	return p, d.indexed(p, line)
+}
+
+// indexed completes the plan of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
+func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
+	switch {
+	case d.opt.Label != "":
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
+	case len(d.opt.Ignore)+len(d.opt.Categorical) > 0:
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
+	}
+	var labels columns.Sampled
+	for line := range bytes.Lines(slices.Concat(line, []byte("\n"), d.below)) {
+		if fields := bytes.Fields(line); len(fields) > 0 && fields[0][0] != '#' && !isEntry(fields[0]) {
+			labels.Add(fields[0], nil)
+		}
+	}
+	p.wordLabels = labels.Text() || d.opt.As != nil && d.opt.As.TextLabels
+	return nil
 }
 
 // further makes the plan of a file behind the first one: its label stands
 // where the first file has it, whether or not it repeats the header.
 func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
-	opt := *d.opt
-	if first.label >= 0 && first.format.columnar() {
-		opt.Label = strconv.Itoa(first.label + 1)
+	if first.table != nil {
+		return d.furtherTable(first, line)
 	}
+	opt := *d.opt
 	if first.format == Triples {
 		opt.User, opt.Item = strconv.Itoa(first.user+1), strconv.Itoa(first.item+1)
 		if first.label >= 0 {
@@ -101,7 +124,11 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	}
 	next := *d
 	next.opt = &opt
-	return next.plan(line)
+	p, f := next.plan(line)
+	if f == nil {
+		p.wordLabels = first.wordLabels
+	}
+	return p, f
 }
 
 // format is the option, or what the name says, or what the line looks like.
@@ -119,7 +146,7 @@ func (d *detector) format(line []byte) Format {
 	switch {
 	case d.kind == Ratings:
 		return Triples
-	case len(fields) > 1 && isEntry(fields[1]) && lines.IsNumber(fields[0]):
+	case len(fields) > 1 && isEntry(fields[1]) && !isEntry(fields[0]):
 		return LIBSVM
 	case d.opt.As != nil && d.opt.As.Format.columnar():
 		return d.opt.As.Format
@@ -187,102 +214,6 @@ func propose(line []byte, triples bool) string {
 	return " "
 }
 
-// columns completes the plan of a CSV or TSV file.
-func (d *detector) columns(p *plan, line []byte) *lines.Fault {
-	fields, f := d.fields(p, line)
-	if f != nil {
-		return f
-	}
-	if len(p.separator) > 1 {
-		return &lines.Fault{Width: len(line), What: "a table cannot be separated by " + p.separator, How: "use one character"}
-	}
-	p.columns = len(fields)
-	if p.columns > d.opt.Limits.Features {
-		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "leave columns out, or write the rows as LIBSVM"}
-	}
-	if f := d.rowNumbers(fields); f != nil {
-		return f
-	}
-	if f := d.labelColumn(p, line, fields); f != nil {
-		return f
-	}
-	if err := d.header(p, fields, "label"); err != nil {
-		return err
-	}
-	return d.width(p, line)
-}
-
-// rowNumbers refuses a header whose first column has no name: it is the row numbers that pandas writes, and would be the label.
-func (d *detector) rowNumbers(fields []lines.Field) *lines.Fault {
-	if d.opt.Label != "" || d.opt.Header == HeaderNo || len(fields) < 2 || len(fields[0].Text) > 0 || len(fields[1].Text) == 0 || lines.IsNumber(fields[1].Text) {
-		return nil
-	}
-	return &lines.Fault{Width: 1, What: "the first column has no name", How: "if it is the row numbers of pandas, write the file with index=False; else name the label with --label"}
-}
-
-// labelColumn finds the label by the option's name or number.
-func (d *detector) labelColumn(p *plan, line []byte, fields []lines.Field) *lines.Fault {
-	p.label = 0
-	if d.opt.Unlabelled && d.opt.Features == len(fields) {
-		p.label = -1
-		return nil
-	}
-	if as := d.opt.As; d.opt.Label == "" && as != nil && as.Label != nil {
-		return d.trainedLabel(p, line, fields, as.Label)
-	}
-	if d.opt.Label == "" {
-		return nil
-	}
-	for i, field := range fields {
-		if string(field.Text) == d.opt.Label && d.opt.Header != HeaderNo && !lines.IsNumber(field.Text) {
-			p.label, p.header = i, true
-			return nil
-		}
-	}
-	n, err := strconv.Atoi(d.opt.Label)
-	if err != nil {
-		return &lines.Fault{Width: len(line), What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(d.opt.Label))),
-			How: "the first line has: " + listed(fields) + "; --label also takes a number, from 1"}
-	}
-	if n < 1 || n > len(fields) {
-		return &lines.Fault{Width: len(line), What: fmt.Sprintf("there is no column %d", n), How: fmt.Sprintf("the first line has %s", lines.Plural(len(fields), "column"))}
-	}
-	p.label = n - 1
-	return nil
-}
-
-// trainedLabel finds the label where the model's data had it: by its name in a header, else by its number.
-func (d *detector) trainedLabel(p *plan, line []byte, fields []lines.Field, label *Column) *lines.Fault {
-	for i, field := range fields {
-		if label.Name != "" && string(field.Text) == label.Name && d.opt.Header != HeaderNo {
-			p.label, p.header = i, true
-			return nil
-		}
-	}
-	if label.Number > len(fields) {
-		return &lines.Fault{Width: len(line), What: fmt.Sprintf("the label of the training data was column %d, and there are %d", label.Number, len(fields)),
-			How: "give the columns that the model was trained on, or name the label's with --label"}
-	}
-	p.label = label.Number - 1
-	return nil
-}
-
-// listed is the first few names of a header.
-func listed(fields []lines.Field) string {
-	var b strings.Builder
-	for i, field := range fields {
-		if i == 8 {
-			b.WriteString(", …")
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strings.Trim(lines.Quoted(field.Text), `"`))
-	}
-	return b.String()
-}
-
 // header decides whether the first line names the columns. A label that only
 // looks like a number gone wrong is refused: a header would lose that row.
 func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fault {
@@ -309,33 +240,6 @@ func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fau
 	return nil
 }
 
-// width compares the columns with those of the training set.
-func (d *detector) width(p *plan, line []byte) *lines.Fault {
-	features := p.columns - 1
-	if p.label < 0 {
-		features = p.columns
-	}
-	if d.opt.Features > 0 && features != d.opt.Features {
-		return &lines.Fault{Width: len(line), What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(features, "feature"), d.opt.Features),
-			How: "give the same columns as in training, the label among them"}
-	}
-	if names := p.features(); names != nil && d.opt.names != nil && !slices.Equal(names, d.opt.names) {
-		return &lines.Fault{Width: len(line), What: "the columns are named otherwise, or ordered otherwise, than in training", How: "training had: " + strings.Join(d.opt.names[:min(8, len(d.opt.names))], ", ")}
-	}
-	return nil
-}
-
-// features are the names of the columns without the label.
-func (p *plan) features() []string {
-	if p.names == nil {
-		return nil
-	}
-	if p.label < 0 {
-		return p.names
-	}
-	return slices.Delete(slices.Clone(p.names), p.label, p.label+1)
-}
-
 // agree compares the plan of a further file with that of the first.
 func (p *plan) agree(next *plan, first string) *lines.Fault {
 	how := "read files of different kinds in separate runs"
@@ -360,9 +264,12 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 
 // parser makes the parser of one worker.
 func (p *plan) parser(opt *Options, w *worker) lines.Parser {
+	if p.wordLabels {
+		w.labels = &lines.Levels{Max: classesMax, Buckets: 1}
+	}
 	switch p.format {
 	case CSV, TSV:
-		return &lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
+		return p.tableParser(w)
 	case Docword:
 		return &lines.Docword{}
 	case Text:
@@ -370,7 +277,7 @@ func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	case Triples:
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Users: &w.users, Items: &w.items}
 	}
-	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1}
+	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1, Labels: w.labels}
 	if opt.IndexBase == "1" {
 		l.Least, l.IndexMax = 1, opt.Limits.Features
 	}

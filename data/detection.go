@@ -12,19 +12,27 @@ type Detection struct {
 	Separator string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
 	IndexBase int    // LIBSVM and libFM
 	Header    bool   // the first line names the columns
-	Label     string // the label's column, when it has a name
+	Label     string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
+	Choice    string // how the label's column was chosen, when nobody named it; "" otherwise
 	Columns   string // ratings: which columns were taken, as the sentence has it
 	Files     int
 	Rows      int
-	Users     int   // ratings
-	Items     int   // ratings
-	Features  int   // examples
-	Classes   int   // distinct labels when all are whole numbers and few, else 0
-	Words     int   // documents: size of the vocabulary
-	Tokens    int64 // documents
-	Rare      int   // text: words of a single document, left out
-	Common    int   // text: words of most documents, left out
-	Dropped   int64 // sparse entries beyond Options.Features, tokens beyond Options.Words
+	Users     int      // ratings
+	Items     int      // ratings
+	Features  int      // examples
+	Classes   int      // distinct labels when all are whole numbers and few, else 0
+	Words     int      // documents: size of the vocabulary
+	Tokens    int64    // documents
+	Rare      int      // text: words of a single document, left out
+	Common    int      // text: words of most documents, left out
+	Texts     int      // columns of text
+	Ignored   int      // columns that were left out
+	Filled    int      // missing values that became the mean of their column
+	Unknown   int64    // values of text that are not among the columns' levels, see Options.As
+	Hashed    []string // columns of text with too many values to tell apart
+	Constant  []string // columns of numbers that are the same in all rows, as flags name them
+	Counting  []string // columns of numbers that count the rows
+	Dropped   int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
 
 	FromCache    bool   // columns came from the cache
 	CacheProblem string // why the columns could not be stored, else ""
@@ -53,12 +61,7 @@ func (d Detection) String() string {
 	case d.Separator != "":
 		parts = append(parts, d.Separator)
 	}
-	if d.Header {
-		parts = append(parts, "header")
-	}
-	if d.Label != "" {
-		parts = append(parts, fmt.Sprintf("label %q", d.Label))
-	}
+	parts = append(parts, d.columns()...)
 	if d.Columns != "" {
 		parts = append(parts, d.Columns)
 	}
@@ -69,6 +72,56 @@ func (d Detection) String() string {
 		parts = append(parts, counted(int(d.Dropped), "value")+" of unknown features ignored")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// columns says how the columns of a table were understood.
+func (d Detection) columns() (parts []string) {
+	table := d.Format == CSV.shown() || d.Format == TSV.shown()
+	switch {
+	case d.Header:
+		parts = append(parts, "header")
+	case table:
+		parts = append(parts, "no header")
+	}
+	switch {
+	case d.Choice != "":
+		parts = append(parts, fmt.Sprintf("label %s (%s; --label overrules)", d.Label, d.Choice))
+	case d.Label != "":
+		parts = append(parts, "label "+d.Label)
+	}
+	if d.Texts > 0 {
+		parts = append(parts, counted(d.Texts, "column")+" of text")
+	}
+	if d.Ignored > 0 {
+		parts = append(parts, counted(d.Ignored, "column")+" left out")
+	}
+	if d.Filled > 0 {
+		parts = append(parts, counted(d.Filled, "missing value")+" filled in by the mean")
+	}
+	if d.Unknown > 0 {
+		parts = append(parts, counted(int(d.Unknown), "value")+" of unknown categories ignored")
+	}
+	return parts
+}
+
+// Warnings are what about the columns may not be as meant, a sentence each with the remedy.
+func (d Detection) Warnings() (list []string) {
+	for _, w := range []struct {
+		columns   []string
+		one, many string
+	}{
+		{d.Hashed, "has too many values to tell apart, which are hashed", "have too many values to tell apart, which are hashed"},
+		{d.Counting, "counts the rows, and is taken for a number", "count the rows, and are taken for numbers"},
+		{d.Constant, "is the same in all rows, and says nothing", "are the same in all rows, and say nothing"},
+	} {
+		switch n := len(w.columns); {
+		case n == 1:
+			list = append(list, fmt.Sprintf("column %s %s; leave it out with --ignore %s", w.columns[0], w.one, w.columns[0]))
+		case n > 1:
+			list = append(list, fmt.Sprintf("%d columns %s; leave them out with --ignore %s", n, w.many, strings.Join(w.columns, ",")))
+		}
+	}
+	return list
 }
 
 func (d Detection) documents() string {

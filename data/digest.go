@@ -28,6 +28,7 @@ func (s *Set) Digest() string {
 		addColumn(&d, e.Offset)
 		addColumn(&d, e.Index)
 		addColumn(&d, e.Value)
+		d.names(e.LabelNames)
 		d.names(e.FeatureNames)
 		d.add(uint64(e.Features))
 	case s.Documents != nil:

@@ -20,8 +20,10 @@
 // of workers: rows keep the order of the input, inputs of one glob are sorted
 // by name, ids are numbered by first appearance.
 //
-// The package refuses to guess: it does not fill in missing values, does not
-// drop lines, does not invent numbers for text labels, does not follow quoted
-// fields over line ends, and does not take memory on the word of a header or
-// of a compressed stream.
+// What the columns of a table hold, what becomes of text and of missing values, and
+// how another input is read alike is kept in Set.Reading; docs/3-formats.md has the rules.
+//
+// The package refuses to guess: it does not drop lines, does not take a word for a
+// number, does not follow quoted fields over line ends, and does not take memory on
+// the word of a header or of a compressed stream.
 package data

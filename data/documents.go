@@ -97,7 +97,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 		r.bags = append(r.bags, j.bag)
 	}
 	if f != nil {
-		return locate(r.ins[n].shown(), j.text, f)
+		return lines.Locate(r.ins[n].shown(), j.text, f)
 	}
 	if r.plan == nil { // workers look at it from the first block on
 		r.plan = next
@@ -237,7 +237,7 @@ func (r *reader) twice(err error) error {
 		}
 		if before {
 			f := &lines.Fault{Width: len(in.Text()), What: e.What, How: e.How}
-			e = locate(e.File, append(in.Bytes(), '\n'), f)
+			e = lines.Locate(e.File, append(in.Bytes(), '\n'), f)
 			e.Line = line
 			return e
 		}

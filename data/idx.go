@@ -9,6 +9,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"bellows/data/internal/lines"
 )
 
 // idxTypes are the element types of IDX files (the MNIST page of LeCun, Cortes
@@ -176,7 +178,7 @@ func readArray(ctx context.Context, in input, s *stream, opt *Options) (*idxArra
 // header is the next bytes of a header.
 func (s *stream) header(bytes int) ([]byte, error) {
 	raw := make([]byte, bytes)
-	_, err := readFull(s, raw)
+	_, err := lines.ReadFull(s, raw)
 	if err == io.EOF {
 		err = &Error{File: s.in.shown(), What: "the IDX header ends early", How: "the file is truncated; copy it again"}
 	}
@@ -225,7 +227,7 @@ func (a *idxArray) readValues(ctx context.Context, s *stream, kind byte) error {
 			return err
 		}
 		want := raw[:min(total-len(a.values), idxStep)*size]
-		n, err := readFull(s, want)
+		n, err := lines.ReadFull(s, want)
 		if err == io.EOF && n < len(want) {
 			return &Error{File: a.in.shown(),
 				What: fmt.Sprintf("the file holds %d values, its header claims %d", len(a.values)+n/size, total),
@@ -240,7 +242,7 @@ func (a *idxArray) readValues(ctx context.Context, s *stream, kind byte) error {
 			return &Error{File: a.in.shown(), What: fmt.Sprintf("value %d is not a finite 32-bit number", at+bad+1), How: "replace it; missing values are not filled in"}
 		}
 	}
-	if n, err := readFull(s, raw[:1]); n > 0 {
+	if n, err := lines.ReadFull(s, raw[:1]); n > 0 {
 		return &Error{File: a.in.shown(), What: fmt.Sprintf("data follows the %d values that the header claims", total), How: "the header or the file is damaged; copy it again"}
 	} else if err != io.EOF {
 		return err

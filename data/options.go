@@ -4,8 +4,14 @@ import (
 	"io"
 	"os"
 
+	"bellows/data/internal/lines"
 	"bellows/progress"
 )
+
+// Error is a defect of an input: what is wrong, where, and what to do. It is
+// the only kind of error that Read returns for bad data; errors.Is sees
+// through it to fs.ErrNotExist and to system errors.
+type Error = lines.Error
 
 // Header says whether the first line of each CSV, TSV or triples file names
 // the columns.
@@ -13,7 +19,7 @@ type Header uint8
 
 // The values of Header.
 const (
-	HeaderAuto Header = iota // the first line is a header when its label or rating is not a number
+	HeaderAuto Header = iota // the first line is a header when it has words above numbers, see docs/3-formats.md
 	HeaderYes
 	HeaderNo
 )
@@ -21,13 +27,17 @@ const (
 // Options overrule what Read would detect. The zero value detects everything.
 type Options struct {
 	Format    Format // "" detects
-	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is the first column, or the file found by name
+	Label     string // CSV and TSV: name or number (from 1) of the label's column; IDX: path of the label file; "" is a column called label, target, class or y, else the first; or the file found by name
 	User      string // ratings: name or number (from 1) of the users' column; "" finds it by its name, else it is the first
 	Item      string // likewise, else the second
 	Rating    string // likewise, else the third
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
-	IndexBase string // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1
+	Ignore    []string // CSV and TSV: columns to leave out, by name or number
+	IndexBase string   // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1
+
+	// Categorical names columns of a CSV or TSV file that are text whatever they hold; the label's may be among them.
+	Categorical []string
 
 	// Features fixes the width of the rows; 0 takes it from the input. Sparse
 	// entries beyond it are dropped and counted in Detection.Dropped; a dense
@@ -57,8 +67,7 @@ type Options struct {
 	// Meter is told what is read, stored and joined, and ends the read with its context; nil: nobody waits.
 	Meter *progress.Meter
 
-	names      []string // feature names a header must have, see Like
-	blockBytes int      // text parsed at a time; 0 is the constant, tests use less
+	blockBytes int // text parsed at a time; 0 is the constant, tests use less
 }
 
 // Limits bound what an input may ask for. Zero values mean the defaults.
@@ -72,10 +81,12 @@ type Limits struct {
 // Like returns the options for a test file of a training set: the same
 // features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
-	o.As = train.Reading
+	if o.As = train.Reading; o.As != nil && o.As.Features != nil { // it says what became of which column
+		o.Label, o.Ignore, o.Categorical = "", nil, nil
+	}
 	if e := train.Examples; e != nil {
-		o.Features, o.names = e.Features, e.FeatureNames
-		if e.Sparse() {
+		o.Features = e.Features
+		if o.As == nil && e.Sparse() || o.As != nil && o.As.IndexBase != nil {
 			o.IndexBase = [2]string{"0", "1"}[e.IndexBase]
 		}
 	}
@@ -84,6 +95,9 @@ func (o Options) Like(train *Set) Options {
 	}
 	return o
 }
+
+// sampleBytes is how much of a file is looked at before it is parsed.
+func (o *Options) sampleBytes() int { return min(sampleBytes, o.Limits.LineBytes+1) }
 
 func (l Limits) withDefaults() Limits {
 	if l.LineBytes <= 0 {

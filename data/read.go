@@ -133,6 +133,11 @@ func parseText(ctx context.Context, ins []input, head *stream, kind Kind, opt *O
 	return set, err
 }
 
+// blockBytes is how much text one worker parses at a time: small enough for
+// its cache and for sharing out small files, large enough to make the
+// hand-over negligible.
+const blockBytes = 256 << 10
+
 // reader reads text inputs: one goroutine, the caller's, cuts them into
 // blocks, workers parse the blocks. Blocks are handed out in order, and the
 // first failure stops the handing out, so every block before a failed one is
@@ -153,6 +158,7 @@ type reader struct {
 	plan    *plan
 	bags    []lines.BagHeader // of each bag of words begun
 	workers []*worker
+	labels  levelTables // of labels that are text, else nil
 	pieces  []*piece
 	jobs    chan job
 	free    chan []byte
@@ -178,6 +184,8 @@ type job struct {
 // worker is what one parsing goroutine keeps between blocks.
 type worker struct {
 	users, items lines.IDs
+	labels       *lines.Levels   // of labels that are text, else nil
+	levels       []*lines.Levels // tables: of each feature that is text, else nil
 	scratch      lines.Piece
 	parser       lines.Parser
 }
@@ -237,7 +245,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
-		j.piece.err = locate(r.ins[j.piece.source].shown(), j.text, f)
+		j.piece.err = lines.Locate(r.ins[j.piece.source].shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
 		return
@@ -290,13 +298,13 @@ func (r *reader) fail(source int, err error) {
 
 // file hands out the blocks of one input.
 func (r *reader) file(ctx context.Context, n int, s *stream) error {
-	blocks := &lineBlocks{s: s, lineMax: r.opt.Limits.LineBytes}
+	blocks := &lines.Blocks{From: s, File: s.in.shown(), LineMax: r.opt.Limits.LineBytes}
 	for first := true; ctx.Err() == nil && !r.failed.Load(); first = false {
 		buf := <-r.free
-		if buf == nil || first && cap(buf) < lines.HeaderBytes {
-			buf = make([]byte, 0, max(r.opt.blockBytes, lines.HeaderBytes))
+		if least := max(lines.HeaderBytes, r.opt.sampleBytes()); buf == nil || first && cap(buf) < least {
+			buf = make([]byte, 0, max(r.opt.blockBytes, least))
 		}
-		buf, err := blocks.next(buf)
+		buf, err := blocks.Next(buf)
 		if err != nil {
 			return err
 		}
@@ -334,6 +342,9 @@ func (r *reader) begin(n int, j *job) error {
 	}
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	start, line := d.firstRecord(j.text)
+	if line != nil {
+		d.below = sampleBelow(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
+	}
 	if line == nil {
 		what := "the file is empty"
 		if len(j.text) > 0 {
@@ -351,7 +362,7 @@ func (r *reader) begin(n int, j *job) error {
 	}
 	if f != nil {
 		f.At += start
-		return locate(r.ins[n].shown(), j.text, f)
+		return lines.Locate(r.ins[n].shown(), j.text, f)
 	}
 	if next.header {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
@@ -359,6 +370,13 @@ func (r *reader) begin(n int, j *job) error {
 		j.text = j.text[end:]
 	}
 	return nil
+}
+
+// sampleBelow is the lines below that at start which end within most bytes: the same ones for any size of blocks.
+func sampleBelow(text []byte, start, most int) []byte {
+	from := start + bytes.IndexByte(text[start:], '\n') + 1
+	end := bytes.LastIndexByte(text[:min(len(text), most)], '\n') + 1
+	return text[from:max(from, end)]
 }
 
 // firstRecord finds the first line that is not blank, nor, where the format
@@ -409,7 +427,7 @@ func (s *stream) isIDX() bool {
 // fillHead reads the first bytes of the decompressed stream.
 func (s *stream) fillHead() error {
 	head := make([]byte, foreign.HeadBytes)
-	n, err := readFull(s, head)
+	n, err := lines.ReadFull(s, head)
 	if err != nil && err != io.EOF {
 		return err
 	}

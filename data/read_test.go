@@ -123,7 +123,7 @@ func TestTableEqualsReference(t *testing.T) {
 			if !reflect.DeepEqual(s.Examples, want) {
 				t.Errorf("%q %+v: differs from the reference", separator, opt)
 			}
-			if !s.Detected.Header || s.Detected.Label != "y" {
+			if !s.Detected.Header || s.Detected.Label != `"y"` {
 				t.Errorf("%q: detected %+v", separator, s.Detected)
 			}
 		}
@@ -194,12 +194,12 @@ func TestDetection(t *testing.T) {
 		{"a", "# made by hand\n1 2:1\n", Examples, Options{}, "1 row × 2 features, 1 class, LIBSVM, base 1"},
 		{"a", "1 1:2 5:1\n", Examples, Options{Features: 3}, "1 row × 3 features, 1 class, LIBSVM, base 1, 1 value of unknown features ignored"},
 		{"a.csv", "y,a\n1.5,2\n", Examples, Options{}, "1 row × 1 feature, CSV, comma, header, label \"y\""},
-		{"a", "1,2\n", Examples, Options{Label: "2"}, "1 row × 1 feature, 1 class, CSV, comma"},
-		{"a", "\xef\xbb\xbf1\t2\n", Examples, Options{}, "1 row × 1 feature, 1 class, TSV, tab"},
-		{"a", "1 2 3\n", Examples, Options{}, "1 row × 2 features, 1 class, CSV, space"},
+		{"a", "1,2\n", Examples, Options{Label: "2"}, "1 row × 1 feature, 1 class, CSV, comma, no header, label column 2"},
+		{"a", "\xef\xbb\xbf1\t2\n", Examples, Options{}, "1 row × 1 feature, 1 class, TSV, tab, no header, label column 1 (the first column; --label overrules)"},
+		{"a", "1 2 3\n", Examples, Options{}, "1 row × 2 features, 1 class, CSV, space, no header, label column 1 (the first column; --label overrules)"},
 		{"a", "0.5;1,5\n", Examples, Options{Separator: ";", Header: HeaderYes}, ""},
 		{"a", "7 8\n", Ratings, Options{Unlabelled: true}, "1 rating, 1 × 1, triples, space, columns user 1, item 2"},
-		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, 1 class, CSV, comma"},
+		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, 1 class, CSV, comma, no header"},
 	} {
 		path := writeFile(t, filepath.Join(t.TempDir(), c.name), []byte(c.text))
 		s, err := Read(context.Background(), []string{path}, c.kind, c.opt)

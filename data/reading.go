@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
 )
 
@@ -20,15 +21,14 @@ type Reading struct {
 	User        *Column  `json:"user,omitempty"`         // ratings
 	Item        *Column  `json:"item,omitempty"`
 	Rating      *Column  `json:"rating,omitempty"`
-	Features    []Column `json:"features,omitempty"` // tables: in the order of the model
-	Ignored     []Column `json:"ignored,omitempty"`  // tables: columns that were left out
+	TextLabels  bool     `json:"text_labels,omitempty"` // labels are text
+	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
+	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out
 }
 
-// Column is a column of a file.
-type Column struct {
-	Name   string `json:"name,omitempty"` // "" without a header
-	Number int    `json:"number"`         // from 1, in the file that was read
-}
+// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
+// the value, else 0.
+type Column = columns.Column
 
 // ParseReading is the way back from JSON.
 func ParseReading(text []byte) (*Reading, error) {
@@ -53,12 +53,12 @@ func ParseReading(text []byte) (*Reading, error) {
 // reading is how the reader has read: what the plan says, and the base that the rows have turned out to have.
 func (r *reader) reading(set *Set) *Reading {
 	p := r.plan
-	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header}
+	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header, TextLabels: p.wordLabels}
 	if p.separator != "" {
 		out.Separator = separatorOption(p.separator)
 	}
 	if p.format.indexed() {
-		out.IndexBase = &set.Examples.IndexBase
+		out.IndexBase = new(set.Examples.IndexBase)
 	}
 	switch {
 	case p.format == Triples:
@@ -67,13 +67,10 @@ func (r *reader) reading(set *Set) *Reading {
 			out.Rating = p.column(p.label)
 		}
 	case p.format.columnar():
-		for i := range p.columns {
-			if i == p.label {
-				out.Label = p.column(i)
-				continue
-			}
-			out.Features = append(out.Features, *p.column(i))
+		if p.label >= 0 {
+			out.Label = p.column(p.label)
 		}
+		out.Features, out.Ignored = p.table.Features, p.table.Ignored
 	}
 	return out
 }

@@ -155,13 +155,14 @@ func renumber(column []int32, from, to []string) []int32 { return pick(bags.Numb
 // ascending and counted from 0 whatever the file's base, with the Value of the
 // same position; Dense is nil.
 type ExampleSet struct {
-	Label        []float32 // finite, one a row
+	Label        []float32 // finite, one a row: a number, or an index into LabelNames
+	LabelNames   []string  // labels that are text, ascending; nil where they are numbers
 	Features     int       // width of every row
 	Dense        []float32
 	Offset       []int64 // Rows+1
 	Index        []int32 // 0 <= index < Features
 	Value        []float32
-	FeatureNames []string // from a CSV header, else nil
+	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
 }
 

@@ -53,6 +53,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		},
 		Settings:  settings,
 		Headline:  p.headline(in),
+		Warnings:  p.warnings,
 		Items:     int64(len(p.rows)),
 		Baseline:  p.majority(),
 		Objective: "train_logloss",

@@ -32,9 +32,9 @@ func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 	if err != nil {
 		return nil, err
 	}
-	class := number(s.Label, p.classes)
+	class := numbered(s.ExampleSet, p.labels)
 	out := p.confusion(s, class)
-	auc := slices.Contains(metrics, "auc") || len(metrics) == 0 && len(class)*len(p.classes)*4 <= aucBytes
+	auc := slices.Contains(metrics, "auc") || len(metrics) == 0 && len(class)*len(p.labels)*4 <= aucBytes
 	if auc {
 		p.areas(s, class, out.Classes)
 	}
@@ -53,7 +53,7 @@ func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 
 // confusion counts what rows of each class are said to be.
 func (p *predictor) confusion(s source, class []int32) *app.Examination {
-	width := len(p.classes)
+	width := len(p.labels)
 	out := &app.Examination{Classes: make([]app.ClassFigures, width), Confusion: make([][]int64, width)}
 	for c := range out.Confusion {
 		out.Confusion[c] = make([]int64, width)

@@ -3,6 +3,7 @@ package mlr
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"bellows"
@@ -12,21 +13,23 @@ import (
 
 // details is the application's part of the manifest.
 type details struct {
-	Scaling   scalingDetails `json:"scaling"`
+	Scaling   scalingDetails `json:"scaling,omitzero"`
 	IndexBase int            `json:"index_base"`         // of sparse input
 	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 	L2        float64        `json:"l2"`                 // at the end of training
 }
 
-// scalingDetails says how scores follow from features: bias[c] + sum over j of weights[c][j] times
-// (x[j] - center[j]). The factors of training are in the weights, so they are in the features' own
-// units. The center stays apart, or large offsets would cost digits; empty means zeros.
+// scalingDetails is what models of older versions have: scores are bias[c] + sum over j of weights[c][j] times (x[j] - center[j]) there,
+// where a center is given. Now it is part of the bias.
 type scalingDetails struct {
 	Center []float32 `json:"center,omitempty"`
 }
 
-// labelsFile lists the labels: line c is class c.
-const labelsFile = "labels.txt"
+// The lists of ids: line c of the labels is class c, and line j of the columns, where features have names, is what weights[c][j] is of.
+const (
+	labelsFile  = "labels.txt"
+	columnsFile = "columns.txt"
+)
 
 // newModel makes the model of a run's tables.
 func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) {
@@ -45,10 +48,14 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
 		}
 	}
-	d, ids := details{Scaling: scalingDetails{Center: p.scale.center}, IndexBase: p.src.IndexBase, L2: l2}, []model.IDs{{File: labelsFile, Names: names(p.classes)}}
+	bias := append([]float32(nil), w[p.features*p.width:]...)
+	uncenter(bias, weights, p.scale.center)
+	d, ids := details{IndexBase: p.src.IndexBase, L2: l2}, []model.IDs{{File: labelsFile, Names: p.classes}}
 	if p.narrow != nil {
 		d.Features = p.wide
 		ids = append(ids, model.IDs{File: featuresFile, Names: p.narrow.features()})
+	} else if names := p.src.FeatureNames; names != nil {
+		ids = append(ids, model.IDs{File: columnsFile, Names: names})
 	}
 	about, err := json.Marshal(d)
 	if err != nil {
@@ -58,24 +65,35 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
 			{Name: "weights", Shape: []int{p.width, p.features}, Floats: weights},
-			{Name: "bias", Shape: []int{p.width}, Floats: append([]float32(nil), w[p.features*p.width:]...)},
+			{Name: "bias", Shape: []int{p.width}, Floats: bias},
 		},
 		IDs: ids,
 	}, nil
 }
 
+// uncenter makes weights of features about their centers weights of the features themselves: the rest goes into the bias.
+func uncenter(bias, weights, center []float32) {
+	f := len(center)
+	for c := range bias {
+		sum := float64(bias[c])
+		for j, m := range center {
+			sum -= float64(weights[c*f+j]) * float64(m)
+		}
+		bias[c] = float32(sum)
+	}
+}
+
 // openModel checks the parts of a model against each other. The predictor's table is features + 1 rows of classes, as in training.
 func openModel(m *model.Model) (*predictor, error) {
 	r, labels := m.Reader(name), m.Names(labelsFile)
-	classes, err := parseNames(labels)
-	if err != nil {
+	if err := checkLabels(labels); err != nil {
 		return nil, err
 	}
-	width := len(classes)
+	width := len(labels)
 	if width < 2 {
 		return nil, r.Refuse("%s has %d labels; there are at least 2", labelsFile, width)
 	}
-	weights, bias := r.Floats("weights", width, model.Any), r.Floats("bias", width)
+	weights, bias := r.Floats("weights", width, model.Any), slices.Clone(r.Floats("bias", width))
 	var d details
 	r.ReadDetails(&d)
 	f := len(weights) / width
@@ -95,11 +113,10 @@ func openModel(m *model.Model) (*predictor, error) {
 			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", featuresFile, narrow.count, wide, f)
 		}
 	}
-	p := &predictor{
-		narrow: narrow, wide: wide,
-		classes: classes, labels: labels, features: f, center: d.Scaling.Center, base: d.IndexBase,
-		table: make([]float32, (f+1)*width),
+	if len(bias) == width {
+		uncenter(bias, weights, d.Scaling.Center)
 	}
+	p := &predictor{narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
 	for i, v := range weights {
 		p.table[i%f*width+i/f] = v
 	}

@@ -85,7 +85,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		class := number(set.Label, slices.Compact(slices.Sorted(slices.Values(set.Label))))
+		class := numbered(set, names(set.Labels(classes)))
 		var d denseUnit
 		p.fill(&d, source{set, 12}, rows, class)
 		u := p.sparseUnit(source{sparsely(set), 12}, rows, class, make([]int32, 12))
@@ -315,19 +315,62 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	classes, err := classesOf(&data.ExampleSet{Label: []float32{2, -1, 2, 0.5, -1}})
-	if err != nil || !slices.Equal(classes, []float32{-1, 0.5, 2}) {
-		t.Fatalf("classes %v, %v", classes, err)
+	numbers := &data.ExampleSet{Label: slices.Repeat([]float32{2, -1, 0.5}, 5)}
+	classes, warnings, err := classesOf(setOf(numbers))
+	if err != nil || !slices.Equal(classes, []string{"-1", "0.5", "2"}) || len(warnings) != 1 {
+		t.Fatalf("classes %v, %q, %v", classes, warnings, err)
 	}
-	if got := names(classes); !slices.Equal(got, []string{"-1", "0.5", "2"}) {
-		t.Errorf("names %v", got)
-	}
-	if got := number([]float32{2, 3, -1}, classes); !slices.Equal(got, []int32{2, unknownClass, 0}) {
+	if got := numbered(&data.ExampleSet{Label: []float32{2, 3, -1}}, classes); !slices.Equal(got, []int32{2, unknownClass, 0}) {
 		t.Errorf("numbers %v", got)
 	}
-	back, err := parseNames(names(classes))
-	if err != nil || !slices.Equal(back, classes) {
-		t.Errorf("parsed %v, %v", back, err)
+	text := &data.ExampleSet{Label: slices.Repeat([]float32{1, 0}, 5), LabelNames: []string{"no", "yes"}}
+	if classes, warnings, err = classesOf(setOf(text)); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
+		t.Errorf("classes %v, %q, %v", classes, warnings, err)
+	}
+	// Labels are found by their text, and else as numbers.
+	other := &data.ExampleSet{Label: []float32{0, 1, 2, 3}, LabelNames: []string{"1.0", "maybe", "no", "x"}}
+	if got := numbered(other, []string{"1", "no", "yes"}); !slices.Equal(got, []int32{0, unknownClass, 1, unknownClass}) {
+		t.Errorf("numbers %v", got)
+	}
+}
+
+// TestLabelsThatAreNoClasses: what is refused, what is warned of, and what both say.
+func TestLabelsThatAreNoClasses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		distinct, rows int
+		step           float32
+		choice         string
+		refused        bool
+		says           string
+	}{
+		"ids":              {550, 600, 1, "", true, "550 distinct labels in 600 rows"},
+		"first column":     {30, 100, 1, "the first", true, "30 distinct labels in 100 rows"},
+		"named":            {30, 100, 1, "", false, "30 classes in 100 rows"},
+		"measurements":     {30, 100, 0.1, "", true, "30 distinct labels in 100 rows"},
+		"half stars":       {10, 100, 0.5, "", false, "not whole numbers"},
+		"many":             {5000, 100000, 1, "", true, "more than 4096 distinct labels"},
+		"two in four rows": {2, 4, 1, "", false, ""},
+		"ten in a hundred": {10, 100, 1, "the first", false, ""},
+	} {
+		e := &data.ExampleSet{Features: 1}
+		for r := range c.rows {
+			e.Label = append(e.Label, float32(r%c.distinct)*c.step)
+		}
+		set := setOf(e)
+		set.Detected.Choice = c.choice
+		set.Reading = &data.Reading{Features: []data.Column{{Name: "kind", Number: 1, Levels: []string{"a"}}, {Name: "last", Number: 2}}}
+		_, warnings, err := classesOf(set)
+		said := strings.Join(warnings, "; ")
+		if err != nil {
+			said = err.Error()
+		}
+		if (err != nil) != c.refused || !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
+			t.Errorf("%s: %v, %q", name, err, warnings)
+		}
+		if err != nil && !strings.Contains(said, "--label kind") {
+			t.Errorf("%s: the error names no other column: %v", name, err)
+		}
 	}
 }
 

@@ -18,12 +18,10 @@ func (application) Open(m *model.Model) (app.Predictor, error) { return openMode
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {
-	classes  []float32
-	labels   []string
+	labels   []string // by class
 	features int
 	narrow   *narrowing // of the features of the data, nil: none
 	wide     int        // features of the data
-	center   []float32  // empty: zeros
 	base     int
 	table    []float32 // features + 1 rows of classes
 	x, z     []float32
@@ -44,7 +42,7 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	if s.Rows() == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows")
 	}
-	class := number(s.Label, p.classes)
+	class := numbered(s.ExampleSet, p.labels)
 	var t tally
 	for r, y := range class {
 		t.count(p.chances(s, r), y)
@@ -55,6 +53,19 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 		m = append(m, train.Metric{Name: "unknown_features", Value: float64(unknown)})
 	}
 	return m, nil
+}
+
+// Unknown implements app.Stranger.
+func (p *predictor) Unknown(set *data.Set, labelled bool) map[string]int64 {
+	s, err := p.source(set, "count")
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int64{"features": s.unknown()}
+	if labelled {
+		counts["labels"] = strange(numbered(s.ExampleSet, p.labels))
+	}
+	return counts
 }
 
 // Predict implements app.Predictor. A line is the label of the likeliest class and the probability of
@@ -86,7 +97,7 @@ func (p *predictor) source(set *data.Set, op string) (source, error) {
 
 // chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
 func (p *predictor) chances(s source, r int) []float32 {
-	width, at := len(p.classes), r%batchMost
+	width, at := len(p.labels), r%batchMost
 	if at == 0 {
 		hi := min(s.Rows(), r+batchMost)
 		if len(p.z) == 0 {
@@ -99,7 +110,7 @@ func (p *predictor) chances(s source, r int) []float32 {
 		if p.meter.Add(int64(hi-r)) != nil {
 			return z[:width] // what it was: nobody will look at it
 		}
-		if s.Sparse() && len(p.center) == 0 {
+		if s.Sparse() {
 			p.sparseLogits(s, r, hi, z)
 		} else {
 			p.denseLogits(s, r, hi, z)
@@ -110,7 +121,7 @@ func (p *predictor) chances(s source, r int) []float32 {
 }
 
 func (p *predictor) sparseLogits(s source, lo, hi int, z []float32) {
-	width := len(p.classes)
+	width := len(p.labels)
 	for r := lo; r < hi; r++ {
 		row := z[(r-lo)*width : (r-lo+1)*width]
 		copy(row, p.table[p.features*width:])
@@ -122,16 +133,13 @@ func (p *predictor) sparseLogits(s source, lo, hi int, z []float32) {
 }
 
 func (p *predictor) denseLogits(s source, lo, hi int, z []float32) {
-	f, width := p.features, len(p.classes)
+	f, width := p.features, len(p.labels)
 	if len(p.x) == 0 {
 		p.x = make([]float32, batchMost*f)
 	}
 	for r := lo; r < hi; r++ {
 		x := p.x[(r-lo)*f : (r-lo+1)*f]
 		copy(x, s.dense(r, x))
-		if len(p.center) > 0 {
-			vec.Axpy(-1, p.center, x)
-		}
 		copy(z[(r-lo)*width:(r-lo+1)*width], p.table[f*width:])
 	}
 	vec.GemmNN(hi-lo, width, f, 1, p.x[:(hi-lo)*f], f, p.table, width, 1, z, width)

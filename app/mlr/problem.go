@@ -1,6 +1,7 @@
 package mlr
 
 import (
+	"fmt"
 	"math"
 
 	"bellows"
@@ -30,8 +31,9 @@ type problem struct {
 	held     []int32    // rows that stop the run
 	test     source     // rows to show; nil examples where they are the held ones
 	testRow  []int32
-	testOf   []int32 // class of each test row
-	classes  []float32
+	testOf   []int32  // class of each test row
+	classes  []string // in the order of labels.txt
+	warnings []string
 	features int
 	width    int // number of classes
 	dense    bool
@@ -75,11 +77,11 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	}
 	p.src = source{set, p.features}
 	var err error
-	if p.classes, err = classesOf(set); err != nil {
+	if p.classes, p.warnings, err = classesOf(in.Data); err != nil {
 		return nil, err
 	}
 	p.width = len(p.classes)
-	p.class = number(set.Label, p.classes)
+	p.class = numbered(set, p.classes)
 	p.divide(in)
 	if err := p.check(); err != nil {
 		return nil, err
@@ -110,7 +112,10 @@ func (p *problem) divide(in app.Input) {
 	if in.Test != nil {
 		set := p.narrow.of(in.Test.Examples)
 		p.test = source{set, p.features}
-		p.testOf = number(set.Label, p.classes)
+		p.testOf = numbered(set, p.classes)
+		if n := strange(p.testOf); n > 0 {
+			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", n, set.Rows()))
+		}
 		p.testRow = make([]int32, set.Rows())
 		for i := range p.testRow {
 			p.testRow[i] = int32(i)

@@ -16,6 +16,7 @@ type evalReport struct {
 	Data    []string           `json:"data"`
 	Rows    int                `json:"rows"`
 	Metrics map[string]float64 `json:"metrics"`
+	Unknown map[string]int64   `json:"unknown"` // what the model does not know, by what it is: "labels"
 	// Of models that name one of several classes.
 	Classes   []classReport `json:"classes,omitempty"`
 	Confusion [][]int64     `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
@@ -46,7 +47,7 @@ func (c *Tool) eval(q *question, metrics string) error {
 	if err = cmp.Or(q.ctx.Err(), err); err != nil {
 		return interruptedWhile(q.ctx, "scoring", err)
 	}
-	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics),
+	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics), Unknown: q.unknown,
 		Classes: classReports(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), timing: q.stages.timing()}
 	width := metricWidth
 	for _, m := range found.Metrics {

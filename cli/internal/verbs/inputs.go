@@ -64,10 +64,11 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 
 // describe tells the model how its data was read.
 func (in *inputs) describe(m *model.Model) (err error) {
-	if in.set.Reading == nil { // of a demonstration
+	reading := in.set.Described()
+	if reading == nil { // of a demonstration
 		return nil
 	}
-	if m.Input, err = json.Marshal(in.set.Reading); err != nil {
+	if m.Input, err = json.Marshal(reading); err != nil {
 		return bellows.Errorf(bellows.Bug, "describe", "the input", "%w", err)
 	}
 	return nil

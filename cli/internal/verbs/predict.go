@@ -20,10 +20,11 @@ import (
 
 // predictReport is the last line of `predict --json`; before it comes a predictionLine per row.
 type predictReport struct {
-	Model   string  `json:"model"`
-	App     string  `json:"app"`
-	Rows    int     `json:"rows"`
-	Seconds float64 `json:"seconds"` // of predicting, without reading
+	Model   string           `json:"model"`
+	App     string           `json:"app"`
+	Rows    int              `json:"rows"`
+	Unknown map[string]int64 `json:"unknown"` // what the model does not know, by what it is: "users"
+	Seconds float64          `json:"seconds"` // of predicting, without reading
 	timing
 }
 
@@ -122,7 +123,7 @@ func (c *Tool) predict(q *question, names bool) error {
 	if err != nil {
 		return err
 	}
-	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), time.Since(start).Seconds(), q.stages.timing()})
+	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), q.unknown, time.Since(start).Seconds(), q.stages.timing()})
 }
 
 // meteredLines counts the lines that pass through it, and stops when its meter says so.

@@ -2,10 +2,14 @@ package verbs
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/data"
 	"bellows/model"
@@ -22,6 +26,7 @@ type question struct {
 	set       *data.Set
 	ctx       context.Context // of the command
 	stages    *stages
+	unknown   map[string]int64 // what in the data the model does not know, by what it is; without zeros
 }
 
 // questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with the two. The
@@ -76,7 +81,40 @@ func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error)
 		return interruptedWhile(q.ctx, "reading", err)
 	}
 	c.Talk("%s: %s", strings.Join(q.files, " "), q.set.Detected)
+	c.count(q, !unlabelled)
 	return nil
+}
+
+// count counts what the model does not know. What was left out as the data was read, its sentence has told.
+func (c *Tool) count(q *question, labelled bool) {
+	d := &q.set.Detected
+	q.unknown = map[string]int64{}
+	dropped := "features"
+	if q.set.Kind == data.Documents {
+		dropped = "words"
+	}
+	add := func(what string, n int64) {
+		if n > 0 {
+			q.unknown[what] += n
+		}
+	}
+	add(dropped, d.Dropped)
+	add("categories", d.Unknown)
+	stranger, ok := q.predictor.(app.Stranger)
+	if !ok {
+		return
+	}
+	counts := stranger.Unknown(q.set, labelled)
+	var told []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		add(what, counts[what])
+		if n := counts[what]; n > 0 {
+			told = append(told, fmt.Sprintf("%s of %s", figures.Grouped(n), what))
+		}
+	}
+	if len(told) > 0 {
+		c.Talk("unknown to the model: %s", strings.Join(told, ", "))
+	}
 }
 
 // readingOf is how the model's data was read, nil when the model does not say.

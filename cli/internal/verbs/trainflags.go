@@ -37,7 +37,7 @@ type trainOptions struct {
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
-type readOptions struct{ format, label, user, item, rating, separator, header, base, vocab string }
+type readOptions struct{ format, label, ignore, categorical, user, item, rating, separator, header, base, vocab string }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
@@ -77,6 +77,7 @@ func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
 var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
+	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
 	"base":   {data.Examples},
 	"vocab":  {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
@@ -115,6 +116,8 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.user, "user", "", "`column` of the users, by name or number from 1 (default: found by its name, else the first)")
 	f.StringVar(&r.item, "item", "", "`column` of the items, likewise (default: found by its name, else the second)")
 	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
+	f.StringVar(&r.ignore, "ignore", "", "`columns` to leave out, by names or numbers, separated by commas")
+	f.StringVar(&r.categorical, "categorical", "", "`columns` to take as text whatever they hold, the label's among them, by names or numbers")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
 	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
@@ -149,13 +152,23 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 			*f.to = f.from
 		}
 	}
+	o.Ignore, o.Categorical = listOf(r.ignore), listOf(r.categorical)
 	return o, nil
+}
+
+// listOf is what commas separate.
+func listOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 // given is the flags that are not at their defaults, for run.json.
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
-	for name, v := range map[string]string{"format": r.format, "label": r.label, "user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "ignore": r.ignore, "categorical": r.categorical,
+		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
 		if v != "" {
 			out[name] = v
 		}

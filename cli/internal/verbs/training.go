@@ -99,6 +99,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		return err
 	}
 	t.examine()
+	t.remark()
 	return t.explain(ctx, t.run(ctx))
 }
 

@@ -3,9 +3,11 @@ package lines
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"strconv"
 )
 
-// CSV parses rows of numbers with a fixed number of columns.
+// CSV parses rows of numbers with a fixed number of columns. A value that is missing is NaN, and counted; a label may not be missing.
 type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
@@ -63,7 +65,7 @@ func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 		value, end := ordinary(text, i)
 		if end < 0 || text[end] != separator && text[end] != '\n' && !crlf(text, end) {
 			var f *Fault
-			if value, end, f = l.slowField(text, i, column); f != nil {
+			if value, end, f = l.slowField(text, i, column, p); f != nil {
 				return 0, f
 			}
 		}
@@ -97,7 +99,7 @@ func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 
 // slowField parses a field that is quoted, padded, far from ordinary, or bad.
 // end is the position of the separator or newline behind it.
-func (l *CSV) slowField(text []byte, at, column int) (value float32, end int, f *Fault) {
+func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, end int, f *Fault) {
 	field, end, f := cutField(text, at, string(l.Separator))
 	if f != nil {
 		return 0, 0, f
@@ -106,14 +108,55 @@ func (l *CSV) slowField(text []byte, at, column int) (value float32, end int, f 
 	if text[at] == '"' {
 		start++
 	}
-	if value, err := Number(field); err == nil {
+	if column != l.Label && missing(field) {
+		p.Missing++
+		return notThere, end, nil
+	}
+	value, err := Number(field)
+	if err == nil {
 		return value, end, nil
 	}
-	noun := "value"
+	return 0, 0, l.badNumber(start, field, column)
+}
+
+// notThere is the value of a field that is missing.
+var notThere = float32(math.NaN())
+
+// badNumber is the fault of a field of a column of numbers.
+func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
+	noun, option := "value", l.option(column)
 	if column == l.Label {
 		noun = "label"
 	}
-	return 0, 0, BadNumber(start, field, noun, l.place(column), "")
+	f := BadNumber(at, field, noun, l.place(column), "")
+	switch {
+	case column == l.Label && missing(field):
+		f.How = "fill it in, or leave the row out; a label may not be missing"
+	case f.How != decimal:
+	case column == l.Label:
+		f.How += "; or take the labels as text with --categorical " + option
+	default:
+		f.How += "; or take the column as text with --categorical " + option + ", or leave it out with --ignore " + option
+	}
+	return f
+}
+
+// option is how a flag names a column: by its name where that is a plain word, else by its number.
+func (l *CSV) option(column int) string {
+	if column < len(l.Names) && IsPlain(l.Names[column]) {
+		return l.Names[column]
+	}
+	return strconv.Itoa(column + 1)
+}
+
+// IsPlain reports whether a name can stand on a command line as it is, in a list with commas, and is not taken for a number.
+func IsPlain(name string) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return name != "" && name[0] != '-' && !IsDigits([]byte(name))
 }
 
 // place names a column in messages.
@@ -130,7 +173,7 @@ func (l *CSV) fewFields(text []byte, start, end, found int) *Fault {
 	}
 	return &Fault{At: end, Width: 1,
 		What: fmt.Sprintf("the row has %s, the first row has %d", Plural(found, "field"), l.Columns),
-		How:  "give every row the same columns; an empty value is not a number either"}
+		How:  "give every row the same columns; a value may be empty, its separator may not be left out"}
 }
 
 func (l *CSV) extraField(text []byte, at int) *Fault {
@@ -181,6 +224,10 @@ func separates(text []byte, i int, separator string) bool {
 // cutQuoted is cutField for a field in quotes, inside which "" is a quote.
 func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f *Fault) {
 	i := at + 1
+	for text[i] != '"' && text[i] != '\n' {
+		i++
+	}
+	field = text[at+1 : i : i]
 	for {
 		switch {
 		case text[i] == '\n':

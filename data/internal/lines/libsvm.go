@@ -10,8 +10,9 @@ import (
 // Indices must ascend within a line and are kept as written: the base is known
 // when the whole input was seen. A line with a label alone is a row of zeros.
 type LIBSVM struct {
-	Least    int // smallest index allowed: the base, 0 while it is open
-	IndexMax int // largest index allowed
+	Least    int     // smallest index allowed: the base, 0 while it is open
+	IndexMax int     // largest index allowed
+	Labels   *Levels // of labels that are text; nil where they are numbers
 }
 
 // Parse appends the rows of a block.
@@ -27,13 +28,11 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 			continue
 		}
 		label, end := ordinary(text, i)
-		if end < 0 || text[end] > ' ' {
-			field := token(text, i)
-			y, err := Number(field)
-			if err != nil {
-				return badLabel(i, field)
+		if end < 0 || text[end] > ' ' || l.Labels != nil {
+			var f *Fault
+			if label, end, f = l.label(text, i); f != nil {
+				return f
 			}
-			label, end = y, i+len(field)
 		}
 		next, f := l.features(text, end, p)
 		if f != nil {
@@ -44,6 +43,28 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 		p.Ends = append(p.Ends, int64(len(p.Index)))
 	}
 	return nil
+}
+
+// label parses a label that is text, far from ordinary, or bad.
+func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
+	field := token(text, i)
+	end = i + len(field)
+	if l.Labels == nil {
+		y, err := Number(field)
+		if err != nil {
+			return 0, 0, badLabel(i, field)
+		}
+		return y, end, nil
+	}
+	if missing(field) || bytes.IndexByte(field, ':') >= 0 {
+		return 0, 0, badLabel(i, field)
+	}
+	label, ok := l.Labels.number(field)
+	if !ok {
+		return 0, 0, &Fault{At: i, Width: len(field), What: fmt.Sprintf("label %s is not printable text", Quoted(field)),
+			How: "labels are UTF-8 without control characters; is this a text file?"}
+	}
+	return label, end, nil
 }
 
 // features parses the rest of a line, from behind its label, and returns the

@@ -114,7 +114,7 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		err = ErrNotNumber
 	}
 	f.What = fmt.Sprintf("%s %s%s %s", noun, Quoted(field), place, err)
-	dotted := bytes.TrimSuffix(bytes.Replace(field, []byte(","), []byte("."), 1), []byte("."))
+	dotted := dotted(field)
 	switch {
 	case err == errNotFinite:
 		f.How = "replace it by a number or leave the row out; missing values are not filled in"
@@ -125,10 +125,10 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		if bytes.Count(field, []byte(",")) == 1 {
 			f.How += fmt.Sprintf("; if it is a decimal point, write %s%s", prefix, dotted)
 		}
-	case bytes.IndexByte(field, ',') >= 0 && IsNumber(dotted):
+	case IsNumber(dotted):
 		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
 	default:
-		f.How = "write a decimal number such as 0.5 or 1e-3"
+		f.How = decimal
 	}
 	return f
 }
@@ -143,4 +143,15 @@ func thousands(field []byte) bool {
 		}
 	}
 	return len(parts) > 1 && IsNumber(bytes.ReplaceAll(field, []byte(","), nil))
+}
+
+// decimal is the remedy for what is no number at all.
+const decimal = "write a decimal number such as 0.5 or 1e-3"
+
+// dotted is a field with a point for its first comma, where it has one; else not a number.
+func dotted(field []byte) []byte {
+	if bytes.IndexByte(field, ',') < 0 {
+		return nil
+	}
+	return bytes.TrimSuffix(bytes.Replace(field, []byte(","), []byte("."), 1), []byte("."))
 }

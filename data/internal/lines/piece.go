@@ -15,13 +15,15 @@ type Piece struct {
 	Item  []int32   // bags: words
 	Low   int32     // sparse: smallest and largest index
 	High  int32
+
+	Missing int // tables: values that are not there; they are NaN in Value
 }
 
 // Reset empties the piece and keeps its memory.
 func (p *Piece) Reset() {
 	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
 	p.User, p.Item = p.User[:0], p.Item[:0]
-	p.Low, p.High = math.MaxInt32, -1
+	p.Low, p.High, p.Missing = math.MaxInt32, -1, 0
 }
 
 // room makes room for so many ratings, so that columns need not grow in steps.
@@ -33,7 +35,7 @@ func (p *Piece) room(rows int) {
 func (p *Piece) Clone() Piece {
 	return Piece{
 		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),
-		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High,
+		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High, Missing: p.Missing,
 	}
 }
 

@@ -1,23 +1,21 @@
-package data
+package lines
 
 import (
 	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"bellows/data/internal/lines"
 )
 
-// Bounds of an excerpt, in characters.
+// The bounds of an excerpt, in characters.
 const (
-	excerptMax    = 72
+	ExcerptMax    = 72
 	excerptBefore = 36
 )
 
-// locate turns a fault into an Error with line and column counted from the
+// Locate turns a fault into an Error with line and column counted from the
 // start of the block, and an excerpt that does not refer to the block.
-func locate(file string, text []byte, f *lines.Fault) *Error {
+func Locate(file string, text []byte, f *Fault) *Error {
 	f.At = min(f.At, len(text))
 	start := bytes.LastIndexByte(text[:f.At], '\n') + 1
 	line := text[start:]
@@ -40,7 +38,7 @@ func (e *Error) excerpt(line []byte, at, width int) {
 	e.Column = before + 1
 
 	skip := 0
-	if before > excerptBefore && utf8.RuneCount(clip(line, at+4*excerptMax)) > excerptMax {
+	if before > excerptBefore && utf8.RuneCount(clip(line, at+4*ExcerptMax)) > ExcerptMax {
 		skip = before - excerptBefore
 	}
 	rest := line
@@ -48,7 +46,7 @@ func (e *Error) excerpt(line []byte, at, width int) {
 		_, size := utf8.DecodeRune(rest)
 		rest = rest[size:]
 	}
-	text, cut := printable(rest, excerptMax)
+	text, cut := printable(rest, ExcerptMax)
 	e.Text, e.Mark = text, before-skip
 	if skip > 0 {
 		e.Text = "… " + e.Text
@@ -57,7 +55,7 @@ func (e *Error) excerpt(line []byte, at, width int) {
 	if cut {
 		e.Text += " …"
 	}
-	e.Width = max(1, min(marked, excerptMax-(before-skip)))
+	e.Width = max(1, min(marked, ExcerptMax-(before-skip)))
 }
 
 // clip returns at most n bytes of line.

@@ -1,12 +1,11 @@
-package data
+package lines
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Error is a defect of an input: what is wrong, where, and what to do. It is
-// the only kind of error that Read returns for bad data; errors.Is sees
+// Error is a defect of an input: what is wrong, where, and what to do. errors.Is sees
 // through it to fs.ErrNotExist and to system errors.
 type Error struct {
 	File   string // as the user named it; "stdin" for "-"

@@ -1,0 +1,206 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"bellows/data/internal/columns"
+	"bellows/data/internal/lines"
+)
+
+// tableParser makes the parser of one worker.
+func (p *plan) tableParser(w *worker) lines.Parser {
+	t := p.table
+	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
+	if p.table.Plain() {
+		return &csv
+	}
+	l := &lines.Mixed{CSV: csv, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
+	w.levels = make([]*lines.Levels, len(t.Features))
+	for j := range t.Features {
+		if c := &t.Features[j]; c.Text() {
+			w.levels[j] = c.Numbering()
+		}
+	}
+	for i, at := range t.Place {
+		u := &l.Uses[i]
+		switch {
+		case i == p.label:
+			*u = lines.Use{Kind: lines.UseLabel, Levels: w.labels}
+		case at < 0:
+			u.Kind = lines.UseNone
+		case w.levels[at] != nil:
+			*u = lines.Use{Kind: lines.UseText, Place: at, Levels: w.levels[at]}
+		default:
+			u.Place = at
+		}
+	}
+	return l
+}
+
+// levelTables are what each worker's numbers of a column's values become, nil where they stay as they are.
+type levelTables [][]float32
+
+// merged is the number of a value that worker w has numbered at.
+func (t levelTables) merged(w int, at float32) float32 {
+	if i := int(at); i < len(t[w]) {
+		return t[w][i]
+	}
+	return at - columns.LevelsMax - 1
+}
+
+// joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
+func (r *reader) joinTable(set *Set, rows int, starts []int) {
+	e, t := set.Examples, r.plan.table
+	t.Features = slices.Clone(t.Features) // the model's stay as they are
+	tables := make([]levelTables, len(t.Features))
+	for j := range t.Features {
+		c := &t.Features[j]
+		if !c.Open {
+			continue
+		}
+		c.Open = false
+		c.Levels, tables[j] = r.mergeLevels(func(w *worker) *lines.Levels {
+			if w.levels == nil {
+				return nil
+			}
+			return w.levels[j]
+		})
+		if c.Levels == nil {
+			c.Buckets = columns.Buckets
+		}
+	}
+	width := len(t.Features)
+	e.Dense = make([]float32, rows*width)
+	missing := 0
+	for _, p := range r.pieces {
+		missing += p.Missing
+	}
+	r.eachPiece(func(n int, p *piece) {
+		r.copyLabels(e.Label[starts[n]:], p)
+		values := e.Dense[starts[n]*width:][:len(p.Value)]
+		copy(values, p.Value)
+		for j, table := range tables {
+			if table == nil {
+				continue
+			}
+			for i := j; i < len(values); i += width {
+				values[i] = table.merged(p.worker, values[i])
+			}
+		}
+		*p = piece{}
+	})
+	if missing > 0 {
+		columns.FillIn(e.Dense, t.Features)
+	}
+	set.Detected.ofPlan(r.plan, missing)
+	set.Detected.Constant, set.Detected.Counting = columns.Odd(e.Dense, t.Features)
+	e.Features = width
+	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
+		s := columns.Encode(e.Dense, t.Features)
+		e.Dense, e.Features, e.Offset, e.Index, e.Value = nil, s.Features, s.Offset, s.Index, s.Value
+		set.Detected.Unknown = s.Unknown
+	}
+	if r.plan.names != nil || e.Sparse() {
+		e.FeatureNames = columns.Names(t.Features)
+	}
+}
+
+// ofPlan fills in what the plan of a table says, in which so many numbers are missing.
+func (d *Detection) ofPlan(p *plan, missing int) {
+	d.Filled, d.Ignored, d.Choice = missing, len(p.table.Ignored), p.table.Choice
+	switch {
+	case p.label >= 0 && p.names != nil:
+		d.Label = strconv.Quote(p.names[p.label])
+	case p.label >= 0:
+		d.Label = "column " + strconv.Itoa(p.label+1)
+	}
+	for j := range p.table.Features {
+		c := &p.table.Features[j]
+		if c.Text() {
+			d.Texts++
+		}
+		if c.Buckets > 0 && p.table.Fresh {
+			d.Hashed = append(d.Hashed, c.Option())
+		}
+	}
+}
+
+// mergeLevels joins the open levels that workers have of one column; tables turn each worker's numbers into the merged ones.
+func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, tables levelTables) {
+	var all []*lines.Levels
+	for _, w := range r.workers {
+		if l := of(w); l != nil { // it has parsed something
+			all = append(all, l)
+		}
+	}
+	names, merged := lines.MergeLevels(all)
+	tables = make(levelTables, len(r.workers))
+	for n, w := range r.workers {
+		if of(w) != nil {
+			tables[n], merged = merged[0], merged[1:]
+		}
+	}
+	return names, tables
+}
+
+// mergeLabels settles labels that are text.
+func (r *reader) mergeLabels(e *ExampleSet) error {
+	if !r.plan.wordLabels {
+		return nil
+	}
+	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.labels }); e.LabelNames == nil {
+		return &Error{File: r.ins[0].shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", classesMax),
+			How: "name the label's column with --label"}
+	}
+	return nil
+}
+
+// copyLabels writes the labels of a piece.
+func (r *reader) copyLabels(to []float32, p *piece) {
+	if r.labels == nil {
+		copy(to, p.Label)
+		return
+	}
+	for i, at := range p.Label {
+		to[i] = r.labels[p.worker][int(at)]
+	}
+}
+
+// Described is the set's Reading with the mean of every column of numbers: what a value becomes that is missing in data to predict.
+func (s *Set) Described() *Reading {
+	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
+		return s.Reading
+	}
+	out, e := *s.Reading, s.Examples
+	out.Features = slices.Clone(out.Features)
+	first := 0
+	for j := range out.Features {
+		c := &out.Features[j]
+		if !c.Text() && c.Fill == nil {
+			c.Fill = new(float32(columns.Mean(e.Rows(), e.Features, first, e.Dense, e.Index, e.Value)))
+		}
+		first += c.Width()
+	}
+	return &out
+}
+
+// OtherLabel is how a flag names a column of features that looks more like the label than the one that was taken: the only one of text, else the first
+// of few whole numbers, else the last. It is "" of what is no table.
+func (s *Set) OtherLabel() string {
+	if s.Reading == nil || len(s.Reading.Features) == 0 {
+		return ""
+	}
+	features := s.Reading.Features
+	texts := slices.DeleteFunc(slices.Clone(features), func(c Column) bool { return !c.Text() })
+	if len(texts) == 1 {
+		return texts[0].Option()
+	}
+	for j := range features {
+		if e := s.Examples; !e.Sparse() && columns.Few(e.Dense, e.Features, j) {
+			return features[j].Option()
+		}
+	}
+	return features[len(features)-1].Option()
+}

@@ -1,0 +1,400 @@
+package columns
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows/data/internal/lines"
+)
+
+// Plan is what becomes of the columns of a table.
+//
+// Invariant: Features and Place say the same, and depend on what was sampled of the first file alone, so neither on the number of
+// workers nor on the size of blocks (TestColumnsDoNotDependOnBlocks).
+//
+// Turned down: columns settled when the whole input has been seen. Numbers would have to be parsed again as text, or kept
+// as text for all rows, because of one word near the end; that word is an error with its place and both remedies instead.
+type Plan struct {
+	Names      []string // of all columns, from the header; nil without one
+	Count      int      // of columns
+	Label      int      // the label's column, -1 for none
+	TextLabels bool
+	Features   []Column // in the order of a row's values
+	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
+	Ignored    []Column
+	Choice     string // how the label's column was chosen when nobody named it, for the screen
+	Fresh      bool   // the columns are not those of a model
+	want       *Wanted
+}
+
+// Wanted is what is said of the columns of a table.
+type Wanted struct {
+	Label               string // by name or number, like those of the lists; "" leaves it open
+	Ignore, Categorical []string
+	Unlabelled          bool   // rows need no label
+	Features            int    // how many features a model has that says nothing of its columns; 0 for any
+	As                  *Known // nil for training data
+}
+
+// Known is the columns of a model's data.
+type Known struct {
+	Header, TextLabels bool
+	Label              *Column
+	Features, Ignored  []Column
+}
+
+// all is the columns of a table.
+func (k *Known) all() []Column {
+	list := slices.Concat(k.Features, k.Ignored)
+	if k.Label != nil {
+		list = append(list, *k.Label)
+	}
+	return list
+}
+
+// Names reports whether a line has a name of the model's columns.
+func (k *Known) Names(fields []lines.Field) bool {
+	if !k.Header {
+		return false
+	}
+	for _, c := range k.all() {
+		if slices.ContainsFunc(fields, func(f lines.Field) bool { return c.Name != "" && string(f.Text) == c.Name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are of the whole first line.
+func Settle(names []string, seen []Sampled, want *Wanted) (*Plan, *lines.Fault) {
+	p := &Plan{Names: names, Count: len(seen), Place: make([]int, len(seen)), want: want}
+	ignored, f := p.named(want.Ignore)
+	switch {
+	case f != nil:
+	case want.As != nil:
+		f = p.match(seen, ignored)
+	default:
+		f = p.choose(seen, ignored)
+	}
+	return p, f
+}
+
+// column is the column at position i, from 0.
+func (p *Plan) column(i int) Column {
+	c := Column{Number: i + 1}
+	if p.Names != nil {
+		c.Name = p.Names[i]
+	}
+	return c
+}
+
+// width compares the columns with what a model has that says nothing of its columns.
+func (p *Plan) width() *lines.Fault {
+	if n := len(p.Features); p.want.Features > 0 && n != p.want.Features {
+		return &lines.Fault{What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(n, "feature"), p.want.Features),
+			How: "give the same columns as in training, the label among them"}
+	}
+	return nil
+}
+
+// NamesOf is a header's names.
+func NamesOf(fields []lines.Field) []string {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = strings.ToValidUTF8(string(field.Text), "\ufffd")
+	}
+	return names
+}
+
+// named is the positions of columns that an option lists by name or number.
+func (p *Plan) named(list []string) ([]int, *lines.Fault) {
+	var at []int
+	for _, name := range list {
+		i, f := p.find(name)
+		if f != nil {
+			return nil, f
+		}
+		at = append(at, i)
+	}
+	return at, nil
+}
+
+// find is the position of a column by its name or its number from 1.
+func (p *Plan) find(name string) (int, *lines.Fault) {
+	if i := slices.Index(p.Names, name); i >= 0 {
+		return i, nil
+	}
+	n, err := strconv.Atoi(name)
+	if err == nil && n >= 1 && n <= p.Count {
+		return n - 1, nil
+	}
+	f := &lines.Fault{}
+	switch {
+	case err == nil:
+		f.What, f.How = fmt.Sprintf("there is no column %d", n), fmt.Sprintf("the first line has %s", lines.Plural(p.Count, "column"))
+	case p.Names == nil:
+		f.What = fmt.Sprintf("no column is named %s: the first line is a row", lines.Quoted([]byte(name)))
+		f.How = fmt.Sprintf("name it by its number, 1 to %d, or say with --header yes that the first line names the columns", p.Count)
+	default:
+		f.What = fmt.Sprintf("no column is named %s", lines.Quoted([]byte(name)))
+		f.How = "the first line has: " + Listed(p.Names) + "; a number from 1 names a column, too"
+	}
+	return 0, f
+}
+
+// choose says what becomes of the columns of training data.
+func (p *Plan) choose(seen []Sampled, ignored []int) *lines.Fault {
+	texts, f := p.named(p.want.Categorical)
+	if f != nil {
+		return f
+	}
+	for i, name := range p.Names {
+		if name == "" && !slices.Contains(ignored, i) { // the number of a row, as data frames write it
+			ignored = append(ignored, i)
+		} else if other := slices.Index(p.Names, name); name != "" && other < i && !slices.Contains(ignored, i) && !slices.Contains(ignored, other) {
+			return &lines.Fault{What: fmt.Sprintf("columns %d and %d are both named %s", other+1, i+1, lines.Quoted([]byte(name))),
+				How: fmt.Sprintf("name them apart, or leave one out with --ignore %d", i+1)}
+		}
+	}
+	if f := p.chooseLabel(ignored); f != nil {
+		return f
+	}
+	if p.Label >= 0 {
+		p.TextLabels = seen[p.Label].Text() || slices.Contains(texts, p.Label)
+	}
+	for i := range p.Count {
+		c := p.column(i)
+		switch {
+		case i == p.Label:
+			p.Place[i] = -1
+			continue
+		case slices.Contains(ignored, i):
+			p.Place[i] = -1
+			p.Ignored = append(p.Ignored, c)
+			continue
+		}
+		c.Open = seen[i].Text() || slices.Contains(texts, i)
+		p.Place[i] = len(p.Features)
+		p.Features = append(p.Features, c)
+	}
+	return p.width()
+}
+
+// labelTitles are what a label's column is called when nobody says, the surest first. Beside an x and others, y is a coordinate.
+var labelTitles = []string{"label", "target", "class", "y"}
+
+// chooseLabel finds the label's column: the one that the option names, or one with a name that labels have, or the first.
+func (p *Plan) chooseLabel(ignored []int) (f *lines.Fault) {
+	p.Label, p.Fresh = -1, true
+	if p.want.Label != "" {
+		if p.Label, f = p.find(p.want.Label); f == nil && slices.Contains(ignored, p.Label) {
+			f = &lines.Fault{What: "the label's column is to be ignored", How: "leave it out of --ignore"}
+		}
+		return f
+	}
+	if p.want.Unlabelled && p.want.Features == p.Count-len(ignored) {
+		return nil
+	}
+	for _, title := range labelTitles {
+		for i, name := range p.Names {
+			coordinate := title == "y" && p.Count > 2 && slices.ContainsFunc(p.Names, func(other string) bool { return strings.EqualFold(other, "x") })
+			if strings.EqualFold(name, title) && !coordinate && !slices.Contains(ignored, i) {
+				p.Label = i
+				return nil
+			}
+		}
+	}
+	for i := range p.Count {
+		if !slices.Contains(ignored, i) {
+			p.Label = i
+			p.Choice = "the first column"
+			return nil
+		}
+	}
+	return &lines.Fault{What: "no column is left", How: "ignore fewer columns"}
+}
+
+// match finds the columns of the model's data: by name, in any order, where both have a header, else by position.
+func (p *Plan) match(seen []Sampled, ignored []int) *lines.Fault {
+	as := p.want.As
+	p.Features = as.Features
+	for i := range p.Place {
+		p.Place[i] = -1
+	}
+	p.Label = -1
+	by := p.matchPlaces
+	if p.Names != nil && as.Header {
+		by = p.matchNames
+	}
+	f := by(ignored)
+	p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text())
+	return f
+}
+
+// matchNames is match by name.
+func (p *Plan) matchNames(ignored []int) *lines.Fault {
+	as := p.want.As
+	label, f := p.matchLabel()
+	if f != nil {
+		return f
+	}
+	found := make([]bool, len(as.Features))
+	var extra, lacking []string
+	for i, name := range p.Names {
+		feature := slices.IndexFunc(as.Features, func(c Column) bool { return c.Name == name })
+		switch {
+		case slices.Contains(ignored, i):
+			p.Ignored = append(p.Ignored, p.column(i))
+		case i == label:
+		case feature >= 0 && found[feature]:
+			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(name))), How: "leave one of them out with --ignore and its number"}
+		case feature >= 0:
+			found[feature], p.Place[i] = true, feature
+		case name == "", slices.ContainsFunc(as.Ignored, func(c Column) bool { return c.Name == name }), as.Label != nil && as.Label.Name == name:
+			p.Ignored = append(p.Ignored, p.column(i))
+		default:
+			extra = append(extra, p.option(i))
+		}
+	}
+	for j, c := range as.Features {
+		if !found[j] {
+			lacking = append(lacking, c.Name)
+		}
+	}
+	switch {
+	case len(lacking) > 0:
+		return &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column", columnsNamed(lacking)),
+			How: "the first line has: " + Listed(p.Names) + "; give the columns that training had, in any order"}
+	case len(extra) > 0:
+		return &lines.Fault{What: fmt.Sprintf("the model was trained without %s", columnsNamed(extra)),
+			How: "leave out what it does not know with --ignore " + strings.Join(extra, ",")}
+	}
+	return nil
+}
+
+// matchLabel is the position of the label, -1 where there is none. Rows to predict need none, and theirs is not looked at.
+func (p *Plan) matchLabel() (at int, f *lines.Fault) {
+	as := p.want.As
+	at = -1
+	switch {
+	case p.want.Label != "":
+		if at, f = p.find(p.want.Label); f != nil {
+			return -1, f
+		}
+	case as.Label != nil:
+		at = slices.Index(p.Names, as.Label.Name)
+	}
+	if p.want.Unlabelled {
+		return at, nil
+	}
+	if at < 0 {
+		return -1, &lines.Fault{What: fmt.Sprintf("the label's column %s is missing", lines.Quoted([]byte(as.Label.Name))),
+			How: "the first line has: " + Listed(p.Names) + "; give the labels, or name their column with --label"}
+	}
+	p.Label = at
+	return at, nil
+}
+
+// matchPlaces is match by position, where a header is missing here or was missing in training.
+func (p *Plan) matchPlaces(ignored []int) *lines.Fault {
+	as := p.want.As
+	var rest []int // positions in the file that are not ignored here
+	for i := range p.Count {
+		if slices.Contains(ignored, i) {
+			p.Ignored = append(p.Ignored, p.column(i))
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	order := as.all()
+	slices.SortFunc(order, func(a, b Column) int { return a.Number - b.Number })
+	switch {
+	case len(rest) == len(order):
+	case p.want.Unlabelled && len(rest) == len(as.Features):
+		order = as.Features
+	default:
+		how := "give the columns that training had, in their order; leave out others with --ignore and their numbers"
+		if p.want.Unlabelled {
+			how = "give the columns that training had, in their order, with or without the label; leave out others with --ignore and their numbers"
+		}
+		return &lines.Fault{What: fmt.Sprintf("rows have %s, those of the training data had %d, the label among them", lines.Plural(len(rest), "column"), len(order)), How: how}
+	}
+	for k, c := range order {
+		if j := slices.IndexFunc(as.Features, func(f Column) bool { return f.Number == c.Number }); j >= 0 {
+			p.Place[rest[k]] = j
+		} else if as.Label != nil && as.Label.Number == c.Number && !p.want.Unlabelled {
+			p.Label = rest[k]
+		}
+	}
+	return nil
+}
+
+// columnsNamed is one column's name, or several.
+func columnsNamed(names []string) string {
+	if len(names) == 1 {
+		return "the column " + lines.Quoted([]byte(names[0]))
+	}
+	return "the columns " + Listed(names)
+}
+
+// option is how a flag names a column.
+func (p *Plan) option(i int) string {
+	if p.Names != nil && lines.IsPlain(p.Names[i]) {
+		return p.Names[i]
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// Plain reports whether all columns are numbers, in the order of the rows, but for a label that is one, too.
+func (p *Plan) Plain() bool {
+	next := 0
+	for i, at := range p.Place {
+		if i == p.Label {
+			continue
+		}
+		if at != next || p.Features[at].Text() {
+			return false
+		}
+		next++
+	}
+	return !p.TextLabels && next == len(p.Features)
+}
+
+// Listed is the first few names of a list.
+func Listed(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i == 8 {
+			b.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strings.Trim(lines.Quoted([]byte(name)), `"`))
+	}
+	return b.String()
+}
+
+// Repeated reports whether the first line of a further file is a header, too: the same one, or one with a word above a column of numbers.
+func (p *Plan) Repeated(fields []lines.Field) bool {
+	if slices.Equal(p.Names, NamesOf(fields)) {
+		return true
+	}
+	words := false
+	for i, field := range fields {
+		switch sort := lines.SortOf(field.Text); {
+		case sort == lines.SortNumber:
+			return false
+		case i >= p.Count, sort != lines.SortWord:
+		case i == p.Label:
+			words = words || !p.TextLabels
+		default:
+			at := p.Place[i]
+			words = words || at >= 0 && !p.Features[at].Text()
+		}
+	}
+	return words
+}

@@ -1,0 +1,156 @@
+package columns
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// FillIn writes the mean of each column of numbers into its missing values; a model's columns have theirs. The mean is that of the
+// values that are there, summed in their order, and 0 where there are none.
+func FillIn(values []float32, columns []Column) {
+	width := len(columns)
+	sums, counts := make([]float64, width), make([]int, width)
+	for i := 0; i < len(values); i += width {
+		for j, v := range values[i : i+width] {
+			if v == v {
+				sums[j] += float64(v)
+				counts[j]++
+			}
+		}
+	}
+	fill := make([]float32, width)
+	rows := len(values) / max(1, width)
+	for j := range columns {
+		if columns[j].Fill == nil && !columns[j].Text() && counts[j] < rows {
+			columns[j].Fill = new(float32(sums[j] / float64(max(1, counts[j]))))
+		}
+		if columns[j].Fill != nil {
+			fill[j] = *columns[j].Fill
+		}
+	}
+	for i := 0; i < len(values); i += width {
+		for j, v := range values[i : i+width] {
+			if v != v {
+				values[i+j] = fill[j]
+			}
+		}
+	}
+}
+
+// Sparse is rows of features: row r has Index[Offset[r]:Offset[r+1]], and Value at the same places.
+type Sparse struct {
+	Features int
+	Offset   []int64
+	Index    []int32
+	Value    []float32
+	Unknown  int64 // values of text that the columns do not know, which are left out
+}
+
+// Encode turns rows of columns into sparse rows of features.
+func Encode(values []float32, columns []Column) (s Sparse) {
+	first := make([]int32, len(columns)) // feature of each column
+	for j := range columns {
+		first[j] = int32(s.Features)
+		s.Features += columns[j].Width()
+	}
+	width := len(columns)
+	s.Offset = make([]int64, 1, len(values)/width+1)
+	s.Index, s.Value = make([]int32, 0, len(values)), make([]float32, 0, len(values))
+	for i := 0; i < len(values); i += width {
+		for j, v := range values[i : i+width] {
+			switch {
+			case !columns[j].Text():
+				s.Index, s.Value = append(s.Index, first[j]), append(s.Value, v)
+			case v < 0:
+				s.Unknown++
+			default:
+				s.Index, s.Value = append(s.Index, first[j]+int32(v)), append(s.Value, 1)
+			}
+		}
+		s.Offset = append(s.Offset, int64(len(s.Index)))
+	}
+	return s
+}
+
+// Names are the names of the features that columns become.
+func Names(columns []Column) []string {
+	var names []string
+	for _, c := range columns {
+		name := c.Name
+		if name == "" {
+			name = fmt.Sprintf("column %d", c.Number)
+		}
+		switch {
+		case c.Buckets > 0:
+			for b := range c.Buckets {
+				names = append(names, fmt.Sprintf("%s#%d", name, b))
+			}
+		case c.Levels != nil:
+			for _, level := range c.Levels {
+				if level == "" {
+					level = "(missing)"
+				}
+				names = append(names, name+"="+level)
+			}
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Odd looks for columns of numbers that say nothing, the same in all rows, or count them. Both are as flags name them.
+func Odd(values []float32, columns []Column) (constant, counts []string) {
+	width := len(columns)
+	rows := len(values) / max(1, width)
+	var same, counting []int
+	for j, c := range columns {
+		if !c.Text() && rows > 1 {
+			same, counting = append(same, j), append(counting, j)
+		}
+	}
+	for i := 1; i < rows && len(same)+len(counting) > 0; i++ {
+		row, before := values[i*width:(i+1)*width], values[(i-1)*width:i*width]
+		same = slices.DeleteFunc(same, func(j int) bool { return row[j] != before[j] })
+		counting = slices.DeleteFunc(counting, func(j int) bool { return row[j] != before[j]+1 || row[j] > 1<<24 })
+	}
+	for _, j := range same {
+		constant = append(constant, columns[j].Option())
+	}
+	for _, j := range counting {
+		if rows >= countingLeast {
+			counts = append(counts, columns[j].Option())
+		}
+	}
+	return constant, counts
+}
+
+// countingLeast is the number of rows from which a column that counts them is no accident.
+const countingLeast = 10
+
+// Mean is the mean of a feature that every row has, dense rows or sparse ones.
+func Mean(rows, width, feature int, dense []float32, index []int32, value []float32) float64 {
+	sum := 0.0
+	for i, j := range index {
+		if int(j) == feature {
+			sum += float64(value[i])
+		}
+	}
+	for i := feature; i < len(dense); i += width {
+		sum += float64(dense[i])
+	}
+	return sum / float64(max(1, rows))
+}
+
+// Few reports whether a feature of dense rows has several values, all of them whole numbers, and on the average five rows of each.
+func Few(dense []float32, width, feature int) bool {
+	seen := map[float32]bool{}
+	for i := feature; i < len(dense); i += width {
+		v := dense[i]
+		if seen[v] = true; v != float32(math.Trunc(float64(v))) || 5*len(seen) > len(dense)/width {
+			return false
+		}
+	}
+	return len(seen) > 1
+}

@@ -1,0 +1,120 @@
+package lines
+
+import "fmt"
+
+// Use is what becomes of a column of a Mixed table.
+type Use struct {
+	Kind   Kind
+	Place  int     // where the row has the value: UseNumber and UseText
+	Levels *Levels // UseText, and UseLabel where labels are text
+}
+
+// Kind is the kind of a column.
+type Kind uint8
+
+// The kinds of columns.
+const (
+	UseNumber Kind = iota
+	UseText
+	UseLabel
+	UseNone // left out
+)
+
+// Mixed parses rows of a table with columns of text, columns that are left out, or columns in another order than rows are to have. It
+// is slower than CSV, which parses all other tables.
+type Mixed struct {
+	CSV
+	Width int // values of a row
+	Uses  []Use
+}
+
+// Parse appends the rows of a block.
+func (l *Mixed) Parse(text []byte, p *Piece) *Fault {
+	for i := 0; i < len(text); {
+		i = skipBlanks(text, i, l.Separator)
+		if next, ok := blankEnd(text, i); ok {
+			i = next
+			continue
+		}
+		next, f := l.row(text, i, p)
+		if f != nil {
+			return f
+		}
+		i = next
+	}
+	return nil
+}
+
+// row parses the line that starts at i and returns the position behind it.
+func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
+	start, separator, last := i, l.Separator, l.Columns-1
+	from, label := len(p.Value), float32(0)
+	for range l.Width {
+		p.Value = append(p.Value, 0)
+	}
+	values := p.Value[from:]
+	for column := 0; ; column++ {
+		if text[i] == ' ' {
+			i = skipBlanks(text, i, separator)
+		}
+		u := &l.Uses[column]
+		value, end, f := l.cell(text, i, column, u, p)
+		if f != nil {
+			return 0, f
+		}
+		switch u.Kind {
+		case UseNumber, UseText:
+			values[u.Place] = value
+		case UseLabel:
+			label = value
+		}
+		i = end
+		if separator == ' ' {
+			i = skipBlanks(text, i, separator)
+		}
+		if crlf(text, i) {
+			i++
+		}
+		if text[i] == '\n' {
+			if column != last {
+				return 0, l.fewFields(text, start, i, column+1)
+			}
+			p.Label = append(p.Label, label)
+			return i + 1, nil
+		}
+		if column == last {
+			return 0, l.extraField(text, i)
+		}
+		if separator != ' ' {
+			i++
+		}
+	}
+}
+
+// cell parses the field at i; end is the position of the separator or newline behind it.
+func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float32, end int, f *Fault) {
+	if u.Levels == nil && u.Kind != UseNone {
+		value, end = ordinary(text, i)
+		if end < 0 || text[end] != l.Separator && text[end] != '\n' && !crlf(text, end) {
+			return l.slowField(text, i, column, p)
+		}
+		return value, end, nil
+	}
+	field, end, f := cutField(text, i, string(l.Separator))
+	if f != nil || u.Kind == UseNone {
+		return 0, end, f
+	}
+	at := i
+	if text[i] == '"' {
+		at++
+	}
+	if u.Kind == UseLabel && missing(field) {
+		return 0, 0, l.badNumber(at, nil, column)
+	}
+	value, ok := u.Levels.number(field)
+	if !ok {
+		return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("value %s%s is not printable text", Quoted(field), l.place(column)),
+			How: "values of text are UTF-8 without control characters; is this a text file?"}
+	}
+	return value, end, nil
+}

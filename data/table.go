@@ -1,0 +1,82 @@
+package data
+
+import (
+	"fmt"
+
+	"bellows/data/internal/columns"
+	"bellows/data/internal/lines"
+)
+
+// sampleBytes is how much of the first file is looked at: what the columns hold is settled by the rows that end in them.
+const sampleBytes = 64 << 10
+
+// columns completes the plan of a CSV or TSV file.
+func (d *detector) columns(p *plan, line []byte) *lines.Fault {
+	fields, f := d.fields(p, line)
+	if f != nil {
+		return f
+	}
+	if len(p.separator) > 1 {
+		return &lines.Fault{Width: len(line), What: "a table cannot be separated by " + p.separator, How: "use one character"}
+	}
+	p.columns = len(fields)
+	if p.columns > d.opt.Limits.Features {
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "leave columns out, or write the rows as LIBSVM"}
+	}
+	seen := columns.Sample(d.below, p.separator, fields)
+	if p.header, f = d.headed(fields, seen); f != nil {
+		f.Width = len(line)
+		return f
+	}
+	if p.header {
+		p.names = columns.NamesOf(fields)
+	} else {
+		for i, field := range fields { // it is a row
+			seen[i].Add(field.Text, nil)
+		}
+	}
+	o := d.opt
+	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained()}
+	if p.table, f = columns.Settle(p.names, seen, want); f != nil {
+		f.Width = len(line)
+		return f
+	}
+	p.label, p.wordLabels = p.table.Label, p.table.TextLabels
+	return nil
+}
+
+// trained is the columns of a model that was trained on a table, else nil.
+func (r *Reading) trained() *columns.Known {
+	if r == nil || len(r.Features) == 0 {
+		return nil
+	}
+	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Features: r.Features, Ignored: r.Ignored}
+}
+
+// headed decides whether the first line names the columns.
+func (d *detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *lines.Fault) {
+	if d.opt.Header != HeaderAuto {
+		return d.opt.Header == HeaderYes, nil
+	}
+	if as := d.opt.As.trained(); as != nil && as.Names(fields) {
+		return true, nil
+	}
+	return columns.Headed(fields, seen)
+}
+
+// furtherTable makes the plan of a table behind the first one, which has settled everything. It may repeat the header.
+func (d *detector) furtherTable(first *plan, line []byte) (*plan, *lines.Fault) {
+	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels}
+	if !p.format.columnar() {
+		return p, nil
+	}
+	fields, f := d.fields(p, line)
+	if f != nil {
+		return nil, f
+	}
+	p.columns = len(fields)
+	if p.header = d.opt.Header == HeaderYes || d.opt.Header == HeaderAuto && first.table.Repeated(fields); p.header {
+		p.names = columns.NamesOf(fields)
+	}
+	return p, nil
+}
