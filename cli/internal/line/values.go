@@ -30,22 +30,22 @@ func unfit(f *pflag.Flag, cause error) error {
 }
 
 // flagFault is the error of a command line that the flags cannot be taken from, in words, and what to do; the cause itself where that says it.
-func flagFault(cause error) (err error, hint string) {
+func flagFault(cause error) (hint string, err error) {
 	var value *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError
 	var unknown *pflag.NotExistError
 	switch {
 	case errors.As(cause, &value):
-		return fmt.Errorf("--%s=%s: %w", value.GetFlag().Name, value.GetValue(), unfit(value.GetFlag(), value.Unwrap())), ""
+		return "", fmt.Errorf("--%s=%s: %w", value.GetFlag().Name, value.GetValue(), unfit(value.GetFlag(), value.Unwrap()))
 	case errors.As(cause, &missing):
 		flag := missing.GetFlag()
 		name, _ := pflag.UnquoteUsage(flag)
 		if name == flag.Value.Type() {
 			name = "value"
 		}
-		return fmt.Errorf("--%s lacks its value", flag.Name), fmt.Sprintf("write --%s %s", flag.Name, strings.ToUpper(name))
+		return fmt.Sprintf("write --%s %s", flag.Name, strings.ToUpper(name)), fmt.Errorf("--%s lacks its value", flag.Name)
 	case errors.As(cause, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return fmt.Errorf("unknown flag: -%s", unknown.GetSpecifiedShortnames()), "flags begin with two dashes and are words"
+		return "flags begin with two dashes and are words", fmt.Errorf("unknown flag: -%s", unknown.GetSpecifiedShortnames())
 	}
-	return cause, ""
+	return "", cause
 }

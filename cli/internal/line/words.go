@@ -74,7 +74,7 @@ func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 
 // flagError is the error for a flag that cannot be parsed.
 func flagError(cmd *cobra.Command, cause error) error {
-	why, hint := flagFault(cause)
+	hint, why := flagFault(cause)
 	err := &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Err: why, Hint: hint}
 	word, isUnknown := strings.CutPrefix(cause.Error(), "unknown flag: --")
 	if isUnknown {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ var (
 func tableOf(d app.Description, width int) (*EpochTable, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	c := &Console{Out: out, Err: &bytes.Buffer{}}
-	return NewEpochTable(c, NewLive(c, progress.New(nil)), d, width), out
+	return NewEpochTable(c, NewLive(c, progress.New(context.Background())), d, width), out
 }
 
 func epochOf(d app.Description, number int, value float64) Row {
