@@ -56,7 +56,9 @@ func (r *reader) assemble() (*Set, error) {
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
-	set.Detected.describe(set.Examples)
+	if set.Detected.describe(set.Examples); r.plan.format.columnar() && r.plan.label < 0 {
+		set.Detected.Classes = 0 // nobody has looked for labels
+	}
 	set.Reading = r.reading(set)
 	return set, nil
 }

@@ -199,7 +199,7 @@ func TestDetection(t *testing.T) {
 		{"a", "1 2 3\n", Examples, Options{}, "1 row × 2 features, 1 class, CSV, space, no header, label column 1 (the first column; --label overrules)"},
 		{"a", "0.5;1,5\n", Examples, Options{Separator: ";", Header: HeaderYes}, ""},
 		{"a", "7 8\n", Ratings, Options{Unlabelled: true}, "1 rating, 1 × 1, triples, space, columns user 1, item 2"},
-		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, 1 class, CSV, comma, no header"},
+		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, CSV, comma, no header"},
 	} {
 		path := writeFile(t, filepath.Join(t.TempDir(), c.name), []byte(c.text))
 		s, err := Read(context.Background(), []string{path}, c.kind, c.opt)
