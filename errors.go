@@ -3,6 +3,7 @@ package bellows
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"unicode"
 )
@@ -76,6 +77,14 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return Bug
+}
+
+// Pathless is an error of the system without the path, for callers that name it themselves, or whose readers never saw that file.
+func Pathless(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // Printable is text of others made safe to show: valid UTF-8 without control characters, escapes or marks that turn its

@@ -71,9 +71,9 @@ func Falls(metric string) (falls, known bool) {
 		metric = strings.TrimPrefix(metric, part)
 	}
 	switch metric {
-	case "rmse", "mae", "logloss", "perplexity":
+	case "rmse", "mae", "logloss", "loss", "perplexity":
 		return true, true
-	case "accuracy", "auc", "f1", "r2", "loglik_per_token":
+	case "accuracy", "auc", "f1", "r2", "loglik_per_token", "ndcg_at_10":
 		return false, true
 	}
 	return false, false

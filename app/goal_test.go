@@ -19,7 +19,7 @@ func TestEveryMetricHasADirection(t *testing.T) {
 			}
 		}
 	}
-	for name, falls := range map[string]bool{"test_rmse": true, "logloss": true, "train_accuracy": false, "test_loglik_per_token": false} {
+	for name, falls := range map[string]bool{"test_rmse": true, "logloss": true, "train_accuracy": false, "test_loglik_per_token": false, "train_loss": true, "test_ndcg_at_10": false} {
 		if got, known := app.Falls(name); !known || got != falls {
 			t.Errorf("%s falls: %v", name, got)
 		}

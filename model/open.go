@@ -143,9 +143,5 @@ func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		hint = "change its permissions, or ask whoever owns it"
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return &bellows.Error{Kind: kind, Op: "open model", Subject: name, Err: err, Hint: hint}
+	return &bellows.Error{Kind: kind, Op: "open model", Subject: name, Err: bellows.Pathless(err), Hint: hint}
 }

@@ -176,7 +176,7 @@ func (e *weightedExecutor) score(t *train.Task) {
 }
 
 // solveSymmetric makes x, the right side, the solution of a positive definite system of n equations, by Cholesky's decomposition of its
-// lower triangle in place.
+// lower triangle in place. It is for many small systems, on kernels; one system in double precision is what newSystem is for.
 func solveSymmetric(n int, a, x []float32) {
 	for i := range n {
 		row := a[i*n:][:i+1]

@@ -143,26 +143,17 @@ func fillFromFile(cmd *cobra.Command, name string) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			kind = bellows.NoInput
 		}
-		return bellows.Errorf(kind, "read", "--config "+name, "%w", pathless(err)).Hinted("name a YAML file with --config or " + environmentPrefix + "CONFIG")
+		return bellows.Errorf(kind, "read", "--config "+name, "%w", bellows.Pathless(err)).Hinted("name a YAML file with --config or " + environmentPrefix + "CONFIG")
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, configBytesMax+1))
 	switch {
 	case err != nil:
-		return bellows.Errorf(bellows.NoInput, "read", "--config "+name, "%w", pathless(err)).Hinted("name a YAML file that can be read")
+		return bellows.Errorf(bellows.NoInput, "read", "--config "+name, "%w", bellows.Pathless(err)).Hinted("name a YAML file that can be read")
 	case len(text) > configBytesMax:
 		return bellows.Errorf(bellows.Config, "read", name, "it has more than %d bytes", configBytesMax)
 	}
 	return fillFromText(cmd, name, text)
-}
-
-// pathless is an error of the system without the path, which stands before it.
-func pathless(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // fillFromText reads the content of the file. A key that is no flag of any command is refused with

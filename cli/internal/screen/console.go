@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -46,11 +45,7 @@ func (c *Console) Write(b []byte) (int, error) {
 	}
 	n, err := c.Out.Write(b)
 	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		c.lost.CompareAndSwap(nil, bellows.Errorf(bellows.IO, "write", "standard output", "%w", err))
+		c.lost.CompareAndSwap(nil, bellows.Errorf(bellows.IO, "write", "standard output", "%w", bellows.Pathless(err)))
 		return n, c.lost.Load()
 	}
 	return n, nil

@@ -78,9 +78,6 @@ func sameRows(a, b *data.Set) bool {
 	return false
 }
 
-// risesWithQuality are the metrics of which more is better.
-var risesWithQuality = []string{"accuracy", "auc", "r2", "loglik_per_token", "ndcg_at_10"}
-
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
 func (t *training) strange() {
 	var parts []string
@@ -94,19 +91,16 @@ func (t *training) strange() {
 	}
 }
 
-// compare warns of a model that its baseline beats. The baseline is of the first test metric.
+// compare warns of a model that its baseline beats. The baseline is of the first test metric. Of one that an application alone knows
+// nobody here can say which is better.
 func (t *training) compare(r *result) {
 	for _, name := range t.about.Metrics {
-		of, isTest := strings.CutPrefix(name, "test_")
-		score, known := r.Metrics[name]
-		if !isTest || !known {
+		score, measured := r.Metrics[name]
+		if !strings.HasPrefix(name, "test_") || !measured {
 			continue
 		}
-		worse := score > r.Baseline.Value
-		if slices.Contains(risesWithQuality, of) {
-			worse = score < r.Baseline.Value
-		}
-		if worse {
+		falls, known := app.Falls(name)
+		if known && (falls && score > r.Baseline.Value || !falls && score < r.Baseline.Value) {
 			t.doubt("%s %s is worse than %s of the %s: look whether the columns above are those that you mean, and whether test rows are like those of training%s",
 				figures.Metric(name), figures.Number(score), figures.Number(r.Baseline.Value), r.Baseline.Name, t.remedy())
 		}

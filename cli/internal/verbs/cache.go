@@ -1,8 +1,6 @@
 package verbs
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,12 +22,12 @@ func cacheFlag(f *pflag.FlagSet, to *string) {
 	f.StringVar(to, "cache", "", "`folder` for parsed inputs, or off (default the user's cache folder)")
 }
 
-// cacheFolder is where parsed inputs are kept, "" for nowhere.
-func (o *trainOptions) cacheFolder() string { return splitsFolder(o.cache) }
+// splitsFolder is where parsed inputs are kept, "" for nowhere.
+func (o *trainOptions) splitsFolder() string { return splitsFolder(o.cache) }
 
 // checkCache refuses a --cache that can be no folder.
 func (o *trainOptions) checkCache() error {
-	if info, err := os.Stat(o.cacheFolder()); err == nil && !info.IsDir() {
+	if info, err := os.Stat(o.splitsFolder()); err == nil && !info.IsDir() {
 		return line.BadFlag("cache", o.cache, "it is a file; give a folder, or %s to parse inputs each time", cacheOff)
 	}
 	return nil
@@ -122,9 +120,5 @@ func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]ca
 }
 
 func cacheFault(folder string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return &bellows.Error{Kind: bellows.IO, Op: "look at cache", Subject: folder, Err: err, Hint: "give --cache the folder that train was given"}
+	return &bellows.Error{Kind: bellows.IO, Op: "look at cache", Subject: folder, Err: bellows.Pathless(err), Hint: "give --cache the folder that train was given"}
 }

@@ -45,7 +45,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.cacheFolder(), Meter: m})
+	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
 	if err != nil {
 		return err
 	}

@@ -80,11 +80,7 @@ func (c *Tool) writeReport(dir, out string) error {
 // writePage writes the file whole or not at all. One that is there and is no page of ours stays.
 func writePage(name string, text []byte) error {
 	refuse := func(kind bellows.Kind, err error, hint string) error {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err // its name stands before it, or is that of a file that nobody has seen
-		}
-		return &bellows.Error{Kind: kind, Op: "write page", Subject: name, Err: err, Hint: hint}
+		return &bellows.Error{Kind: kind, Op: "write page", Subject: name, Err: bellows.Pathless(err), Hint: hint}
 	}
 	old, err := os.Open(name)
 	switch {
