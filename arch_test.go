@@ -76,6 +76,8 @@ var rooms = []room{
 	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
+	{path: "policy/shape", floor: 2, sees: 0},
+	{path: "policy/plan", floor: 2, sees: 0},
 	{path: "core/validate", floor: 2, sees: 0, tests: []string{"core/server", "core/client", "core/coord"}},
 
 	// Floor 3, actors: the step functions of the roles.
@@ -154,6 +156,8 @@ var edges = []edge{
 	{"link/session", "core/liveness", "how long a broken connection is tried again is in the table of times"},
 	{"core/members", "core/liveness", "who is silent for a lease is lost"},
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
+
+	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
 
 	// Ports.
 	{"link/transport", "link/wire", "a stream is cut into frames by their headers"},

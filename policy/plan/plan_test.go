@@ -1,0 +1,344 @@
+package plan_test
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/policy/plan"
+	"bellows/policy/shape"
+)
+
+// draw is a job that has come to some shape, and where it is to go next.
+func draw(t *testing.T, seed uint64) (now shape.Snapshot, want shape.Decision, sizes plan.Sizes) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	now.Shape.Nodes = []shape.Node{{Slots: 1, Lanes: 2}}
+	now.Splits = make([]bellows.NodeID, 1+rng.IntN(12))
+	now.Tables = []int{1 + rng.IntN(12), len(now.Splits)}
+	for t, n := range now.Tables {
+		for p := range n {
+			now.Partitions = append(now.Partitions, shape.Place{Lane: p % 2})
+			now.Near = append(now.Near, p*t-1+t)
+			sizes.Partitions = append(sizes.Partitions, int64(rng.IntN(1000)))
+		}
+	}
+	for p := range now.Tables[0] {
+		now.Near[p] = -1
+	}
+	for p := range now.Tables[1] {
+		now.Near[now.Tables[0]+p] = p
+	}
+	now.Want = shape.Want{Slots: 1, Lanes: 2, Next: 1}
+	for range 2 {
+		var err error
+		if rng.IntN(3) == 0 {
+			want, err = shape.Random(rng.Uint64(), 3)(now)
+		} else {
+			now.Want.Workers, now.Want.Servers, now.Want.Beside = 1+rng.IntN(4), 1+rng.IntN(3), rng.IntN(2) == 0
+			want, err = shape.Even(now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.Want.Next > 1 {
+			break
+		}
+		now.Shape, now.Want.Next = want.Shape, 20
+	}
+	return now, want, sizes
+}
+
+// owns reports whether a node has something that a role of it holds.
+func owns(s *shape.Shape, n bellows.NodeID) bool {
+	return slices.Contains(s.Splits, n) || slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n })
+}
+
+// TestAnyOrderLeavesAShape carries plans out in any order that a run allows, and looks at the shape behind each step.
+func TestAnyOrderLeavesAShape(t *testing.T) {
+	kinds := map[plan.Kind]int{}
+	for seed := range uint64(400) {
+		now, want, sizes := draw(t, seed)
+		rng := rand.New(rand.NewPCG(seed, 8))
+		limit := 1 + rng.IntN(3)
+		p := plan.Between(now.Shape, want, now.Job, sizes)
+		r := plan.NewRun(p, plan.Limits{OfNode: limit})
+		s := now.Shape
+		var open []int
+		moves := map[bellows.NodeID]int{}
+		started := map[int]bool{}
+		for !r.Over() {
+			before := len(open)
+			for _, i := range r.Begin() {
+				step := &p.Steps[i]
+				if started[i] || step.Reason == "" || step.String() == "" {
+					t.Fatalf("seed %d: %v begins twice, or without a reason", seed, step)
+				}
+				started[i] = true
+				kinds[step.Kind]++
+				open = append(open, i)
+				if step.Kind == plan.Move {
+					moves[step.Node]++
+					if step.From.Node != step.Node {
+						moves[step.From.Node]++
+					}
+				}
+			}
+			if before == 0 && len(open) == 0 {
+				t.Fatalf("seed %d: nothing begins, and it is not over", seed)
+			}
+			for n, m := range moves {
+				if m > limit {
+					t.Fatalf("seed %d: %d moves of node %d", seed, m, n)
+				}
+			}
+			k := rng.IntN(len(open))
+			step := &p.Steps[open[k]]
+			if step.Kind == plan.Delete && owns(&s, step.Node) {
+				t.Fatalf("seed %d: %v, which has something yet", seed, step)
+			}
+			s = plan.Apply(s, step)
+			if err := s.Validate(); err != nil {
+				t.Fatalf("seed %d: behind %v: %v", seed, step, err)
+			}
+			if again := plan.Apply(s, step); !reflect.DeepEqual(again, s) {
+				t.Fatalf("seed %d: %v, done twice, makes %+v of %+v", seed, step, again, s)
+			}
+			r.Done(open[k])
+			if step.Kind == plan.Move {
+				moves[step.Node]--
+				if step.From.Node != step.Node {
+					moves[step.From.Node]--
+				}
+			}
+			open = slices.Delete(open, k, k+1)
+		}
+		if !reflect.DeepEqual(s, want.Shape) {
+			t.Fatalf("seed %d: came to %+v, not %+v", seed, s, want.Shape)
+		}
+		if moved, all := r.Share(); moved != all || len(r.Undone()) > 0 {
+			t.Fatalf("seed %d: %d of %d bytes, undone %v", seed, moved, all, r.Undone())
+		}
+		if again := plan.Between(s, want, now.Job, sizes); len(again.Steps) > 0 {
+			t.Fatalf("seed %d: %v is left", seed, again.Steps)
+		}
+	}
+	if len(kinds) != 4 {
+		t.Errorf("only %v", kinds)
+	}
+}
+
+// TestAPlanIsResumed leaves plans at any point, and makes new ones of what there is then.
+func TestAPlanIsResumed(t *testing.T) {
+	for seed := range uint64(200) {
+		now, want, sizes := draw(t, seed)
+		rng := rand.New(rand.NewPCG(seed, 9))
+		s := now.Shape
+		total := len(plan.Between(s, want, now.Job, sizes).Steps)
+		steps := 0
+		for round := 0; !reflect.DeepEqual(s, want.Shape); round++ {
+			if round > 3*total {
+				t.Fatalf("seed %d: it does not end", seed)
+			}
+			p := plan.Between(s, want, now.Job, sizes)
+			r := plan.NewRun(p, plan.Limits{})
+			for range 1 + rng.IntN(4) {
+				list := r.Begin()
+				for _, i := range list {
+					s = plan.Apply(s, &p.Steps[i])
+					steps++
+					r.Done(i)
+				}
+			}
+		}
+		if steps > 2*total {
+			t.Errorf("seed %d: %d steps instead of %d", seed, steps, total)
+		}
+	}
+}
+
+// TestARunEnds lets steps fail, and cancels.
+func TestARunEnds(t *testing.T) {
+	failures, cancelled := 0, 0
+	for seed := range uint64(300) {
+		now, want, sizes := draw(t, seed)
+		rng := rand.New(rand.NewPCG(seed, 10))
+		p := plan.Between(now.Shape, want, now.Job, sizes)
+		r := plan.NewRun(p, plan.Limits{})
+		s := now.Shape
+		bad := map[int]bool{}
+		over := false
+		var open []int
+		for n := 0; !r.Over(); n++ {
+			if n > 10*len(p.Steps) {
+				t.Fatalf("seed %d: it does not end", seed)
+			}
+			list := r.Begin()
+			if over && len(list) > 0 {
+				t.Fatalf("seed %d: %v begin behind the cancel", seed, list)
+			}
+			for _, i := range list {
+				for _, j := range p.Steps[i].After {
+					if bad[j] {
+						t.Fatalf("seed %d: %v begins, though %v has failed", seed, &p.Steps[i], &p.Steps[j])
+					}
+				}
+			}
+			open = append(open, list...)
+			if !over && rng.IntN(len(p.Steps)+1) == 0 {
+				over = true
+				cancelled++
+				if got := r.Cancel(); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(open))) {
+					t.Fatalf("seed %d: open are %v, not %v", seed, got, open)
+				}
+				continue
+			}
+			i := open[0]
+			open = open[1:]
+			if rng.IntN(6) == 0 {
+				failures++
+				bad[i] = true
+				r.Failed(i)
+			} else {
+				s = plan.Apply(s, &p.Steps[i])
+				r.Done(i)
+			}
+			if err := s.Validate(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		undone := r.Undone()
+		for i := range bad {
+			if !slices.Contains(undone, i) {
+				t.Fatalf("seed %d: step %d has failed and is not undone", seed, i)
+			}
+		}
+		if (len(undone) == 0) != reflect.DeepEqual(s, want.Shape) {
+			t.Fatalf("seed %d: %d undone, came to %+v, not %+v", seed, len(undone), s, want.Shape)
+		}
+	}
+	if failures == 0 || cancelled == 0 {
+		t.Errorf("%d failures, %d cancelled", failures, cancelled)
+	}
+}
+
+func TestTheLargestMovesFirst(t *testing.T) {
+	most := 0
+	for seed := range uint64(50) {
+		now, want, sizes := draw(t, seed)
+		last, moves := int64(1<<60), 0
+		for _, s := range plan.Between(now.Shape, want, now.Job, sizes).Steps {
+			if s.Kind != plan.Move || s.Partition < 0 {
+				continue
+			}
+			if moves++; s.Bytes > last {
+				t.Errorf("seed %d: %v with %d bytes behind one with %d", seed, &s, s.Bytes, last)
+			}
+			last = s.Bytes
+		}
+		most = max(most, moves)
+	}
+	if most < 5 {
+		t.Errorf("at most %d moves", most)
+	}
+}
+
+// TestWithinANotice: what has no copy goes first, what does not fit is named, and who keeps something is not deleted.
+func TestWithinANotice(t *testing.T) {
+	partial, whole := 0, 0
+	for seed := range uint64(300) {
+		now, _, sizes := draw(t, seed)
+		rng := rand.New(rand.NewPCG(seed, 11))
+		if len(now.Nodes) < 2 {
+			continue
+		}
+		leaves := now.Nodes[len(now.Nodes)-1].ID
+		now.Want.Workers, now.Want.Servers, now.Want.Beside, now.Want.Leaves = 1, 1, true, []bellows.NodeID{leaves}
+		want, err := shape.Even(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := func(s *plan.Step) bool { return s.Partition%3 == 0 }
+		p := plan.Between(now.Shape, want, now.Job, sizes)
+		budget := rng.Int64N(4000)
+		fits, left := plan.Within(p, leaves, budget, copied)
+		var took int64
+		var order []plan.Step
+		for _, s := range fits.Steps {
+			if s.Kind == plan.Move && s.From.Node == leaves && s.Node != leaves {
+				took += s.Bytes
+				order = append(order, s)
+			}
+			if s.Kind == plan.Delete && s.Node == leaves && len(left) > 0 {
+				t.Fatalf("seed %d: node %d is deleted with %v", seed, leaves, left)
+			}
+		}
+		if took > budget {
+			t.Fatalf("seed %d: %d bytes in a notice of %d", seed, took, budget)
+		}
+		if !slices.IsSortedFunc(order, func(a, b plan.Step) int {
+			x, y := copied(&a), copied(&b)
+			if x != y {
+				if y {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(b.Bytes, a.Bytes)
+		}) {
+			t.Fatalf("seed %d: the order is %v", seed, order)
+		}
+		for _, s := range left {
+			if s.Bytes <= budget-took {
+				t.Fatalf("seed %d: %v with %d bytes is left, and would fit", seed, &s, s.Bytes)
+			}
+		}
+		dropped := len(left)
+		if dropped > 0 && slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Kind == plan.Delete && s.Node == leaves }) {
+			dropped++
+		}
+		if len(fits.Steps)+dropped != len(p.Steps) {
+			t.Fatalf("seed %d: %d steps of %d, %d left", seed, len(fits.Steps), len(p.Steps), len(left))
+		}
+		r, s := plan.NewRun(fits, plan.Limits{}), now.Shape
+		for !r.Over() {
+			list := r.Begin()
+			if len(list) == 0 {
+				t.Fatalf("seed %d: nothing begins", seed)
+			}
+			for _, i := range list {
+				s = plan.Apply(s, &fits.Steps[i])
+				r.Done(i)
+			}
+		}
+		if err := s.Validate(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(left) > 0 {
+			partial++
+		} else {
+			whole++
+		}
+	}
+	if partial == 0 || whole == 0 {
+		t.Errorf("%d notices were too short, %d long enough", partial, whole)
+	}
+}
+
+func TestStepsAreSaid(t *testing.T) {
+	for want, s := range map[string]plan.Step{
+		"add node-3 with 2 compute slots and 1 lanes":  {Kind: plan.Add, Node: 3, Slots: 2, Lanes: 1},
+		"switch node-3 to 0 compute slots and 1 lanes": {Kind: plan.Switch, Node: 3, Lanes: 1},
+		"move partition 7 from node-1 to node-3":       {Kind: plan.Move, Node: 3, From: shape.Place{Node: 1}, Partition: 7, Split: -1},
+		"move split 7 from node-1 to node-3":           {Kind: plan.Move, Node: 3, From: shape.Place{Node: 1}, Partition: -1, Split: 7},
+		"delete node-3":                                {Kind: plan.Delete, Node: 3},
+	} {
+		if got := s.String(); got != want || !strings.HasPrefix(want, s.Kind.String()) {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

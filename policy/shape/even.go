@@ -1,0 +1,171 @@
+package shape
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows"
+)
+
+// Even deals what a job has over the nodes that are wanted, as EPS does (§3.2, §3.3), whose
+// round-robin comes to the same counts by more moves. What is where it may stay stays there.
+//
+// Numbers of splits differ by at most one between nodes that run tasks, those of partitions by at
+// most one between nodes that hold them, those of each table too, and those of the lanes of a node
+// (TestEvenAfterAnyChanges). No deal of the same counts moves fewer (TestEvenMovesNoMoreThanItMust). A
+// partition that is near a split goes where that runs, if partitions can be there, and counts for
+// nothing there.
+//
+// Whoever has too many gives those of the highest numbers, so that what it keeps and what another
+// gets are consecutive: sums over consecutive splits of a node travel as one.
+func Even(now Snapshot) (Decision, error) {
+	nodes, err := Resize(now.Nodes, now.Want)
+	if err == nil {
+		err = validNodes(nodes)
+	}
+	if err != nil {
+		return Decision{}, err
+	}
+	return Decision{now.deal(nodes), now.resized(nodes)}, nil
+}
+
+// deal is what Even deals over some nodes.
+func (s *Snapshot) deal(nodes []Node) Shape {
+	want := Shape{Nodes: nodes}
+	want.Splits = dealTo(s.Splits, workersOf(nodes), make(map[bellows.NodeID]int))
+	want.Partitions = dealPartitions(s.Job, s.Shape, &want)
+	return want
+}
+
+func workersOf(nodes []Node) []bellows.NodeID {
+	return ids(nodes, func(n Node) bool { return n.Slots > 0 })
+}
+
+func serversOf(nodes []Node) []bellows.NodeID {
+	return ids(nodes, func(n Node) bool { return n.Lanes > 0 })
+}
+
+func ids(nodes []Node, which func(Node) bool) (list []bellows.NodeID) {
+	for _, n := range nodes {
+		if which(n) {
+			list = append(list, n.ID)
+		}
+	}
+	return list
+}
+
+// dealPartitions deals the partitions: table by table, so that each is spread, to nodes first, and
+// those of a node to its lanes.
+func dealPartitions(job Job, now Shape, want *Shape) []Place {
+	to := slices.Clone(now.Partitions)
+	load := make(map[bellows.NodeID]int) // of all tables so far
+	lanes := make(map[Place]int)
+	first := 0
+	for _, count := range job.Tables {
+		var free []int // partitions of the table that are near nothing
+		for p := first; p < first+count; p++ {
+			if at, ok := job.follows(p, want); ok {
+				to[p].Node = at
+			} else {
+				free = append(free, p)
+			}
+		}
+		owners := make([]bellows.NodeID, len(free))
+		for i, p := range free {
+			owners[i] = now.Partitions[p].Node
+		}
+		owners = dealTo(owners, serversOf(want.Nodes), load)
+		for i, p := range free {
+			to[p].Node = owners[i]
+		}
+		toLanes(now.Partitions[first:first+count], to[first:first+count], want, lanes)
+		first += count
+	}
+	return to
+}
+
+// follows is where a partition goes that is near a split, if it can.
+func (j *Job) follows(p int, want *Shape) (bellows.NodeID, bool) {
+	s := j.near(p)
+	if s < 0 {
+		return 0, false
+	}
+	n, found := want.Node(want.Splits[s])
+	return n.ID, found && n.Lanes > 0
+}
+
+// toLanes deals a table's partitions of each node over its lanes. load counts those of the tables
+// before.
+func toLanes(now, to []Place, want *Shape, load map[Place]int) {
+	for _, n := range want.Nodes {
+		var mine []int
+		for p := range to {
+			if to[p].Node == n.ID {
+				mine = append(mine, p)
+			}
+		}
+		lanes, at := make([]bellows.NodeID, n.Lanes), make([]bellows.NodeID, len(mine))
+		for i := range lanes {
+			lanes[i] = bellows.NodeID(i)
+		}
+		for i, p := range mine {
+			at[i] = none
+			if now[p].Node == n.ID {
+				at[i] = bellows.NodeID(now[p].Lane)
+			}
+		}
+		of := make(map[bellows.NodeID]int, n.Lanes)
+		for i := range lanes {
+			of[lanes[i]] = load[Place{n.ID, i}]
+		}
+		at = dealTo(at, lanes, of)
+		for i, p := range mine {
+			to[p].Lane = int(at[i])
+		}
+		for i := range lanes {
+			load[Place{n.ID, i}] = of[lanes[i]]
+		}
+	}
+}
+
+// none is nobody's number: what is there is dealt anew.
+const none = ^bellows.NodeID(0)
+
+// dealTo gives each thing to one of some holders. load is what these have already, of earlier deals,
+// and grows by what they get: as long as its numbers differ by at most one they still do. Each gets
+// the same number of things, and those that are left over go one each to who has least, and of those
+// to who has most of these things now.
+func dealTo(owners []bellows.NodeID, among []bellows.NodeID, load map[bellows.NodeID]int) []bellows.NodeID {
+	has := make(map[bellows.NodeID]int, len(among))
+	for _, o := range owners {
+		has[o]++
+	}
+	quota := make(map[bellows.NodeID]int, len(among))
+	order := slices.Clone(among)
+	slices.SortStableFunc(order, func(a, b bellows.NodeID) int {
+		return cmp.Or(cmp.Compare(load[a], load[b]), cmp.Compare(has[b], has[a]))
+	})
+	for i, n := range order {
+		quota[n] = len(owners) / len(among)
+		if i < len(owners)%len(among) {
+			quota[n]++
+		}
+		load[n] += quota[n]
+	}
+	to := slices.Clone(owners)
+	var spare []int
+	for i, o := range to {
+		if quota[o] > 0 {
+			quota[o]--
+		} else {
+			spare = append(spare, i)
+		}
+	}
+	for _, n := range among {
+		for ; quota[n] > 0; quota[n]-- {
+			to[spare[0]] = n
+			spare = spare[1:]
+		}
+	}
+	return to
+}

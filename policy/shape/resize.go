@@ -1,0 +1,82 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows"
+)
+
+// Want is what somebody asks of a cluster: how many nodes run tasks, and how many hold partitions.
+type Want struct {
+	Workers, Servers int
+	// Slots and Lanes are those of a node that gets the role.
+	Slots, Lanes int
+	// Beside is whether a worker holds partitions too: then Servers says nothing.
+	Beside bool
+	// Leaves are nodes that are to go, whatever the numbers.
+	Leaves []bellows.NodeID
+	// Stays is the node that never goes: the controller's, which keeps the roles that it has.
+	Stays bellows.NodeID
+	// Next is the number of the next node that comes. Numbers are not used again.
+	Next bellows.NodeID
+}
+
+// Resize is the nodes that are wanted, of those of now. A node that is too many in one role and missing in the other is
+// switched, and not sent away for another to come (AgileML §4.3 does the same with its stages). Who goes is who came last.
+func Resize(now []Node, w Want) ([]Node, error) {
+	if w.Beside {
+		w.Servers = w.Workers
+	}
+	if w.Workers < 1 || w.Servers < 1 || w.Slots < 1 || w.Lanes < 1 {
+		return nil, fmt.Errorf("%d workers with %d compute slots each and %d servers with %d lanes each; there must be one of each", w.Workers, w.Slots, w.Servers, w.Lanes)
+	}
+	var nodes []Node
+	for _, n := range now {
+		switch {
+		case !slices.Contains(w.Leaves, n.ID):
+			nodes = append(nodes, n)
+		case n.ID == w.Stays:
+			return nil, fmt.Errorf("node %d leads the job and cannot leave", n.ID)
+		}
+	}
+	for _, id := range w.Leaves {
+		if _, found := find(now, id); !found {
+			return nil, fmt.Errorf("there is no node %d", id)
+		}
+	}
+	workers, servers := counts(nodes)
+	for i := len(nodes) - 1; i >= 0 && workers > w.Workers; i-- {
+		if n := &nodes[i]; n.ID != w.Stays && n.Slots > 0 {
+			n.Slots = 0
+			workers--
+		}
+	}
+	for i := len(nodes) - 1; i >= 0 && servers > w.Servers; i-- {
+		if n := &nodes[i]; n.ID != w.Stays && n.Lanes > 0 {
+			n.Lanes = 0
+			servers--
+		}
+	}
+	for i := range nodes { // who has lost its role takes the other
+		switch n := &nodes[i]; {
+		case n.ID == w.Stays && !w.Beside:
+		case n.Slots == 0 && workers < w.Workers && (n.Lanes == 0 || w.Beside):
+			n.Slots, workers = w.Slots, workers+1
+		case n.Lanes == 0 && servers < w.Servers && (n.Slots == 0 || w.Beside):
+			n.Lanes, servers = w.Lanes, servers+1
+		}
+	}
+	nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Slots+n.Lanes == 0 && n.ID != w.Stays })
+	for next := w.Next; workers < w.Workers || servers < w.Servers; next++ {
+		n := Node{ID: next}
+		if workers < w.Workers {
+			n.Slots, workers = w.Slots, workers+1
+		}
+		if servers < w.Servers && (n.Slots == 0 || w.Beside) {
+			n.Lanes, servers = w.Lanes, servers+1
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}

@@ -1,0 +1,287 @@
+package shape_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/policy/shape"
+)
+
+// start is a job on one node.
+func start(rng *rand.Rand) shape.Snapshot {
+	var s shape.Snapshot
+	s.Shape.Nodes = []shape.Node{{Slots: 2, Lanes: 1 + rng.IntN(3)}}
+	s.Shape.Splits = make([]bellows.NodeID, 1+rng.IntN(40))
+	for range 1 + rng.IntN(4) {
+		s.Tables = append(s.Tables, 1+rng.IntN(30))
+	}
+	if rng.IntN(2) == 0 { // one more is the splits' state
+		s.Tables = append(s.Tables, len(s.Splits))
+	}
+	for t, n := range s.Tables {
+		for p := range n {
+			s.Partitions = append(s.Partitions, shape.Place{Lane: p % s.Shape.Nodes[0].Lanes})
+			near := -1
+			if t > 0 && t == len(s.Tables)-1 && n == len(s.Splits) {
+				near = p
+			}
+			s.Near = append(s.Near, near)
+		}
+	}
+	s.Want = shape.Want{Workers: 1, Servers: 1, Slots: 2, Lanes: s.Shape.Nodes[0].Lanes, Beside: true, Next: 1}
+	return s
+}
+
+// ask draws what somebody may want next.
+func ask(rng *rand.Rand, s *shape.Snapshot) {
+	s.Want.Workers, s.Want.Servers, s.Want.Beside = 1+rng.IntN(6), 1+rng.IntN(4), rng.IntN(2) == 0
+	s.Want.Leaves = nil
+	for _, n := range s.Nodes {
+		if n.ID != s.Want.Stays && rng.IntN(6) == 0 {
+			s.Want.Leaves = append(s.Want.Leaves, n.ID)
+		}
+		s.Want.Next = max(s.Want.Next, n.ID+1)
+	}
+}
+
+// spread is the greatest difference between the numbers of some holders.
+func spread[K comparable](among []K, of []K) int {
+	count := map[K]int{}
+	for _, k := range of {
+		count[k]++
+	}
+	least, most := len(of), 0
+	for _, k := range among {
+		least, most = min(least, count[k]), max(most, count[k])
+	}
+	return most - least
+}
+
+func TestEvenAfterAnyChanges(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		s := start(rng)
+		for range 12 {
+			ask(rng, &s)
+			d, err := shape.Even(s)
+			if err != nil {
+				t.Fatalf("seed %d: %+v: %v", seed, s.Want, err)
+			}
+			if err := d.Validate(); err != nil || d.Reason == "" {
+				t.Fatalf("seed %d: %v, %q", seed, err, d.Reason)
+			}
+			checkEven(t, seed, &s, &d.Shape)
+			s.Shape = d.Shape
+		}
+	}
+}
+
+func checkEven(t *testing.T, seed uint64, s *shape.Snapshot, got *shape.Shape) {
+	t.Helper()
+	var workers, servers []bellows.NodeID
+	for _, n := range got.Nodes {
+		if n.Slots > 0 {
+			workers = append(workers, n.ID)
+		}
+		if n.Lanes > 0 {
+			servers = append(servers, n.ID)
+		}
+		if slices.Contains(s.Want.Leaves, n.ID) {
+			t.Fatalf("seed %d: node %d has not left", seed, n.ID)
+		}
+	}
+	if len(workers) != s.Want.Workers || !s.Want.Beside && len(servers) != s.Want.Servers {
+		t.Fatalf("seed %d: %d workers and %d servers for %+v", seed, len(workers), len(servers), s.Want)
+	}
+	if d := spread(workers, got.Splits); d > 1 {
+		t.Fatalf("seed %d: numbers of splits differ by %d", seed, d)
+	}
+	var all []bellows.NodeID // of partitions that are near nothing
+	first := 0
+	for i, count := range s.Tables {
+		var table []bellows.NodeID
+		for p := first; p < first+count; p++ {
+			at := got.Partitions[p].Node
+			split := s.Near[p]
+			if n, _ := got.Node(at); split >= 0 {
+				if w, _ := got.Node(got.Splits[split]); w.Lanes > 0 && n.ID != w.ID {
+					t.Fatalf("seed %d: partition %d is at node %d, its split %d at node %d", seed, p, at, split, w.ID)
+				} else if w.Lanes > 0 {
+					continue
+				}
+			}
+			table = append(table, at)
+		}
+		if d := spread(servers, table); d > 1 {
+			t.Fatalf("seed %d: numbers of partitions of table %d differ by %d", seed, i, d)
+		}
+		all = append(all, table...)
+		first += count
+	}
+	if d := spread(servers, all); d > 1 {
+		t.Fatalf("seed %d: numbers of partitions differ by %d", seed, d)
+	}
+	for _, n := range got.Nodes {
+		var lanes, of []int
+		for i := range n.Lanes {
+			lanes = append(lanes, i)
+		}
+		for _, at := range got.Partitions {
+			if at.Node == n.ID {
+				of = append(of, at.Lane)
+			}
+		}
+		if d := spread(lanes, of); n.Lanes > 0 && d > 1 {
+			t.Fatalf("seed %d: numbers of partitions of the lanes of node %d differ by %d", seed, n.ID, d)
+		}
+	}
+}
+
+// TestEvenMovesNoMoreThanItMust counts, for splits: of counts that are given, who has too many gives just those.
+func TestEvenMovesNoMoreThanItMust(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		s := start(rng)
+		for range 8 {
+			ask(rng, &s)
+			d, err := shape.Even(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			had, has, moved := map[bellows.NodeID]int{}, map[bellows.NodeID]int{}, 0
+			for i := range s.Splits {
+				had[s.Splits[i]]++
+				has[d.Splits[i]]++
+				if s.Splits[i] != d.Splits[i] {
+					moved++
+				}
+			}
+			must := 0
+			for n := range had {
+				must += max(0, had[n]-has[n])
+			}
+			if moved != must {
+				t.Fatalf("seed %d: %d splits move, %d must", seed, moved, must)
+			}
+			floor := len(s.Splits) / s.Want.Workers // who stays and had more than the floor keeps the split that is left over, if one is
+			for n, more := range had {
+				if w, there := d.Node(n); there && w.Slots > 0 && more > floor && has[n] == floor {
+					for m, now := range has {
+						if now > floor && had[m] <= floor {
+							t.Fatalf("seed %d: node %d gives a split to node %d, which would be as even at home", seed, n, m)
+						}
+					}
+				}
+			}
+			s.Shape = d.Shape
+		}
+	}
+}
+
+func TestAPolicyIsAFunction(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		s := start(rng)
+		for range 6 {
+			ask(rng, &s)
+			for name, p := range map[string]shape.Policy{"even": shape.Even, "add": shape.AddOne(seed), "delete": shape.DeleteOne(seed), "random": shape.Random(seed, 4)} {
+				before := fmt.Sprintf("%+v", s)
+				a, err := p(s)
+				b, again := p(s)
+				if name != "even" && name != "random" {
+					s.Want.Leaves = nil
+				}
+				if fmt.Sprint(err) != fmt.Sprint(again) || !reflect.DeepEqual(a, b) || name == "even" && before != fmt.Sprintf("%+v", s) {
+					t.Fatalf("seed %d: %s makes %v (%v) and then %v (%v)", seed, name, a, err, b, again)
+				}
+				if err == nil && a.Validate() != nil {
+					t.Fatalf("seed %d: %s: %v", seed, name, a.Validate())
+				}
+			}
+			d, err := shape.Random(rng.Uint64(), 3)(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Shape = d.Shape
+		}
+	}
+}
+
+func TestOneIsAddedAndOneIsDeleted(t *testing.T) {
+	up, down := 0, 0
+	for seed := range uint64(40) {
+		s := start(rand.New(rand.NewPCG(seed, 4)))
+		s.Want.Beside = false
+		more, err := shape.AddOne(seed)(s)
+		if err != nil || len(more.Nodes) != 2 {
+			t.Fatalf("seed %d: %+v, %v", seed, more.Nodes, err)
+		}
+		up++
+		s.Shape = more.Shape
+		s.Want.Next = 2
+		less, err := shape.DeleteOne(seed)(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(less.Nodes) == 1 {
+			down++
+		}
+	}
+	if up != 40 || down < 20 {
+		t.Errorf("%d have grown and %d shrunk again", up, down)
+	}
+}
+
+// TestARoleIsSwitched: what is too many in one role serves in the other, and nobody comes or goes.
+func TestARoleIsSwitched(t *testing.T) {
+	now := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 2, Slots: 2}, {ID: 5, Slots: 2}}
+	got, err := shape.Resize(now, shape.Want{Workers: 2, Servers: 2, Slots: 2, Lanes: 1, Next: 6})
+	if want := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 2, Slots: 2}, {ID: 5, Lanes: 1}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	got, err = shape.Resize(now, shape.Want{Workers: 3, Servers: 1, Slots: 2, Lanes: 1, Next: 6, Leaves: []bellows.NodeID{2}})
+	if want := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 5, Slots: 2}, {ID: 6, Slots: 2}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestWhatCannotBeWantedIsRefused(t *testing.T) {
+	now := []shape.Node{{ID: 0, Lanes: 1, Slots: 1}, {ID: 1, Slots: 2}}
+	for want, w := range map[string]shape.Want{
+		"there must be one of each": {Workers: 0, Servers: 1, Slots: 1, Lanes: 1},
+		"with 0 lanes each":         {Workers: 1, Servers: 1, Slots: 1},
+		"leads the job":             {Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Leaves: []bellows.NodeID{0}},
+		"there is no node 7":        {Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Leaves: []bellows.NodeID{7}},
+	} {
+		if got, err := shape.Resize(now, w); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v makes %+v, %v; want %q", w, got, err, want)
+		}
+	}
+}
+
+func TestWhatIsNoShapeIsRefused(t *testing.T) {
+	ok := shape.Shape{Nodes: []shape.Node{{ID: 1, Slots: 1}, {ID: 2, Lanes: 2}}, Partitions: []shape.Place{{Node: 2, Lane: 1}}, Splits: []bellows.NodeID{1}}
+	if err := ok.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(s *shape.Shape){
+		"lane 2 of node 2":        func(s *shape.Shape) { s.Partitions = []shape.Place{{Node: 2, Lane: 2}} },
+		"lane 0 of node 1":        func(s *shape.Shape) { s.Partitions = []shape.Place{{Node: 1}} },
+		"runs no tasks":           func(s *shape.Shape) { s.Splits = []bellows.NodeID{2} },
+		"comes behind":            func(s *shape.Shape) { s.Nodes = []shape.Node{{ID: 2, Lanes: 2}, {ID: 1, Slots: 1}} },
+		"1 hold partitions":       func(s *shape.Shape) { s.Nodes = []shape.Node{{ID: 2, Lanes: 2}} },
+		"-1 compute slots":        func(s *shape.Shape) { s.Nodes = []shape.Node{{ID: 1, Slots: -1}, {ID: 2, Lanes: 2}} },
+		"partition 0 is at lane ": func(s *shape.Shape) { s.Partitions = []shape.Place{{Node: 9}} },
+	} {
+		s := ok
+		spoil(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", s, err, want)
+		}
+	}
+}
