@@ -67,6 +67,9 @@ func (v Values) Int(name string, low, high int) int {
 	return n
 }
 
+// Text is the value as it is, without blanks around it.
+func (v Values) Text(name string) string { return v.must(name) }
+
 // IntOrAuto is Int, and 0 where the application is to choose.
 func (v Values) IntOrAuto(name string, low, high int) int {
 	if v.IsAuto(name) {

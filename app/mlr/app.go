@@ -113,11 +113,19 @@ func (p *problem) headline(in app.Input) string {
 	if p.narrow != nil {
 		form += fmt.Sprintf(", of whose features %d occur", p.features)
 	}
-	return fmt.Sprintf("%d classes · %s, batch %d · %s", p.width, form, p.batch, in.HeldOut(len(p.held) > 0))
+	weighed := ""
+	if p.weighed != "" {
+		weighed = p.weighed + " · "
+	}
+	return fmt.Sprintf("%d classes · %s, batch %d · %s%s", p.width, form, p.batch, weighed, in.HeldOut(len(p.held) > 0))
 }
 
-// majority is the accuracy of always naming the training rows' commonest class.
+// majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than
+// accuracy.
 func (p *problem) majority() *train.Metric {
+	if p.weights != nil {
+		return nil
+	}
 	count := make([]int, p.width)
 	best := 0
 	for _, r := range p.rows {

@@ -61,29 +61,12 @@ func classesOf(set *data.Set) (classes, warnings []string, err error) {
 
 // numbered gives each row its class's number, or unknownClass. Labels that are numbers are compared as such, however they are written.
 func numbered(e *data.ExampleSet, classes []string) []int32 {
-	byName, byNumber := make(map[string]int32, len(classes)), make(map[float32]int32, len(classes))
-	for i, label := range classes {
-		byName[label] = int32(i)
-		if y, err := strconv.ParseFloat(label, 32); err == nil {
-			byNumber[float32(y)] = int32(i)
-		}
-	}
-	class := func(y float32) int32 {
-		if c, known := byNumber[y]; known {
-			return c
-		}
-		return unknownClass
-	}
+	find := newFinder(classes)
+	class := find.number
 	if e.LabelNames != nil {
 		table := make([]int32, len(e.LabelNames))
 		for i, label := range e.LabelNames {
-			c, known := byName[label]
-			if y, err := strconv.ParseFloat(label, 32); !known {
-				if c = unknownClass; err == nil {
-					c = class(float32(y))
-				}
-			}
-			table[i] = c
+			table[i] = find.text(label)
 		}
 		class = func(y float32) int32 { return table[int(y)] }
 	}
@@ -92,6 +75,42 @@ func numbered(e *data.ExampleSet, classes []string) []int32 {
 		out[i] = class(y)
 	}
 	return out
+}
+
+// finder finds the numbers of classes.
+type finder struct {
+	byName   map[string]int32
+	byNumber map[float32]int32
+}
+
+func newFinder(classes []string) finder {
+	f := finder{make(map[string]int32, len(classes)), make(map[float32]int32, len(classes))}
+	for i, label := range classes {
+		f.byName[label] = int32(i)
+		if y, err := strconv.ParseFloat(label, 32); err == nil {
+			f.byNumber[float32(y)] = int32(i)
+		}
+	}
+	return f
+}
+
+// number is the class of a label that is a number, or unknownClass.
+func (f finder) number(y float32) int32 {
+	if c, known := f.byNumber[y]; known {
+		return c
+	}
+	return unknownClass
+}
+
+// text is the class of a label as it is written, or unknownClass.
+func (f finder) text(label string) int32 {
+	if c, known := f.byName[label]; known {
+		return c
+	}
+	if y, err := strconv.ParseFloat(label, 32); err == nil {
+		return f.number(float32(y))
+	}
+	return unknownClass
 }
 
 // strange counts the rows of unknownClass.

@@ -84,7 +84,7 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 		u.logits(w, width, lo, hi, z)
 		s.tally.residuals(z, u.class[lo:hi])
 		rate := float32(step / float64(hi-lo))
-		u.hold(z, lo, hi, rate)
+		u.hold(z, lo, hi, rate, s.tally.weights)
 		vec.GemmTN(f, width, hi-lo, -rate, u.x[lo*f:hi*f], f, z, width, float32(1-step*l2), w, width)
 		for ; len(z) > 0; z = z[width:] {
 			vec.Axpy(-rate, z[:width], w[f*width:])
@@ -93,10 +93,10 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 }
 
 // hold shortens the residuals of rows that a step of their own would throw too far: see stepStable.
-func (u *denseUnit) hold(z []float32, lo, hi int, rate float32) {
+func (u *denseUnit) hold(z []float32, lo, hi int, rate float32, weights classWeights) {
 	f, width := len(u.x)/len(u.class), len(z)/(hi-lo)
 	for i := lo; i < hi; i++ {
-		if reach := rate * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
+		if reach := rate * weights.of(u.class[i]) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
 			vec.Scale(stepStable/reach, z[(i-lo)*width:(i-lo+1)*width])
 		}
 	}

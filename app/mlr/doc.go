@@ -25,6 +25,9 @@
 // that weights need, and held-out rows only say when the run is done; else they choose the epoch
 // that is kept.
 //
+// With class_weights the loss of a row counts by its class, in training and in stopping, and not in the figures that are shown of rows
+// that are held out (weights.go).
+//
 // Under BSP the result is the same bit for bit for any number of compute slots: all sums run in the
 // order of splits and clocks, and random choices are functions of (seed, split, clock).
 //

@@ -27,10 +27,11 @@ const (
 const (
 	gotHeldLoss = iota
 	gotHeldCorrect
+	gotHeldWeighed
 	gotTestLoss
 	gotTestCorrect
 	gotSquares
-	gotScore // how many; the loss of each block of the held-out rows follows
+	gotScore // how many; the weighted loss of each block of the held-out rows follows
 )
 
 // heldBlocks is how many blocks of held-out rows are told apart: those of split s are in block s modulo as many.
@@ -58,7 +59,7 @@ func newExecutor(p *problem) *executor {
 	batch := max(batchMost, p.batch)
 	return &executor{p: p, scratch: scratch{
 		width: p.width, z: make([]float32, batch*p.width),
-		tally: tally{spread: make([]float64, p.width)},
+		tally: tally{weights: p.weights, spread: make([]float64, p.width)},
 	}}
 }
 
@@ -88,10 +89,12 @@ func (e *executor) RunTask(t *train.Task) error {
 	split := int(t.Split())
 	if at == e.p.clocks {
 		s := &e.p.scored[split]
-		heldLoss, heldCorrect := e.score(t, &s[0])
-		testLoss, testCorrect := e.score(t, &s[1])
-		e.result = append(e.result[:0], heldLoss, heldCorrect, testLoss, testCorrect, e.squares(t, split))
-		e.result = append(e.result, blockOf(split, heldLoss)...)
+		e.score(t, &s[0])
+		weighed := e.tally.weighed
+		e.result = append(e.result[:0], e.tally.loss, e.tally.correct, weighed)
+		e.score(t, &s[1])
+		e.result = append(e.result, e.tally.loss, e.tally.correct, e.squares(t, split))
+		e.result = append(e.result, blockOf(split, weighed)...)
 		t.SignalTaskCompletion(e.result...)
 		return nil
 	}
@@ -106,7 +109,7 @@ func (e *executor) RunTask(t *train.Task) error {
 	default:
 		e.walkRows(t, &e.p.sparseUnits[split*e.p.clocks+at])
 	}
-	e.result = append(e.result[:0], e.tally.loss, e.tally.correct)
+	e.result = append(e.result[:0], e.tally.weighed, e.tally.correct)
 	e.result = append(e.result, e.tally.spread...)
 	t.SignalTaskCompletion(e.result...)
 	return nil

@@ -29,7 +29,8 @@ type policy struct {
 	trusts bool      // weights do not fit the noise
 	grows  bool      // steps may grow
 	best   []float64 // loss of each block of held-out rows where all were predicted best
-	rows   []float64 // held-out rows of each block
+	rows   []float64 // held-out rows of each block, by their weights
+	held   float64   // held-out rows in all, by their weights
 }
 
 // The rules of the policy, found on sets of text, tables and images together.
@@ -55,8 +56,9 @@ func newPolicy(p *problem) *policy {
 	}
 	k.grows = p.dense && len(p.rows) >= rowsMany*p.features
 	for s := range p.splits {
-		k.rows[s%heldBlocks] += float64(len(app.Part(p.held, s, p.splits)))
+		k.rows[s%heldBlocks] += p.weights.sum(app.Part(p.held, s, p.splits), p.class)
 	}
+	k.held = p.weights.sum(p.held, p.class)
 	if p.l2 >= 0 {
 		k.alpha, k.trusts = p.l2*float64(len(p.rows)), false
 	}
@@ -84,7 +86,7 @@ func (k *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
 	n := float64(len(k.p.rows))
 	loss, correct, spread := trained[gotLoss]/n, trained[gotCorrect]/n, trained[gotSpread:]
-	keep := k.advance(p, loss, scores[gotHeldLoss]/float64(len(k.p.held)), scores[gotScore:]) // NaN without held-out rows
+	keep := k.advance(p, loss, scores[gotHeldWeighed]/k.held, scores[gotScore:]) // NaN without held-out rows
 	if k.p.l2 < 0 {
 		k.regularise(p.Epoch, spread, scores[gotSquares])
 	}

@@ -49,7 +49,9 @@ type problem struct {
 	part        float32   // of a split's way that it pushes
 	momentum    bool
 	belief      float64 // see policy.regularise
-	full        bool    // units work on whole tables
+	weights     classWeights
+	weighed     string // what the headline says of them
+	full        bool   // units work on whole tables
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
@@ -84,6 +86,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.class = numbered(set, p.classes)
 	p.divide(in)
 	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := p.weigh(); err != nil {
 		return nil, err
 	}
 	p.form()

@@ -33,7 +33,7 @@ func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
 }
 
 // score counts the unit's rows under the current weights.
-func (e *executor) score(t *train.Task, u *scoreUnit) (loss, correct float64) {
+func (e *executor) score(t *train.Task, u *scoreUnit) {
 	e.tally.reset()
 	switch {
 	case len(u.rows) == 0:
@@ -46,7 +46,6 @@ func (e *executor) score(t *train.Task, u *scoreUnit) (loss, correct float64) {
 		t.Pull(weightsTable, u.sparse.rows, w)
 		e.scoreSparse(w, &u.sparse)
 	}
-	return e.tally.loss, e.tally.correct
 }
 
 func (e *executor) scoreSparse(w []float32, u *sparseUnit) {

@@ -26,7 +26,7 @@ type sparseUnit struct {
 	index  []int32
 	value  []float32
 	class  []int32
-	most   []float32 // the longest step along the gradient of each row
+	most   []float32 // the longest step along the weighted gradient of each row
 	bias   float32   // factor of the bias's step: that of a feature of this mean square
 }
 
@@ -120,7 +120,7 @@ func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
 			u.value = append(u.value, v)
 			square += float32(v * v)
 		}
-		u.most = append(u.most, stepStable/square)
+		u.most = append(u.most, stepStable/(square*p.weights.of(class[r])))
 		u.offset = append(u.offset, int32(len(u.index)))
 		u.class = append(u.class, class[r])
 	}

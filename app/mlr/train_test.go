@@ -14,7 +14,7 @@ import (
 )
 
 // optimum is a slow reference: gradient descent with Nesterov's momentum in double precision on the
-// scaled training rows, to the least mean log-loss plus l2/2 |w|². It returns that least value.
+// scaled training rows, to the least weighted mean log-loss plus l2/2 |w|². It returns that least value.
 func optimum(p *problem, l2 float64) float64 {
 	w := make([]float64, (p.features+1)*p.width)
 	before, ahead := make([]float64, len(w)), make([]float64, len(w))
@@ -46,7 +46,7 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 			}
 		}
 		x[p.features] = 1
-		value += rowLoss(x, w, g, p.width, int(p.class[r])) / n
+		value += rowLoss(x, w, g, p.width, int(p.class[r]), float64(p.weights.of(p.class[r]))) / n
 	}
 	for i := range g {
 		g[i] /= n
@@ -58,8 +58,8 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 	return value
 }
 
-// rowLoss is the log-loss of a row; its gradient is added to g.
-func rowLoss(x, w, g []float64, width, class int) float64 {
+// rowLoss is the log-loss of a row times its weight; its gradient is added to g.
+func rowLoss(x, w, g []float64, width, class int, weight float64) float64 {
 	z := make([]float64, width)
 	for j, v := range x {
 		for c := range z {
@@ -76,11 +76,12 @@ func rowLoss(x, w, g []float64, width, class int) float64 {
 		if c == class {
 			d--
 		}
+		d *= weight
 		for j, v := range x {
 			g[j*width+c] += d * v
 		}
 	}
-	return loss
+	return weight * loss
 }
 
 func TestReachesTheOptimum(t *testing.T) {
@@ -98,6 +99,11 @@ func TestReachesTheOptimum(t *testing.T) {
 		{"dense", dense, nil, nil, 0.002},
 		{"sparse", rare, nil, nil, 0.004},
 		{"sparse in batches", rare, map[string]string{"batch": "5"}, nil, 0.004},
+		{"dense, balanced", dense, map[string]string{"class_weights": "balanced"}, nil, 0.002},
+		{"dense, one class in front", dense, map[string]string{"class_weights": "2:20"}, nil, 0.004},
+		{"sparse, balanced", rare, map[string]string{"class_weights": "balanced"}, nil, 0.004},
+		{"sparse, one class in front", rare, map[string]string{"class_weights": "2:20"}, nil, 0.004},
+		{"dense, balanced, server sgd", dense, map[string]string{"rule": "sgd", "lr": "2", "class_weights": "1:8"}, nil, 0.004},
 		{"dense under staleness", dense, nil, &stale, 0.004},
 		{"sparse under staleness", rare, nil, &stale, 0.01},
 		{"dense, server sgd", dense, map[string]string{"rule": "sgd", "lr": "2"}, nil, 0.004},

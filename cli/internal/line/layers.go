@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,7 +283,8 @@ func (s *Settings) String() string {
 // Type implements pflag.Value.
 func (*Settings) Type() string { return "key=value" }
 
-// Set takes key=value, or several separated by commas. A later one replaces an earlier one.
+// Set takes key=value, or several separated by commas. A later one replaces an earlier one. A value may have commas of its own, where what
+// follows them does not begin with a setting's name and =.
 func (s *Settings) Set(text string) error { return s.take(text, true) }
 
 // fill is Set by a lower layer: keys that are there already stay.
@@ -292,15 +294,26 @@ func (s *Settings) take(text string, replace bool) error {
 	if *s == nil {
 		*s = Settings{}
 	}
+	var names, values []string
 	for word := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(word, "=")
 		key = strings.TrimSpace(key)
-		if !ok || key == "" {
+		switch last := len(names) - 1; {
+		case last >= 0 && (!ok || !settingName.MatchString(key)):
+			values[last] += "," + word
+		case !ok || key == "":
 			return fmt.Errorf("%q is not key=value", word)
+		default:
+			names, values = append(names, key), append(values, value)
 		}
+	}
+	for i, key := range names {
 		if _, there := (*s)[key]; replace || !there {
-			(*s)[key] = strings.TrimSpace(value)
+			(*s)[key] = strings.TrimSpace(values[i])
 		}
 	}
 	return nil
 }
+
+// settingName is what the names of settings look like.
+var settingName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)

@@ -77,3 +77,25 @@ func TestAskedBeforeParsing(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesOfSettingsMayHaveCommas: what does not look like a setting belongs to the value before it.
+func TestValuesOfSettingsMayHaveCommas(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"weights=a:2,b:3":              "weights=a:2,b:3",
+		"weights=>50K:3,<=50K:1, b=4":  "b=4,weights=>50K:3,<=50K:1",
+		"b=1,weights=yes:2, no way:.5": "b=1,weights=yes:2, no way:.5",
+		"a=1,b=2,a=3":                  "a=3,b=2",
+	} {
+		var s Settings
+		if err := s.Set(text); err != nil || s.String() != want {
+			t.Errorf("%s becomes %s, want %s (%v)", text, s.String(), want, err)
+		}
+	}
+	for _, text := range []string{"", "rank", "=4", ",rank=4"} {
+		var s Settings
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
