@@ -39,6 +39,7 @@ type Roll struct {
 	contact  []wire.Address // of each, an actor to speak to
 	awaited  []bellows.NodeID
 	suspects []suspect
+	left     []bellows.NodeID // the job has nothing of theirs any more
 	lost     []bellows.NodeID
 	reasons  []string // why each of them is
 	heard    []uint64 // by node: bytes that had come at the last tick
@@ -82,9 +83,28 @@ func (r *Roll) Add(a wire.Address) {
 	if !r.leased || a.Node == r.self || slices.Contains(r.nodes, a.Node) {
 		return
 	}
+	r.left = slices.DeleteFunc(r.left, func(m bellows.NodeID) bool { return m == a.Node })
 	r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)
 	r.leases.Add(a.Node, r.now)
 }
+
+// Leave takes out a node of which the job has nothing any more: it is not watched, and whatever
+// becomes of it is no loss (TestWhoHasLeftIsNotLost).
+func (r *Roll) Leave(n bellows.NodeID) {
+	if r.HasLeft(n) {
+		return
+	}
+	r.leases.Remove(n)
+	if i := slices.Index(r.nodes, n); i >= 0 {
+		r.nodes, r.contact = slices.Delete(r.nodes, i, i+1), slices.Delete(r.contact, i, i+1)
+	}
+	r.awaited = slices.DeleteFunc(r.awaited, func(m bellows.NodeID) bool { return m == n })
+	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool { return s.node == n })
+	r.left = append(r.left, n)
+}
+
+// HasLeft reports whether a node has left.
+func (r *Roll) HasLeft(n bellows.NodeID) bool { return slices.Contains(r.left, n) }
 
 // AllReady reports whether nobody is awaited.
 func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
@@ -127,6 +147,9 @@ func (r *Roll) Heard(n bellows.NodeID) {
 // reason, so that what others say takes no more memory than there are nodes; the time is the sooner
 // of the two.
 func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
+	if r.HasLeft(n) {
+		return
+	}
 	due := r.now + patienceMillis
 	for i := range r.suspects {
 		if s := &r.suspects[i]; s.node == n {
@@ -184,7 +207,7 @@ func (r *Roll) Why(n bellows.NodeID) string { return r.reasons[slices.Index(r.lo
 
 // Lose notes that a node is lost, and why, and reports whether it was not before.
 func (r *Roll) Lose(n bellows.NodeID, reason string) bool {
-	if r.Lost(n) {
+	if r.Lost(n) || r.HasLeft(n) {
 		return false
 	}
 	r.lost, r.reasons = append(r.lost, n), append(r.reasons, reason)

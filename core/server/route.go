@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/planted"
+	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -184,7 +185,7 @@ func pairs(m *wire.Push) iter.Seq[wire.Pair] {
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
 	switch {
-	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self):
+	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && l.removedBy(m.Changes) == nil:
 		l.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
 	case !planted.On("begun-at-one"):
@@ -207,6 +208,10 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.gain(from, ref, out)
 		}
 	}
+	if c := l.removedBy(m.Changes); c != nil {
+		l.leave(c, out)
+	}
+	l.inherit(out)
 }
 
 // reroute takes the next route.
@@ -228,7 +233,14 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		if next.Owner(ref).Lane == l.cfg.Self {
 			l.gain(from, ref, out)
 		}
+	case bellows.RemoveClient:
+		l.part(wire.ClientAt(c.Node), out)
+	case bellows.RemoveLane:
+		if who, _ := route.Removed(*c); who == l.cfg.Self {
+			l.leave(c, out)
+		}
 	}
+	l.inherit(out)
 }
 
 // admit takes in a client, whose pushes and subscriptions are taken from now on.

@@ -36,8 +36,8 @@ type Checker struct {
 // known is a route and what follows from it. It is never changed, only replaced.
 type known struct {
 	route *route.Route
-	lanes []int          // by node: how many it hosts
-	works []bool         // by node: it runs tasks
+	lanes []int          // by node: how many it hosts, or has hosted
+	works []bool         // by node: it runs tasks, or has
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 }
@@ -56,8 +56,11 @@ func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
 			to.ran = append(slices.Clip(to.ran), one)
 		}
 	}
+	if k.route != nil && k.route.Version() <= r.Version() {
+		copy(to.lanes, k.lanes) // who was removed may still speak
+	}
 	for _, a := range r.Lanes() {
-		to.lanes[a.Node]++
+		to.lanes[a.Node] = max(to.lanes[a.Node], int(a.Index)+1)
 	}
 	for _, a := range r.Clients() {
 		to.works[a.Node] = true
