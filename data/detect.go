@@ -25,6 +25,7 @@ type plan struct {
 	header    bool
 	names     []string      // of all columns, from the header
 	table     *columns.Plan // of CSV and TSV, else nil
+	times     *lines.Times  // nil: nobody asks
 
 	wordLabels bool // labels are text
 }
@@ -96,6 +97,8 @@ func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
 	switch {
 	case d.opt.Label != "":
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
+	case d.opt.Timed:
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no column of times, by which rows are to be held out", How: "write the rows as a table; or, where they stand in the order of time, hold out the last with --holdout last"}
 	case len(d.opt.Ignore)+len(d.opt.Categorical) > 0:
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
 	}
@@ -121,12 +124,15 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 		if first.label >= 0 {
 			opt.Rating = strconv.Itoa(first.label + 1)
 		}
+		if first.times != nil {
+			opt.Time = strconv.Itoa(first.times.At + 1)
+		}
 	}
 	next := *d
 	next.opt = &opt
 	p, f := next.plan(line)
 	if f == nil {
-		p.wordLabels = first.wordLabels
+		p.wordLabels, p.times = first.wordLabels, first.times
 	}
 	return p, f
 }
@@ -275,7 +281,7 @@ func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	case Text:
 		return &lines.Text{Words: &w.items}
 	case Triples:
-		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Users: &w.users, Items: &w.items}
+		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Times: p.times, Users: &w.users, Items: &w.items}
 	}
 	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1, Labels: w.labels}
 	if opt.IndexBase == "1" {

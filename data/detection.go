@@ -14,6 +14,8 @@ type Detection struct {
 	Header    bool   // the first line names the columns
 	Label     string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
 	Choice    string // how the label's column was chosen, when nobody named it; "" otherwise
+	Time      string // like Label, the column of times; "" where nobody asked for them
+	Dates     bool   // it holds dates, else numbers
 	Columns   string // ratings: which columns were taken, as the sentence has it
 	Files     int
 	Rows      int
@@ -88,6 +90,9 @@ func (d Detection) columns() (parts []string) {
 		parts = append(parts, fmt.Sprintf("label %s (%s; --label overrules)", d.Label, d.Choice))
 	case d.Label != "":
 		parts = append(parts, "label "+d.Label)
+	}
+	if d.Time != "" && d.Columns == "" { // ratings have it among their columns
+		parts = append(parts, "time "+d.Time)
 	}
 	if d.Texts > 0 {
 		parts = append(parts, counted(d.Texts, "column")+" of text")

@@ -13,10 +13,10 @@ import (
 func (p *plan) tableParser(w *worker) lines.Parser {
 	t := p.table
 	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
-	if p.table.Plain() {
+	if p.times == nil && p.table.Plain() {
 		return &csv
 	}
-	l := &lines.Mixed{CSV: csv, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
+	l := &lines.Mixed{CSV: csv, Times: p.times, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
 	w.levels = make([]*lines.Levels, len(t.Features))
 	for j := range t.Features {
 		if c := &t.Features[j]; c.Text() {
@@ -124,6 +124,17 @@ func (d *Detection) ofPlan(p *plan, missing int) {
 		if c.Buckets > 0 && p.table.Fresh {
 			d.Hashed = append(d.Hashed, c.Option())
 		}
+	}
+}
+
+// ofTimes fills in where the plan has found times.
+func (d *Detection) ofTimes(p *plan) {
+	switch t := p.times; {
+	case t == nil:
+	case p.names != nil:
+		d.Time, d.Dates = strconv.Quote(p.names[t.At]), t.Dates
+	default:
+		d.Time, d.Dates = "column "+strconv.Itoa(t.At+1), t.Dates
 	}
 }
 

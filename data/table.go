@@ -36,12 +36,16 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 		}
 	}
 	o := d.opt
-	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained()}
+	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
+		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept}
 	if p.table, f = columns.Settle(p.names, seen, want); f != nil {
 		f.Width = len(line)
 		return f
 	}
 	p.label, p.wordLabels = p.table.Label, p.table.TextLabels
+	if p.table.Time >= 0 {
+		p.times = d.times(p, p.table.Time, line)
+	}
 	return nil
 }
 
@@ -66,7 +70,7 @@ func (d *detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *
 
 // furtherTable makes the plan of a table behind the first one, which has settled everything. It may repeat the header.
 func (d *detector) furtherTable(first *plan, line []byte) (*plan, *lines.Fault) {
-	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels}
+	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels, times: first.times}
 	if !p.format.columnar() {
 		return p, nil
 	}

@@ -26,6 +26,7 @@ type Mixed struct {
 	CSV
 	Width int // values of a row
 	Uses  []Use
+	Times *Times // the column that says when rows are from; nil: nobody asks
 }
 
 // Parse appends the rows of a block.
@@ -56,6 +57,13 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 	for column := 0; ; column++ {
 		if text[i] == ' ' {
 			i = skipBlanks(text, i, separator)
+		}
+		if l.Times != nil && column == l.Times.At {
+			at, _, f := l.Times.cell(text, i, string(separator))
+			if f != nil {
+				return 0, f
+			}
+			p.Time = append(p.Time, at)
 		}
 		u := &l.Uses[column]
 		value, end, f := l.cell(text, i, column, u, p)

@@ -14,6 +14,7 @@ const (
 	User
 	Item
 	Rating
+	Time
 )
 
 // Triples parses "user item rating [timestamp]" lines, "user item"
@@ -22,6 +23,7 @@ type Triples struct {
 	Separator string // "\t", ",", ";", "::", ..., or " " for runs of blanks
 	Fields    int    // 2, 3 or 4; with roles any number
 	Roles     []Role // of each field; nil when they stand as usual
+	Times     *Times // with a role of Time
 	Users     *IDs
 	Items     *IDs
 	Block     int32 // number of the block being parsed
@@ -79,7 +81,7 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 // row parses a line whose columns have roles and returns the position behind it.
 func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 	var user, item int32
-	rating, stop := float32(0), l.Separator[0]
+	rating, stop, at := float32(0), l.Separator[0], 0.0
 	for column, role := range l.Roles {
 		if column > 0 {
 			if i = l.trail(text, i); text[i] == '\n' {
@@ -94,6 +96,8 @@ func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 			item, i, f = l.id(text, i, stop, l.Items, "item")
 		case Rating:
 			rating, i, f = l.number(text, i)
+		case Time:
+			at, i, f = l.Times.cell(text, i, l.Separator)
 		default:
 			_, i, f = cutField(text, i, l.Separator)
 		}
@@ -105,6 +109,9 @@ func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 		return 0, f
 	}
 	p.User, p.Item, p.Label = append(p.User, user), append(p.Item, item), append(p.Label, rating)
+	if l.Times != nil {
+		p.Time = append(p.Time, at)
+	}
 	return next, nil
 }
 
