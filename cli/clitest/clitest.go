@@ -57,7 +57,7 @@ const holdVariable = "CLITEST_HOLD"
 func Main(m *testing.M, program string, main func()) {
 	testscript.Main(m, map[string]func(){program: func() {
 		if name := os.Getenv(holdVariable); name != "" {
-			verbs.Hold = func() { await(name) }
+			verbs.Pause = func() { await(name) }
 		}
 		main()
 	}})
