@@ -95,7 +95,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 		columns.FillIn(e.Dense, t.Features)
 	}
 	set.Detected.ofPlan(r.plan, missing)
-	set.Detected.Constant, set.Detected.Counting = columns.Odd(e.Dense, t.Features)
+	constant, counting := columns.Odd(e.Dense, t.Features)
+	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
 	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
 		s := columns.Encode(e.Dense, t.Features)
@@ -106,6 +107,9 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 		e.FeatureNames = columns.Names(t.Features)
 	}
 }
+
+// singularLeast is the number of a column's values from which it is no accident that most rows have their own.
+const singularLeast = 20
 
 // ofPlan fills in what the plan of a table says, in which so many numbers are missing.
 func (d *Detection) ofPlan(p *plan, missing int) {
@@ -121,8 +125,14 @@ func (d *Detection) ofPlan(p *plan, missing int) {
 		if c.Text() {
 			d.Texts++
 		}
-		if c.Buckets > 0 && p.table.Fresh {
+		switch levels := len(c.Levels); {
+		case !p.table.Fresh:
+		case c.Buckets > 0:
 			d.Hashed = append(d.Hashed, c.Option())
+		case levels >= singularLeast && 2*levels > d.Rows:
+			d.Singular = append(d.Singular, c.Option())
+		case levels == 1 && d.Rows > 1:
+			d.Constant = append(d.Constant, c.Option())
 		}
 	}
 }

@@ -279,15 +279,19 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 			Driver:      epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, policy),
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newWeightedExecutor(w), nil },
 		},
-		Settings: v.All(), Headline: w.headline(in, impliesNothing(set.Rating)), Items: 2 * w.pairs,
+		Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
 		Metrics: weightedMetrics, Objective: "train_loss",
 		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.All(), tables) },
 	}, v.Err()
 }
 
-func (w *weighted) headline(in *app.Input, bare bool) string {
+func (w *weighted) headline(in *app.Input, rating []float32) string {
 	why := "ratings are weights"
-	if bare {
+	switch {
+	case !impliesNothing(rating):
+	case in.Data.Reading != nil && in.Data.Reading.Rating != nil:
+		why = "ratings are all equal"
+	default:
 		why = "no ratings"
 	}
 	from := ""

@@ -1,7 +1,5 @@
 package lines
 
-import "fmt"
-
 // Use is what becomes of a column of a Mixed table.
 type Use struct {
 	Kind   Kind
@@ -121,8 +119,7 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	}
 	value, ok := u.Levels.number(field)
 	if !ok {
-		return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("value %s%s is not printable text", Quoted(field), l.place(column)),
-			How: "values of text are UTF-8 without control characters; is this a text file?"}
+		return 0, 0, unprintable(at, len(field), "value "+Quoted(field)+l.place(column), field)
 	}
 	return value, end, nil
 }

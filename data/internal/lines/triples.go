@@ -154,8 +154,7 @@ func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, e
 		return 0, 0, f
 	}
 	if len(field) == 0 {
-		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing",
-			How: "each line is user, item, rating and perhaps a timestamp"}
+		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing", How: "write an id for the " + noun + ", or leave the line out"}
 	}
 	if n, ok := smallID(field); ok {
 		if at = ids.number(n); at < 0 {
@@ -165,8 +164,7 @@ func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, e
 	}
 	at, ok := ids.text(field, l.Block)
 	if !ok {
-		return 0, 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("%s id %s is not printable text", noun, Quoted(field)),
-			How: "ids are UTF-8 without control characters; is this a text file?"}
+		return 0, 0, unprintable(i, end-i, noun+" id "+Quoted(field), field)
 	}
 	return at, end, nil
 }
@@ -209,7 +207,11 @@ func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) 
 		if text[i] == '"' {
 			at++
 		}
-		return 0, 0, BadNumber(at, field, "rating", "", "")
+		f := BadNumber(at, field, "rating", "", "")
+		if f.How == decimal {
+			f.How += "; if the ratings stand in another column, name it with --rating"
+		}
+		return 0, 0, f
 	}
 	return value, end, nil
 }

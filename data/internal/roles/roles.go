@@ -209,6 +209,9 @@ func (n *Finder) Named() *lines.Fault {
 	switch {
 	case len(missing) == 0:
 		return nil
+	case len(found) == 0 && n.Trained[0].Name == "" && slices.ContainsFunc(n.Fields[:min(3, len(n.Fields))], func(f lines.Field) bool { return len(f.Text) == 0 }):
+		return &lines.Fault{Width: n.Width, What: "the header names neither the user, the item nor the rating, and one of its columns has no name",
+			How: "name them with --user, --item and --rating; a matrix of users and items is written with a line for each rating: user, item, rating"}
 	case len(found) == 0 && n.Trained[0].Name == "":
 		return n.Usual()
 	}
