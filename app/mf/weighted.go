@@ -244,7 +244,7 @@ func (w *weighted) tables() []table.Schema {
 
 // work is the layout of the run: a clock that makes the items' first Gram matrix, then epochs of a clock for either side.
 func (w *weighted) work() epochs.Layout {
-	return epochs.Layout{Opens: true, Splits: w.splits, Clocks: w.clocks}
+	return epochs.Layout{Opens: 1, Splits: w.splits, Clocks: w.clocks}
 }
 
 // itemsOf is the job's Items. An item is a pair, visited once for each side; those of a split are counted by its own.
