@@ -160,6 +160,7 @@ type Run struct {
 	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
 	Warnings []string          // what about the data may not be as meant, a sentence each
 	Items    int64             // training items of one epoch
+	Before   int64             // items that are visited before the first epoch
 	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
 	Copied bool
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.

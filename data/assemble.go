@@ -31,20 +31,25 @@ func (r *reader) assemble() (*Set, error) {
 	set := &Set{Kind: r.kind, Detected: Detection{
 		Format: r.plan.format.shown(), Header: r.plan.header, Files: len(r.ins), Rows: rows,
 	}}
+	set.Detected.ofTimes(r.plan)
 	if r.plan.separator != "" {
 		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
 	}
 	if r.kind == Ratings {
 		set.Ratings, set.Detected.Columns = r.ratings(starts), r.plan.ratingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
-		set.Reading = r.reading(set)
+		set.Reading, set.Time = r.reading(set), r.columns.times
 		return set, nil
 	}
 	if r.kind == Documents {
 		set.Reading = r.reading(set)
 		return set, r.documents(set)
 	}
-	set.Examples = &ExampleSet{Label: make([]float32, rows)}
+	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.plan.times != nil {
+		for _, p := range r.pieces {
+			set.Time = append(set.Time, p.Time...)
+		}
+	}
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}

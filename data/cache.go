@@ -55,6 +55,7 @@ type manifest struct {
 	Detected     Detection
 	Reading      *Reading
 	Sparse       bool                  `json:",omitempty"`
+	Times        bool                  `json:",omitempty"`
 	LabelNames   []string              `json:",omitempty"`
 	FeatureNames []string              `json:",omitempty"`
 	Files        map[string]storedFile // by name
@@ -85,6 +86,9 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
 	key := []any{cacheVersion, kind, opt.Format, opt.Label, opt.User, opt.Item, opt.Rating, opt.Separator, opt.Header, opt.IndexBase,
 		opt.Features, opt.Unlabelled, opt.Limits, opt.Ignore, opt.Categorical, opt.As}
+	if opt.Timed {
+		key = append(key, "timed", opt.Time, opt.TimeKept)
+	}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
 		if err != nil || in.path == "" {
@@ -240,7 +244,7 @@ func (l *loader) names(name string) ([]string, error) {
 func (l *loader) load() (*Set, error) {
 	detected := l.m.Detected
 	detected.FromCache = true
-	shape := columnfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Features: detected.Features}
+	shape := columnfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Times: l.m.Times, Features: detected.Features}
 	var users, items []string
 	if shape.Ratings {
 		var err error
@@ -263,7 +267,7 @@ func (l *loader) load() (*Set, error) {
 	if c.Rows() != detected.Rows {
 		return nil, fmt.Errorf("there are %d rows, not %d", c.Rows(), detected.Rows)
 	}
-	set := &Set{Kind: l.m.Kind, Detected: detected, Reading: l.m.Reading, unmap: l.close}
+	set := &Set{Kind: l.m.Kind, Detected: detected, Reading: l.m.Reading, Time: c.Time, unmap: l.close}
 	if shape.Ratings {
 		set.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
 	} else {
@@ -389,13 +393,15 @@ func (s *Set) size() int64 {
 	if s.Ratings != nil {
 		ids = len(s.Ratings.Users) + len(s.Ratings.Items)
 	}
-	return int64(4*(len(c.User)+len(c.Item)+len(c.Rating)+len(c.Label)+len(c.Dense)+len(c.Index)+len(c.Value)) + 8*len(c.Offset) + 16*ids)
+	return int64(4*(len(c.User)+len(c.Item)+len(c.Rating)+len(c.Label)+len(c.Dense)+len(c.Index)+len(c.Value)) + 8*(len(c.Offset)+len(c.Time)) + 16*ids)
 }
 
 func (w *storer) columns(set *Set) error {
 	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
 		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
 	shape := columnfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
+	w.m.Times = set.Time != nil
+	shape.Times = w.m.Times
 	if r := set.Ratings; r != nil {
 		if err := errors.Join(w.names(usersName, r.Users), w.names(itemsName, r.Items)); err != nil {
 			return err
@@ -413,10 +419,10 @@ func (w *storer) columns(set *Set) error {
 // columns is what of the set is stored.
 func (s *Set) columns() *columnfile.Columns {
 	if r := s.Ratings; r != nil {
-		return &columnfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating}
+		return &columnfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating, Time: s.Time}
 	}
 	e := s.Examples
-	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
+	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time}
 }
 
 func (w *storer) names(name string, ids []string) error {

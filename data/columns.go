@@ -1,6 +1,8 @@
 package data
 
 import (
+	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -15,6 +17,9 @@ func RatingColumns() (user, item, rating []string) {
 	return roles.All[0].Aliases, roles.All[1].Aliases, roles.All[2].Aliases
 }
 
+// TimeColumns lists by what names in a header the time of a row is found, for help.
+func TimeColumns() []string { return roles.TimeNames }
+
 // triples completes the plan of a ratings file.
 func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 	fields, f := d.fields(p, line)
@@ -27,7 +32,8 @@ func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 		least = 2
 	}
 	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.separator, Asked: [...]string{d.opt.User, d.opt.Item, d.opt.Rating},
-		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown}
+		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown,
+		Timed: d.opt.Timed, AskedTime: d.opt.Time, Time: roles.Nowhere}
 	if as := d.opt.As; as != nil {
 		for i, c := range [...]*Column{as.User, as.Item, as.Rating} {
 			if c != nil {
@@ -35,7 +41,12 @@ func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 			}
 		}
 	}
-	f = d.find(p, n)
+	if f = d.find(p, n); f == nil {
+		f = n.FindTime(p.header)
+	}
+	if f == nil && n.Time != roles.Nowhere {
+		p.times = d.times(p, n.Time, line)
+	}
 	p.user, p.item, p.label, p.roles = n.At[0], n.At[1], n.At[2], n.Columns(p.header)
 	return f
 }
@@ -64,18 +75,40 @@ func (d *detector) find(p *plan, n *roles.Finder) *lines.Fault {
 	return n.Named()
 }
 
+// times is how the column at a position says when rows are from: as it does in the first of them. A row that says it otherwise is refused where it stands.
+func (d *detector) times(p *plan, at int, line []byte) *lines.Times {
+	t := &lines.Times{At: at, Place: fmt.Sprintf(" of column %d", at+1)}
+	if p.names != nil && p.names[at] != "" {
+		t.Place = " of column " + lines.Quoted([]byte(p.names[at]))
+	}
+	if p.header {
+		line = bytes.TrimLeft(d.below, "\r\n")
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	if fields, f := lines.Fields(line, p.separator); f == nil && at < len(fields) {
+		_, t.Dates = lines.Date(fields[at].Text)
+	}
+	return t
+}
+
 // ratingColumns says which columns were taken for what, for the screen.
 func (p *plan) ratingColumns() string {
 	var parts []string
-	for i, at := range [...]int{p.user, p.item, p.label} {
-		if at == roles.Nowhere {
-			continue
-		}
+	take := func(noun string, at int) {
 		column := strconv.Itoa(at + 1)
 		if p.names != nil {
 			column = strconv.Quote(p.names[at])
 		}
-		parts = append(parts, roles.All[i].Noun+" "+column)
+		parts = append(parts, noun+" "+column)
+	}
+	for i, at := range [...]int{p.user, p.item, p.label} {
+		if at != roles.Nowhere {
+			take(roles.All[i].Noun, at)
+		}
+	}
+	if p.times != nil {
+		take("time", p.times.At)
 	}
 	if p.names == nil {
 		parts[0] = "columns " + parts[0]

@@ -102,4 +102,7 @@ func TestNamesOfColumnsAreListed(t *testing.T) {
 			t.Errorf("docs/3-formats.md lacks the line\n%s", line)
 		}
 	}
+	if line := "* time: " + strings.Join(TimeColumns(), ", ") + "\n"; !strings.Contains(string(page), line) {
+		t.Errorf("docs/3-formats.md lacks the line\n%s", line)
+	}
 }

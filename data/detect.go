@@ -3,6 +3,8 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,7 @@ type plan struct {
 	header    bool
 	names     []string      // of all columns, from the header
 	table     *columns.Plan // of CSV and TSV, else nil
+	times     *lines.Times  // nil: nobody asks
 
 	wordLabels bool // labels are text
 }
@@ -46,6 +49,9 @@ func separatorOf(option string) (string, error) {
 		How: "use tab, comma, semicolon, space, :: or one punctuation character"}
 }
 
+// bagName is how files of bags of words are called, for which that of their words is found.
+var bagName = regexp.MustCompile(`^docword\..*\.txt`)
+
 // detector makes the plan of one file from its name and first line.
 type detector struct {
 	kind  Kind
@@ -59,10 +65,16 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
+	if at := bytes.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' }); at >= 0 {
+		return nil, &lines.Fault{At: at, Width: 1, What: "the first line holds control characters", How: "this is not a file of text in UTF-8; name another"}
+	}
 	if d.opt.Format == "" {
 		if f := foreign.Text(line, false, d.opt.Separator != ""); f != nil {
 			return nil, f
 		}
+	}
+	if bagName.MatchString(path.Base(d.in.name)) && d.opt.Format == "" {
+		return nil, &lines.Fault{Width: len(line), What: "the file is named as bags of words are, which hold documents, not " + d.kind.String(), How: "train an app for documents, such as lda; or say with --format what else it is"}
 	}
 	p := &plan{format: d.format(line), label: -1}
 	if p.format.documents() {
@@ -96,6 +108,15 @@ func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
 	switch {
 	case d.opt.Label != "":
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
+	case d.opt.Timed:
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no column of times, by which rows are to be held out", How: "write the rows as a table; or, where they stand in the order of time, hold out the last with --holdout last"}
+	case d.opt.Header == HeaderYes:
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no header", How: "leave out --header yes"}
+	case d.opt.Separator != "" && d.opt.Separator != " " && d.opt.Separator != "space":
+		return &lines.Fault{Width: 1, What: "the fields of " + p.format.shown() + " are separated by blanks", How: "leave out --sep, or name another format with --format"}
+	case d.opt.As.trained() != nil && d.opt.IndexBase == "":
+		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " + p.format.shown() + ", which does not name its columns",
+			How: "give the rows as CSV with the columns that training had; or say with --base 0 or --base 1 what the first of them is called here"}
 	case len(d.opt.Ignore)+len(d.opt.Categorical) > 0:
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
 	}
@@ -121,12 +142,15 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 		if first.label >= 0 {
 			opt.Rating = strconv.Itoa(first.label + 1)
 		}
+		if first.times != nil {
+			opt.Time = strconv.Itoa(first.times.At + 1)
+		}
 	}
 	next := *d
 	next.opt = &opt
 	p, f := next.plan(line)
 	if f == nil {
-		p.wordLabels = first.wordLabels
+		p.wordLabels, p.times = first.wordLabels, first.times
 	}
 	return p, f
 }
@@ -226,18 +250,30 @@ func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fau
 		if !p.header && !lines.IsNumber(word) {
 			if _, err := lines.Number(word); len(word) == 0 || err != lines.ErrNotNumber || bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
 				f := lines.BadNumber(field.At, word, noun, "", "")
-				f.How += "; if this line names the columns, say so with --header"
+				f.How += "; if this line names the columns, say so with --header yes"
 				return f
 			}
 			p.header = true
 		}
 	}
 	if p.header {
-		for _, field := range fields {
-			p.names = append(p.names, strings.ToValidUTF8(string(field.Text), "�"))
-		}
+		p.names = columns.NamesOf(fields)
+		return columns.NotUTF8(fields)
 	}
 	return nil
+}
+
+// headerAgain says of a faulty line that repeats the header what it is.
+func (p *plan) headerAgain(text []byte, f *lines.Fault) {
+	at := min(f.At, len(text)-1)
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
+	line = bytes.TrimSuffix(line[:bytes.IndexByte(line, '\n')], []byte("\r"))
+	if p.names == nil {
+		return
+	}
+	if fields, bad := lines.Fields(line, p.separator); bad == nil && slices.Equal(p.names, columns.NamesOf(fields)) {
+		f.What, f.How = "the header stands here again", "remove this line; only the first of each file may name the columns"
+	}
 }
 
 // agree compares the plan of a further file with that of the first.
@@ -275,7 +311,7 @@ func (p *plan) parser(opt *Options, w *worker) lines.Parser {
 	case Text:
 		return &lines.Text{Words: &w.items}
 	case Triples:
-		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Users: &w.users, Items: &w.items}
+		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Times: p.times, Users: &w.users, Items: &w.items}
 	}
 	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1, Labels: w.labels}
 	if opt.IndexBase == "1" {

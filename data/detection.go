@@ -14,6 +14,8 @@ type Detection struct {
 	Header    bool   // the first line names the columns
 	Label     string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
 	Choice    string // how the label's column was chosen, when nobody named it; "" otherwise
+	Time      string // like Label, the column of times; "" where nobody asked for them
+	Dates     bool   // it holds dates, else numbers
 	Columns   string // ratings: which columns were taken, as the sentence has it
 	Files     int
 	Rows      int
@@ -30,7 +32,8 @@ type Detection struct {
 	Filled    int      // missing values that became the mean of their column
 	Unknown   int64    // values of text that are not among the columns' levels, see Options.As
 	Hashed    []string // columns of text with too many values to tell apart
-	Constant  []string // columns of numbers that are the same in all rows, as flags name them
+	Singular  []string // columns of text with a value for every other row, or more
+	Constant  []string // columns that are the same in all rows, as flags name them
 	Counting  []string // columns of numbers that count the rows
 	Dropped   int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
 
@@ -89,6 +92,9 @@ func (d Detection) columns() (parts []string) {
 	case d.Label != "":
 		parts = append(parts, "label "+d.Label)
 	}
+	if d.Time != "" && d.Columns == "" { // ratings have it among their columns
+		parts = append(parts, "time "+d.Time)
+	}
 	if d.Texts > 0 {
 		parts = append(parts, counted(d.Texts, "column")+" of text")
 	}
@@ -111,6 +117,7 @@ func (d Detection) Warnings() (list []string) {
 		one, many string
 	}{
 		{d.Hashed, "has too many values to tell apart, which are hashed", "have too many values to tell apart, which are hashed"},
+		{d.Singular, "has a value of its own in most rows, each of which becomes a feature that says nothing of others", "have a value of their own in most rows, each of which becomes a feature that says nothing of others"},
 		{d.Counting, "counts the rows, and is taken for a number", "count the rows, and are taken for numbers"},
 		{d.Constant, "is the same in all rows, and says nothing", "are the same in all rows, and say nothing"},
 	} {

@@ -85,6 +85,9 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
 	next, f := d.documentPlan(line)
+	if f == nil && next.format == Text && r.opt.Vocab != "" {
+		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
+	}
 	if f == nil && r.plan != nil {
 		f = r.plan.agree(next, r.ins[0].shown())
 	}

@@ -13,10 +13,10 @@ import (
 func (p *plan) tableParser(w *worker) lines.Parser {
 	t := p.table
 	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
-	if p.table.Plain() {
+	if p.times == nil && p.table.Plain() {
 		return &csv
 	}
-	l := &lines.Mixed{CSV: csv, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
+	l := &lines.Mixed{CSV: csv, Times: p.times, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
 	w.levels = make([]*lines.Levels, len(t.Features))
 	for j := range t.Features {
 		if c := &t.Features[j]; c.Text() {
@@ -95,7 +95,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 		columns.FillIn(e.Dense, t.Features)
 	}
 	set.Detected.ofPlan(r.plan, missing)
-	set.Detected.Constant, set.Detected.Counting = columns.Odd(e.Dense, t.Features)
+	constant, counting := columns.Odd(e.Dense, t.Features)
+	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
 	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
 		s := columns.Encode(e.Dense, t.Features)
@@ -106,6 +107,9 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 		e.FeatureNames = columns.Names(t.Features)
 	}
 }
+
+// singularLeast is the number of a column's values from which it is no accident that most rows have their own.
+const singularLeast = 20
 
 // ofPlan fills in what the plan of a table says, in which so many numbers are missing.
 func (d *Detection) ofPlan(p *plan, missing int) {
@@ -121,9 +125,26 @@ func (d *Detection) ofPlan(p *plan, missing int) {
 		if c.Text() {
 			d.Texts++
 		}
-		if c.Buckets > 0 && p.table.Fresh {
+		switch levels := len(c.Levels); {
+		case !p.table.Fresh:
+		case c.Buckets > 0:
 			d.Hashed = append(d.Hashed, c.Option())
+		case levels >= singularLeast && 2*levels > d.Rows:
+			d.Singular = append(d.Singular, c.Option())
+		case levels == 1 && d.Rows > 1:
+			d.Constant = append(d.Constant, c.Option())
 		}
+	}
+}
+
+// ofTimes fills in where the plan has found times.
+func (d *Detection) ofTimes(p *plan) {
+	switch t := p.times; {
+	case t == nil:
+	case p.names != nil:
+		d.Time, d.Dates = strconv.Quote(p.names[t.At]), t.Dates
+	default:
+		d.Time, d.Dates = "column "+strconv.Itoa(t.At+1), t.Dates
 	}
 }
 

@@ -36,5 +36,5 @@ func ExampleRead_refused() {
 	// stdin:2:10: rating "good" is not a number
 	//       2 | bob,dune,good
 	//         |          ^^^^
-	// write a decimal number such as 0.5 or 1e-3
+	// write a decimal number such as 0.5 or 1e-3; if the ratings stand in another column, name it with --rating
 }

@@ -1,6 +1,10 @@
 package data
 
-import "bellows/random"
+import (
+	"math"
+
+	"bellows/random"
+)
 
 // The shares of rows that training does not see, in percent.
 const (
@@ -58,4 +62,76 @@ func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
 		training = append(training, from)
 	}
 	return training, held
+}
+
+// Latest divides rows into those to train on and the latest percent in 100 of them, rounded down, both ascending: those with the largest times. Of rows of the
+// same time the later ones in the set are later. from is the time of the earliest that is held out.
+//
+// The least time that is held out is found digit by digit, so that nothing is sorted and no copy made.
+func Latest(times []float64, percent int) (training, held []int32, from float64) {
+	left := int(int64(len(times)) * int64(percent) / 100)
+	least, known := uint64(0), uint64(0) // the least place that is held out, and which of its bits are settled
+	for shift := 48; left > 0 && shift >= 0; shift -= 16 {
+		count := make([]int, 1<<16)
+		for _, t := range times {
+			if at := place(t); at&known == least {
+				count[at>>shift&0xffff]++
+			}
+		}
+		digit := len(count) - 1
+		for ; left > count[digit]; digit-- {
+			left -= count[digit]
+		}
+		least, known = least|uint64(digit)<<shift, known|0xffff<<shift
+	}
+	out := make([]bool, len(times)) // left is now how many of those with the least time are held out
+	for r := len(times) - 1; known > 0 && r >= 0; r-- {
+		switch at := place(times[r]); {
+		case at > least:
+			out[r] = true
+		case at == least && left > 0:
+			out[r], from = true, times[r]
+			left--
+		}
+	}
+	for r, is := range out {
+		if is {
+			held = append(held, int32(r))
+		} else {
+			training = append(training, int32(r))
+		}
+	}
+	return training, held, from
+}
+
+// place is a number whose order is that of the times.
+func place(t float64) uint64 {
+	bits := math.Float64bits(t)
+	if bits>>63 != 0 {
+		return ^bits
+	}
+	return bits | 1<<63
+}
+
+// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has.
+func (s *Set) Divide(training, held []int32) (first, second *Set) {
+	first, second = s.Select(training), s.Select(held)
+	if r := first.Ratings; r != nil {
+		r.User, r.Users = occurring(r.User, r.Users)
+		r.Item, r.Items = occurring(r.Item, r.Items)
+	}
+	return first, second
+}
+
+// occurring numbers ids anew, by their first appearance, in place.
+func occurring(column []int32, ids []string) ([]int32, []string) {
+	number, known := make([]int32, len(ids)), []string{} // from 1; 0: it has not occurred
+	for i, id := range column {
+		if number[id] == 0 {
+			known = append(known, ids[id])
+			number[id] = int32(len(known))
+		}
+		column[i] = number[id] - 1
+	}
+	return column, known
 }

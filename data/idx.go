@@ -126,7 +126,7 @@ func findLabels(images input, further []input, opt *Options) (in input, used int
 	if in, found := statAny(labelNames(images.path)); found {
 		return in, 0, nil
 	}
-	return input{}, 0, &Error{File: images.shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file as the label"}
+	return input{}, 0, &Error{File: images.shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file with --label"}
 }
 
 // labelNames are the places where the labels of images may be: the name with

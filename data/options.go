@@ -31,6 +31,9 @@ type Options struct {
 	User      string // ratings: name or number (from 1) of the users' column; "" finds it by its name, else it is the first
 	Item      string // likewise, else the second
 	Rating    string // likewise, else the third
+	Timed     bool   // ratings and tables: the set's Time is wanted
+	Time      string // its column, by name or number; "" finds it by its name, or where ratings without names have it
+	TimeKept  bool   // tables: it is a feature, too, which else it is only when Categorical has it
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
 	Ignore    []string // CSV and TSV: columns to leave out, by name or number

@@ -17,6 +17,7 @@ import (
 type ratingColumns struct {
 	mu    sync.Mutex
 	set   RatingSet
+	times []float64             // one a row, where they are asked for
 	due   int32                 // the block whose turn it is
 	early map[int32]lines.Piece // parsed before their turn
 	spare []lines.Piece         // emptied, for who parses next
@@ -49,6 +50,7 @@ func (c *ratingColumns) take(p *lines.Piece, read float64) {
 	c.grow(len(p.Label), read)
 	s := &c.set
 	s.User, s.Item, s.Rating = append(s.User, p.User...), append(s.Item, p.Item...), append(s.Rating, p.Label...)
+	c.times = append(c.times, p.Time...)
 	c.due++
 }
 

@@ -245,6 +245,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
+		r.plan.headerAgain(j.text, f)
 		j.piece.err = lines.Locate(r.ins[j.piece.source].shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
@@ -404,6 +405,9 @@ func (r *reader) firstError() error {
 		if p.err != nil {
 			if p.err.Line > 0 {
 				p.err.Line += before
+			}
+			if p.err.Line == 1 && r.opt.Header == HeaderNo {
+				p.err.How += "; if this line names the columns, leave out --header no"
 			}
 			return p.err
 		}

@@ -37,6 +37,9 @@ type Set struct {
 	Detected  Detection
 	Reading   *Reading // how another input is read alike; nil of data that were not read
 
+	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
+	Time []float64
+
 	unmap func() error // releases mapped files; nil when columns are on the heap
 }
 
@@ -113,6 +116,7 @@ func (s *Set) Close() error {
 // Release is Close for who still needs the set's ids, names, words and what was detected: its columns are given back, mapped or not, and it has no rows
 // any more.
 func (s *Set) Release() error {
+	s.Time = nil
 	if r := s.Ratings; r != nil {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows/data/internal/columns"
+	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 )
 
@@ -23,12 +24,22 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 	if p.columns > d.opt.Limits.Features {
 		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.columns, d.opt.Limits.Features), How: "leave columns out, or write the rows as LIBSVM"}
 	}
+	if p.columns == 1 && d.opt.As == nil && d.opt.Features == 0 {
+		return &lines.Fault{Width: len(line), What: "the first line has 1 column, separated by " + lines.SeparatorName(p.separator),
+			How: "give each row a label and its features, each in a column" + foreign.TrySeparator(line, 2, d.opt.Limits.Features)}
+	}
+	if d.opt.IndexBase != "" && d.opt.As == nil {
+		return &lines.Fault{Width: 1, What: "the columns of " + p.format.shown() + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
+	}
 	seen := columns.Sample(d.below, p.separator, fields)
 	if p.header, f = d.headed(fields, seen); f != nil {
 		f.Width = len(line)
 		return f
 	}
 	if p.header {
+		if f := columns.NotUTF8(fields); f != nil {
+			return f
+		}
 		p.names = columns.NamesOf(fields)
 	} else {
 		for i, field := range fields { // it is a row
@@ -36,12 +47,16 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 		}
 	}
 	o := d.opt
-	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained()}
+	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
+		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept}
 	if p.table, f = columns.Settle(p.names, seen, want); f != nil {
 		f.Width = len(line)
 		return f
 	}
 	p.label, p.wordLabels = p.table.Label, p.table.TextLabels
+	if p.table.Time >= 0 {
+		p.times = d.times(p, p.table.Time, line)
+	}
 	return nil
 }
 
@@ -61,12 +76,12 @@ func (d *detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *
 	if as := d.opt.As.trained(); as != nil && as.Names(fields) {
 		return true, nil
 	}
-	return columns.Headed(fields, seen)
+	return columns.Headed(fields, seen, d.opt.As.trained() != nil)
 }
 
 // furtherTable makes the plan of a table behind the first one, which has settled everything. It may repeat the header.
 func (d *detector) furtherTable(first *plan, line []byte) (*plan, *lines.Fault) {
-	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels}
+	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels, times: first.times}
 	if !p.format.columnar() {
 		return p, nil
 	}

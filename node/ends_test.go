@@ -298,3 +298,23 @@ func TestStalenessChangesWhileRunning(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsDispatchedBehindAnInterrupt interrupts a job of three rounds as the first one ends, and wants it to end amid the second,
+// however late the goroutine comes that waits for the context.
+func TestNothingIsDispatchedBehindAnInterrupt(t *testing.T) {
+	for range 200 {
+		ctx, cancel := context.WithCancel(context.Background())
+		j := job(1, drift)
+		j.Driver = &train.Rounds{Splits: j.Splits, Each: func(round int, _ [][]float64, _ *train.Dispatcher) bool {
+			cancel()
+			return round < 2
+		}}
+		r, err := node.Train(ctx, j, node.Options{})
+		if err != nil || r.Image == nil {
+			t.Fatalf("image %v, error %v", r.Image, err)
+		}
+		if slices.Max(r.Image.State.Complete) > 1 {
+			t.Fatalf("clocks %v are complete", r.Image.State.Complete)
+		}
+	}
+}

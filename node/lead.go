@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"bellows"
@@ -25,7 +24,8 @@ func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
 		return nil, err
 	}
 	defer p.close()
-	return p.lead.run(ctx)
+	p.lead.ctx = ctx
+	return p.lead.run()
 }
 
 // Lead runs a job as node 0 of a cluster that fabric.Connect has joined, and returns like Train. The others
@@ -37,8 +37,9 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 		return nil, errors.Join(err, m.HangUp())
 	}
 	defer p.close()
+	p.lead.ctx = ctx
 	p.start(p.lead.disconnected)
-	return p.lead.run(ctx)
+	return p.lead.run()
 }
 
 // lead drives node 0's shell, which is the controller and what is around it, and carries out its effects. It is two halves.
@@ -57,19 +58,20 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 //     channels to it have room.
 //   - What is told of the run is told in order, and all before run returns (TestTheEndWaitsForReports).
 //
-// Locks: none. interrupt is atomic and no word in the queue, so that the next step sees it, whatever is queued before.
+// Locks: none. Whoever interrupts the job says so by the context and by no word in the queue, so that the next step sees it, whatever
+// is queued before (TestNothingIsDispatchedBehindAnInterrupt).
 type lead struct {
 	*process
-	shell     *shell.Lead
-	fx        coord.Effects // of this step
-	interrupt atomic.Bool
-	outcome   chan *coord.Outcome // has room
-	kept      chan string         // why tasks of this node are waited for no more; has room
-	reporter  *reporter
-	books     []book          // by node: the last reports; not of this one
-	begun     bool            // the first tasks have left
-	finished  bool            // the outcome is out
-	training  tally.Stopwatch // while a task that visits items is out
+	shell    *shell.Lead
+	fx       coord.Effects       // of this step
+	ctx      context.Context     // ends when the job is interrupted
+	outcome  chan *coord.Outcome // has room
+	kept     chan string         // why tasks of this node are waited for no more; has room
+	reporter *reporter
+	books    []book          // by node: the last reports; not of this one
+	begun    bool            // the first tasks have left
+	finished bool            // the outcome is out
+	training tally.Stopwatch // while a task that visits items is out
 }
 
 // What run tells the controller's actor, in the queue with what others send it. None of them travels.
@@ -100,7 +102,7 @@ func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 // are taken out of the batch first. The rest is one step of the controller's, so that all dones that have come make one list
 // of records.
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
-	if l.interrupt.Load() {
+	if l.ctx.Err() != nil {
 		l.shell.Interrupt(&l.fx)
 	}
 	rest := batch[:0]
@@ -186,7 +188,7 @@ func (l *lead) trainedFor() time.Duration { return l.training.Total(time.Since(l
 // run drives the job to its end. The context is looked at once: behind the interruption the job still comes to a point from
 // which it can go on, and that takes as long as the tasks that are out. A process whose end is told here is named with its
 // last lines, which its connections, whose end the mesh tells, do not have; the shell waits for the better reason.
-func (l *lead) run(ctx context.Context) (*Result, error) {
+func (l *lead) run() (*Result, error) {
 	l.reporter = newReporter()
 	defer l.reporter.close()
 	if l.opt.Watch != nil {
@@ -196,7 +198,7 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 	l.tell(&start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	done, deaths := ctx.Done(), l.opt.Deaths
+	done, deaths := l.ctx.Done(), l.opt.Deaths
 	var outcome *coord.Outcome
 	var late error // of what goes on behind the end of the training
 	closed := false
@@ -209,9 +211,9 @@ func (l *lead) run(ctx context.Context) (*Result, error) {
 		case why := <-l.kept: // again and again
 			late = bellows.Errorf(bellows.Lost, "end the job", "", "%s", why)
 			closed = true
-		case <-done:
-			l.interrupt.Store(true)
+		case <-done: // the next step looks for itself
 			done = nil
+			l.tick()
 		case d := <-deaths:
 			l.tell(&death{Death: d})
 		case <-ticker.C:

@@ -42,8 +42,8 @@ type Results struct{ Train, Score int }
 
 // Driver is a train.Driver that runs epochs of jobs whose clocks are not divided (train.Job.Units).
 //
-// Its stages follow each other: opening (where the layout opens), then training and scoring by turns. A stage ends when
-// every task of it has completed.
+// Its stages follow each other: opening (a stage for each clock by which the layout opens), then training and scoring by turns. A
+// stage ends when every task of it has completed.
 //
 // Invariants: done[s] <= sent[s] <= the clocks of the stage; left is the tasks of the stage that have not completed; no task
 // is out while an epoch is judged. TestTasksOfAPhase holds the first two, the controller the third.
@@ -58,6 +58,7 @@ type Driver struct {
 	policy     Policy
 	size       Results
 	stage      stage
+	opened     int // opening clocks that are done
 	left       int
 	args       []float64 // of scoring tasks
 	taskArgs   []float64 // of the last training task: memory to use again
@@ -91,7 +92,7 @@ func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) 
 
 // Begin begins the run.
 func (d *Driver) Begin(to Dispatcher) {
-	if d.layout.Opens {
+	if d.layout.Opens > 0 {
 		d.enter(opening, to)
 		return
 	}
@@ -154,6 +155,10 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 		if next := d.order.Next(split); next != split {
 			d.release(next, to)
 		}
+	case opening:
+		if d.opened > 0 {
+			d.Items += int64(c.Items.Len())
+		}
 	case scoring:
 		copy(d.scores[split*d.size.Score:][:d.size.Score], c.Result)
 	}
@@ -161,11 +166,22 @@ func (d *Driver) Complete(c train.Completion, to Dispatcher) {
 	case d.left > 0:
 	case d.stage == training:
 		d.enter(scoring, to)
-	case d.stage == opening || d.end(to):
+	case d.stage == opening:
+		d.open(to)
+	case d.end(to):
 		d.enter(training, to)
 	default:
 		to.Finish()
 	}
+}
+
+// open ends an opening clock. What those after the first visit counts as what epochs visit does: the first makes what there is to visit.
+func (d *Driver) open(to Dispatcher) {
+	if d.opened++; d.opened < d.layout.Opens {
+		d.enter(opening, to)
+		return
+	}
+	d.enter(training, to)
 }
 
 // end judges an epoch and says whether another follows.
@@ -211,11 +227,11 @@ func sum(of []float64, n int) []float64 {
 }
 
 // stateWords is how many numbers of a state stand before those of the splits.
-const stateWords = 6
+const stateWords = 7
 
 // Save implements train.Driver.
 func (d *Driver) Save() []float64 {
-	s := []float64{float64(d.stage), float64(d.Epoch), float64(d.Items), d.Best, d.Marked, float64(d.Since)}
+	s := []float64{float64(d.stage), float64(d.Epoch), float64(d.Items), d.Best, d.Marked, float64(d.Since), float64(d.opened)}
 	for k := range d.sent {
 		s = append(s, float64(d.sent[k]), float64(d.done[k]))
 	}
@@ -234,7 +250,7 @@ func (d *Driver) Restore(s []float64) error {
 		return bellows.Errorf(bellows.BadData, "restore driver", "epochs", "there is no stage %v", s[0])
 	}
 	d.stage, d.Epoch, d.Items = stage(s[0]), int(s[1]), int64(s[2])
-	d.Best, d.Marked, d.Since = s[3], s[4], int(s[5])
+	d.Best, d.Marked, d.Since, d.opened = s[3], s[4], int(s[5]), int(s[6])
 	d.left = d.layout.Splits * d.clocks()
 	for k := range d.sent {
 		sent, done := s[stateWords+2*k], s[stateWords+2*k+1]

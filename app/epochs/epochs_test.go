@@ -113,11 +113,11 @@ func TestATrainingTaskAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestTasksOfAPhase: whatever completes first, a run is its opening clock, and then epochs of training and scoring clocks,
+// TestTasksOfAPhase: whatever completes first, a run is its opening clocks one after the other, and then epochs of training and scoring clocks,
 // with every task dispatched once and the sums of an epoch the same.
 func TestTasksOfAPhase(t *testing.T) {
 	t.Parallel()
-	for _, l := range []Layout{{Splits: 3, Clocks: 4}, {Opens: true, Splits: 2, Clocks: 1}, {Opens: true, Splits: 5, Clocks: 3}} {
+	for _, l := range []Layout{{Splits: 3, Clocks: 4}, {Opens: 1, Splits: 2, Clocks: 1}, {Opens: 4, Splits: 5, Clocks: 3}} {
 		for _, o := range []Order{AtOnce{}, InTurn{}} {
 			for seed := range uint64(5) {
 				c := &toy{result: func(n int) Verdict { return Verdict{Metrics: metric(float64(-n))} }}
@@ -125,10 +125,7 @@ func TestTasksOfAPhase(t *testing.T) {
 				d.Begin(b)
 				check(t, d, len(b.out))
 				b.play(t, d, seed)
-				want := 3 * (l.Clocks + 1)
-				if l.Opens {
-					want++
-				}
+				want := l.Opens + 3*(l.Clocks+1)
 				for s, n := range b.next {
 					if int(n) != want {
 						t.Fatalf("%+v: split %d ran %d clocks, not %d", l, s, n, want)
@@ -138,7 +135,7 @@ func TestTasksOfAPhase(t *testing.T) {
 				if sums := []float64{pairs * float64(l.Clocks), float64(l.Splits * l.Clocks), pairs}; !slices.Equal(c.marks, sums) {
 					t.Errorf("%+v: the sums of an epoch are %v, not %v", l, c.marks, sums)
 				}
-				if !b.finished || len(b.epochs) != 3 || b.epochs[2].Number != 3 || b.epochs[2].Items != int64(9*l.Splits*l.Clocks) || b.kept != nil {
+				if !b.finished || len(b.epochs) != 3 || b.epochs[2].Number != 3 || b.epochs[2].Items != int64(9*l.Splits*l.Clocks+3*l.Splits*max(0, l.Opens-1)) || b.kept != nil {
 					t.Errorf("%+v: epochs %+v, kept %v", l, b.epochs, b.kept)
 				}
 			}
@@ -298,7 +295,7 @@ func TestJudge(t *testing.T) {
 // TestCanBeSaved plays runs that open and that do not, at once and in turn.
 func TestCanBeSaved(t *testing.T) {
 	t.Parallel()
-	for i, l := range []Layout{{Splits: 3, Clocks: 2}, {Opens: true, Splits: 2, Clocks: 3}} {
+	for i, l := range []Layout{{Splits: 3, Clocks: 2}, {Opens: 3, Splits: 2, Clocks: 3}} {
 		traintest.CanBeSaved(t, traintest.Job{
 			Job: train.Job{Splits: l.Splits, Tables: []table.Schema{{Name: "w", Rows: 1, Width: 1}},
 				Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }},
@@ -340,7 +337,7 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	t.Parallel()
-	for l, want := range map[Layout][]int{{Splits: 1, Clocks: 2}: {0, 1, 2, 0, 1, 2, 0}, {Opens: true, Splits: 1, Clocks: 1}: {Opening, 0, 1, 0, 1}} {
+	for l, want := range map[Layout][]int{{Splits: 1, Clocks: 2}: {0, 1, 2, 0, 1, 2, 0}, {Opens: 1, Splits: 1, Clocks: 1}: {Opening, 0, 1, 0, 1}, {Opens: 3, Splits: 1, Clocks: 1}: {Opening, Opening, Opening, 0, 1, 0}} {
 		for c, at := range want {
 			if got := l.Place(bellows.Clock(c)); got != at {
 				t.Errorf("%+v: clock %d is at %d, not %d", l, c, got, at)

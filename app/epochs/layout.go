@@ -7,23 +7,20 @@ import (
 
 // Layout is the work of a run: splits, and what their clocks are for.
 type Layout struct {
-	Opens  bool // the first clock of the job belongs to no epoch: tasks prepare the tables
+	Opens  int // the first clocks of the job, which belong to no epoch: tasks prepare the tables, each clock on what the one before left
 	Splits int
 	Clocks int // of an epoch that train; one more scores
 }
 
-// Opening is the place of the clock before the first epoch.
+// Opening is the place of the clocks before the first epoch.
 const Opening = -1
 
 // Place is what a clock is for: Opening, a training clock of its epoch from 0, or Clocks to score.
 func (l Layout) Place(c bellows.Clock) int {
-	if l.Opens {
-		if c == 0 {
-			return Opening
-		}
-		c--
+	if int(c) < l.Opens {
+		return Opening
 	}
-	return int(c) % (l.Clocks + 1)
+	return (int(c) - l.Opens) % (l.Clocks + 1)
 }
 
 // Order says which training tasks of an epoch may be out together.

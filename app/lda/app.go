@@ -41,11 +41,15 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProblem(in, c)
+	p, err := newProblem(in, c, from)
 	if err != nil {
 		return nil, err
 	}
-	p.warm = from
+	return p.run(&in), nil
+}
+
+// run is the problem's training job, and the way to its model.
+func (p *problem) run(in *app.Input) *app.Run {
 	k, settings := newPolicy(p), p.settled()
 	return &app.Run{
 		Job: train.Job{
@@ -55,12 +59,13 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Settings:  settings,
 		Headline:  p.headline(in),
 		Items:     p.tokens,
+		Before:    p.before(),
 		Baseline:  p.unigram(),
 		Objective: "train_loglik_per_token",
 		Model: func(tables [][]float32) (*model.Model, error) {
 			return newModel(p, tables, k.kept, k.keptSamples)
 		},
-	}, nil
+	}
 }
 
 func (p *problem) settled() map[string]string {
@@ -69,13 +74,13 @@ func (p *problem) settled() map[string]string {
 	return p.values.All()
 }
 
-func (p *problem) headline(in app.Input) string {
+func (p *problem) headline(in *app.Input) string {
 	from, until := "", ""
 	if p.warm != nil {
 		from = p.warm.headline() + " · "
 	}
 	if p.EarlyStop && p.held > 0 {
-		until = fmt.Sprintf(" · until epochs gain less than %g each", gainLeast)
+		until = fmt.Sprintf(" · until epochs gain less than %g each, and %d more", gainLeast, samples)
 	}
 	return fmt.Sprintf("%d topics, %s · %s%s%s", p.topics, p.sampler, from, in.HeldOut(p.EarlyStop), until)
 }

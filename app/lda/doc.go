@@ -10,12 +10,13 @@
 //
 //  1. New().Describe for help; NewRun with documents. It deals them to splits in an order that the
 //     seed fixes.
-//  2. Train Run.Job. Clock 0 gives every token a topic at random; then an epoch is one sweep, and a
-//     clock that scores. Splits draw against the counts as their tasks pulled them, and push what
+//  2. Train Run.Job. Its opening gives every token a topic: where there are many, to those of a few
+//     documents at random, which are swept until their topics mean something, and to others by those
+//     (see growth). Then an epoch is one sweep, and a clock that scores. Splits draw against the counts as their tasks pulled them, and push what
 //     they changed (approximate distributed LDA: Newman et al. 2009).
 //     A run without a number of epochs ends when epochs gain little. Its last sweeps add their counts
 //     up in tables of sums, and the model is made of those, with β as many times: topics of one
-//     sweep are noisy draws, and the mean of ten predicts held-out documents better.
+//     sweep are noisy draws, and the mean of many predicts held-out documents better.
 //  3. Run.Model makes the model; Open makes a Predictor of it. Topics that another program made are
 //     scored by the same arithmetic as Topics.
 //

@@ -37,7 +37,7 @@ func (e *executor) run(t *train.Task, w *space) error {
 	split := int(t.Split())
 	switch at := e.p.work().Place(t.Clock()); at {
 	case epochs.Opening:
-		e.giveTopics(t, w)
+		return e.opening(t, w)
 	case e.p.clocks:
 		e.score(t, w, split)
 	default:
@@ -93,13 +93,28 @@ func (e *executor) add(t *train.Task) {
 	}
 }
 
-// sweep draws the topics of a portion's tokens anew. The counts are read before the lease is taken.
+// totals is the tokens of each topic.
+func (e *executor) totals(t *train.Task) []int32 { return table.Counts(t.PullRange(topicTable, 0, 1)) }
+
+// sweep is a task of an epoch.
 func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 	args := t.Args()
 	if args[argAdd] != 0 {
 		e.add(t)
 	}
-	w.begin(args[argAlpha:], table.Counts(t.PullRange(topicTable, 0, 1)), len(u.words))
+	learns := args[argLearn] != 0
+	if err := e.draw(t, w, u, args[argAlpha:], learns); err != nil {
+		return err
+	}
+	if learns {
+		t.SignalTaskCompletion(w.stats...)
+	}
+	return nil
+}
+
+// draw draws the topics of a portion's tokens anew. The counts are read before the lease is taken.
+func (e *executor) draw(t *train.Task, w *space, u *portion, alpha []float64, learns bool) error {
+	w.begin(alpha, e.totals(t), len(u.words))
 	sample := w.sampleSparse
 	if e.p.sampler == samplerMH {
 		w.loadMH(t, u)
@@ -108,7 +123,6 @@ func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 		w.loadSparse(t, u)
 	}
 	z := e.state(t, train.Exclusive)[u.first:]
-	learns := args[argLearn] != 0
 	for i := range u.ends {
 		tokens := u.doc(i)
 		sample(tokens, z[:len(tokens)], newStream(e.p.seed, int(t.Split()), int(t.Clock()), u.begin+i))
@@ -119,8 +133,5 @@ func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 		return bellows.Errorf(bellows.Bug, "sweep", name, "the counts of a word do not hold the topic of one of its tokens")
 	}
 	w.push(t, u, false)
-	if learns {
-		t.SignalTaskCompletion(w.stats...)
-	}
 	return nil
 }

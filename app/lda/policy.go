@@ -34,18 +34,14 @@ type policy struct {
 const gainLeast = 0.0005
 
 // samples is how many sweeps' counts are added up at the end of a run that ends by itself.
-const samples = 10
+const samples = 30
+
+// typical is how many epochs gained enough, about, in runs on every set tried: what is expected while the epochs so far are too few to
+// say more.
+const typical = 40
 
 func newPolicy(p *problem) *policy {
-	first := p.config.alpha
-	if first == 0 {
-		first = min(alphaTotal/float64(p.topics), alphaEach)
-	}
-	alpha := slices.Repeat([]float64{first}, p.topics)
-	if p.warm != nil && p.config.alpha == 0 {
-		alpha = p.warm.first()
-	}
-	k := &policy{p: p, alpha: alpha, kept: slices.Clone(alpha)}
+	k := &policy{p: p, alpha: slices.Clone(p.first), kept: slices.Clone(p.first)}
 	if p.EarlyStop {
 		k.best = slices.Repeat([]float64{math.Inf(1)}, min(p.Patience, p.Epochs)+1)
 	}
@@ -109,17 +105,24 @@ func (k *policy) goesOn(p *epochs.Progress) (done bool, expected int) {
 	return false, expected
 }
 
-// settled says whether the last epochs gained too little to go on, and else after how many in all they will. The gain of an
-// epoch falls about as the square of their number, which the middle of the last ones stands for.
+// settled says whether the last epochs gained too little to go on, and else after how many in all they will; 0: nothing is held out. The
+// gain of an epoch falls about as the square of their number, which the middle of the last ones stands for.
 func (k *policy) settled(p *epochs.Progress) (settled bool, expected int) {
-	over := copy(k.best, k.best[1:])
-	k.best[over] = p.Best
-	gain := (k.best[0] - p.Best) / float64(over)
-	if !(gain < math.Inf(1)) { // too few epochs, or nothing held out
+	all := copy(k.best, k.best[1:])
+	k.best[all] = p.Best
+	if math.IsInf(p.Best, 1) {
 		return false, 0
 	}
-	half := float64(over) / 2
-	return gain < gainLeast, int(math.Ceil(half + (float64(p.Epoch)-half)*math.Sqrt(gain/gainLeast)))
+	over := min(all, p.Epoch-1) // epochs whose gain is known
+	if over < 1 {
+		return false, typical
+	}
+	gain, half := (k.best[all-over]-p.Best)/float64(over), float64(over)/2
+	expected = int(math.Ceil(half + (float64(p.Epoch)-half)*math.Sqrt(gain/gainLeast)))
+	if over < all {
+		return false, max(expected, typical)
+	}
+	return gain < gainLeast, expected
 }
 
 func (k *policy) metrics(score []float64) []train.Metric {

@@ -29,6 +29,8 @@ type problem struct {
 	tokens   int64     // of training
 	average  float64   // tokens of a training document
 	portions []portion // per split and clock
+	growth   growth
+	first    []float64 // α at first, by topic
 	state    []bellows.RowID
 	sampled  int64        // training tokens that are scored
 	scored   []scoreBatch // per split
@@ -70,9 +72,9 @@ const (
 	shuffleSalt  = 0x6c6461 // keeps this shuffle apart from others of the seed
 )
 
-func newProblem(in app.Input, c config) (*problem, error) {
+func newProblem(in app.Input, c config, from *warm) (*problem, error) {
 	set := in.Data.Documents
-	p := &problem{config: c, vocab: set.Vocab, shown: in.Test != nil}
+	p := &problem{config: c, warm: from, vocab: set.Vocab, shown: in.Test != nil}
 	train, held := p.divide(in, set)
 	for _, d := range train {
 		_, count := set.Doc(int(d))
@@ -89,6 +91,12 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	}
 	p.splits = min(p.splits, len(train))
 	p.clocks = min(p.clocks, len(train)/p.splits)
+	begin := max(growTokens, growTopic*int64(p.topics))
+	if p.warm != nil { // all topics are there
+		begin = p.tokens
+	}
+	p.growth = newGrowth(p.splits, p.tokens, begin)
+	p.first = p.firstAlpha()
 	p.layout()
 	if err := p.build(set, train); err != nil {
 		return nil, err
@@ -110,6 +118,17 @@ func (p *problem) divide(in app.Input, set *data.DocumentSet) (training, held []
 	rng := rand.New(rand.NewPCG(p.seed, shuffleSalt))
 	rng.Shuffle(len(training), func(i, j int) { training[i], training[j] = training[j], training[i] })
 	return training, held
+}
+
+// firstAlpha is α before anything has been learned: as it is set, as a model has it, or the same for all topics.
+func (p *problem) firstAlpha() []float64 {
+	switch {
+	case p.alpha == 0 && p.warm != nil:
+		return p.warm.first()
+	case p.alpha == 0:
+		return slices.Repeat([]float64{min(alphaTotal/float64(p.topics), alphaEach)}, p.topics)
+	}
+	return slices.Repeat([]float64{p.alpha}, p.topics)
 }
 
 func (p *problem) check(documents int) error {
@@ -266,7 +285,7 @@ func (p *problem) tables() []table.Schema {
 
 // work is the layout of a run as its driver and its executors see it.
 func (p *problem) work() epochs.Layout {
-	return epochs.Layout{Opens: true, Splits: p.splits, Clocks: p.clocks}
+	return epochs.Layout{Opens: p.growth.opens, Splits: p.splits, Clocks: p.clocks}
 }
 
 // items implements train.Job.Items; an item is a token.
@@ -277,10 +296,23 @@ func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 	case p.clocks:
 		return bellows.Range{}
 	case epochs.Opening:
+		if int32(clock) < p.growth.joins[s] {
+			return bellows.Range{}
+		}
 		first, last = 0, p.clocks-1
 	}
 	a, b := &p.portions[int(s)*p.clocks+first], &p.portions[int(s)*p.clocks+last]
 	return bellows.Range{Begin: a.first, End: b.first + len(b.token)}
+}
+
+// before is how many tokens are visited before the first epoch.
+func (p *problem) before() (tokens int64) {
+	for c := range p.growth.opens {
+		for s := range p.splits {
+			tokens += int64(p.items(bellows.SplitID(s), bellows.Clock(c)).Len())
+		}
+	}
+	return tokens
 }
 
 // unigram is the likelihood of the scored tokens under the frequencies of words alone.

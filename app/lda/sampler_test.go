@@ -29,7 +29,7 @@ func problemOf(t *testing.T, in app.Input) *problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProblem(in, c)
+	p, err := newProblem(in, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,13 @@ func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []tr
 	if err != nil {
 		t.Fatal(err)
 	}
+	tables, epochs := played(t, run, slots)
+	return run, tables, epochs
+}
+
+// played runs a job to its end.
+func played(t *testing.T, run *app.Run, slots int) ([][]float32, []train.Epoch) {
+	t.Helper()
 	var epochs []train.Epoch
 	res, err := node.Train(context.Background(), run.Job, node.Options{
 		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
@@ -57,7 +64,7 @@ func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []tr
 	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
 		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
 	}
-	return run, res.Tables, epochs
+	return res.Tables, epochs
 }
 
 func metric(t *testing.T, list []train.Metric, name string) float64 {
@@ -389,7 +396,8 @@ func TestRunsEndWhenEpochsGainLittle(t *testing.T) {
 	}
 	falling := func(epoch int) float64 { return 7 + 0.1/float64(epoch) } // gains 0.0005 in its fourteenth epoch
 	stopped, expected := end(falling)
-	if stopped != 17+samples || expected[3] != 0 || expected[4] < 22 || expected[4] > 32 || math.Abs(float64(expected[12]-27)) > 1 || expected[20] != 27 {
+	if stopped != 17+samples || expected[0] != typical+samples || expected[3] != typical+samples || expected[4] < 12+samples || expected[4] > 22+samples ||
+		math.Abs(float64(expected[12]-17-samples)) > 1 || expected[20] != 17+samples {
 		t.Errorf("ended after epoch %d; expected %v", stopped, expected)
 	}
 	if again, _ := end(func(epoch int) float64 {

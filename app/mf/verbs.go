@@ -200,7 +200,10 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 		if err := scan.Err(); err != nil {
 			return nil, bellows.Errorf(bellows.IO, "read", text, "%w", err)
 		}
-	case !strings.Contains(text, "=") && !d.implicit || !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "=") && !d.implicit:
+		return nil, bellows.Errorf(bellows.NoInput, "read", subject, "%q is no rating, and there is no such file", text).
+			Hinted("write item=4.5,other=2, or name a file of lines of item and rating")
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
 	if d.implicit {

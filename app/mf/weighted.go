@@ -244,7 +244,7 @@ func (w *weighted) tables() []table.Schema {
 
 // work is the layout of the run: a clock that makes the items' first Gram matrix, then epochs of a clock for either side.
 func (w *weighted) work() epochs.Layout {
-	return epochs.Layout{Opens: true, Splits: w.splits, Clocks: w.clocks}
+	return epochs.Layout{Opens: 1, Splits: w.splits, Clocks: w.clocks}
 }
 
 // itemsOf is the job's Items. An item is a pair, visited once for each side; those of a split are counted by its own.
@@ -279,15 +279,19 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 			Driver:      epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, policy),
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newWeightedExecutor(w), nil },
 		},
-		Settings: v.All(), Headline: w.headline(in, impliesNothing(set.Rating)), Items: 2 * w.pairs,
+		Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
 		Metrics: weightedMetrics, Objective: "train_loss",
 		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.All(), tables) },
 	}, v.Err()
 }
 
-func (w *weighted) headline(in *app.Input, bare bool) string {
+func (w *weighted) headline(in *app.Input, rating []float32) string {
 	why := "ratings are weights"
-	if bare {
+	switch {
+	case !impliesNothing(rating):
+	case in.Data.Reading != nil && in.Data.Reading.Rating != nil:
+		why = "ratings are all equal"
+	default:
 		why = "no ratings"
 	}
 	from := ""

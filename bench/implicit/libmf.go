@@ -25,25 +25,31 @@ func (c choice) String() string {
 	return fmt.Sprintf("-k %d -t %d -l2 %g -r %g", c.rank, c.iterations, c.l2, c.step)
 }
 
-// grid is what LIBMF is tried with.
+// grid is what LIBMF is tried with at first: the settings that matter most, in runs that are short.
 func grid(full bool) (list []choice) {
-	ranks, iterations, l2s, steps := []int{32}, []int{200, 600}, []float64{0.01, 0.05, 0.1}, []float64{0.1}
+	l2s, steps := []float64{0.01, 0.05, 0.1}, []float64{0.1}
 	if full {
-		ranks, l2s, steps = []int{32, 64}, []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2}, []float64{0.05, 0.1, 0.2}
+		l2s, steps = []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2}, []float64{0.05, 0.1, 0.2}
 	}
-	for _, k := range ranks {
-		for _, t := range iterations {
-			for _, l2 := range l2s {
-				for _, step := range steps {
-					list = append(list, choice{k, t, l2, step})
-				}
-			}
+	for _, l2 := range l2s {
+		for _, step := range steps {
+			list = append(list, choice{32, 200, l2, step})
 		}
 	}
 	return list
 }
 
-// libmf trains by Bayesian personalised ranking, and puts the factors into a copy of a model of ours of the same data, so that one
+// larger is what the best of the grid are tried with then.
+func larger(c choice) (list []choice) {
+	for _, k := range []int{32, 64} {
+		for _, t := range []int{200, 600} {
+			list = append(list, choice{k, t, c.l2, c.step})
+		}
+	}
+	return list[1:] // the first is c
+}
+
+// train trains LIBMF by Bayesian personalised ranking, and puts the factors into a copy of a model of ours of the same data, so that one
 // measure judges both.
 func (b bench) train(c choice, set *data.Set, like *model.Model) *model.Model {
 	in, out := b.shelf.Path("train.libmf"), b.shelf.Path("libmf.model")

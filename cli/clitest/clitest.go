@@ -14,15 +14,16 @@
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
 //	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
 //	flip FILE OFFSET              one bit of the file is changed
-//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, at its first epoch and ends with
-//	                              code 130; what it wrote is in interrupted.out and interrupted.err
+//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, in its third or fourth epoch and
+//	                              ends with code 130; what it wrote is in interrupted.out and interrupted.err
 //	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
 //	                              succeeds: a next step that was printed works as it stands. As COMMAND of interrupt it is interrupted
-//	start COMMAND...              a training command with --json is started, and is past its first epoch
+//	start COMMAND...              a training command with --json is started, is past its first epoch, and goes on until its third or fourth
 //	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
 //
-// Every script has folders of its own: home, cache, state and temporary files.
+// Every script has folders of its own: home, cache, state and temporary files. Where a script has CLITEST_HOLD=FILE in the environment of a
+// training command, that waits in its third or fourth epoch while FILE is locked, as flock does; interrupt does so by itself.
 package clitest
 
 import (
@@ -43,13 +44,34 @@ import (
 
 	"bellows/api"
 	"bellows/cli/internal/event"
+	"bellows/cli/internal/verbs"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// holdVariable names, in the environment of a training command, a file: in its third or fourth epoch the tasks of the run wait while
+// somebody has locked it. Whoever interrupts a run that is held cannot come too late, however few epochs it has.
+const holdVariable = "CLITEST_HOLD"
+
 // Main runs the tests of m, with a program that scripts can call.
 func Main(m *testing.M, program string, main func()) {
-	testscript.Main(m, map[string]func(){program: main})
+	testscript.Main(m, map[string]func(){program: func() {
+		if name := os.Getenv(holdVariable); name != "" {
+			verbs.Pause = func() { await(name) }
+		}
+		main()
+	}})
+}
+
+// await waits until nobody has locked the file.
+func await(name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH), syscall.EINTR) {
+	}
 }
 
 // Run runs the scripts of a folder that call the program, all at once.
@@ -193,11 +215,13 @@ func folders(ts *testscript.TestScript, cmd *exec.Cmd) *exec.Cmd {
 }
 
 // interrupt is `interrupt SIGNAL COMMAND...`: it reads the command's JSON lines up to the first
-// epoch and then stops reading, which stops the command as soon as the pipe is full; it sends the
-// signal, waits until the command says on standard error that it has got it, and reads the rest. The
-// command must end with code 130. Its output is left in interrupted.out and interrupted.err.
+// epoch, behind which the command is held; it sends the signal, waits until the command says on standard
+// error that it has got it, lets go of it, and reads the rest. The command must end with code 130. Its
+// output is left in interrupted.out and interrupted.err.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := command(ts, args[1:])
+	lock := hold(ts, cmd)
+	defer lock.Close()
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	talk, err := cmd.StderrPipe()
@@ -211,6 +235,7 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(cmd.Process.Signal(signals[args[0]]))
 	talkLines := bufio.NewReader(io.TeeReader(talk, &stderr))
 	until(ts, talkLines, "stopping at a safe point")
+	ts.Check(lock.Close())
 	if args[0] == "HUP" { // as of a terminal: one of its shell, one of the system
 		ts.Check(cmd.Process.Signal(syscall.SIGHUP))
 	}
@@ -226,13 +251,29 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.err"), stderr.Bytes(), 0o666))
 }
 
+// hold has a training command wait in its third or fourth epoch, until what it returns is closed.
+func hold(ts *testscript.TestScript, cmd *exec.Cmd) io.Closer {
+	lock, err := os.CreateTemp(ts.MkAbs("."), ".hold-*")
+	ts.Check(err)
+	ts.Check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	cmd.Env = append(cmd.Env, holdVariable+"="+lock.Name())
+	return lock
+}
+
 // started is the commands that a script has started and not halted, the last one last.
-type started struct{ list []*exec.Cmd }
+type started struct{ list []heldCommand }
+
+// heldCommand is a command that is held.
+type heldCommand struct {
+	*exec.Cmd
+	hold io.Closer
+}
 
 // start is `start COMMAND...`: it starts a training command with --json and waits for its first epoch. What it
 // writes after that is dropped.
 func start(ts *testscript.TestScript, _ bool, args []string) {
-	cmd := command(ts, args)
+	cmd := heldCommand{Cmd: command(ts, args)}
+	cmd.hold = hold(ts, cmd.Cmd)
 	read, write, err := os.Pipe()
 	ts.Check(err)
 	cmd.Stdout = write
@@ -240,7 +281,10 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(write.Close())
 	running := ts.Value("started").(*started)
 	running.list = append(running.list, cmd)
-	ts.Defer(func() { cmd.Process.Kill() })
+	ts.Defer(func() {
+		cmd.Process.Kill()
+		cmd.hold.Close()
+	})
 	lines := bufio.NewReader(read)
 	until(ts, lines, firstEpoch)
 	go func() {
@@ -267,6 +311,7 @@ func halt(ts *testscript.TestScript, _ bool, args []string) {
 		code = 75
 		ts.Check(syscall.Kill(processOf(ts, args[0], args[1]), syscall.SIGKILL))
 	}
+	ts.Check(cmd.hold.Close())
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
 		ts.Fatalf("the command ended with %v, not with code %d", err, code)

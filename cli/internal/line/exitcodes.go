@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"bellows"
 	"bellows/data"
@@ -56,7 +57,7 @@ func ExitCodes(program string) *cobra.Command {
 func KindOf(err error) bellows.Kind {
 	var bad *data.Error
 	switch {
-	case errors.As(err, &bad) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
+	case errors.As(err, &bad) && (errors.Is(err, fs.ErrNotExist) || errors.As(err, new(syscall.Errno))): // it cannot be opened
 		return bellows.NoInput
 	case errors.As(err, &bad):
 		return bellows.BadData

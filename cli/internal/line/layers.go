@@ -39,6 +39,9 @@ const configBytesMax = 1 << 20
 // Fill gives the command's flags what the environment and the file say, where the command
 // line said nothing.
 func Fill(cmd *cobra.Command, environ []string) error {
+	if err := refuseEmpty(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := fillFromEnvironment(cmd, environ); err != nil {
 		return err
 	}
@@ -47,6 +50,17 @@ func Fill(cmd *cobra.Command, environ []string) error {
 		return nil
 	}
 	return fillFromFile(cmd, file)
+}
+
+// refuseEmpty refuses a word on the command line that is given nothing: most likely a variable of the shell's has no value, and what would
+// be detected or chosen instead is not what was meant.
+func refuseEmpty(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = BadFlag(f.Name, "", "its value is empty, perhaps that of a variable").Hinted("give it one, or leave --" + f.Name + " out")
+		}
+	})
+	return err
 }
 
 func fillFromEnvironment(cmd *cobra.Command, environ []string) error {

@@ -130,7 +130,7 @@ func AtLeastOne(name string) cobra.PositionalArgs {
 }
 
 // BadFlag is the error for a flag whose value cannot be.
-func BadFlag(name, value, format string, args ...any) error {
+func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }
 

@@ -53,6 +53,9 @@ type Config struct {
 	Kernels   string            `json:"kernels"`
 	From      string            `json:"from,omitempty"` // the model that it begins with
 	Holdout   string            `json:"holdout,omitempty"`
+	Time      string            `json:"time,omitempty"` // the column by which rows are held out, where it was named
+	// TimeFeature says that it is a feature, too.
+	TimeFeature bool `json:"time_feature,omitempty"`
 	// Inputs are the files as they were, so that a changed file is another run.
 	Inputs []Input `json:"inputs,omitempty"`
 }

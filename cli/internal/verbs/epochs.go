@@ -65,17 +65,21 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))})
 }
 
-// follow tells the live line what comes after the last epoch, and how long all may take that are left.
+// follow tells the live line what comes after the last epoch, and how long all may take that are left: by the items so far, since what is
+// visited before the first epoch belongs to none.
 func (p *epochs) follow() {
 	next := progress.Part{Doing: "training", Unit: p.about.Unit, Total: p.made.Items}
 	if p.last.Number > 0 || !p.resumed {
 		next.Doing = fmt.Sprintf("epoch %d", p.last.Number+1)
 		next.Doing += p.ofAll()
 	}
+	if p.last.Number == 0 && !p.resumed {
+		next.Total += p.made.Before
+	}
 	p.stages.meter.Begin(next)
 	outlook := ""
-	if left := p.all() - p.last.Number; left > 1 && p.last.Number > 0 {
-		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Number)*float64(left)))
+	if left := p.all() - p.last.Number; left > 1 && p.last.Items > 0 {
+		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
 	}
 	p.stages.live.Outlook(outlook)
 }

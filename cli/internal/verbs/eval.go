@@ -2,8 +2,10 @@ package verbs
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
+	"bellows"
 	"bellows/cli/internal/figures"
 
 	"github.com/spf13/cobra"
@@ -40,6 +42,10 @@ func (c *Tool) evalCommand() *cobra.Command {
 }
 
 func (c *Tool) eval(q *question, metrics string) error {
+	if rows := q.set.Rows(); rows > 0 && q.unknown["labels"] == int64(rows) {
+		return bellows.Errorf(bellows.BadData, "score", strings.Join(q.files, " "), "none of the labels is one of the model's").
+			Hinted("its labels are in labels.txt of " + q.name + "; name the column of the labels with --label, or give rows of its classes")
+	}
 	start := time.Now()
 	q.stages.enter(scoring)
 	pace(q.predictor, q.stages.meter)

@@ -2,9 +2,14 @@ package verbs
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"time"
 
 	"bellows"
+	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/data"
 	"bellows/random"
@@ -15,43 +20,87 @@ const (
 	holdoutHash       = "hash"
 	holdoutLast       = "last"
 	holdoutStratified = "stratified"
+	holdoutTime       = "time"
 )
 
 // checkHoldout refuses what --holdout cannot be.
 func (o *trainOptions) checkHoldout(kind data.Kind) error {
+	if o.holdout != holdoutTime {
+		switch {
+		case o.time != "":
+			return line.BadFlag("time", o.time, "it is the column by which --holdout time goes; add that, or leave this out")
+		case o.timeKept:
+			return line.BadFlag("time-feature", "true", "it is of the column by which --holdout time goes; add that, or leave this out")
+		}
+	}
 	switch o.holdout {
 	case "", holdoutHash:
 		return nil
-	case holdoutLast, holdoutStratified:
+	case holdoutLast, holdoutStratified, holdoutTime:
 	default:
-		return line.BadFlag("holdout", o.holdout, "it must be %s, %s or %s", holdoutHash, holdoutLast, holdoutStratified)
+		return line.BadFlag("holdout", o.holdout, "it must be %s, %s, %s or %s", holdoutHash, holdoutLast, holdoutTime, holdoutStratified)
 	}
 	if len(o.test) > 0 {
-		return line.BadFlag("holdout", o.holdout, "--test names the rows that are scored")
+		return line.BadFlag("holdout", o.holdout, "--test names the rows that are scored; leave one of the two out")
 	}
 	if o.holdout == holdoutStratified && kind != data.Examples {
-		return line.BadFlag("holdout", o.holdout, "only rows with a label have classes to be held out of alike")
+		return line.BadFlag("holdout", o.holdout, "only rows with a label have classes to be held out of alike; try %s", holdoutHash)
+	}
+	if o.holdout == holdoutTime && kind == data.Documents {
+		return line.BadFlag("holdout", o.holdout, "documents have no column of times; put them in the order of time, and hold out the last with --holdout %s", holdoutLast)
 	}
 	return nil
 }
 
 // holdOut takes the rows out of the set that are the test from then on, as if they were in a file of their own.
 func (in *inputs) holdOut(o *trainOptions) error {
-	if o.holdout != holdoutLast && o.holdout != holdoutStratified {
+	var train, test []int32
+	var err error
+	switch o.holdout {
+	case holdoutLast:
+		train, test = lastRows(in.set.Rows(), data.HeldAlone)
+		in.choice = "the last rows as they stand"
+	case holdoutTime:
+		train, test, err = in.latest()
+	case holdoutStratified:
+		train, test = stratified(o.seed, in.set.Examples, data.HeldAlone)
+		in.choice = "as many of each class"
+	default:
 		return nil
 	}
-	var train, test []int32
-	if o.holdout == holdoutLast {
-		train, test = lastRows(in.set.Rows(), data.HeldAlone)
-	} else {
-		train, test = stratified(o.seed, in.set.Examples, data.HeldAlone)
+	if err != nil {
+		return err
 	}
 	if len(train) == 0 || len(test) == 0 {
 		return bellows.Errorf(bellows.BadData, "hold out", o.holdout, "%d rows are too few", in.set.Rows()).Hinted("give more rows, or others with --test")
 	}
 	whole := in.set
-	in.set, in.test = whole.Select(train), whole.Select(test)
+	in.choice = fmt.Sprintf("%s of %s, %s", figures.Grouped(int64(len(test))), figures.Plural(whole.Rows(), "row"), in.choice)
+	in.set, in.test = whole.Divide(train, test)
 	return whole.Close()
+}
+
+// latest divides the rows by the column of times.
+func (in *inputs) latest() (training, held []int32, err error) {
+	d, times := &in.set.Detected, in.set.Time
+	refuse := func(format string, args ...any) ([]int32, []int32, error) {
+		return nil, nil, bellows.Errorf(bellows.BadData, "hold out", holdoutTime, format, args...).
+			Hinted("name another column with --time, or hold out by chance: --holdout " + holdoutHash)
+	}
+	if times == nil {
+		return refuse("%s has no columns, and so none of times", d.Format)
+	}
+	training, held, from := data.Latest(times, data.HeldAlone)
+	if !slices.ContainsFunc(times, func(t float64) bool { return t != times[0] }) {
+		return refuse("the time (%s) is the same in all rows", d.Time)
+	}
+	since := strconv.FormatFloat(from, 'f', -1, 64)
+	if d.Dates {
+		whole, part := math.Modf(from)
+		since = time.Unix(int64(whole), int64(part*1e9)).UTC().Format(time.RFC3339)
+	}
+	in.choice = fmt.Sprintf("the latest by %s: from %s on", d.Time, since)
+	return training, held, nil
 }
 
 // lastRows divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.

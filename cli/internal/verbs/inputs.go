@@ -24,6 +24,7 @@ type inputs struct {
 	rows      int              // of the set, also when its columns are given back
 	same      bool             // the test has the rows of the set
 	unknown   map[string]int64 // what in the test rows the model does not know, by what it is
+	choice    string           // which rows of the set are the test; "" where they have a file of their own
 	held      *data.Set        // the rows of the set that were held out, once its columns are given back
 	seconds   float64          // of reading
 }
@@ -50,6 +51,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return err
 	}
 	opt.Unlabelled = o.about.Bare
+	opt.Timed, opt.Time, opt.TimeKept = o.opt.holdout == holdoutTime, o.opt.time, o.opt.timeKept
 	if in.set, err = data.Read(ctx, o.files, o.about.Data, opt); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}

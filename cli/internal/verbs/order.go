@@ -116,7 +116,7 @@ func (o *order) config(settings map[string]string) run.Config {
 		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,
 		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
 		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
-		From: o.opt.from, Holdout: o.opt.holdout,
+		From: o.opt.from, Holdout: o.opt.holdout, Time: o.opt.time, TimeFeature: o.opt.timeKept,
 		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test, o.opt.manifest())),
 	}
 }

@@ -155,6 +155,7 @@ func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, 
 		if err != nil {
 			return job, nil, err
 		}
+		pausable(made)
 		return made.Job, im, nil
 	})
 }

@@ -72,6 +72,9 @@ func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error)
 	if opt.As, err = readingOf(q.model); err != nil {
 		return err
 	}
+	if opt.As != nil && opt.As.IndexBase == nil {
+		opt.IndexBase = "" // of rows with indices, only --base says where they count from
+	}
 	if opt, err = flags.apply(opt); err != nil {
 		return err
 	}

@@ -170,6 +170,11 @@ func (c *Tool) again(r *page.Run) []string {
 	}
 	flag("epochs", fmt.Sprint(config.Epochs), "0")
 	flag("until", config.Until, "")
+	flag("holdout", config.Holdout, "")
+	flag("time", config.Time, "")
+	if config.TimeFeature {
+		words = append(words, "--time-feature")
+	}
 	flag("seed", fmt.Sprint(config.Seed), "1")
 	flag("staleness", config.Staleness, "")
 	flag("kernels", config.Kernels, vec.Kernels())

@@ -88,9 +88,10 @@ func columnsHelp(kind data.Kind) string {
 		return ""
 	}
 	user, item, rating := data.RatingColumns()
+	times := data.TimeColumns()
 	return fmt.Sprintf("\n\nColumns stand in the order user, item, rating, or where a header has their names; letter case, blanks, - and _ in names do not matter:"+
-		"\n  %-8s %s\n  %-8s %s\n  %-8s %s\nOther columns, such as a timestamp, are not used.",
-		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "))
+		"\n  %-8s %s\n  %-8s %s\n  %-8s %s\n  %-8s %s (used by --holdout time alone)\nOther columns are not used.",
+		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "), "time", strings.Join(times, " "))
 }
 
 // settingsHelp lists an application's hyperparameters with their reasons, as a paragraph of its own.

@@ -34,6 +34,8 @@ type trainOptions struct {
 	metrics   string
 	from      string
 	holdout   string
+	time      string
+	timeKept  bool
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -69,9 +71,22 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
-	f.StringVar(&o.holdout, "holdout", "", "`which` 10 % of DATA are held out: hash (the default), last (of rows in the order of time) or stratified (as many of each class)")
+	o.registerHoldout(f, kind)
 	cacheFlag(f, &o.cache)
 	o.reading.register(f, kind)
+}
+
+func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
+	which := []string{"hash (the default)", "last (as they stand)"}
+	if kind != data.Documents {
+		which = append(which, "time (the latest by --time)")
+		f.StringVar(&o.time, "time", "", "`column` of numbers or ISO 8601 dates for --holdout time, by name or number from 1 (default: found by its name)")
+	}
+	if kind == data.Examples {
+		which = append(which, "stratified (as many of each class)")
+		f.BoolVar(&o.timeKept, "time-feature", false, "let the column of --holdout time be a feature, too, which else it is not")
+	}
+	f.StringVar(&o.holdout, "holdout", "", "`which` 10 % of DATA are held out: "+strings.Join(which, ", "))
 }
 
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.

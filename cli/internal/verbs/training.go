@@ -95,6 +95,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	}
 	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
+	pausable(t.made)
 	if err := t.claim(table); err != nil {
 		return err
 	}

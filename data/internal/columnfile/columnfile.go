@@ -16,6 +16,7 @@
 // the lists of names) and rating (float32). Examples are label (float32) and
 // features, a fixed_size_list<float32> where rows are dense, and a
 // large_list<struct<index: int32, value: float32>> where they are sparse.
+// Behind them may be a time (float64).
 //
 // The package refuses layouts that do not fit the file, and positions that
 // point outside their list or width: whoever walks the columns may trust them.
@@ -38,6 +39,7 @@ import (
 type Shape struct {
 	Ratings  bool
 	Sparse   bool // examples only
+	Times    bool // there is a time, float64, behind the other columns
 	Features int  // examples only, at least 1
 	Users    int  // ratings only: bound of the users' positions
 	Items    int
@@ -48,6 +50,7 @@ type Shape struct {
 type Columns struct {
 	User, Item []int32
 	Rating     []float32
+	Time       []float64
 
 	Label  []float32
 	Dense  []float32
@@ -78,19 +81,26 @@ func (s Shape) schema(meta map[string]string) *arrow.Schema {
 		fields = []arrow.Field{required("label", arrow.PrimitiveTypes.Float32),
 			required("features", arrow.FixedSizeListOfNonNullable(int32(s.Features), arrow.PrimitiveTypes.Float32))}
 	}
+	if s.Times {
+		fields = append(fields, required("time", arrow.PrimitiveTypes.Float64))
+	}
 	m := arrow.MetadataFrom(meta)
 	return arrow.NewSchema(fields, &m)
 }
 
 // spans is how many buffers the columns of a shape have.
 func (s Shape) spans() int {
+	n := 2
 	switch {
 	case s.Ratings:
-		return 3
+		n = 3
 	case s.Sparse:
-		return 4
+		n = 4
 	}
-	return 2
+	if s.Times {
+		n++
+	}
+	return n
 }
 
 // WriteColumns writes one file; meta goes into its schema.
@@ -109,6 +119,9 @@ func WriteColumns(w io.Writer, s Shape, c *Columns, meta map[string]string) erro
 		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Float32, c.Label),
 			array.NewData(list, rows, []*memory.Buffer{nil}, []arrow.ArrayData{values}, 0, 0)}
 	}
+	if s.Times {
+		columns = append(columns, column(arrow.PrimitiveTypes.Float64, c.Time))
+	}
 	return write(w, s.schema(meta), columns, rows)
 }
 
@@ -121,7 +134,7 @@ func (c *Columns) sparse() arrow.ArrayData {
 }
 
 // column wraps a slice without copying it.
-func column[T int32 | float32](t arrow.DataType, values []T) arrow.ArrayData {
+func column[T int32 | float32 | float64](t arrow.DataType, values []T) arrow.ArrayData {
 	return array.NewData(t, len(values), []*memory.Buffer{nil, memory.NewBufferBytes(bytesOf(values))}, nil, 0, 0)
 }
 
@@ -159,8 +172,8 @@ var namesSchema = arrow.NewSchema([]arrow.Field{required("name", arrow.BinaryTyp
 type Span struct{ Offset, Bytes int64 }
 
 // Layout is where the columns of a file lie, in this order: user, item,
-// rating; or label, values; or label, offsets, indices, values; or, for names,
-// offsets, text.
+// rating; or label, values; or label, offsets, indices, values; each with the
+// times behind them, if there are any; or, for names, offsets, text.
 type Layout struct {
 	Rows  int
 	Spans []Span
@@ -252,6 +265,9 @@ func ReadColumns(file []byte, l Layout, s Shape) (*Columns, error) {
 	default:
 		c.Label, c.Dense = view[float32](&v, 0, rows), view[float32](&v, 1, rows*int64(s.Features))
 	}
+	if s.Times {
+		c.Time = view[float64](&v, s.spans()-1, rows)
+	}
 	if v.err != nil {
 		return nil, v.err
 	}
@@ -288,7 +304,7 @@ func (v *viewer) bytes(i int) []byte {
 const padding = 8
 
 // view is span i as n values.
-func view[T int32 | int64 | float32](v *viewer, i int, n int64) []T {
+func view[T int32 | int64 | float32 | float64](v *viewer, i int, n int64) []T {
 	b := v.bytes(i)
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
@@ -307,7 +323,7 @@ func view[T int32 | int64 | float32](v *viewer, i int, n int64) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
 }
 
-func bytesOf[T int32 | int64 | float32](values []T) []byte {
+func bytesOf[T int32 | int64 | float32 | float64](values []T) []byte {
 	if len(values) == 0 {
 		return nil
 	}

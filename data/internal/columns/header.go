@@ -2,7 +2,10 @@ package columns
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"bellows/data/internal/lines"
 )
@@ -33,9 +36,15 @@ func (s *Sampled) Add(field, first []byte) {
 func Sample(rows []byte, separator string, first []lines.Field) []Sampled {
 	seen := make([]Sampled, len(first))
 	for line := range bytes.Lines(rows) {
-		fields, f := lines.Fields(bytes.TrimSuffix(line, []byte("\n")), separator)
+		fields, f := lines.Fields(bytes.TrimRight(line, "\r\n"), separator)
 		if f != nil || len(fields) != len(first) {
 			continue // the parser will say why
+		}
+		if Same(fields, first) { // a header may stand here again: what it holds says nothing of the columns
+			for i := range seen {
+				seen[i].repeats = true
+			}
+			continue
 		}
 		for i, field := range fields {
 			seen[i].Add(field.Text, first[i].Text)
@@ -44,13 +53,29 @@ func Sample(rows []byte, separator string, first []lines.Field) []Sampled {
 	return seen
 }
 
+// Same reports whether two lines have the same fields.
+func Same(a, b []lines.Field) bool {
+	return slices.EqualFunc(a, b, func(x, y lines.Field) bool { return bytes.Equal(x.Text, y.Text) })
+}
+
+// NotUTF8 is the fault of a header with a name that is not UTF-8.
+func NotUTF8(fields []lines.Field) *lines.Fault {
+	for i, field := range fields {
+		if !utf8.Valid(field.Text) {
+			return &lines.Fault{At: field.At, Width: len(field.Text), What: fmt.Sprintf("the name of column %d, %s, is not UTF-8", i+1, lines.Quoted(field.Text)), How: lines.ToUTF8}
+		}
+	}
+	return nil
+}
+
 // Headed decides whether the first line names the columns. It does if a word stands above a column of numbers, and no number stands
 // in the line. Where words are above words alone it does if no two are the same and none is a value of its column. Whole numbers that
 // count the columns may stand in a header, as a data frame without names writes them; a line that has other numbers and a word above
-// numbers could be either, and is refused.
-func Headed(fields []lines.Field, seen []Sampled) (bool, *lines.Fault) {
-	var numbers, above, wrong int
-	counts, apart, last := true, true, -1
+// numbers could be either, and is refused. So is one of numbers that count and words that none of the rows has, unless known says that
+// it is known what rows look like.
+func Headed(fields []lines.Field, seen []Sampled, known bool) (bool, *lines.Fault) {
+	var numbers, above, wrong, words int
+	counts, apart, last, new := true, true, -1, true
 	names := map[string]bool{}
 	for i, field := range fields {
 		overNumbers := seen[i].numbers > 0 && seen[i].words == 0
@@ -61,6 +86,8 @@ func Headed(fields []lines.Field, seen []Sampled) (bool, *lines.Fault) {
 			counts = counts && err == nil && (last < 0 && n <= 1 || n == last+1)
 			last = n
 		case lines.SortWord:
+			words++
+			new = new && !seen[i].repeats && seen[i].words > 1
 			if overNumbers {
 				above++
 			}
@@ -75,7 +102,7 @@ func Headed(fields []lines.Field, seen []Sampled) (bool, *lines.Fault) {
 		return true, nil
 	case above > 0 && counts && wrong == 0:
 		return true, nil
-	case above > 0:
+	case above > 0, !known && words > 0 && new && numbers > 1 && counts && wrong == 0:
 		return false, &lines.Fault{What: "the first line has names and numbers", How: "say with --header yes that it names the columns, or with --header no that it is a row"}
 	}
 	return numbers == 0 && wrong == 0 && apart, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/roles"
 )
 
 // Plan is what becomes of the columns of a table.
@@ -20,6 +21,7 @@ type Plan struct {
 	Names      []string // of all columns, from the header; nil without one
 	Count      int      // of columns
 	Label      int      // the label's column, -1 for none
+	Time       int      // the column that says when rows are from, -1: nobody asks
 	TextLabels bool
 	Features   []Column // in the order of a row's values
 	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
@@ -36,6 +38,8 @@ type Wanted struct {
 	Unlabelled          bool   // rows need no label
 	Features            int    // how many features a model has that says nothing of its columns; 0 for any
 	As                  *Known // nil for training data
+	Timed, TimeKept     bool   // a column of times is wanted, and stays a feature
+	Time                string // it, by name or number; "" finds it by its name
 }
 
 // Known is the columns of a model's data.
@@ -69,8 +73,11 @@ func (k *Known) Names(fields []lines.Field) bool {
 
 // Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are of the whole first line.
 func Settle(names []string, seen []Sampled, want *Wanted) (*Plan, *lines.Fault) {
-	p := &Plan{Names: names, Count: len(seen), Place: make([]int, len(seen)), want: want}
+	p := &Plan{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, want: want}
 	ignored, f := p.named(want.Ignore)
+	if f == nil && want.Timed {
+		ignored, f = p.putTimeAside(ignored)
+	}
 	switch {
 	case f != nil:
 	case want.As != nil:
@@ -182,6 +189,46 @@ func (p *Plan) choose(seen []Sampled, ignored []int) *lines.Fault {
 	return p.width()
 }
 
+// putTimeAside finds the column of times and adds it to those that are left out, unless it is asked for as a feature.
+func (p *Plan) putTimeAside(ignored []int) ([]int, *lines.Fault) {
+	f := p.chooseTime()
+	if f != nil {
+		return nil, f
+	}
+	texts, f := p.named(p.want.Categorical)
+	if !p.want.TimeKept && !slices.Contains(texts, p.Time) && !slices.Contains(ignored, p.Time) {
+		ignored = append(ignored, p.Time)
+	}
+	return ignored, f
+}
+
+// chooseTime finds the column of times: the one that the option names, or the only one with a name that times have.
+func (p *Plan) chooseTime() (f *lines.Fault) {
+	if p.want.Time != "" {
+		p.Time, f = p.find(p.want.Time)
+		return f
+	}
+	var named []int
+	for i, name := range p.Names {
+		if slices.Contains(roles.TimeNames, roles.PlainName(name)) {
+			named = append(named, i)
+		}
+	}
+	switch {
+	case len(named) == 1:
+		p.Time = named[0]
+		return nil
+	case len(named) > 1:
+		return &lines.Fault{What: fmt.Sprintf("the time can be column %s or column %s", p.Names[named[0]], p.Names[named[1]]),
+			How: "say which: --time " + p.option(named[0])}
+	case p.Names == nil:
+		return &lines.Fault{What: "no column is known to hold the time of the rows, by which some are to be held out: the first line is a row",
+			How: fmt.Sprintf("say with --time which column it is, by its number, 1 to %d", p.Count)}
+	}
+	return &lines.Fault{What: "the header names no time of the rows, by which some are to be held out",
+		How: "name its column with --time, or by its number; the columns are " + Listed(p.Names)}
+}
+
 // labelTitles are what a label's column is called when nobody says, the surest first. Beside an x and others, y is a coordinate.
 var labelTitles = []string{"label", "target", "class", "y"}
 
@@ -189,7 +236,11 @@ var labelTitles = []string{"label", "target", "class", "y"}
 func (p *Plan) chooseLabel(ignored []int) (f *lines.Fault) {
 	p.Label, p.Fresh = -1, true
 	if p.want.Label != "" {
-		if p.Label, f = p.find(p.want.Label); f == nil && slices.Contains(ignored, p.Label) {
+		switch p.Label, f = p.find(p.want.Label); {
+		case f != nil:
+		case p.Label == p.Time:
+			f = &lines.Fault{What: "the label's column is to say when rows are from", How: "name another column with --time"}
+		case slices.Contains(ignored, p.Label):
 			f = &lines.Fault{What: "the label's column is to be ignored", How: "leave it out of --ignore"}
 		}
 		return f

@@ -101,6 +101,8 @@ func Remote(name string) (what, how string) {
 var (
 	// namespace is where Vowpal Wabbit's features begin: a bar behind the label, or at the beginning.
 	namespace = regexp.MustCompile(`^(\S+ )*('\S* ?)?\|(\S+)?( \S+)*\s*$`)
+	// account is a line of /etc/passwd.
+	account = regexp.MustCompile(`^[^:\s]+:[^:]*:[0-9]+:[0-9]+:[^:]*:/[^:]*:[^:]*$`)
 	// bagLine is a document of LDA-C.
 	bagLine = regexp.MustCompile(`^[0-9]+( [0-9]+:[0-9]+)+\s*$`)
 )
@@ -121,6 +123,8 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 		}
 		return whole("this is JSON, which is not read", how)
 	case documents:
+	case account.Match(bare):
+		return whole("this is a list of accounts, such as /etc/passwd, not data", "name a file of data; if : separates columns, say --sep :")
 	case bare[0] == '#':
 		return whole("the first line is a comment", "remove it, or only its # if it names the columns")
 	case bare[0] == '@' && bytes.HasPrefix(bytes.ToLower(bare), []byte("@relation")):

@@ -116,7 +116,27 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	if err == nil {
 		return value, end, nil
 	}
+	if f := l.otherRow(text, at); f != nil {
+		return 0, 0, f
+	}
 	return 0, 0, l.badNumber(start, field, column)
+}
+
+// otherRow is the fault of a row with a field that is no number, where the row has another number of fields, too: that is then its cause.
+func (l *CSV) otherRow(text []byte, at int) *Fault {
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	end := lineEnd(text, start) - 1
+	fields, f := Fields(bytes.TrimSuffix(text[start:end], []byte("\r")), string(l.Separator))
+	switch {
+	case f != nil:
+		return nil // it will be met
+	case len(fields) < l.Columns:
+		f = l.fewFields(text, start, end, len(fields))
+		f.How += "; if fields are not separated by " + SeparatorName(string(l.Separator)) + ", say so with --sep"
+	case len(fields) > l.Columns:
+		f = l.extraField(text, start+fields[l.Columns].At-1)
+	}
+	return f
 }
 
 // notThere is the value of a field that is missing.
@@ -132,6 +152,8 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	switch {
 	case column == l.Label && missing(field):
 		f.How = "fill it in, or leave the row out; a label may not be missing"
+	case column != l.Label && IsInfinite(field):
+		f.How += "; a value that is missing may be left empty"
 	case f.How != decimal:
 	case column == l.Label:
 		f.How += "; or take the labels as text with --categorical " + option

@@ -61,8 +61,7 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	}
 	label, ok := l.Labels.number(field)
 	if !ok {
-		return 0, 0, &Fault{At: i, Width: len(field), What: fmt.Sprintf("label %s is not printable text", Quoted(field)),
-			How: "labels are UTF-8 without control characters; is this a text file?"}
+		return 0, 0, unprintable(i, len(field), "label "+Quoted(field), field)
 	}
 	return label, end, nil
 }
@@ -111,7 +110,7 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 			field := token(text, i+1)
 			v, err := Number(field)
 			if err != nil {
-				return 0, BadNumber(i+1, field, "feature value", "", string(text[first:i+1]))
+				return 0, badValue(i+1, field, string(text[first:i+1]))
 			}
 			value, end = v, i+1+len(field)
 		}
@@ -148,6 +147,18 @@ func token(text []byte, i int) []byte {
 		end++
 	}
 	return text[i:end]
+}
+
+// badValue is the fault of what stands behind a colon.
+func badValue(at int, field []byte, prefix string) *Fault {
+	f := BadNumber(at, field, "feature value", "", prefix)
+	switch {
+	case len(field) == 0:
+		f.How = "write index:value; a feature that is 0 is left out"
+	case bytes.IndexByte(field, ':') >= 0:
+		f.How = "write index:value; field:index:value, as of libffm, is not read"
+	}
+	return f
 }
 
 func badLabel(at int, field []byte) *Fault {

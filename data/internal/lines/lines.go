@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Parser parses blocks of whole lines; one belongs to one goroutine. It
@@ -106,7 +107,7 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	if len(field) == 0 {
 		f.Width = 1
 		f.What = noun + place + " is missing"
-		f.How = "fill it in; missing values are not guessed"
+		f.How = "fill it in, or leave the row out: what is missing is not guessed"
 		return f
 	}
 	_, err := Number(field)
@@ -117,7 +118,7 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	dotted := dotted(field)
 	switch {
 	case err == errNotFinite:
-		f.How = "replace it by a number or leave the row out; missing values are not filled in"
+		f.How = "write a finite number, or leave the row out"
 	case err == errTooLarge:
 		f.How = "scale the column: the largest magnitude is 3.4e38"
 	case thousands(field):
@@ -132,6 +133,18 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	}
 	return f
 }
+
+// unprintable is the fault of text that is not UTF-8, or has control characters.
+func unprintable(at, width int, what string, field []byte) *Fault {
+	f := &Fault{At: at, Width: width, What: what + " is not printable text", How: "remove its control characters; is this a file of text?"}
+	if !utf8.Valid(field) {
+		f.What, f.How = what+" is not UTF-8", ToUTF8
+	}
+	return f
+}
+
+// ToUTF8 is the remedy for text in another encoding.
+const ToUTF8 = "convert the file, for example with iconv -f LATIN1 -t UTF-8, if it is text"
 
 // thousands reports whether commas stand in a number where they divide thousands: 1,004 or -12,345,678.9.
 func thousands(field []byte) bool {

@@ -1,7 +1,5 @@
 package lines
 
-import "fmt"
-
 // Use is what becomes of a column of a Mixed table.
 type Use struct {
 	Kind   Kind
@@ -26,6 +24,7 @@ type Mixed struct {
 	CSV
 	Width int // values of a row
 	Uses  []Use
+	Times *Times // the column that says when rows are from; nil: nobody asks
 }
 
 // Parse appends the rows of a block.
@@ -56,6 +55,13 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 	for column := 0; ; column++ {
 		if text[i] == ' ' {
 			i = skipBlanks(text, i, separator)
+		}
+		if l.Times != nil && column == l.Times.At {
+			at, _, f := l.Times.cell(text, i, string(separator))
+			if f != nil {
+				return 0, f
+			}
+			p.Time = append(p.Time, at)
 		}
 		u := &l.Uses[column]
 		value, end, f := l.cell(text, i, column, u, p)
@@ -113,8 +119,7 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	}
 	value, ok := u.Levels.number(field)
 	if !ok {
-		return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("value %s%s is not printable text", Quoted(field), l.place(column)),
-			How: "values of text are UTF-8 without control characters; is this a text file?"}
+		return 0, 0, unprintable(at, len(field), "value "+Quoted(field)+l.place(column), field)
 	}
 	return value, end, nil
 }

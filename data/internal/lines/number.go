@@ -162,6 +162,12 @@ func Number(field []byte) (float32, error) {
 	return float32(v), nil
 }
 
+// IsInfinite reports whether a whole field is a number that is not finite, or none by its name.
+func IsInfinite(field []byte) bool {
+	_, err := Number(field)
+	return err == errNotFinite
+}
+
 // IsNumber reports whether a whole field is a finite number.
 func IsNumber(field []byte) bool {
 	_, err := Number(field)

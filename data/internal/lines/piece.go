@@ -17,12 +17,14 @@ type Piece struct {
 	High  int32
 
 	Missing int // tables: values that are not there; they are NaN in Value
+
+	Time []float64 // one a row, where a column of times is asked for
 }
 
 // Reset empties the piece and keeps its memory.
 func (p *Piece) Reset() {
 	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
-	p.User, p.Item = p.User[:0], p.Item[:0]
+	p.User, p.Item, p.Time = p.User[:0], p.Item[:0], p.Time[:0]
 	p.Low, p.High, p.Missing = math.MaxInt32, -1, 0
 }
 
@@ -35,7 +37,7 @@ func (p *Piece) room(rows int) {
 func (p *Piece) Clone() Piece {
 	return Piece{
 		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),
-		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High, Missing: p.Missing,
+		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High, Missing: p.Missing, Time: exact(p.Time),
 	}
 }
 

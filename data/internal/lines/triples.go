@@ -14,6 +14,7 @@ const (
 	User
 	Item
 	Rating
+	Time
 )
 
 // Triples parses "user item rating [timestamp]" lines, "user item"
@@ -22,6 +23,7 @@ type Triples struct {
 	Separator string // "\t", ",", ";", "::", ..., or " " for runs of blanks
 	Fields    int    // 2, 3 or 4; with roles any number
 	Roles     []Role // of each field; nil when they stand as usual
+	Times     *Times // with a role of Time
 	Users     *IDs
 	Items     *IDs
 	Block     int32 // number of the block being parsed
@@ -79,7 +81,7 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 // row parses a line whose columns have roles and returns the position behind it.
 func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 	var user, item int32
-	rating, stop := float32(0), l.Separator[0]
+	rating, stop, at := float32(0), l.Separator[0], 0.0
 	for column, role := range l.Roles {
 		if column > 0 {
 			if i = l.trail(text, i); text[i] == '\n' {
@@ -94,6 +96,8 @@ func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 			item, i, f = l.id(text, i, stop, l.Items, "item")
 		case Rating:
 			rating, i, f = l.number(text, i)
+		case Time:
+			at, i, f = l.Times.cell(text, i, l.Separator)
 		default:
 			_, i, f = cutField(text, i, l.Separator)
 		}
@@ -105,6 +109,9 @@ func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 		return 0, f
 	}
 	p.User, p.Item, p.Label = append(p.User, user), append(p.Item, item), append(p.Label, rating)
+	if l.Times != nil {
+		p.Time = append(p.Time, at)
+	}
 	return next, nil
 }
 
@@ -147,8 +154,7 @@ func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, e
 		return 0, 0, f
 	}
 	if len(field) == 0 {
-		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing",
-			How: "each line is user, item, rating and perhaps a timestamp"}
+		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing", How: "write an id for the " + noun + ", or leave the line out"}
 	}
 	if n, ok := smallID(field); ok {
 		if at = ids.number(n); at < 0 {
@@ -158,8 +164,7 @@ func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, e
 	}
 	at, ok := ids.text(field, l.Block)
 	if !ok {
-		return 0, 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("%s id %s is not printable text", noun, Quoted(field)),
-			How: "ids are UTF-8 without control characters; is this a text file?"}
+		return 0, 0, unprintable(i, end-i, noun+" id "+Quoted(field), field)
 	}
 	return at, end, nil
 }
@@ -202,7 +207,11 @@ func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) 
 		if text[i] == '"' {
 			at++
 		}
-		return 0, 0, BadNumber(at, field, "rating", "", "")
+		f := BadNumber(at, field, "rating", "", "")
+		if f.How == decimal {
+			f.How += "; if the ratings stand in another column, name it with --rating"
+		}
+		return 0, 0, f
 	}
 	return value, end, nil
 }

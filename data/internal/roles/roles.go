@@ -35,11 +35,11 @@ var All = [...]Column{
 		"reviewscore", "reviewrating", "starrating", "preference"}, "--rating"},
 }
 
-// timeNames are the names of columns that are known to be times, which nobody reads.
-var timeNames = []string{"timestamp", "time", "date", "datetime", "ts", "unixtime", "unixreviewtime", "reviewtime", "tstamp"}
+// TimeNames are the names in headers, written as aliases are, of columns that say when a row is from.
+var TimeNames = []string{"timestamp", "time", "date", "datetime", "ts", "unixtime", "unixreviewtime", "reviewtime", "tstamp"}
 
-// plainName is a header's name as aliases are written: User-ID and user_id are userid.
-func plainName(name string) string {
+// PlainName is a header's name as aliases are written: User-ID and user_id are userid.
+func PlainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
@@ -47,6 +47,9 @@ func plainName(name string) string {
 		return unicode.ToLower(r)
 	}, name)
 }
+
+// timeColumn is the column of times.
+var timeColumn = Column{role: lines.Time, Noun: "time", Aliases: TimeNames, how: "--time"}
 
 // Nowhere is the position of a column that is not there.
 const Nowhere = -1
@@ -60,12 +63,15 @@ type Finder struct {
 	Width      int       // of the line in bytes, to mark it
 	Separator  string    // as lines has it
 	Asked      [3]string // names or numbers from 1 that options have for the three, "" none
+	Timed      bool      // a column of times is looked for, too
+	AskedTime  string    // likewise for it
 	Trained    [3]Known  // of the model's data
 	Headerless bool      // the line is no header, whatever it looks like
 	Unlabelled bool      // there may be no rating
 	Hint       string    // what else separates the fields, for a message
 	Listed     string    // the columns, as a message lists them
 	At         Positions // found so far: Nowhere at the start
+	Time       int       // likewise
 }
 
 // Known is a column of the data that a model was trained on; without a number nothing is known of it.
@@ -82,26 +88,72 @@ var Unknown = Positions{Nowhere, Nowhere, Nowhere}
 
 // Options takes the columns that options name, or number from 1. named says that one is a name in the line.
 func (n *Finder) Options() (named bool, f *lines.Fault) {
+	take := func(to *int, asked string, c *Column, all string) {
+		if asked == "" || f != nil {
+			return
+		}
+		at, name := -1, false
+		switch at, name, f = n.option(asked, c); {
+		case f != nil:
+		case slices.Contains(n.At[:], at) || at == n.Time:
+			f = &lines.Fault{At: n.Fields[at].At, Width: 1, What: fmt.Sprintf("column %d is asked for twice", at+1), How: "name one column each with " + all}
+		default:
+			*to, named = at, named || name
+		}
+	}
 	for i, asked := range n.Asked {
-		if asked == "" {
+		take(&n.At[i], asked, &All[i], "--user, --item and --rating")
+	}
+	take(&n.Time, n.AskedTime, &timeColumn, "--user, --item, --rating and --time")
+	return named && f == nil, f
+}
+
+// option is the column that an option names, or numbers from 1.
+func (n *Finder) option(asked string, c *Column) (at int, named bool, f *lines.Fault) {
+	at = slices.IndexFunc(n.Fields, func(f lines.Field) bool { return string(f.Text) == asked && !lines.IsNumber(f.Text) })
+	number, err := strconv.Atoi(asked)
+	switch {
+	case !n.Headerless && at >= 0:
+		return at, true, nil
+	case err != nil:
+		f = &lines.Fault{Width: n.Width, What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(asked))),
+			How: "the first line has: " + n.Listed + "; " + c.how + " also takes a number, from 1"}
+	case number < 1 || number > len(n.Fields):
+		f = &lines.Fault{Width: n.Width, What: fmt.Sprintf("there is no column %d for the %s", number, c.Noun),
+			How: "the first line has " + lines.Plural(len(n.Fields), "column")}
+	}
+	return number - 1, false, f
+}
+
+// FindTime finds the column of times when the others are found: the one that is named so, or of four columns without names the fourth.
+func (n *Finder) FindTime(header bool) *lines.Fault {
+	if !n.Timed || n.Time != Nowhere {
+		return nil
+	}
+	var free, named []int
+	for i := range n.Fields {
+		if slices.Contains(n.At[:], i) {
 			continue
 		}
-		at := slices.IndexFunc(n.Fields, func(f lines.Field) bool { return string(f.Text) == asked && !lines.IsNumber(f.Text) })
-		if number, err := strconv.Atoi(asked); !n.Headerless && at >= 0 {
-			named = true
-		} else if err != nil {
-			return false, &lines.Fault{Width: n.Width, What: fmt.Sprintf("no column is named %s", lines.Quoted([]byte(asked))),
-				How: "the first line has: " + n.Listed + "; " + All[i].how + " also takes a number, from 1"}
-		} else if at = number - 1; at < 0 || at >= len(n.Fields) {
-			return false, &lines.Fault{Width: n.Width, What: fmt.Sprintf("there is no column %d for the %s", number, All[i].Noun),
-				How: "the first line has " + lines.Plural(len(n.Fields), "column")}
+		if free = append(free, i); header && n.timed(i) {
+			named = append(named, i)
 		}
-		if slices.Contains(n.At[:], at) {
-			return false, &lines.Fault{At: n.Fields[at].At, Width: 1, What: fmt.Sprintf("column %d is asked for twice", at+1), How: "name one column each with --user, --item and --rating"}
-		}
-		n.At[i] = at
 	}
-	return named, nil
+	switch {
+	case len(named) > 1:
+		return n.ambiguous(&timeColumn, named)
+	case len(named) == 1:
+		n.Time = named[0]
+	case !header && len(free) == 1 && len(n.Fields) == 4:
+		n.Time = free[0]
+	case header:
+		return &lines.Fault{Width: n.Width, What: "the header names no time of the ratings, by which some are to be held out",
+			How: "name its column with --time, or by its number; the columns are " + n.Listed}
+	default:
+		return &lines.Fault{Width: n.Width, What: "no column is known to hold the time of the ratings, by which some are to be held out",
+			How: "say with --time which column it is, by its number from 1; or hold out otherwise: --holdout last takes the last rows as they stand"}
+	}
+	return nil
 }
 
 // known is where a header has names for a role: the one that the model's data had, or else those that are known.
@@ -114,7 +166,7 @@ func (n *Finder) known(role int) (at []int) {
 		}
 	}
 	for i, f := range n.Fields {
-		if slices.Contains(All[role].Aliases, plainName(string(f.Text))) {
+		if i != n.Time && slices.Contains(All[role].Aliases, PlainName(string(f.Text))) {
 			at = append(at, i)
 		}
 	}
@@ -141,7 +193,7 @@ func (n *Finder) Named() *lines.Fault {
 		if n.At[role] == Nowhere {
 			at := n.known(role)
 			if len(at) > 1 {
-				return n.ambiguous(role, at)
+				return n.ambiguous(&All[role], at)
 			}
 			if len(at) == 1 && !slices.Contains(n.At[:], at[0]) {
 				n.At[role] = at[0]
@@ -157,6 +209,9 @@ func (n *Finder) Named() *lines.Fault {
 	switch {
 	case len(missing) == 0:
 		return nil
+	case len(found) == 0 && n.Trained[0].Name == "" && slices.ContainsFunc(n.Fields[:min(3, len(n.Fields))], func(f lines.Field) bool { return len(f.Text) == 0 }):
+		return &lines.Fault{Width: n.Width, What: "the header names neither the user, the item nor the rating, and one of its columns has no name",
+			How: "name them with --user, --item and --rating; a matrix of users and items is written with a line for each rating: user, item, rating"}
 	case len(found) == 0 && n.Trained[0].Name == "":
 		return n.Usual()
 	}
@@ -184,8 +239,7 @@ func (n *Finder) nouns(roles []int) string {
 	return strings.Join(words, " and ")
 }
 
-func (n *Finder) ambiguous(role int, at []int) *lines.Fault {
-	r := All[role]
+func (n *Finder) ambiguous(r *Column, at []int) *lines.Fault {
 	return &lines.Fault{At: n.Fields[at[1]].At, Width: len(n.Fields[at[1]].Text),
 		What: fmt.Sprintf("the %s can be column %s or column %s", r.Noun, n.Fields[at[0]].Text, n.Fields[at[1]].Text),
 		How:  fmt.Sprintf("say which: %s %s", r.how, n.Fields[at[0]].Text)}
@@ -208,13 +262,17 @@ func (n *Finder) Usual() *lines.Fault {
 			order = []int{1, 0, 2}
 		}
 	}
-	if count < least || count > 4 && slices.Contains(n.At[:], Nowhere) {
+	left := count
+	if n.Time != Nowhere {
+		left--
+	}
+	if left < least || count > 4 && slices.Contains(n.At[:], Nowhere) {
 		return &lines.Fault{At: 0, Width: n.Width, What: fmt.Sprintf("the first line has %s, separated by %s", lines.Plural(count, "field"), lines.SeparatorName(n.Separator)),
 			How: "each line is user, item, rating and perhaps a timestamp, separated by tab, comma, semicolon, :: or blanks" + n.Hint}
 	}
 	next := 0
 	for _, role := range order {
-		for slices.Contains(n.At[:], next) {
+		for slices.Contains(n.At[:], next) || next == n.Time {
 			next++
 		}
 		if n.At[role] == Nowhere && next < count {
@@ -227,7 +285,7 @@ func (n *Finder) Usual() *lines.Fault {
 // Columns is the role of each column, nil where they stand as usual. header says that the line names them.
 func (n *Finder) Columns(header bool) []lines.Role {
 	count := len(n.Fields)
-	if n.At == (Positions{0, 1, Nowhere}) && count == 2 || n.At == (Positions{0, 1, 2}) && (count == 3 || count == 4 && (!header || n.timed(3))) {
+	if n.Time == Nowhere && (n.At == (Positions{0, 1, Nowhere}) && count == 2 || n.At == (Positions{0, 1, 2}) && (count == 3 || count == 4 && (!header || n.timed(3)))) {
 		return nil
 	}
 	roles := make([]lines.Role, count)
@@ -236,10 +294,13 @@ func (n *Finder) Columns(header bool) []lines.Role {
 			roles[at] = All[role].role
 		}
 	}
+	if n.Time != Nowhere {
+		roles[n.Time] = timeColumn.role
+	}
 	return roles
 }
 
 // timed says whether a header calls a column a time.
 func (n *Finder) timed(at int) bool {
-	return slices.Contains(timeNames, plainName(string(n.Fields[at].Text)))
+	return slices.Contains(TimeNames, PlainName(string(n.Fields[at].Text)))
 }

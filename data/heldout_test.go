@@ -1,0 +1,55 @@
+package data
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"bellows/random"
+)
+
+// TestLatest compares the latest rows with those of a sort, for times of few and of many values.
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	for rows := range 60 {
+		for _, values := range []uint64{1, 3, 1 << 40} {
+			times, order := make([]float64, rows), make([]int, rows)
+			for r := range times {
+				times[r], order[r] = float64(random.Of(7, uint64(rows), uint64(r))%values)/3-0.5*float64(values/3), r
+			}
+			slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(times[a], times[b]), cmp.Compare(a, b)) })
+			last := order[rows-rows*20/100:]
+			training, held, from := Latest(times, 20)
+			if len(last) > 0 && from != times[last[0]] {
+				t.Errorf("%d rows: held out from %v, not %v", rows, from, times[last[0]])
+			}
+			slices.Sort(last)
+			if len(held) != len(last) || len(training)+len(held) != rows || !slices.IsSorted(training) {
+				t.Fatalf("%d rows of %d values: %d and %d", rows, values, len(training), len(held))
+			}
+			for i, r := range held {
+				if int(r) != last[i] {
+					t.Fatalf("%d rows of %d values: held out %v, not %v", rows, values, held, last)
+				}
+			}
+		}
+	}
+}
+
+// TestDivideForgetsStrangers: the rows to train on know no user and no item of the others alone.
+func TestDivideForgetsStrangers(t *testing.T) {
+	t.Parallel()
+	whole := &Set{Kind: Ratings, Ratings: &RatingSet{User: []int32{0, 1, 2, 1}, Item: []int32{0, 1, 1, 2}, Rating: []float32{1, 2, 3, 4},
+		Users: []string{"a", "b", "c"}, Items: []string{"x", "y", "z"}}}
+	first, second := whole.Divide([]int32{1, 2}, []int32{0, 3})
+	f, s := first.Ratings, second.Ratings
+	if !slices.Equal(f.Users, []string{"b", "c"}) || !slices.Equal(f.Items, []string{"y"}) || !slices.Equal(f.User, []int32{0, 1}) || !slices.Equal(f.Item, []int32{0, 0}) {
+		t.Errorf("%+v", f)
+	}
+	if user, item := s.IndicesIn(f); !slices.Equal(user, []int32{-1, 0}) || !slices.Equal(item, []int32{-1, -1}) {
+		t.Error(user, item)
+	}
+	if r := whole.Ratings; !slices.Equal(r.User, []int32{0, 1, 2, 1}) || len(r.Users) != 3 {
+		t.Errorf("the whole is now %+v", r)
+	}
+}
