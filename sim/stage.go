@@ -124,7 +124,9 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
 	case *wire.Closed:
-		w.lastWords++
+		if e.To == wire.ControllerAt() {
+			w.lastWords++
+		}
 		w.checkCounts(e.From, m)
 	case *wire.Holding:
 		w.failover.heard++

@@ -86,6 +86,7 @@ type world struct {
 	loss        loss
 	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
+	removed     []wire.Address         // actors that were to take part no more
 	ending      bool                   // a controller has said End
 	endedBy     bellows.Term           // of the last that has
 	interrupted bool                   // the user wants out

@@ -131,5 +131,8 @@ func (c *Client) audited() wire.Counts {
 	return counts
 }
 
+// Removed reports whether the client takes part no more: its last word is its heir's.
+func (c *Client) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
+
 // Ended is the controller's last word, or nil.
 func (c *Client) Ended() *wire.End { return c.ended }

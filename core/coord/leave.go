@@ -74,6 +74,9 @@ func (c *Controller) heir(of wire.Address) (heir wire.Address, found bool) {
 	return heir, best > 0
 }
 
+// Route is the route of now.
+func (c *Controller) Route() *route.Route { return c.cfg.Route }
+
 // part counts an actor no more among those of the job.
 func (c *Controller) part(removal bellows.Control) {
 	a, _ := route.Removed(removal)

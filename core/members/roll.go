@@ -181,15 +181,18 @@ func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	return slept
 }
 
-// Verdict is the next node that is lost by now: a suspect whose time has come, or one whose lease
-// has run out. Its caller takes it by Lose, and asks again: each loss changes what the next one
+// Verdict is the next node that is lost by now: a suspect whose time has come, where suspects are
+// judged now, or one whose lease has run out. Its caller takes it by Lose, and asks again: each loss changes what the next one
 // means to the job.
-func (r *Roll) Verdict() (Loss, bool) {
+func (r *Roll) Verdict(suspects bool) (Loss, bool) {
 	for i, s := range r.suspects {
+		if !suspects {
+			break
+		}
 		if s.dueMillis <= r.now && !planted.On("rumour-ignored") {
 			r.suspects = slices.Delete(r.suspects, i, i+1)
 			if r.Lost(s.node) {
-				return r.Verdict()
+				return r.Verdict(suspects)
 			}
 			return Loss{s.node, s.reason}, true
 		}

@@ -44,7 +44,7 @@ func ticks(r *members.Roll, from, to int64, heard ...bellows.NodeID) {
 
 // verdicts loses all that are to be lost by now, one line each.
 func verdicts(r *members.Roll) (lines []string) {
-	for l, found := r.Verdict(); found; l, found = r.Verdict() {
+	for l, found := r.Verdict(true); found; l, found = r.Verdict(true) {
 		lines = append(lines, fmt.Sprintf("%d: %s", l.Node, l.Reason))
 		if !r.Lose(l.Node, l.Reason) {
 			lines = append(lines, "was lost before")

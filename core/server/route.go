@@ -200,6 +200,11 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	for t, clocks := range m.Begin.Staleness {
 		l.cfg.Tables[t].Consistency = table.Consistency(clocks)
 	}
+	for _, a := range l.cfg.Clients {
+		if !slices.Contains(r.Clients(), a) {
+			l.part(a, out) // before this lane began
+		}
+	}
 	for _, a := range r.Clients() {
 		l.admit(a)
 	}

@@ -94,7 +94,7 @@ func removals(c *fields.Codec, number protowire.Number, list *[]bellows.Control)
 	})
 }
 
-const kindAdopted uint8 = 92
+const kindAdopted uint8 = 94
 
 func (*Adopted) kind() uint8 { return kindAdopted }
 
