@@ -294,7 +294,7 @@ func (s *slot) store(set *Set) (problem string) {
 	if err == nil {
 		most := s.opt.CacheBytes
 		if most == 0 {
-			most = cache.BytesMost
+			most = cache.Most(s.opt.Cache)
 		}
 		err = cache.Trim(s.dir, most, s.asked)
 	}

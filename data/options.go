@@ -62,7 +62,7 @@ type Options struct {
 	As *Reading
 
 	Cache      string // folder for parsed columns; "" stores nothing
-	CacheBytes int64  // what the cache may hold; 0 is cache.BytesMost
+	CacheBytes int64  // what the cache may hold; 0 is cache.Most of the folder
 
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin

@@ -52,6 +52,14 @@ type Start struct {
 	Settings    map[string]string `json:"settings"` // all, with their resolved values
 	LoadSeconds float64           `json:"load_seconds"`
 	Workers     int               `json:"workers"`
+	Baseline    *Baseline         `json:"baseline,omitempty"`
+}
+
+// Baseline is what a metric of the run is compared with: that of a predictor that has learned next to nothing.
+type Baseline struct {
+	Metric string  `json:"metric"`
+	Name   string  `json:"name"` // of the predictor, in words
+	Value  float64 `json:"value"`
 }
 
 // Figures are what an epoch came to.

@@ -58,7 +58,7 @@ func cacheFolder() string {
 type cacheReport struct {
 	Folder    string         `json:"folder"`
 	Bytes     int64          `json:"bytes"`
-	BytesMost int64          `json:"bytes_most"` // what is used longest ago goes beyond it
+	BytesMost int64          `json:"bytes_most"` // what is used longest ago goes beyond it; as the disk is now
 	DaysMost  int            `json:"days_most"`  // what is not used for longer goes
 	Inputs    []cachedReport `json:"inputs"`
 }
@@ -77,13 +77,16 @@ func (c *Tool) cacheCommand() *cobra.Command {
 		Example: "cache show\ncache clear",
 	}
 	line.Choose(cmd, "cache command")
-	bounds := "At most " + figures.Bytes(cache.BytesMost) + " are kept: what was used longest ago goes first,\n" +
-		"and what was not used for " + figures.Plural(daysMost, "day") + "."
+	bounds := "At most " + figures.Bytes(cache.BytesMost) + " are kept, and no more than " + diskShare + ":\n" +
+		"what was used longest ago goes first, and what was not used for " + figures.Plural(daysMost, "day") + "."
 	cmd.AddCommand(
 		c.cacheVerb("show", "Print what is kept, its size and when it was last used", bounds, cache.List, "holds"),
 		c.cacheVerb("clear", "Remove what is kept", "Nothing is lost: the next run parses its inputs again.", cache.Clear, "held"))
 	return cmd
 }
+
+// diskShare is the bound by the disk, in words.
+const diskShare = "a quarter of what its disk would have free without it"
 
 const daysMost = int(cache.AgeMost / (24 * time.Hour))
 
@@ -102,7 +105,7 @@ func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]ca
 			if err != nil {
 				return cacheFault(folder, err)
 			}
-			r := cacheReport{Folder: folder, BytesMost: cache.BytesMost, DaysMost: daysMost, Inputs: []cachedReport{}}
+			r := cacheReport{Folder: folder, BytesMost: cache.Most(folder), DaysMost: daysMost, Inputs: []cachedReport{}}
 			for _, k := range list {
 				if k.Inputs == nil {
 					k.Inputs = []string{}
@@ -112,6 +115,11 @@ func (c *Tool) cacheVerb(name, short, more string, act func(folder string) ([]ca
 				c.Printf("%12s  %11s rows  %s  %s\n", figures.Bytes(uint64(k.Bytes)), figures.Grouped(int64(k.Rows)), k.Used.Format(time.DateTime), strings.Join(k.Inputs, " "))
 			}
 			c.Printf("%s %s %s in %s\n", folder, says, figures.Bytes(uint64(r.Bytes)), figures.Plural(len(list), "input"))
+			if r.BytesMost < cache.BytesMost {
+				c.Printf("it may hold %s, which is %s\n", figures.Bytes(uint64(r.BytesMost)), diskShare)
+			} else {
+				c.Printf("it may hold %s\n", figures.Bytes(uint64(r.BytesMost)))
+			}
 			return c.Object(r)
 		},
 	}

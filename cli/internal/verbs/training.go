@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,9 +163,19 @@ func (t *training) claim(table *screen.EpochTable) error {
 	}
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
-		LoadSeconds: t.inputs.seconds, Workers: members.Workers,
+		LoadSeconds: t.inputs.seconds, Workers: members.Workers, Baseline: t.baseline(),
 	}})
 	return nil
+}
+
+// baseline is what the first test metric is compared with, nil where the application has nothing.
+func (t *training) baseline() *event.Baseline {
+	b := t.made.Baseline
+	at := slices.IndexFunc(t.about.Metrics, func(name string) bool { return strings.HasPrefix(name, "test_") })
+	if b == nil || at < 0 {
+		return nil
+	}
+	return &event.Baseline{Metric: t.about.Metrics[at], Name: b.Name, Value: b.Value}
 }
 
 func (t *training) resumedSentence() string {
