@@ -89,6 +89,9 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
 	}
+	if opt.Grow {
+		key = append(key, "grow")
+	}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
 		if err != nil || in.path == "" {

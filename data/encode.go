@@ -50,8 +50,22 @@ func (t levelTables) merged(w int, at float32) float32 {
 	return at - columns.LevelsMax - 1
 }
 
+// join makes numbers among names those among names and known, and returns both together, ascending.
+func (t levelTables) join(names, known []string) []string {
+	all := slices.Concat(names, known)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, table := range t {
+		for i, at := range table {
+			n, _ := slices.BinarySearch(all, names[int(at)])
+			table[i] = float32(n)
+		}
+	}
+	return all
+}
+
 // joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
-func (r *reader) joinTable(set *Set, rows int, starts []int) {
+func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	e, t := set.Examples, r.plan.table
 	t.Features = slices.Clone(t.Features) // the model's stay as they are
 	tables := make([]levelTables, len(t.Features))
@@ -61,14 +75,21 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 			continue
 		}
 		c.Open = false
+		known := c.Levels
 		c.Levels, tables[j] = r.mergeLevels(func(w *worker) *lines.Levels {
 			if w.levels == nil {
 				return nil
 			}
 			return w.levels[j]
 		})
-		if c.Levels == nil {
+		switch {
+		case c.Levels == nil && known != nil:
+			return &Error{File: r.ins[0].shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
+				How: "give fewer rows, or train without the model"}
+		case c.Levels == nil:
 			c.Buckets = columns.Buckets
+		case known != nil:
+			c.Levels = tables[j].join(c.Levels, known)
 		}
 	}
 	width := len(t.Features)
@@ -106,6 +127,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 	if r.plan.names != nil || e.Sparse() {
 		e.FeatureNames = columns.Names(t.Features)
 	}
+	return nil
 }
 
 // singularLeast is the number of a column's values from which it is no accident that most rows have their own.

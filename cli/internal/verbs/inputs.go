@@ -46,7 +46,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
+	opt, err := o.reading(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
 	if err != nil {
 		return err
 	}
