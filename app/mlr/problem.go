@@ -224,7 +224,11 @@ func (p *problem) chooseParts() {
 
 // work is the layout of a run as its driver and its executors see it.
 func (p *problem) work() epochs.Layout {
-	return epochs.Layout{Opens: p.warm != nil, Splits: p.splits, Clocks: p.clocks}
+	l := epochs.Layout{Splits: p.splits, Clocks: p.clocks}
+	if p.warm != nil {
+		l.Opens = 1
+	}
+	return l
 }
 
 // items implements train.Job.Items: an epoch is the training clocks and one that scores.

@@ -29,18 +29,18 @@ type warm struct {
 }
 
 // begin reads the model that the input names, nil for none.
-func (c *config) begin(in *app.Input) (*warm, error) {
+func (p *problem) begin(in *app.Input) (*warm, error) {
 	if in.From == nil {
 		return nil, nil
 	}
-	p, err := openModel(in.From)
+	old, err := openModel(in.From)
 	if err != nil {
 		return nil, err
 	}
-	if c.rule != ruleAverage {
-		c.values.Refuse("rule", "only rule=average begins with a model; leave rule out")
+	if p.rule != ruleAverage {
+		p.values.Refuse("rule", "only rule=average begins with a model; leave rule out")
 	}
-	return &warm{predictor: p, same: p.about.Data == in.Data.Digest()}, c.values.Err()
+	return &warm{predictor: old, same: old.about.Data == p.digest}, p.values.Err()
 }
 
 // join is the classes of the model and of the data.

@@ -319,6 +319,9 @@ func (p *Plan) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 		}
 	}
 	switch {
+	case p.Time >= 0 && slices.Contains(lacking, p.Names[p.Time]):
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from", columnsNamed(p.Names[p.Time:p.Time+1])),
+			How: "let it be a feature, too: --time-feature"}
 	case len(lacking) > 0:
 		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column", columnsNamed(lacking)),
 			How: "the first line has: " + Listed(p.Names) + "; give the columns that training had, in any order"}
