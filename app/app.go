@@ -124,6 +124,9 @@ func (in *Input) HeldOut(stops bool) string {
 	case stops:
 		return fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
 	}
+	if in.Test != nil {
+		return "nothing else held out"
+	}
 	return "nothing held out"
 }
 

@@ -18,6 +18,7 @@ const (
 	Resumed     Kind = "resumed" // an unfinished run was taken up
 	Joined      Kind = "joined"  // all processes of the job are there
 	Epoch       Kind = "epoch"
+	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
 	Lost        Kind = "lost"    // ended by the loss of nodes
 	Failed      Kind = "failed"
@@ -36,11 +37,13 @@ type Event struct {
 	Node     string    `json:"node"` // where it happened
 	Sentence string    `json:"sentence"`
 
-	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch and Waiting
+	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
 	Epoch     *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
+	Fold      int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch in a cross-validation
 	Processes map[string]int `json:"processes,omitempty"` // by node; of Joined
 	*Start                   // of Started
-	*Figures                 // of Epoch
+	*Figures                 // of Epoch, and of Fold
+	*Scored                  // of Fold
 }
 
 // Start is what a run begins with.
@@ -62,7 +65,15 @@ type Baseline struct {
 	Value  float64 `json:"value"`
 }
 
-// Figures are what an epoch came to.
+// Scored is a fold of a cross-validation: its model was trained on all other rows.
+type Scored struct {
+	Folds     int `json:"folds"` // in all
+	TrainRows int `json:"train_rows"`
+	TestRows  int `json:"test_rows"`
+	Epochs    int `json:"epochs"`
+}
+
+// Figures are what an epoch came to, or the fold whose model was trained.
 type Figures struct {
 	Metrics           map[string]float64 `json:"metrics"`
 	Seconds           float64            `json:"seconds"`                       // of training, since the start of the run

@@ -139,6 +139,25 @@ func (c *Console) Again(overrule bool) string {
 	return line
 }
 
+// Without is the command again, without a flag that has a value.
+func (c *Console) Without(flag string) string {
+	line := c.Program()
+	for i := 0; i < len(c.Args); i++ {
+		switch w := c.Args[i]; {
+		case w == "--":
+			for _, w := range c.Args[i:] {
+				line += " " + ShellWord(w)
+			}
+			return line
+		case w == "--"+flag:
+			i++ // its value
+		case !strings.HasPrefix(w, "--"+flag+"="):
+			line += " " + ShellWord(w)
+		}
+	}
+	return line
+}
+
 // ShellWord quotes a word where a shell would take it for something else.
 func ShellWord(w string) string {
 	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {

@@ -34,6 +34,14 @@ type epochs struct {
 
 // add shows an epoch. The runtime calls it in order.
 func (p *epochs) add(e train.Epoch, so node.Spent) {
+	row, told := p.hear(e, so)
+	p.journal.table.Add(row)
+	p.journal.board.Epoch(e.Number, told.Metrics)
+	p.journal.tell(told)
+}
+
+// hear is what the table and the log have of an epoch that has ended.
+func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	seconds := (so.Trained - p.spent.Trained).Seconds()
 	slots := so.Slots.Since(&p.spent.Slots)
 	if slots.Total() > 0 { // else an epoch shorter than nodes report
@@ -50,9 +58,7 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	p.spent, p.last = so, e
 	p.follow()
 	row := screen.Row{Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: rate, Wait: p.wait, Members: p.members}
-	p.journal.table.Add(row)
 	metrics := finiteMetrics(e.Metrics)
-	p.journal.board.Epoch(e.Number, metrics)
 	var parts []string
 	for _, m := range e.Metrics {
 		parts = append(parts, figures.Metric(m.Name)+" "+figures.Number(m.Value))
@@ -61,8 +67,8 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	if finite(rate) {
 		reached.ExamplesPerSecond = rate
 	}
-	p.journal.tell(event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
-		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))})
+	return row, event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
+		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))}
 }
 
 // follow tells the live line what comes after the last epoch, and how long all may take that are left: by the items so far, since what is

@@ -34,6 +34,7 @@ type trainOptions struct {
 	metrics   string
 	from      string
 	holdout   string
+	cv        string
 	time      string
 	timeKept  bool
 }
@@ -72,6 +73,7 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
 	o.registerHoldout(f, kind)
+	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds: train on all but one, score that one, and so on; leaves no model")
 	cacheFlag(f, &o.cache)
 	o.reading.register(f, kind)
 }

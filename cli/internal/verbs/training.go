@@ -70,6 +70,9 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if opt.cluster.child {
 		return c.runChild(ctx, a, files, opt)
 	}
+	if opt.cv != "" {
+		return c.validate(ctx, a, files, opt)
+	}
 	t := &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring, saving)}
 	defer t.stages.live.Stop()
 	var err error
