@@ -1,7 +1,9 @@
 package data
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"bellows/random"
 )
@@ -64,6 +66,38 @@ func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
 	return training, held
 }
 
+// Last divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.
+func Last(rows, percent int) (training, held []int32) {
+	from := rows - int(int64(rows)*int64(percent)/100)
+	for r := range rows {
+		if r < from {
+			training = append(training, int32(r))
+		} else {
+			held = append(held, int32(r))
+		}
+	}
+	return training, held
+}
+
+// Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
+// fewer rows than would be one, rounded, none is held out.
+func Stratified(seed uint64, set *ExampleSet, percent int) (training, held []int32) {
+	of := map[float32][]int32{}
+	for r, y := range set.Label {
+		of[y] = append(of[y], int32(r))
+	}
+	out := make([]bool, set.Rows())
+	for _, rows := range of { // in any order: each label is by itself
+		slices.SortFunc(rows, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
+		})
+		for _, r := range rows[:(len(rows)*percent+50)/100] {
+			out[r] = true
+		}
+	}
+	return apart(out)
+}
+
 // Latest divides rows into those to train on and the latest percent in 100 of them, rounded down, both ascending: those with the largest times. Of rows of the
 // same time the later ones in the set are later. from is the time of the earliest that is held out.
 //
@@ -94,6 +128,12 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 			left--
 		}
 	}
+	training, held = apart(out)
+	return training, held, from
+}
+
+// apart is the rows that are not held out and those that are, both ascending.
+func apart(out []bool) (training, held []int32) {
 	for r, is := range out {
 		if is {
 			held = append(held, int32(r))
@@ -101,7 +141,7 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 			training = append(training, int32(r))
 		}
 	}
-	return training, held, from
+	return training, held
 }
 
 // place is a number whose order is that of the times.

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/folds"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
@@ -36,35 +36,23 @@ import (
 // would be one that no figure is of. The command without --cv trains it, and is printed.
 type validation struct {
 	*training
-	dealt
+	folds.Deal
 	table   *screen.FoldTable
 	seq     uint64 // of events
-	done    []foldResult
+	done    []folds.Result
 	account audit.Account
 	unknown map[string]int64
-}
-
-// foldResult is what a fold came to.
-type foldResult struct {
-	Fold      int                `json:"fold"` // from 1
-	TrainRows int                `json:"train_rows"`
-	TestRows  int                `json:"test_rows"`
-	Epochs    int                `json:"epochs"`
-	Examples  int64              `json:"examples"` // items visited in training
-	Seconds   float64            `json:"seconds"`  // of training alone
-	Metrics   map[string]float64 `json:"metrics"`
-	Baseline  *objective         `json:"baseline,omitempty"`
 }
 
 // validated is the last line of `train --cv K --json`. Like that of a run, but where it says so.
 type validated struct {
 	App         string             `json:"app"`
-	Folds       []foldResult       `json:"folds"`
+	Folds       []folds.Result     `json:"folds"`
 	Stratified  bool               `json:"stratified"`
 	Metrics     map[string]float64 `json:"metrics"`    // the mean of those that all folds have
 	Deviations  map[string]float64 `json:"deviations"` // and its sample standard deviation
 	Objective   objective          `json:"objective"`  // likewise a mean
-	Baseline    *objective         `json:"baseline,omitempty"`
+	Baseline    *folds.Measure     `json:"baseline,omitempty"`
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
 	timing
@@ -85,8 +73,8 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 		training: &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring)}}
 	v.stages.lost = true
 	defer v.stages.live.Stop()
-	var err error
-	if v.folds, err = opt.folds(); err == nil {
+	count, err := opt.folds()
+	if err == nil {
 		err = opt.checkFolds()
 	}
 	if err == nil {
@@ -106,14 +94,14 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 	}
 	v.tellCache()
 	v.stages.enter(preparing)
-	if v.folds > v.inputs.rows {
+	if count > v.inputs.rows {
 		return line.BadFlag("cv", opt.cv, "DATA has %s, which are dealt to no more folds; it must be from 2 to that", figures.Plural(v.inputs.rows, "row"))
 	}
-	if v.dealt, err = deal(opt.seed, v.folds, v.inputs.set, v.stages.meter); err != nil {
+	if v.Deal, err = folds.New(opt.seed, count, v.inputs.set, v.stages.meter); err != nil {
 		return interruptedWhile(ctx, "preparing", err)
 	}
-	for n := range v.folds {
-		v.stages.live.Within(fmt.Sprintf("fold %d of %d: ", n+1, v.folds))
+	for n := range v.Folds {
+		v.stages.live.Within(fmt.Sprintf("fold %d of %d: ", n+1, v.Folds))
 		err := v.one(ctx, n)
 		switch {
 		case err == nil: // if the user wants to stop, the next one does
@@ -131,13 +119,13 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 func (v *validation) one(ctx context.Context, n int) error {
 	v.stages.enter(preparing)
 	t := &training{Console: v.Console, order: v.order, stages: v.stages}
-	training, held := v.divide(n)
+	training, held := v.Divide(n)
 	if err := v.stages.meter.Err(); err != nil {
 		return err
 	}
 	t.inputs.set, t.inputs.test = v.inputs.set.Divide(training, held)
 	t.inputs.rows = t.inputs.set.Rows()
-	f := foldResult{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
+	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
 	var err error
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
 		return err
@@ -166,7 +154,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	last := &t.epochs.last
 	f.Epochs, f.Examples, f.Seconds, f.Metrics = last.Number, last.Items, res.Trained.Seconds(), finiteMetrics(last.Metrics)
 	if b := t.made.Baseline; b != nil {
-		f.Baseline = &objective{b.Name, b.Value}
+		f.Baseline = &folds.Measure{Name: b.Name, Value: b.Value}
 	}
 	t.stages.enter(scoring)
 	m, err := t.made.Model(res.Tables)
@@ -191,16 +179,16 @@ func (v *validation) begin(t *training, n int) {
 			v.about.Metrics = t.made.Metrics
 			v.table.Measure(v.about)
 		}
-		dealt := fmt.Sprintf("%d folds", v.folds)
-		if v.stratified {
+		dealt := fmt.Sprintf("%d folds", v.Folds)
+		if v.Stratified {
 			dealt += " with as many of each class"
 		}
 		v.table.Headline(fmt.Sprintf("%s · %s (seed %d) · of the first: %s", v.inputs.set.Detected, dealt, v.opt.seed, t.made.Headline), membership(v.members).place())
 		for _, w := range v.inputs.set.Detected.Warnings() {
 			v.doubt("%s", w)
 		}
-		if v.stratified && v.least < v.folds {
-			v.doubt("the rarest class has %s, less than one for each of %d folds: in some it is not scored, or not trained on; give more rows of it, or fewer folds", figures.Plural(v.least, "row"), v.folds)
+		if v.Stratified && v.Least < v.Folds {
+			v.doubt("the rarest class has %s, less than one for each of %d folds: in some it is not scored, or not trained on; give more rows of it, or fewer folds", figures.Plural(v.Least, "row"), v.Folds)
 		}
 		t.examine()
 	}
@@ -218,7 +206,7 @@ func (v *validation) begin(t *training, n int) {
 // heard tells of an epoch of a fold.
 func (v *validation) heard(p *epochs, n int, e train.Epoch, so node.Spent) {
 	_, told := p.hear(e, so)
-	told.Fold, told.Sentence = n+1, fmt.Sprintf("fold %d of %d: %s", n+1, v.folds, told.Sentence)
+	told.Fold, told.Sentence = n+1, fmt.Sprintf("fold %d of %d: %s", n+1, v.Folds, told.Sentence)
 	v.tell(told)
 }
 
@@ -230,13 +218,13 @@ func (v *validation) tell(e event.Event) {
 }
 
 // scored tells what a fold came to.
-func (v *validation) scored(t *training, f foldResult) {
+func (v *validation) scored(t *training, f folds.Result) {
 	v.done = append(v.done, f)
 	v.table.Line(fmt.Sprint(f.Fold), f.Metrics, figures.Grouped(int64(f.TestRows)), fmt.Sprint(f.Epochs), figures.Duration(f.Seconds)+"s")
 	v.tell(event.Event{Kind: event.Fold, Fold: f.Fold,
 		Figures:  &event.Figures{Metrics: f.Metrics, Seconds: f.Seconds, Examples: f.Examples, Phases: api.Phases(&t.epochs.spent.Slots)},
-		Scored:   &event.Scored{Folds: v.folds, TrainRows: f.TrainRows, TestRows: f.TestRows, Epochs: f.Epochs},
-		Sentence: fmt.Sprintf("fold %d of %d: %s", f.Fold, v.folds, strings.Join(v.testFigures(f.Metrics, nil), ", "))})
+		Scored:   &event.Scored{Folds: v.Folds, TrainRows: f.TrainRows, TestRows: f.TestRows, Epochs: f.Epochs},
+		Sentence: fmt.Sprintf("fold %d of %d: %s", f.Fold, v.Folds, strings.Join(v.testFigures(f.Metrics, nil), ", "))})
 }
 
 // testFigures is the test metrics of the table in words, with what they deviate by where that is known.
@@ -257,14 +245,12 @@ func (v *validation) testFigures(metrics, deviations map[string]float64) (parts 
 
 // result is the figures of the folds that are done.
 func (v *validation) result() *validated {
-	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.stratified, LoadSeconds: v.inputs.seconds, Members: membership(v.members),
+	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.Stratified, LoadSeconds: v.inputs.seconds, Members: membership(v.members),
 		Audit: audited{Account: v.account, Disagreements: []string{}}}
-	r.Metrics, r.Deviations = spread(v.done)
+	r.Metrics, r.Deviations = folds.Spread(v.done)
+	r.Baseline = folds.Baseline(v.done)
 	for _, f := range v.done {
 		r.Seconds, r.Examples = r.Seconds+f.Seconds, r.Examples+f.Examples
-		if b := f.Baseline; b != nil {
-			r.Baseline = &objective{b.Name, b.Value/float64(len(v.done)) + cmp.Or(r.Baseline, &objective{}).Value}
-		}
 	}
 	if r.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / r.Seconds
@@ -282,13 +268,13 @@ func (v *validation) conclude() error {
 		v.doubt("unknown to the models that had to answer for them, in all folds: %s", strings.Join(parts, ", "))
 	}
 	if r.Baseline != nil {
-		v.compare(&result{Metrics: r.Metrics, Baseline: r.Baseline})
+		v.compare(&result{Metrics: r.Metrics, Baseline: (*objective)(r.Baseline)})
 	}
 	parts := v.testFigures(r.Metrics, r.Deviations)
 	if r.Baseline != nil && len(parts) > 0 {
 		parts[0] += fmt.Sprintf(" (%s %s)", r.Baseline.Name, figures.Number(r.Baseline.Value))
 	}
-	parts = append(parts, fmt.Sprintf("%d folds", v.folds), figures.Duration(r.Seconds)+" s", "no model is kept")
+	parts = append(parts, fmt.Sprintf("%d folds", v.Folds), figures.Duration(r.Seconds)+" s", "no model is kept")
 	v.Printf("%s\n", screen.Fold(strings.Join(parts, " · "), v.Width()))
 	if !v.JSON && v.repeatable() && !line.Beneath(v.Args, os.Environ(), "cv") {
 		v.Talk("next:  %s  # trains a model", v.Without("cv"))
@@ -299,7 +285,7 @@ func (v *validation) conclude() error {
 
 // stopped says how far it came. What was trained of the fold is lost, and what the others came to is shown.
 func (v *validation) stopped(n int) error {
-	err := &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Subject: fmt.Sprintf("in fold %d of %d", n+1, v.folds),
+	err := &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Subject: fmt.Sprintf("in fold %d of %d", n+1, v.Folds),
 		Err: errors.New("nothing is kept"), Hint: "start over with the same command: " + v.Again(false)}
 	if n == 0 {
 		return err
