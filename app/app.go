@@ -164,6 +164,7 @@ type Run struct {
 	Warnings []string          // what about the data may not be as meant, a sentence each
 	Items    int64             // training items of one epoch
 	Before   int64             // items that are visited before the first epoch
+	Expected int               // epochs that the run is thought to take, before it has any; 0: unknown
 	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
 	Copied bool
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.

@@ -107,7 +107,12 @@ func (p *epochs) stop(left int) {
 }
 
 // all is how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
-func (p *epochs) all() int { return max(p.opt.epochs, p.last.Expected) }
+func (p *epochs) all() int {
+	if p.last.Number == 0 && p.opt.epochs == 0 && p.made != nil {
+		return p.made.Expected
+	}
+	return max(p.opt.epochs, p.last.Expected)
+}
 
 // ofAll is all in words, behind the number of an epoch.
 func (p *epochs) ofAll() string {

@@ -11,6 +11,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/train"
 )
 
 // TestAnInterruptedStartSaysSo explains an error of a start that was interrupted, and of one that was not.
@@ -50,9 +51,13 @@ func TestEpochsOfAll(t *testing.T) {
 		want           string
 	}{{20, 0, " of 20"}, {20, 20, " of 20"}, {0, 70, " of about 70"}, {0, 0, ""}} {
 		p := &epochs{training: &training{order: &order{opt: &trainOptions{epochs: c.told}}}}
-		p.last.Expected = c.expected
+		p.last.Number, p.last.Expected = 1, c.expected
 		if got := p.ofAll(); got != c.want {
 			t.Errorf("%d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
+		}
+		p.last, p.made = train.Epoch{}, &app.Run{Expected: c.expected}
+		if got := p.ofAll(); got != c.want {
+			t.Errorf("before the first, %d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
 		}
 	}
 }
