@@ -210,6 +210,47 @@ func (w *warm) eachConstant(p *problem, visit func(j int, value float64, row []f
 	}
 }
 
+// kept is what the features that training does not touch add to the scores of rows, by row and class, beyond what they add to all training rows; nil
+// where they add nothing.
+func (w *warm) kept(p *problem, s source, rows []int32) (kept []float32) {
+	if w == nil || len(rows) == 0 {
+		return nil
+	}
+	add := func(i int, by float64, row []float32) {
+		if by == 0 {
+			return
+		}
+		if kept == nil {
+			kept = make([]float32, len(rows)*p.width)
+		}
+		addTo(float32(by), row, kept[i*p.width:i*p.width+len(row)])
+	}
+	old := len(w.labels)
+	if !p.dense {
+		for i, r := range rows {
+			index, value := s.sparse(int(r))
+			for at, j := range index {
+				if k := int(w.feature[j]); k >= 0 && p.scale.factor[j] == 0 {
+					add(i, float64(value[at]), w.table[k*old:(k+1)*old])
+				}
+			}
+		}
+		return kept
+	}
+	var features []int
+	var same []float64
+	w.eachConstant(p, func(j int, value float64, _ []float32) { features, same = append(features, j), append(same, value) })
+	buf := make([]float32, p.features)
+	for i := 0; i < len(rows) && len(features) > 0; i++ {
+		x := s.dense(int(rows[i]), buf)
+		for at, j := range features {
+			k := int(w.feature[j])
+			add(i, float64(x[j])-same[at], w.table[k*old:(k+1)*old])
+		}
+	}
+	return kept
+}
+
 // keep gives weights that training has not touched back to the model, and takes what they add to all rows off the bias again.
 func (w *warm) keep(p *problem, weights, bias []float32) {
 	w.eachConstant(p, func(j int, value float64, row []float32) {

@@ -186,3 +186,37 @@ func TestStartsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldOutRowsAreScoredAsTheModelWill: with features that training rows lack, and held-out rows have.
+func TestHeldOutRowsAreScoredAsTheModelWill(t *testing.T) {
+	t.Parallel()
+	held := func(e *data.ExampleSet, r int) bool { return data.HeldOut(1, int64(r), data.HeldAlone) }
+	sparse, dense := rarely(600, 60, 2, 2), made(600, 5, 2, 2, 0, 1)
+	for r := range sparse.Rows() {
+		for i := sparse.Offset[r]; i < sparse.Offset[r+1]; i++ {
+			if sparse.Index[i]%3 == 1 && !held(sparse, r) {
+				sparse.Index[i]-- // twice in the row, which is no matter
+			}
+		}
+		if !held(dense, r) {
+			dense.Dense[r*5+3] = 2
+		}
+	}
+	for name, c := range map[string]struct{ old, new *data.ExampleSet }{
+		"sparse": {rarely(600, 60, 2, 1), sparse}, "dense": {made(600, 5, 2, 1, 0, 1), dense},
+	} {
+		in := app.Input{Data: setOf(c.new), Seed: 1, Epochs: 3, From: modelOf(t, c.old)}
+		run, tables, list := trained(t, in, 2)
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, err := opened(t, m).Evaluate(in.Data.Select(data.HeldRows(1, c.new.Rows(), data.HeldAlone)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := metric(t, list[2].Metrics, "test_logloss"), metric(t, figures, "logloss"); math.Abs(got-want) > 1e-4 {
+			t.Errorf("%s: test log-loss %v, the model's is %v", name, got, want)
+		}
+	}
+}
