@@ -40,7 +40,8 @@ type Set struct {
 	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
-	unmap func() error // releases mapped files; nil when columns are on the heap
+	unmap  func() error // releases mapped files; nil when columns are on the heap
+	digest string       // once the columns are given back
 }
 
 // Rows is the number of rows.
@@ -113,9 +114,10 @@ func (s *Set) Close() error {
 	return unmap()
 }
 
-// Release is Close for who still needs the set's ids, names, words and what was detected: its columns are given back, mapped or not, and it has no rows
-// any more.
+// Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has
+// no rows any more.
 func (s *Set) Release() error {
+	s.digest = s.Digest()
 	s.Time = nil
 	if r := s.Ratings; r != nil {
 		r.User, r.Item, r.Rating = nil, nil, nil
@@ -127,6 +129,14 @@ func (s *Set) Release() error {
 		d.Offset, d.Word, d.Count = nil, nil, nil
 	}
 	return s.Close()
+}
+
+// Spend is Release for who goes on to use the memory of the columns of ratings, for whatever it likes. They are nil where they lay in mapped files.
+func (s *Set) Spend() (user, item []int32, rating []float32, err error) {
+	if r := s.Ratings; r != nil && s.unmap == nil {
+		user, item, rating = r.User, r.Item, r.Rating
+	}
+	return user, item, rating, s.Release()
 }
 
 // RatingSet is ratings in coordinate form: rating r was given by user
