@@ -160,7 +160,12 @@ func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 }
 
 // renumber maps each index into from to the index of the same id in to, or -1.
-func renumber(column []int32, from, to []string) []int32 { return pick(bags.Numbers(from, to), column) }
+func renumber(column []int32, from, to []string) []int32 {
+	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // rows that were held out have the ids of the others
+		return slices.Clone(column)
+	}
+	return pick(bags.Numbers(from, to), column)
+}
 
 // ExampleSet is labelled feature vectors, dense or sparse.
 //

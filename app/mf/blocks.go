@@ -60,7 +60,7 @@ func (b *blocks) share(split, splits int) blocks {
 type share struct {
 	blocks
 	held, test probes
-	rest       []had  // held out, of a user or an item without a training rating
+	rest       hads   // held out, of a user or an item without a training rating; where its ids are the items'
 	pulls      []pull // schedule ssp: the items of each clock
 }
 

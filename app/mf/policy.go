@@ -14,7 +14,7 @@ import (
 // held-out ratings that are predicted no better mean nothing; then every such epoch divides the steps that follow. A run that
 // diverges after a good epoch ends with that one (TestDivergenceAfterAGoodEpochEndsTheRun).
 //
-// Invariants: stepDivisor never falls; reset is 1 from a restart, and from a start with a model, until an epoch was good; noise is startNoise whenever Epoch is 0
+// Invariants: stepDivisor never falls; reset is 1 from a start or restart under schedule=strata until an epoch was good; noise is startNoise whenever Epoch is 0
 // (TestDivergenceStartsAgainWithSmallerSteps).
 //
 // What was turned down for the steps themselves stands at stepSchedule.
@@ -40,7 +40,7 @@ const (
 
 func newPolicy(p *problem) *policy {
 	c := &policy{problem: p, noise: p.startNoise, stepDivisor: 1}
-	if p.start != nil {
+	if p.schedule == strata {
 		c.reset = 1
 	}
 	return c

@@ -125,11 +125,12 @@ func (p *problem) score(set, test *data.RatingSet) error {
 	}
 	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
 	p.tested = len(user)
+	items := numbers(len(p.items.row))
 	for i := range held.Rating {
 		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
 			at := p.users.place[one.user]
-			s := &p.shares[at.part]
-			s.rest = append(s.rest, had{at.local, one.item})
+			rest := &p.shares[at.part].rest
+			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, one.item), items
 		}
 	}
 	heldOf, err := p.group(held.Rows(), heldAt)

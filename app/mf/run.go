@@ -82,6 +82,9 @@ func ratings(set *data.Set) (*data.RatingSet, error) {
 func (p *problem) job(k *policy) train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
+	if p.schedule == strata { // the tasks of the first epoch fill them in, on all slots
+		tables[usersTable].Init, tables[itemsTable].Init = table.Init{}, table.Init{}
+	}
 	return train.Job{
 		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(),
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
