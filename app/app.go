@@ -92,7 +92,7 @@ type Input struct {
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
 	From  *model.Model // the run begins with it; nil: with first values
-	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Spend.
+	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
 	Spend bool
 }
 

@@ -131,13 +131,8 @@ func (s *Set) Release() error {
 	return s.Close()
 }
 
-// Spend is Release for who goes on to use the memory of the columns of ratings, for whatever it likes. They are nil where they lay in mapped files.
-func (s *Set) Spend() (user, item []int32, rating []float32, err error) {
-	if r := s.Ratings; r != nil && s.unmap == nil {
-		user, item, rating = r.User, r.Item, r.Rating
-	}
-	return user, item, rating, s.Release()
-}
+// Mapped says whether the columns lie in mapped files, which nobody may write to. Those of another set are the memory of whoever has released it.
+func (s *Set) Mapped() bool { return s.unmap != nil }
 
 // RatingSet is ratings in coordinate form: rating r was given by user
 // Users[User[r]] to item Items[Item[r]].

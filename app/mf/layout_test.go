@@ -205,7 +205,7 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 func TestProbesGroupByItemPart(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
-	grouped, err := p.group(len(list), func(i int) probe { return list[i] })
+	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(len(list), func(i int) probe { return list[i] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLayingInAnyNumberOfPieces(t *testing.T) {
 				order:  func(*orderer[int32], int) {},
 				tiling: func(int) tiling { return whole },
 			}
-			all, err := l.lay(pieces + 1)
+			all, err := l.lay(make([]stage[int32], pieces+1))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,26 +23,26 @@ func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
 // group sorts so many probes into those of each split, by their users; unseen users go round. Pairs lie as visits do, to find their rows in the
 // cache.
-func (p *problem) group(n int, at func(i int) probe) ([]probes, error) {
+func (p *planner[T]) group(n int, at func(i int) probe) ([]probes, error) {
 	parts := p.parts()
 	each := 2*parts + 1
-	all, err := (&laying[int32]{
+	all, err := (&laying[T]{
 		described: described{"dealing ratings that are scored", "ordering ratings that are scored"}, meter: p.meter,
 		ratings: n, blocks: p.splits * each, columns: makeColumns,
-		deal: func(s *stage[int32], begin, end int) {
+		deal: func(s *stage[T], begin, end int) {
 			for i := begin; i < end; i++ {
 				one := at(i)
 				s.put(int32(p.blockOf(one, i%p.splits)), p.entry(one))
 			}
 		},
-		order: func(*orderer[int32], int) {},
+		order: func(*orderer[T], int) {},
 		tiling: func(b int) tiling {
 			if b%each < parts {
 				return p.tiling(b/each, b%each)
 			}
 			return whole
 		},
-	}).lay(pieces(n))
+	}).lay(p.stages[:min(pieces(n), len(p.stages))])
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +71,13 @@ func (p *problem) blockOf(one probe, otherwise int) int {
 }
 
 // entry is a probe by the rows of its user and item.
-func (p *problem) entry(one probe) entry[int32] {
-	e := entry[int32]{-1, -1, p.scale.standard(one.rating)}
+func (p *planner[T]) entry(one probe) entry[T] {
+	e := entry[T]{^T(0), ^T(0), p.scale.standard(one.rating)}
 	if p.users.seen(one.user) {
-		e.user = p.users.place[one.user].local
+		e.user = T(p.users.place[one.user].local)
 	}
 	if p.items.seen(one.item) {
-		e.item = p.items.place[one.item].local
+		e.item = T(p.items.place[one.item].local)
 	}
 	return e
 }

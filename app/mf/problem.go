@@ -98,66 +98,16 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 		p.users = balance(held.countOthers(m, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
 		p.items = balance(held.countOthers(m, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
-	}, func() { p.scale = newScale(set.Rating, held) }, func() { p.held = held.of(set) })
+	}, func() { p.scale = newScale(set.Rating, held) })
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	p.stepSchedule = newStepSchedule(c, trained, p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
-	cut := p.cutStrata
-	if p.schedule == ssp {
-		cut = p.cutClocks
+	if p.schedule == strata && p.users.narrow() && p.items.narrow() {
+		return p, newPlanner[uint16](p, set, held).plan(test)
 	}
-	if err := cut(set, held); err != nil {
-		return nil, err
-	}
-	return p, p.score(set, test)
-}
-
-// score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
-// training ratings; there is none without any.
-func (p *problem) score(set, test *data.RatingSet) error {
-	held := p.held
-	heldAt := func(i int) probe { return probe{held.User[i], held.Item[i], held.Rating[i]} }
-	var user, item []int32
-	if test != nil {
-		user, item = test.IndicesIn(set)
-	}
-	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
-	p.tested = len(user)
-	items := numbers(len(p.items.row))
-	for i := range held.Rating {
-		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
-			at := p.users.place[one.user]
-			rest := &p.shares[at.part].rest
-			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, one.item), items
-		}
-	}
-	heldOf, err := p.group(held.Rows(), heldAt)
-	if err != nil {
-		return err
-	}
-	testOf, err := p.group(p.tested, testAt)
-	if err != nil {
-		return err
-	}
-	for s := range p.shares {
-		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
-	}
-	shown, shownAt := p.tested, testAt
-	if p.tested == 0 {
-		shown, shownAt = held.Rows(), heldAt
-	}
-	if shown == 0 {
-		return nil
-	}
-	var sum float64
-	for i := range shown {
-		d := float64(shownAt(i).rating) - p.scale.mean
-		sum += d * d
-	}
-	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, shown)}
-	return nil
+	return p, newPlanner[int32](p, set, held).plan(test)
 }
 
 // taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/data"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -20,21 +19,15 @@ type pull struct {
 
 // cutClocks deals the training ratings to the splits of their users, in an order by chance, and
 // cuts them into equal clocks.
-func (p *problem) cutClocks(set *data.RatingSet, held heldRows) error {
-	users, items := spots[int32](&p.users), make([]spot[int32], len(p.items.row))
-	splits := make([]int32, p.splits)
+func (p *planner[T]) cutClocks() error {
+	items, splits := make([]spot[T], len(p.items.row)), make([]int32, p.splits)
 	for split := range splits {
 		splits[split] = int32(split)
 	}
 	for id, row := range p.items.row {
-		items[id].local = row
+		items[id].local = T(row)
 	}
-	all, err := (&laying[int32]{
-		described: sorting, meter: p.meter, ratings: set.Rows(), blocks: p.splits, columns: p.room,
-		deal:   dealer(p, set, held, users, items, splits),
-		order:  func(o *orderer[int32], split int) { o.shuffle(p.seed, uint64(split)) },
-		tiling: func(int) tiling { return whole },
-	}).lay(pieces(set.Rows()))
+	all, err := p.train(splits, items, func(int) tiling { return whole })
 	if err != nil {
 		return err
 	}

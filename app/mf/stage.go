@@ -24,6 +24,14 @@ type entry[T local] struct {
 	rating     float32
 }
 
+// wide is a row within its part, or -1 for unseen, the largest number of T or -1: no row has it.
+func wide[T local](row T) int32 {
+	if row == ^T(0) {
+		return -1
+	}
+	return int32(row)
+}
+
 // laying is how ratings come into blocks, in the order of their visits. There are two steps, each on all processors. First every rating is put into
 // the stage, to those of its block, in one pass over the data. Then each block is made from what was put there: shuffled, ordered by tiles, written
 // to its place in the columns. The columns are asked for between the two, when the data has been read for the last time: they may lie in its memory.
@@ -48,14 +56,14 @@ type described struct{ dealing, ordering string }
 // dealStep is how many ratings are dealt before somebody asks whether to go on.
 const dealStep = 1 << 14
 
-// lay makes the blocks, with so many pieces of the ratings dealt at once. It ends with the error of the meter.
-func (l *laying[T]) lay(pieces int) (blocks, error) {
+// lay makes the blocks, with a piece of the ratings dealt to each stage, which may have served before. It ends with the error of the meter.
+func (l *laying[T]) lay(stages []stage[T]) (blocks, error) {
+	pieces := len(stages)
 	l.meter.Begin(progress.Part{Doing: l.described.dealing, Unit: "ratings", Total: int64(l.ratings)})
-	stages := make([]*stage[T], pieces)
 	app.ForEach(pieces, func(piece int) {
 		first, end := app.Share(l.ratings, piece, pieces), app.Share(l.ratings, piece+1, pieces)
-		s := newStage[T](end-first, l.blocks)
-		stages[piece] = s
+		s := &stages[piece]
+		s.clear(end-first, l.blocks)
 		for ; first < end; first += dealStep {
 			some := min(dealStep, end-first)
 			if l.meter.Add(int64(some)) != nil {
@@ -67,8 +75,8 @@ func (l *laying[T]) lay(pieces int) (blocks, error) {
 	all := blocks{ends: make([]int, l.blocks)}
 	n := 0
 	for b := range all.ends {
-		for _, s := range stages {
-			n += s.size(b)
+		for i := range stages {
+			n += stages[i].size(b)
 		}
 		all.ends[b] = n
 	}
@@ -88,8 +96,8 @@ func (l *laying[T]) lay(pieces int) (blocks, error) {
 				o = &orderer[T]{list: make([]entry[T], 0, all.longest())}
 			}
 			o.list = o.list[:0]
-			for _, s := range stages {
-				o.list = s.gather(o.list, b)
+			for i := range stages {
+				o.list = stages[i].gather(o.list, b)
 			}
 			l.order(o, b)
 			o.write(c, l.tiling(b))
@@ -116,11 +124,14 @@ type stage[T local] struct {
 	mask   int     // the size of a chunk, which is a power of two, less 1
 }
 
-// newStage has room for n entries of so many blocks. Memory that is never written is never taken.
-func newStage[T local](n, blocks int) *stage[T] {
+// clear makes room for n entries of so many blocks. Memory that is never written is never taken.
+func (s *stage[T]) clear(n, blocks int) {
 	const least, most = 8, 1024 // what chunks have too much is to be small, and so is what they cost
 	size := min(max(1<<bits.Len(uint(n/blocks/8)), least), most)
-	return &stage[T]{slab: make([]entry[T], n+blocks*size), at: make([]int, blocks), chunks: make([][]int, blocks), mask: size - 1}
+	if n += blocks * size; n > len(s.slab) {
+		s.slab = make([]entry[T], n)
+	}
+	*s = stage[T]{slab: s.slab, at: make([]int, blocks), chunks: make([][]int, blocks), mask: size - 1}
 }
 
 func (s *stage[T]) put(block int32, e entry[T]) {
@@ -201,7 +212,7 @@ func (o *orderer[T]) shuffle(seed, block uint64) {
 func (o *orderer[T]) write(c columns, t tiling) {
 	if !t.worth(len(o.list)) {
 		for i, e := range o.list {
-			c.user[i], c.item[i], c.rating[i] = int32(e.user), int32(e.item), e.rating
+			c.user[i], c.item[i], c.rating[i] = wide(e.user), wide(e.item), e.rating
 		}
 		return
 	}
@@ -209,7 +220,7 @@ func (o *orderer[T]) write(c columns, t tiling) {
 	for i, e := range o.list {
 		at := o.next[o.tile[i]]
 		o.next[o.tile[i]]++
-		c.user[at], c.item[at], c.rating[at] = int32(e.user), int32(e.item), e.rating
+		c.user[at], c.item[at], c.rating[at] = wide(e.user), wide(e.item), e.rating
 	}
 }
 
