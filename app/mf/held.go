@@ -12,6 +12,15 @@ import (
 // heldRows are the rows that are held out of training, ascending.
 type heldRows []int32
 
+// findHeld finds them, on all processors.
+func findHeld(seed uint64, rows, percent int) heldRows {
+	found := make([][]int32, pieces(rows))
+	app.ForEach(len(found), func(i int) {
+		found[i] = data.HeldBetween(seed, app.Share(rows, i, len(found)), app.Share(rows, i+1, len(found)), percent)
+	})
+	return slices.Concat(found...)
+}
+
 // of is those rows of a set.
 func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
 	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items}

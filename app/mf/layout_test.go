@@ -362,3 +362,13 @@ func TestStrataLieAsOneSortPutsThem(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldRowsAreFoundInPieces: they are those of the data's own list.
+func TestHeldRowsAreFoundInPieces(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{1, 1000, 1 << 17} {
+		if got, want := findHeld(7, rows, data.HeldAlone), data.HeldRows(7, rows, data.HeldAlone); !slices.Equal(got, want) {
+			t.Errorf("%d rows: %d are held out, not %d", rows, len(got), len(want))
+		}
+	}
+}

@@ -83,7 +83,7 @@ func newScale(rating []float32, held heldRows) scale {
 func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
 	rows := set.Rows()
-	held := heldRows(data.HeldRows(c.seed, rows, percent))
+	held := findHeld(c.seed, rows, percent)
 	trained := rows - len(held)
 	if trained == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", rows, percent)
