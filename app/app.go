@@ -92,6 +92,8 @@ type Input struct {
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
 	From  *model.Model // the run begins with it; nil: with first values
+	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
+	Spend bool
 }
 
 // Consistency is that of a run's tables: what is asked for, else the application's choice.
@@ -167,6 +169,8 @@ type Run struct {
 	Expected int               // epochs that the run is thought to take, before it has any; 0: unknown
 	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
 	Copied bool
+	// Held is the rows of Data that are held out, where the run has copied them; nil: nobody has.
+	Held *data.Set
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
 	Baseline *train.Metric
 	// Metrics are the table's columns where they are not those of the Description; nil otherwise.

@@ -34,12 +34,16 @@ func HeldOut(seed uint64, row int64, percent int) bool {
 }
 
 // HeldRows is the rows from 0 to rows-1 that are held out, ascending.
-func HeldRows(seed uint64, rows, percent int) []int32 {
+func HeldRows(seed uint64, rows, percent int) []int32 { return HeldBetween(seed, 0, rows, percent) }
+
+// HeldBetween is the rows from begin to end-1 that are held out, ascending.
+func HeldBetween(seed uint64, begin, end, percent int) []int32 {
+	rows := end - begin
 	held := make([]int32, rows*percent/100+rows/1000+16) // with room for chance
 	mixed, n := random.Mix(seed), 0
-	for r := range rows {
+	for r := begin; r < end; r++ {
 		if n == len(held) {
-			held = append(held, make([]int32, n/8)...)
+			held = append(held, make([]int32, n/8+1)...)
 		}
 		held[n] = int32(r)
 		if random.Mix(mixed^uint64(r))>>32*100>>32 < uint64(percent) { // HeldOut, but for what all rows share

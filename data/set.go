@@ -40,7 +40,8 @@ type Set struct {
 	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
-	unmap func() error // releases mapped files; nil when columns are on the heap
+	unmap  func() error // releases mapped files; nil when columns are on the heap
+	digest string       // once the columns are given back
 }
 
 // Rows is the number of rows.
@@ -113,9 +114,10 @@ func (s *Set) Close() error {
 	return unmap()
 }
 
-// Release is Close for who still needs the set's ids, names, words and what was detected: its columns are given back, mapped or not, and it has no rows
-// any more.
+// Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has
+// no rows any more.
 func (s *Set) Release() error {
+	s.digest = s.Digest()
 	s.Time = nil
 	if r := s.Ratings; r != nil {
 		r.User, r.Item, r.Rating = nil, nil, nil
@@ -128,6 +130,9 @@ func (s *Set) Release() error {
 	}
 	return s.Close()
 }
+
+// Mapped says whether the columns lie in mapped files, which nobody may write to. Those of another set are the memory of whoever has released it.
+func (s *Set) Mapped() bool { return s.unmap != nil }
 
 // RatingSet is ratings in coordinate form: rating r was given by user
 // Users[User[r]] to item Items[Item[r]].
@@ -150,7 +155,12 @@ func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 }
 
 // renumber maps each index into from to the index of the same id in to, or -1.
-func renumber(column []int32, from, to []string) []int32 { return pick(bags.Numbers(from, to), column) }
+func renumber(column []int32, from, to []string) []int32 {
+	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // rows that were held out have the ids of the others
+		return slices.Clone(column)
+	}
+	return pick(bags.Numbers(from, to), column)
+}
 
 // ExampleSet is labelled feature vectors, dense or sparse.
 //

@@ -252,7 +252,8 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 	return true
 }
 
-// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending.
+// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. It is asked once, after Images: the
+// collector lets each partition go as soon as it is copied, so that a large model is not there once more.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
 	sizes := make([]int, len(c.tables))
@@ -268,7 +269,9 @@ func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 		im := c.returned(ref)
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
 		list[ref.Table] = append(list[ref.Table], im.Keys...)
+		*im = image{came: im.came}
 	}
+	c.live, c.kept = nil, nil
 	for t := range tables {
 		if s := &c.tables[t]; s.Sparse {
 			list[t], tables[t] = byKey(list[t], tables[t], s.Width)

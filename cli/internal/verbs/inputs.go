@@ -78,11 +78,12 @@ func (in *inputs) describe(m *model.Model) (err error) {
 
 // settle gives back the columns of the set when the run has taken what it needs of them, but for the rows that are scored in the end.
 func (in *inputs) settle(made *app.Run, seed uint64) error {
-	in.same = in.test != nil && sameRows(in.set, in.test)
 	if !made.Copied {
 		return nil
 	}
-	in.held = in.heldOut(seed)
+	if in.held = made.Held; in.held == nil || in.test != nil {
+		in.held = in.heldOut(seed)
+	}
 	if err := in.set.Release(); err != nil {
 		return err
 	}

@@ -93,9 +93,10 @@ func (o *order) data() string {
 
 // job lets the application make a training job of the data, and says in the end which nodes hold the tables.
 func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
+	in.same = in.test != nil && sameRows(in.set, in.test)
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
-		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from,
+		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {
