@@ -138,6 +138,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 			t.stages.enter(learning)
 			t.epochs.follow()
 		},
+		OnStop:  t.epochs.stop,
 		OnEpoch: func(e train.Epoch, so node.Spent) { v.heard(t.epochs, n, e, so) }})
 	if err != nil {
 		return err
