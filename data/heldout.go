@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"bellows/progress"
 	"bellows/random"
 )
 
@@ -157,14 +158,21 @@ func place(t float64) uint64 {
 	return bits | 1<<63
 }
 
-// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has.
-func (s *Set) Divide(training, held []int32) (first, second *Set) {
-	first, second = s.Select(training), s.Select(held)
+// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has. Between two
+// columns it asks the meter whether to go on.
+func (s *Set) Divide(training, held []int32, m *progress.Meter) (first, second *Set, err error) {
+	first = s.Select(training)
+	if err := m.Err(); err != nil {
+		return nil, nil, err
+	}
 	if r := first.Ratings; r != nil {
 		r.User, r.Users = occurring(r.User, r.Users)
+		if err := m.Err(); err != nil {
+			return nil, nil, err
+		}
 		r.Item, r.Items = occurring(r.Item, r.Items)
 	}
-	return first, second
+	return first, s.Select(held), m.Err()
 }
 
 // occurring numbers ids anew, by their first appearance, in place.

@@ -2,9 +2,12 @@ package data
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
+	"bellows/progress"
 	"bellows/random"
 )
 
@@ -41,7 +44,10 @@ func TestDivideForgetsStrangers(t *testing.T) {
 	t.Parallel()
 	whole := &Set{Kind: Ratings, Ratings: &RatingSet{User: []int32{0, 1, 2, 1}, Item: []int32{0, 1, 1, 2}, Rating: []float32{1, 2, 3, 4},
 		Users: []string{"a", "b", "c"}, Items: []string{"x", "y", "z"}}}
-	first, second := whole.Divide([]int32{1, 2}, []int32{0, 3})
+	first, second, err := whole.Divide([]int32{1, 2}, []int32{0, 3}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f, s := first.Ratings, second.Ratings
 	if !slices.Equal(f.Users, []string{"b", "c"}) || !slices.Equal(f.Items, []string{"y"}) || !slices.Equal(f.User, []int32{0, 1}) || !slices.Equal(f.Item, []int32{0, 0}) {
 		t.Errorf("%+v", f)
@@ -51,6 +57,11 @@ func TestDivideForgetsStrangers(t *testing.T) {
 	}
 	if r := whole.Ratings; !slices.Equal(r.User, []int32{0, 1, 2, 1}) || len(r.Users) != 3 {
 		t.Errorf("the whole is now %+v", r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := whole.Divide([]int32{1, 2}, []int32{0, 3}, progress.New(ctx)); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
 	}
 }
 

@@ -120,13 +120,12 @@ func (v *validation) one(ctx context.Context, n int) error {
 	v.stages.enter(preparing)
 	t := &training{Console: v.Console, order: v.order, stages: v.stages}
 	training, held := v.Divide(n)
-	if err := v.stages.meter.Err(); err != nil {
+	var err error
+	if t.inputs.set, t.inputs.test, err = v.inputs.set.Divide(training, held, v.stages.meter); err != nil {
 		return err
 	}
-	t.inputs.set, t.inputs.test = v.inputs.set.Divide(training, held)
 	t.inputs.rows = t.inputs.set.Rows()
 	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
-	var err error
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
 		return err
 	}
@@ -139,6 +138,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 			t.stages.enter(learning)
 			t.epochs.follow()
 		},
+		OnStop:  t.epochs.stop,
 		OnEpoch: func(e train.Epoch, so node.Spent) { v.heard(t.epochs, n, e, so) }})
 	if err != nil {
 		return err

@@ -102,7 +102,11 @@ func (p *epochs) stop(left int) {
 	p.stages.live.Turn("Ctrl-C stops at once")
 	p.stages.meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
 	if left > 0 && p.rate > 0 {
-		p.stages.live.Outlook("about " + figures.Left(float64(left)/p.rate) + " in all, then saving")
+		outlook := "about " + figures.Left(float64(left)/p.rate) + " in all"
+		if !p.stages.lost {
+			outlook += ", then saving"
+		}
+		p.stages.live.Outlook(outlook)
 	}
 }
 

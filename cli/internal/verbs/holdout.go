@@ -11,6 +11,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/data"
+	"bellows/progress"
 )
 
 // The values of --holdout.
@@ -51,7 +52,7 @@ func (o *trainOptions) checkHoldout(kind data.Kind) error {
 }
 
 // holdOut takes the rows out of the set that are the test from then on, as if they were in a file of their own.
-func (in *inputs) holdOut(o *trainOptions) error {
+func (in *inputs) holdOut(o *trainOptions, m *progress.Meter) error {
 	var train, test []int32
 	var err error
 	switch o.holdout {
@@ -74,7 +75,11 @@ func (in *inputs) holdOut(o *trainOptions) error {
 	}
 	whole := in.set
 	in.choice = fmt.Sprintf("%s of %s, %s", figures.Grouped(int64(len(test))), figures.Plural(whole.Rows(), "row"), in.choice)
-	in.set, in.test = whole.Divide(train, test)
+	first, second, err := whole.Divide(train, test, m)
+	if err != nil {
+		return err
+	}
+	in.set, in.test = first, second
 	return whole.Close()
 }
 

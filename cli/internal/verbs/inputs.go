@@ -56,7 +56,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return interruptedWhile(ctx, "reading", err)
 	}
 	if len(o.opt.test) == 0 {
-		return in.holdOut(o.opt)
+		return interruptedWhile(ctx, "reading", in.holdOut(o.opt, m))
 	}
 	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
 		return interruptedWhile(ctx, "reading", err)
