@@ -70,6 +70,7 @@ type lead struct {
 	reporter *reporter
 	books    []book          // by node: the last reports; not of this one
 	begun    bool            // the first tasks have left
+	stopping bool            // it was told that the job is interrupted
 	finished bool            // the outcome is out
 	training tally.Stopwatch // while a task that visits items is out
 }
@@ -104,6 +105,10 @@ func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if l.ctx.Err() != nil {
 		l.shell.Interrupt(&l.fx)
+		if l.begun && !l.stopping {
+			l.stopping = true
+			l.reportStop()
+		}
 	}
 	rest := batch[:0]
 	for _, e := range batch {
@@ -140,6 +145,14 @@ func (l *lead) reportStart() {
 	if l.opt.OnStart != nil {
 		nodes := l.progress().Nodes
 		l.reporter.say(func() { l.opt.OnStart(nodes) })
+	}
+}
+
+// reportStop tells how much is to be done until the interrupted job comes to a point from which it can go on.
+func (l *lead) reportStop() {
+	if l.opt.OnStop != nil {
+		left := l.shell.Left()
+		l.reporter.say(func() { l.opt.OnStop(left) })
 	}
 }
 

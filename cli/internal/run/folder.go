@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -274,15 +275,21 @@ func (f *Folder) Decode() (*train.Image, error) {
 
 // Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and
 // what it has cost so far. A nil image makes that start over.
-func (f *Folder) Interrupted(image []byte, so Progress) error {
+func (f *Folder) Interrupted(image Content, so Progress) error {
 	if err := f.Begin(); err != nil {
 		return err
 	}
 	var err error
 	f.record.Progress = so
 	if image != nil {
-		sum := sha256.Sum256(image)
-		err = replaceFile(filepath.Join(f.Dir, imageFile), append(slices.Clip(image), sum[:]...))
+		err = replaceFile(filepath.Join(f.Dir, imageFile), func(w io.Writer) error {
+			sum := sha256.New()
+			if err := image(io.MultiWriter(w, sum)); err != nil {
+				return err
+			}
+			_, err := w.Write(sum.Sum(nil))
+			return err
+		})
 	} else {
 		err = f.drop(imageFile)
 	}
@@ -296,7 +303,7 @@ func (f *Folder) Measured(figures any) error {
 	}
 	text, err := json.Marshal(figures)
 	if err == nil {
-		err = replaceFile(filepath.Join(f.Dir, metricsFile), append(text, '\n'))
+		err = replaceFile(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
 	}
 	if err != nil {
 		return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}

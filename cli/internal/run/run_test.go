@@ -45,7 +45,7 @@ func TestUnnamedFolders(t *testing.T) {
 	if second.Dir != "runs/mf-2" || second.Resumed {
 		t.Errorf("while the first is in use the folder is %+v", second)
 	}
-	if err := errors.Join(first.Interrupted([]byte("image"), Progress{Seconds: 3}), first.Close()); err != nil {
+	if err := errors.Join(first.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if other := claim(t, Request{Config: config(2)}); other.Dir != "runs/mf-3" || other.Resumed {
@@ -74,7 +74,7 @@ func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"runs/mf-2", "runs/mf-10"} {
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted([]byte(dir), Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf([]byte(dir)), Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestADamagedImageIsRefused(t *testing.T) {
 		dir := t.TempDir()
 		name := filepath.Join(dir, imageFile)
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted([]byte("an image"), Progress{Seconds: 3}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf([]byte("an image")), Progress{Seconds: 3}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(name)
@@ -132,7 +132,7 @@ func TestAnImageOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := claim(t, Request{Config: config(1), Out: dir})
-	if err := errors.Join(f.Interrupted([]byte("bellowsr\x01"), Progress{}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("bellowsr\x01")), Progress{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, err := claim(t, Request{Config: config(1), Out: dir}).Decode()
@@ -159,7 +159,7 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 		t.Fatalf("left is %v, %v", left, err)
 	}
 	f := claim(t, Request{Config: config(1), Out: "a/b"})
-	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, "a/b")
@@ -262,7 +262,7 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 func TestFreshGivesUpTheImage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := claim(t, Request{Config: config(1)})
-	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	fresh := claim(t, Request{Config: config(1), Fresh: true})
@@ -404,7 +404,7 @@ func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 		if e, err := f.Log.Append(event.Event{Kind: event.Epoch}); err != nil || e.Seq == 0 {
 			t.Errorf("its log: %+v, %v", e, err)
 		}
-		if err := errors.Join(f.Interrupted(c.leave, Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf(c.leave), Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

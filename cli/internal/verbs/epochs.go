@@ -30,6 +30,8 @@ type epochs struct {
 	last  train.Epoch // that was reported
 	spent node.Spent  // up to it
 	wait  float64     // share of the slots' time, as last known
+	rate  float64     // items a second of the last epoch, 0 when nobody knows
+	ends  bool        // the job is interrupted, and finishes what has begun
 }
 
 // add shows an epoch. The runtime calls it in order.
@@ -54,6 +56,7 @@ func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	rate := math.NaN()
 	if items > 0 && seconds > 0 {
 		rate = float64(items) / seconds
+		p.rate = rate
 	}
 	p.spent, p.last = so, e
 	p.follow()
@@ -74,6 +77,9 @@ func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 // follow tells the live line what comes after the last epoch, and how long all may take that are left: by the items so far, since what is
 // visited before the first epoch belongs to none.
 func (p *epochs) follow() {
+	if p.ends {
+		return
+	}
 	next := progress.Part{Doing: "training", Unit: p.about.Unit, Total: p.made.Items}
 	if p.last.Number > 0 || !p.resumed {
 		next.Doing = fmt.Sprintf("epoch %d", p.last.Number+1)
@@ -88,6 +94,16 @@ func (p *epochs) follow() {
 		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
 	}
 	p.stages.live.Outlook(outlook)
+}
+
+// stop tells the live line what is finished of an interrupted job, and how long it may take by what epochs took.
+func (p *epochs) stop(left int) {
+	p.ends = true
+	p.stages.live.Turn("Ctrl-C stops at once")
+	p.stages.meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
+	if left > 0 && p.rate > 0 {
+		p.stages.live.Outlook("about " + figures.Left(float64(left)/p.rate) + " in all, then saving")
+	}
 }
 
 // all is how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.

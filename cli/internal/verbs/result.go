@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"bellows/core/audit"
 	"bellows/model"
 	"bellows/node"
+	"bellows/progress"
+	"bellows/train"
 )
 
 // result is the last line of `train --json`. Its figures are not all of one span:
@@ -83,11 +86,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	checked := judge(res, so)
 	if res.Image != nil {
 		so.Stages = t.stages.named()
-		var image []byte
-		if t.repeatable() {
-			image = run.EncodeImage(res.Image)
-		}
-		if err := t.folder.Interrupted(image, so); err != nil {
+		if err := t.folder.Interrupted(t.image(res.Image), so); err != nil {
 			return err
 		}
 	}
@@ -113,7 +112,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	r.Interrupted = res.Image != nil
 	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
-	if err := model.Save(t.folder.Dir, m); err != nil {
+	if err := model.SaveWith(t.folder.Dir, m, t.stages.meter); err != nil {
 		return err
 	}
 	if res.Image != nil {
@@ -141,6 +140,17 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	return r.Audit.verdict()
+}
+
+// image writes what an interrupted run goes on from, and tells how far it is; nil where no command could go on.
+func (t *training) image(im *train.Image) run.Content {
+	if !t.repeatable() {
+		return nil
+	}
+	return func(w io.Writer) error {
+		t.stages.meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: run.ImageBytes(im)})
+		return run.WriteImage(t.stages.meter.Counts(w), im)
+	}
 }
 
 // verdict is an error when the audit does not agree: a promise was broken.

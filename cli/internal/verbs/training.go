@@ -225,7 +225,7 @@ func (t *training) run(ctx context.Context) error {
 // drive runs the job, until its end or until its folder cannot be written. The saved job is let go, and its bytes, which only other processes
 // need: they are as large as the model.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
-	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, Resume: t.saved,
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
 		Notice:  func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image

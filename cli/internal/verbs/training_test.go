@@ -3,11 +3,14 @@ package verbs
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"testing"
 
 	"bellows"
+	"bellows/app"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/screen"
 )
 
 // TestAnInterruptedStartSaysSo explains an error of a start that was interrupted, and of one that was not.
@@ -51,5 +54,23 @@ func TestEpochsOfAll(t *testing.T) {
 		if got := p.ofAll(); got != c.want {
 			t.Errorf("%d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
 		}
+	}
+}
+
+// TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
+func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
+	t.Parallel()
+	s := newStages(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, learning)
+	defer s.live.Stop()
+	p := &epochs{training: &training{order: &order{opt: &trainOptions{}, about: app.Description{Unit: "rows"}}, stages: s, made: &app.Run{Items: 100}}}
+	p.follow()
+	if r := s.meter.Read(); r.Doing != "epoch 1" || r.Total != 100 {
+		t.Errorf("the meter says %+v", r)
+	}
+	p.stop(40)
+	_ = s.meter.Add(10)
+	p.follow()
+	if r := s.meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
+		t.Errorf("the meter says %+v", r)
 	}
 }
