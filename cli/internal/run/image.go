@@ -27,7 +27,7 @@ func WriteImage(w io.Writer, im *train.Image) error {
 	tasks.put(e, im.State.Queue)
 	lags.put(e, im.State.Staleness)
 	doubles.put(e, im.State.Driver)
-	e.flush()
+	e.spill()
 	return e.err
 }
 
@@ -166,12 +166,12 @@ type encoder struct {
 
 func (e *encoder) word(v uint32) {
 	e.b = order.AppendUint32(e.b, v)
-	e.flushFull()
+	e.spillFull()
 }
 
 func (e *encoder) long(v uint64) {
 	e.b = order.AppendUint64(e.b, v)
-	e.flushFull()
+	e.spillFull()
 }
 
 func (e *encoder) floats(list []float32) {
@@ -185,18 +185,18 @@ func (e *encoder) floats(list []float32) {
 			order.PutUint32(to[4*i:], math.Float32bits(v))
 		}
 		list = list[n:]
-		e.flushFull()
+		e.spillFull()
 	}
 }
 
-// flushFull makes room for another stretch.
-func (e *encoder) flushFull() {
+// spillFull makes room for another stretch.
+func (e *encoder) spillFull() {
 	if len(e.b) >= imageStretch {
-		e.flush()
+		e.spill()
 	}
 }
 
-func (e *encoder) flush() {
+func (e *encoder) spill() {
 	if e.err == nil {
 		_, e.err = e.to.Write(e.b)
 	}

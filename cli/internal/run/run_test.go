@@ -418,3 +418,47 @@ func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
 		t.Errorf("inputs %+v", in)
 	}
 }
+
+// TestAFolderElsewhere stores an interruption in another folder, and in a third that is given up: the first stays held, and what was stored can be
+// gone on from.
+func TestAFolderElsewhere(t *testing.T) {
+	t.Parallel()
+	own, other := filepath.Join(t.TempDir(), "own"), t.TempDir()
+	f, err := Claim(Request{Config: Config{App: "mf"}, Out: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Begin(), f.Elsewhere(other)); err != nil {
+		t.Fatal(err)
+	}
+	given := f.Dir
+	if err := f.Back(own); err != nil || f.Dir != own {
+		t.Fatalf("back in %s: %v", f.Dir, err)
+	}
+	if _, err := os.Stat(given); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder that was given up: %v", err)
+	}
+	if _, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); bellows.KindOf(err) != bellows.Refused {
+		t.Errorf("the run's own folder is not held any more: %v", err)
+	}
+	if err := errors.Join(f.Elsewhere(other), f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3})); err != nil {
+		t.Fatal(err)
+	}
+	if name := filepath.Base(f.Dir); !strings.HasPrefix(name, "own-saved-") || filepath.Dir(f.Dir) != other {
+		t.Errorf("the other folder is %s", f.Dir)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Claim(Request{Config: Config{App: "mf"}, Out: f.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if !g.Resumed || string(g.Image) != "image" || g.Before.Seconds != 3 {
+		t.Errorf("resumed %v, image %q, before %+v", g.Resumed, g.Image, g.Before)
+	}
+	if g, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); err != nil || g.Close() != nil {
+		t.Errorf("the run's own folder is held: %v", err)
+	}
+}

@@ -61,6 +61,7 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
+	unstored  error // why what was trained is in another folder; nil: it is in its own
 	// At any time.
 	warnings []string
 }
