@@ -153,9 +153,12 @@ func place(t float64) uint64 {
 	return bits | 1<<63
 }
 
-// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has.
+// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has, and values
+// that are missing become the means of its columns.
 func (s *Set) Divide(training, held []int32) (first, second *Set) {
 	first, second = s.Select(training), s.Select(held)
+	first.FillBy(func(int) bool { return true })
+	second.FillAs(first)
 	if r := first.Ratings; r != nil {
 		r.User, r.Users = occurring(r.User, r.Users)
 		r.Item, r.Items = occurring(r.Item, r.Items)

@@ -70,7 +70,7 @@ func (s *Set) Select(rows []int32) *Set {
 		out.Documents = &d
 	case s.Examples != nil:
 		e := *s.Examples
-		e.Label = pick(e.Label, rows)
+		e.Label, e.gaps = pick(e.Label, rows), e.rows().Picked(e.gaps, rows)
 		if e.Sparse() {
 			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
 		} else {
@@ -121,7 +121,7 @@ func (s *Set) Release() error {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}
 	if e := s.Examples; e != nil {
-		e.Label, e.Dense, e.Offset, e.Index, e.Value = nil, nil, nil, nil, nil
+		e.Label, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
@@ -168,6 +168,8 @@ type ExampleSet struct {
 	Value        []float32
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
+
+	gaps []int64 // tables: where in Dense, or in Value, values were missing, ascending; see FillBy
 }
 
 // Rows is the number of examples.

@@ -56,12 +56,26 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return interruptedWhile(ctx, "reading", err)
 	}
 	if len(o.opt.test) == 0 {
-		return in.holdOut(o.opt)
+		if err := in.holdOut(o.opt); err != nil {
+			return err
+		}
+		in.fill(o.opt.seed, in.test != nil)
+		return nil
 	}
+	in.fill(o.opt.seed, true)
 	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}
 	return nil
+}
+
+// fill makes values that are missing the mean of their column over rows that are trained on: those that are held out, for stopping too, say nothing.
+func (in *inputs) fill(seed uint64, tested bool) {
+	percent := data.HeldPercent(tested, true)
+	in.set.FillBy(func(row int) bool { return !data.HeldOut(seed, int64(row), percent) })
+	if in.test != nil {
+		in.test.FillAs(in.set)
+	}
 }
 
 // describe tells the model how its data was read.
