@@ -220,12 +220,7 @@ func (s *Set) Described() *Reading {
 	}
 	out := *s.Reading
 	fills := s.Examples.rows().Means(s.Examples.gaps, func(int) bool { return true })
-	out.Features = columns.Filled(out.Features, fills)
-	for j, c := range s.Reading.Features {
-		if c.Fill != nil {
-			out.Features[j].Fill = c.Fill
-		}
-	}
+	out.Features = columns.Filled(out.Features, fills, func(int) bool { return true })
 	return &out
 }
 

@@ -14,16 +14,25 @@ func (e *ExampleSet) rows() *columns.Rows {
 }
 
 // FillBy makes values that are missing the mean of their column over the rows that training says, and keeps these means as what values become
-// that are missing in other data. Read takes the mean of all rows: it does not know which are held out. Of what is no table it does nothing.
+// that are missing in other data. Read takes the mean of all rows: it does not know which are held out. The columns of a model keep what they
+// have. Of what is no table it does nothing.
 func (s *Set) FillBy(training func(row int) bool) {
 	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
 		return
 	}
 	rows := s.Examples.rows()
 	reading := *s.Reading
-	reading.Features = columns.Filled(reading.Features, rows.Means(s.Examples.gaps, training))
+	reading.Features = columns.Filled(reading.Features, rows.Means(s.Examples.gaps, training), func(i int) bool { return i < s.settled })
 	s.Reading = &reading
 	s.FillAs(s)
+}
+
+// settledAs notes which columns are those of a model.
+func (s *Set) settledAs(opt *Options) *Set {
+	if opt.As != nil {
+		s.settled = len(opt.As.Features)
+	}
+	return s
 }
 
 // FillAs makes values that are missing what they are in the other set, of the same table.

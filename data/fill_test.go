@@ -50,6 +50,17 @@ func TestHeldOutRowsFillNothing(t *testing.T) {
 	}
 }
 
+// TestColumnsOfAModelKeepTheirMeans: data to train a model further is filled as the model's was; what it does not know has its own means.
+func TestColumnsOfAModelKeepTheirMeans(t *testing.T) {
+	t.Parallel()
+	as := readText(t, gapped["dense"], Examples, Options{Format: CSV}).Described()
+	s := readText(t, "label,a,b,c\n0,100,5,1\n1,,6,\n", Examples, Options{Format: CSV, As: as, Grow: true})
+	s.FillBy(func(int) bool { return true })
+	if f := s.Reading.Features; len(f) != 3 || *f[0].Fill != 4 || *f[2].Fill != 1 || s.Examples.Dense[3] != 4 || s.Examples.Dense[5] != 1 {
+		t.Errorf("%+v: %v", f, s.Examples.Dense)
+	}
+}
+
 // TestAColumnWithoutGapsKeepsItsMean: it is that of the rows that are trained on, too, for data that lacks values there.
 func TestAColumnWithoutGapsKeepsItsMean(t *testing.T) {
 	t.Parallel()

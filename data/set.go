@@ -40,7 +40,8 @@ type Set struct {
 	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
-	unmap func() error // releases mapped files; nil when columns are on the heap
+	settled int          // tables: so many columns, the first, are those of a model
+	unmap   func() error // releases mapped files; nil when columns are on the heap
 }
 
 // Rows is the number of rows.
@@ -58,7 +59,7 @@ func (s *Set) Rows() int {
 
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
-	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading}
+	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled}
 	switch {
 	case s.Ratings != nil:
 		r := *s.Ratings

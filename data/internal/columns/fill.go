@@ -119,12 +119,12 @@ func Fills(columns []Column) []float32 {
 	return fills
 }
 
-// Filled is the columns with what a missing value of each feature becomes.
-func Filled(columns []Column, fills []float32) []Column {
+// Filled is the columns with what a missing value of each feature becomes, but for those that keep theirs.
+func Filled(columns []Column, fills []float32, keeps func(i int) bool) []Column {
 	out, first := slices.Clone(columns), 0
 	for i := range out {
 		c := &out[i]
-		if !c.Text() {
+		if !c.Text() && (c.Fill == nil || !keeps(i)) {
 			c.Fill = new(fills[first])
 		}
 		first += c.Width()
