@@ -124,6 +124,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 		return err
 	}
 	t.inputs.set, t.inputs.test = v.inputs.set.Divide(training, held)
+	t.inputs.fill(t.opt.seed, true)
 	t.inputs.rows = t.inputs.set.Rows()
 	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
 	var err error
