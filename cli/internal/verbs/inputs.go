@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/splits"
 	"bellows/data"
 	"bellows/data/demo"
 	"bellows/model"
@@ -46,7 +47,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.reading(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
+	opt, err := o.reading(data.Options{Stdin: stdin, Cache: splits.Folder(o.opt.cache), Meter: m})
 	if err != nil {
 		return err
 	}
