@@ -113,15 +113,16 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		*p = piece{}
 	})
 	if missing > 0 {
-		columns.FillIn(e.Dense, t.Features)
+		e.gaps = columns.FillIn(e.Dense, t.Features)
 	}
 	set.Detected.ofPlan(r.plan, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
 	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
-		s := columns.Encode(e.Dense, t.Features)
+		s := columns.Encode(e.Dense, t.Features, e.gaps)
 		e.Dense, e.Features, e.Offset, e.Index, e.Value = nil, s.Features, s.Offset, s.Index, s.Value
+		e.gaps = s.Gaps
 		set.Detected.Unknown = s.Unknown
 	}
 	if r.plan.names != nil || e.Sparse() {
@@ -211,21 +212,15 @@ func (r *reader) copyLabels(to []float32, p *piece) {
 	}
 }
 
-// Described is the set's Reading with the mean of every column of numbers: what a value becomes that is missing in data to predict.
+// Described is the set's Reading with what a value of every column of numbers becomes that is missing in data to predict: what FillBy has found,
+// or the mean of all rows.
 func (s *Set) Described() *Reading {
-	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
+	if s.Reading == nil || s.Examples == nil || !slices.ContainsFunc(s.Reading.Features, func(c Column) bool { return !c.Text() && c.Fill == nil }) {
 		return s.Reading
 	}
-	out, e := *s.Reading, s.Examples
-	out.Features = slices.Clone(out.Features)
-	first := 0
-	for j := range out.Features {
-		c := &out.Features[j]
-		if !c.Text() && c.Fill == nil {
-			c.Fill = new(float32(columns.Mean(e.Rows(), e.Features, first, e.Dense, e.Index, e.Value)))
-		}
-		first += c.Width()
-	}
+	out := *s.Reading
+	fills := s.Examples.rows().Means(s.Examples.gaps, func(int) bool { return true })
+	out.Features = columns.Filled(out.Features, fills, func(int) bool { return true })
 	return &out
 }
 

@@ -158,13 +158,14 @@ func place(t float64) uint64 {
 	return bits | 1<<63
 }
 
-// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has. Between two
-// columns it asks the meter whether to go on.
+// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has, and values
+// that are missing become the means of its columns. Between two columns it asks the meter whether to go on.
 func (s *Set) Divide(training, held []int32, m *progress.Meter) (first, second *Set, err error) {
 	first = s.Select(training)
 	if err := m.Err(); err != nil {
 		return nil, nil, err
 	}
+	first.FillBy(func(int) bool { return true })
 	if r := first.Ratings; r != nil {
 		r.User, r.Users = occurring(r.User, r.Users)
 		if err := m.Err(); err != nil {
@@ -172,7 +173,9 @@ func (s *Set) Divide(training, held []int32, m *progress.Meter) (first, second *
 		}
 		r.Item, r.Items = occurring(r.Item, r.Items)
 	}
-	return first, s.Select(held), m.Err()
+	second = s.Select(held)
+	second.FillAs(first)
+	return first, second, m.Err()
 }
 
 // occurring numbers ids anew, by their first appearance, in place.

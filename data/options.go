@@ -88,7 +88,7 @@ type Limits struct {
 // features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
 	o.Grow = false
-	if o.As = train.Reading; o.As != nil && o.As.Features != nil { // it says what became of which column
+	if o.As = train.Described(); o.As != nil && o.As.Features != nil { // it says what became of which column
 		o.Label, o.Ignore, o.Categorical = "", nil, nil
 	}
 	if e := train.Examples; e != nil {

@@ -34,7 +34,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
-		return set, nil
+		return set.settledAs(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
 	set, err := parseInputs(ctx, ins, kind, &opt)
@@ -45,7 +45,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
-	return set, nil
+	return set.settledAs(&opt), nil
 }
 
 // ended is why the read is to end, if it is: its own context, or that of its meter.

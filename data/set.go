@@ -40,8 +40,9 @@ type Set struct {
 	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
-	unmap  func() error // releases mapped files; nil when columns are on the heap
-	digest string       // once the columns are given back
+	unmap   func() error // releases mapped files; nil when columns are on the heap
+	digest  string       // once the columns are given back
+	settled int          // tables: so many columns, the first, are those of a model
 }
 
 // Rows is the number of rows.
@@ -59,7 +60,7 @@ func (s *Set) Rows() int {
 
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
-	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading}
+	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled}
 	switch {
 	case s.Ratings != nil:
 		r := *s.Ratings
@@ -71,7 +72,7 @@ func (s *Set) Select(rows []int32) *Set {
 		out.Documents = &d
 	case s.Examples != nil:
 		e := *s.Examples
-		e.Label = pick(e.Label, rows)
+		e.Label, e.gaps = pick(e.Label, rows), e.rows().Picked(e.gaps, rows)
 		if e.Sparse() {
 			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
 		} else {
@@ -123,7 +124,7 @@ func (s *Set) Release() error {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}
 	if e := s.Examples; e != nil {
-		e.Label, e.Dense, e.Offset, e.Index, e.Value = nil, nil, nil, nil, nil
+		e.Label, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
@@ -178,6 +179,8 @@ type ExampleSet struct {
 	Value        []float32
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
+
+	gaps []int64 // tables: where in Dense, or in Value, values were missing, ascending; see FillBy
 }
 
 // Rows is the number of examples.

@@ -124,6 +124,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	if t.inputs.set, t.inputs.test, err = v.inputs.set.Divide(training, held, v.stages.meter); err != nil {
 		return err
 	}
+	t.inputs.fill(t.opt.seed, true)
 	t.inputs.rows = t.inputs.set.Rows()
 	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
 	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {

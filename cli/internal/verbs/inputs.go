@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/splits"
 	"bellows/data"
 	"bellows/data/demo"
 	"bellows/model"
@@ -46,7 +47,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.reading(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
+	opt, err := o.reading(data.Options{Stdin: stdin, Cache: splits.Folder(o.opt.cache), Meter: m})
 	if err != nil {
 		return err
 	}
@@ -56,12 +57,26 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return interruptedWhile(ctx, "reading", err)
 	}
 	if len(o.opt.test) == 0 {
-		return interruptedWhile(ctx, "reading", in.holdOut(o.opt, m))
+		if err := in.holdOut(o.opt, m); err != nil {
+			return interruptedWhile(ctx, "reading", err)
+		}
+		in.fill(o.opt.seed, in.test != nil)
+		return nil
 	}
+	in.fill(o.opt.seed, true)
 	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}
 	return nil
+}
+
+// fill makes values that are missing the mean of their column over rows that are trained on: those that are held out, for stopping too, say nothing.
+func (in *inputs) fill(seed uint64, tested bool) {
+	percent := data.HeldPercent(tested, true)
+	in.set.FillBy(func(row int) bool { return !data.HeldOut(seed, int64(row), percent) })
+	if in.test != nil {
+		in.test.FillAs(in.set)
+	}
 }
 
 // describe tells the model how its data was read.

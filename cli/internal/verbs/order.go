@@ -9,6 +9,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/model"
 	"bellows/node"
@@ -47,7 +48,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
 		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
 	}
-	if err := opt.checkCache(); err != nil {
+	if err := splits.Check(opt.cache); err != nil {
 		return nil, err
 	}
 	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {

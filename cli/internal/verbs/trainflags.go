@@ -10,6 +10,7 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/data"
 
@@ -74,7 +75,7 @@ func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
 	o.registerHoldout(f, kind)
 	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds: train on all but one, score that one, and so on; leaves no model")
-	cacheFlag(f, &o.cache)
+	splits.Flag(f, &o.cache)
 	o.reading.register(f, kind)
 }
 

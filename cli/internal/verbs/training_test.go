@@ -79,21 +79,3 @@ func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
 		t.Errorf("the meter says %+v", r)
 	}
 }
-
-// TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
-func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
-	t.Parallel()
-	s := newStages(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, learning)
-	defer s.live.Stop()
-	p := &epochs{training: &training{order: &order{opt: &trainOptions{}, about: app.Description{Unit: "rows"}}, stages: s, made: &app.Run{Items: 100}}}
-	p.follow()
-	if r := s.meter.Read(); r.Doing != "epoch 1" || r.Total != 100 {
-		t.Errorf("the meter says %+v", r)
-	}
-	p.stop(40)
-	_ = s.meter.Add(10)
-	p.follow()
-	if r := s.meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
-		t.Errorf("the meter says %+v", r)
-	}
-}
