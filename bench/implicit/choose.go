@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"bellows/bench/internal/pair"
 	"bellows/data"
 )
 
@@ -56,7 +55,6 @@ func (b bench) choose() {
 			b.Note("%d: %v, %.4f of the best of each set, the mean", i+1, s, share[s])
 		}
 	}
-	b.AddFact(pair.Fact{Figure: "share of the best, our defaults", Ours: share[defaults], Peer: fmt.Sprint("the best, ", list[0]), Bound: share[list[0]], Least: true, Exact: true})
 }
 
 // validated is NDCG@10 of each choice on a tenth of a set's training pairs, the mean over as many seeds as there are turns.
