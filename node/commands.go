@@ -12,8 +12,8 @@ import (
 )
 
 // Commands change who takes part in a job that Lead runs, and who runs what, while it goes on. The zero Commands is ready
-// for one job. Each waits until what it asks for has come about, or cannot, and may be given by any goroutine. Before the
-// job's nodes have begun to join, and when it is over, all are refused.
+// for one job. They may be given by any goroutine, several at once. Before the job's nodes have begun to join, and when it is
+// over, all are refused.
 type Commands struct{ lead atomic.Pointer[lead] }
 
 // Change is something that was changed while the job ran.
@@ -71,33 +71,21 @@ func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.
 	return i.Node, <-outcome // also where nobody waits for the node any more: then it is given up
 }
 
-// MoveSplit gives a split to another node, and returns when it has it: between two of the split's clocks.
-func (c *Commands) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.NodeID) error {
-	moved := make(chan error, 1)
-	err := c.ask(ctx, "move a split", func(l *lead) error {
+// MoveSplit gives a split to another node, and returns when the controller has taken that. The move is made between two of
+// the split's clocks: then, or when it never will be, moved is told, which nobody need read.
+func (c *Commands) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.NodeID) (moved <-chan error, err error) {
+	told := make(chan error, 1)
+	return told, c.ask(ctx, "move a split", func(l *lead) error {
 		if l.finished {
 			return errOver("move a split")
 		}
-		from := bellows.NodeID(0)
-		if int(s) < l.job.Splits {
-			from = l.route.Node(s)
-		}
 		if err := l.shell.MoveSplit(s, to, &l.fx); err != nil {
-			return err
+			return bellows.Errorf(bellows.Config, "move a split", "", "%w", err)
 		}
 		l.supersede(s)
-		l.moves = append(l.moves, moving{s, from, to, time.Now(), moved})
+		l.moves = append(l.moves, moving{s, l.route.Node(s), to, time.Now(), told})
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	select {
-	case err = <-moved:
-		return err
-	case <-ctx.Done():
-		return bellows.Errorf(bellows.Interrupted, "move a split", fmt.Sprintf("%d to node %d", s, to), "%w; it may go there yet", context.Cause(ctx))
-	}
 }
 
 // Splits are the nodes that run the splits now, by split.
