@@ -71,7 +71,7 @@ func (s *member) meets() {
 //
 // Invariants:
 //   - A reader that has lost its node waits for who keeps the time, which waits for no reader, or for its end
-//     (TestWhoJoinsMayLoseManyNodes).
+//     (TestWithoutNodeZeroTheOthersEndByName).
 //   - A node that was invited says that it is ready when all others have it among their own: what they say to it from
 //     then on arrives (TestAJobGrowsAndItsSplitsMove).
 //   - The end of the connections to node 0 is a loss before the node knows that the job is over, and its leave
