@@ -44,6 +44,8 @@ type Admission struct {
 	who   *Newcomer        // on the way; nil: nobody
 	ready bool             // it has said so
 	wait  Wait
+	doubt error // it perhaps cannot be reached any more; nil: it can
+	due   int64 // when that is believed, if nobody says better why
 }
 
 // NewAdmission is node 0's half where numbers below nodes have been given.
@@ -65,7 +67,7 @@ func (a *Admission) Invite(slots, lanes int, nowMillis int64) (Newcomer, error) 
 		return Newcomer{}, bellows.Errorf(bellows.Config, "add a node", "", "the job has had %d nodes, and no more numbers", a.next)
 	}
 	a.who = &Newcomer{a.next, slots, lanes}
-	a.ready = false
+	a.ready, a.doubt = false, nil
 	a.wait = NewWait(a.self, a.times, a.times.Ready, nowMillis)
 	a.next++
 	return *a.who, nil
@@ -99,7 +101,7 @@ func (a *Admission) Ready(n bellows.NodeID, job bellows.Fingerprint) (away *Outc
 
 // Due is a newcomer that is ready and may take part, as soon as the job lets it.
 func (a *Admission) Due() (Newcomer, bool) {
-	if a.who == nil || !a.ready {
+	if a.who == nil || !a.ready || a.doubt != nil {
 		return Newcomer{}, false
 	}
 	return *a.who, true
@@ -120,6 +122,14 @@ func (a *Admission) Lost(n bellows.NodeID, reason error) (away *Outcome) {
 	return a.turnAway(bellows.Errorf(bellows.KindOf(reason), "add a node", name(n), "%w", reason))
 }
 
+// Suspect tells that a guest perhaps cannot be reached any more, and why: a better reason may come,
+// as that of its process.
+func (a *Admission) Suspect(n bellows.NodeID, reason error, nowMillis int64) {
+	if a.who != nil && a.who.Node == n && a.doubt == nil {
+		a.doubt, a.due = reason, nowMillis+a.times.Broken
+	}
+}
+
 // Over tells that nobody joins any more, and why.
 func (a *Admission) Over(why error) (away *Outcome) {
 	if a.who == nil {
@@ -133,6 +143,9 @@ func (a *Admission) Over(why error) (away *Outcome) {
 func (a *Admission) Tick(nowMillis int64) (notice string, away *Outcome) {
 	if a.who == nil {
 		return "", nil
+	}
+	if a.doubt != nil && nowMillis >= a.due {
+		return "", a.Lost(a.who.Node, a.doubt)
 	}
 	if why := a.wait.Over(nowMillis); why != nil {
 		return "", a.turnAway(bellows.Errorf(bellows.Lost, "add a node", name(a.who.Node), "%w", why))

@@ -61,7 +61,7 @@ func (l *Lead) hearGuest(e wire.Envelope) {
 		l.turned(l.admission.Ready(e.From.Node, m.Fingerprint))
 	case *wire.Complaint:
 		if !l.guestLost(e.From.Node, m.Reason) {
-			l.guestLost(m.Node, m.Reason)
+			l.suspectGuest(m.Node, m.Reason)
 		}
 	}
 }
@@ -79,6 +79,15 @@ func (l *Lead) guestLost(n bellows.NodeID, reason string) bool {
 		return false
 	}
 	l.turned(l.admission.Lost(n, bellows.Errorf(bellows.Lost, "join", "", "%s", reason)))
+	return true
+}
+
+// suspectGuest reports whether a node that perhaps is lost is a guest.
+func (l *Lead) suspectGuest(n bellows.NodeID, reason string) bool {
+	if !l.admission.Guest(n) {
+		return false
+	}
+	l.admission.Suspect(n, bellows.Errorf(bellows.Lost, "join", "", "%s", reason), l.nowMillis)
 	return true
 }
 

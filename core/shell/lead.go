@@ -90,7 +90,7 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 // Disconnected tells that the connections to a node have ended for good, and why. Where this node
 // ended them, since what came cannot be, no reason is better; else one may come.
 func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *coord.Effects) {
-	if l.guestLost(n, reason) {
+	if l.suspectGuest(n, reason) {
 		return
 	}
 	if breach {

@@ -239,6 +239,7 @@ func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
 		begins(l, fx)
 		fx.Reset()
 		lose(l, n, fx)
+		l.Tick(2000, []uint64{0, 1, 1}, false, nil, fx)
 		l.Lost(n, "once more", fx)
 		l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
 		l.Step(from(2, &wire.Complaint{Node: n, Reason: "late"}), fx)
