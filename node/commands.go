@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,10 +20,10 @@ type Commands struct{ lead atomic.Pointer[lead] }
 // Change is something that was changed while the job ran.
 type Change struct {
 	Kind     ChangeKind
-	Node     bellows.NodeID // that came, or to which something went
-	From     bellows.NodeID // of Moved: where it was
-	Split    bellows.SplitID
-	Seconds  float64 // from the command
+	Node     bellows.NodeID    // that came, or to which something went
+	From     bellows.NodeID    // of Moved: where it was
+	Splits   []bellows.SplitID // of Moved, ascending
+	Seconds  float64           // from the command, of several the first
 	Sentence string
 }
 
@@ -32,7 +33,7 @@ type ChangeKind uint8
 // The kinds of changes.
 const (
 	Joined ChangeKind = iota // a node takes part
-	Moved                    // a split is another node's
+	Moved                    // some splits are another node's
 )
 
 // Add lets a node join the job, with so many compute slots and lanes, and returns its number when it takes part. come has
@@ -176,17 +177,12 @@ func (l *lead) settle() {
 		l.joined(o)
 	}
 	l.shell.Joins = l.shell.Joins[:0]
-	if len(l.moves) == 0 {
-		return
-	}
+	var changes []Change
 	l.moves = slices.DeleteFunc(l.moves, func(m moving) bool {
 		switch {
 		case l.route.Node(m.split) == m.to:
 			m.answer <- nil
-			if m.from != m.to {
-				l.change(Change{Kind: Moved, Node: m.to, From: m.from, Split: m.split, Seconds: time.Since(m.since).Seconds(),
-					Sentence: fmt.Sprintf("split %d goes from node %d to node %d, %.1f s after it was told to", m.split, m.from, m.to, time.Since(m.since).Seconds())})
-			}
+			changes = m.made(changes)
 			return true
 		case l.fx.Outcome != nil:
 			m.answer <- errOver("move a split")
@@ -194,6 +190,44 @@ func (l *lead) settle() {
 		}
 		return false
 	})
+	for _, c := range changes {
+		slices.Sort(c.Splits)
+		c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after they were told to", splits(c.Splits), c.From, c.Node, c.Seconds)
+		if len(c.Splits) == 1 {
+			c.Sentence = fmt.Sprintf("%s went from node %d to node %d, %.1f s after it was told to", splits(c.Splits), c.From, c.Node, c.Seconds)
+		}
+		l.change(c)
+	}
+}
+
+// made adds a move to the changes of a step, with others between the same nodes. One that was there already is none.
+func (m *moving) made(list []Change) []Change {
+	if m.from == m.to {
+		return list
+	}
+	i := slices.IndexFunc(list, func(c Change) bool { return c.From == m.from && c.Node == m.to })
+	if i < 0 {
+		i = len(list)
+		list = append(list, Change{Kind: Moved, Node: m.to, From: m.from})
+	}
+	list[i].Splits = append(list[i].Splits, m.split)
+	list[i].Seconds = max(list[i].Seconds, time.Since(m.since).Seconds())
+	return list
+}
+
+// splits names some splits, of which there is at least one.
+func splits(list []bellows.SplitID) string {
+	if n := len(list); n > 4 {
+		return fmt.Sprintf("%d splits", n)
+	}
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = fmt.Sprint(s)
+	}
+	if len(list) == 1 {
+		return "split " + names[0]
+	}
+	return "splits " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // joined takes note of what has become of a newcomer.
@@ -211,19 +245,27 @@ func (l *lead) joined(o join.Outcome) {
 	for len(l.books) <= int(o.Node) {
 		l.books = append(l.books, book{})
 	}
-	l.change(Change{Kind: Joined, Node: o.Node, Seconds: time.Since(g.since).Seconds(), Sentence: fmt.Sprintf("node %d has joined%s, after %.1f s", o.Node, brings(m), time.Since(g.since).Seconds())})
+	l.change(Change{Kind: Joined, Node: o.Node, Seconds: time.Since(g.since).Seconds(), Sentence: fmt.Sprintf("node %d has joined with %s, %.1f s after it was asked to", o.Node, brings(m), time.Since(g.since).Seconds())})
 	g.answer(nil)
 }
 
-// brings is what a node brings, behind its name.
+// brings is what a node brings.
 func brings(m Member) string {
+	slots, lanes := counted(m.Slots, "compute slot"), counted(m.Lanes, "lane")
 	switch {
 	case m.Slots == 0:
-		return fmt.Sprintf(" with %d lanes", m.Lanes)
+		return lanes
 	case m.Lanes == 0:
-		return fmt.Sprintf(" with %d compute slots", m.Slots)
+		return slots
 	}
-	return fmt.Sprintf(" with %d compute slots and %d lanes", m.Slots, m.Lanes)
+	return slots + " and " + lanes
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // change tells of a change.

@@ -230,7 +230,7 @@ func (g *growth) check(quiet *node.Result, splits int) {
 	}
 	count := map[node.ChangeKind]int{}
 	for _, c := range g.changes {
-		count[c.Kind]++
+		count[c.Kind] += max(1, len(c.Splits))
 	}
 	if g.next != len(g.script) || count[node.Joined] != 2 || count[node.Moved] < 2*splits {
 		g.t.Errorf("%d steps of %d were taken: %d nodes came and %d splits moved", g.next, len(g.script), count[node.Joined], count[node.Moved])
