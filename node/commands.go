@@ -21,6 +21,7 @@ type Commands struct{ lead atomic.Pointer[lead] }
 type Change struct {
 	Kind     ChangeKind
 	Node     bellows.NodeID    // that came, or to which something went
+	Process  int               // of Joined: the system's number of the node's process
 	From     bellows.NodeID    // of Moved: where it was
 	Splits   []bellows.SplitID // of Moved, ascending
 	Seconds  float64           // from the command, of several the first
@@ -242,10 +243,11 @@ func (l *lead) joined(o join.Outcome) {
 	}
 	m := Member{o.Node, o.Slots, o.Lanes}
 	l.members = append(l.members, m)
-	for len(l.books) <= int(o.Node) {
-		l.books = append(l.books, book{})
+	process := 0
+	if r := l.bookOf(o.Node).report; r != nil {
+		process = int(r.Process)
 	}
-	l.change(Change{Kind: Joined, Node: o.Node, Seconds: time.Since(g.since).Seconds(), Sentence: fmt.Sprintf("node %d has joined with %s, %.1f s after it was asked to", o.Node, brings(m), time.Since(g.since).Seconds())})
+	l.change(Change{Kind: Joined, Node: o.Node, Process: process, Seconds: time.Since(g.since).Seconds(), Sentence: fmt.Sprintf("node %d has joined with %s, %.1f s after it was asked to", o.Node, brings(m), time.Since(g.since).Seconds())})
 	g.answer(nil)
 }
 

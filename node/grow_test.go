@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -230,6 +231,9 @@ func (g *growth) check(quiet *node.Result, splits int) {
 	}
 	count := map[node.ChangeKind]int{}
 	for _, c := range g.changes {
+		if c.Sentence == "" || c.Kind == node.Joined && c.Process != os.Getpid() || c.Kind == node.Moved && len(c.Splits) == 0 {
+			g.t.Errorf("told is %+v", c)
+		}
 		count[c.Kind] += max(1, len(c.Splits))
 	}
 	if g.next != len(g.script) || count[node.Joined] != 2 || count[node.Moved] < 2*splits {

@@ -78,9 +78,17 @@ type book struct {
 // enter takes a node's report, unless a later one was faster: a node's lanes, runner and clock make them on goroutines of
 // their own, and may post them the other way round (TestALaterReportStands).
 func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
-	if int(n) < len(l.books) && (l.books[n].report == nil || l.books[n].report.Millis <= m.Millis) {
-		l.books[n] = book{m, l.millis()}
+	if b := l.bookOf(n); b.report == nil || b.report.Millis <= m.Millis {
+		*b = book{m, l.millis()}
 	}
+}
+
+// bookOf is what is known of a node, one that is on its way to the job, too.
+func (l *lead) bookOf(n bellows.NodeID) *book {
+	for len(l.books) <= int(n) {
+		l.books = append(l.books, book{})
+	}
+	return &l.books[n]
 }
 
 // spent is what became of the time of all nodes' slots, as far as they have told. This node's own is asked, not told.
@@ -108,7 +116,7 @@ func (l *lead) progress() api.Progress {
 	now := l.millis()
 	var all tally.Tally
 	for i, m := range l.members {
-		b := l.books[m.Node]
+		b := *l.bookOf(m.Node)
 		if m.Node == l.cluster.Self {
 			b = book{l.report(), now}
 		}
