@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.
 			return err
 		}
 		i = Invitation{Newcomer: who, Gone: l.absent(who.Node), Job: l.fingerprint}
-		l.guests = append(l.guests, invited{who.Node, time.Now(), func() error { return context.Cause(coming) }, func(err error) {
+		l.guests = append(l.guests, invited{who.Node, time.Now(), func() error { return abandoned(coming) }, func(err error) {
 			outcome <- err
 			giveUp(err)
 		}})
@@ -121,6 +122,15 @@ func (c *Commands) ask(ctx context.Context, what string, do func(*lead) error) e
 	}
 }
 
+// abandoned is why nobody waits any more; nil: somebody does.
+func abandoned(ctx context.Context) error {
+	why := context.Cause(ctx)
+	if errors.Is(why, context.Canceled) || errors.Is(why, context.DeadlineExceeded) {
+		return bellows.Errorf(bellows.Interrupted, "wait", "", "%w", why)
+	}
+	return why
+}
+
 func errOver(what string) error {
 	return bellows.Errorf(bellows.Interrupted, what, "", "the job is over")
 }
@@ -172,6 +182,8 @@ func (l *lead) settle() {
 	for _, g := range l.guests {
 		if why := g.left(); why != nil {
 			l.shell.Uninvite(g.node, why)
+		} else if l.fx.Outcome != nil {
+			l.shell.Uninvite(g.node, errOver("join"))
 		}
 	}
 	for _, o := range l.shell.Joins {

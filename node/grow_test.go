@@ -378,9 +378,24 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 			}
 		},
 	}
+	late := make(chan error, 1)
+	g.script = append(g.script, func() {
+		invited := make(chan struct{})
+		go func() {
+			_, err := g.commands.Add(context.Background(), 1, 0, func(context.Context, node.Invitation) error {
+				close(invited)
+				return nil // and does not come before the end
+			})
+			late <- err
+		}()
+		<-invited
+	})
 	r, err := g.run(node.Options{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := <-late; !says(err, "the job is over") {
+		t.Errorf("a node that has not come when the job ends: %v", err)
 	}
 	quiet, err := node.Train(context.Background(), job(30, drift), node.Options{})
 	if err != nil || !slices.Equal(r.Tables[0], quiet.Tables[0]) || g.next != len(g.script) {

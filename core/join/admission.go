@@ -130,14 +130,6 @@ func (a *Admission) Suspect(n bellows.NodeID, reason error, nowMillis int64) {
 	}
 }
 
-// Over tells that nobody joins any more, and why.
-func (a *Admission) Over(why error) (away *Outcome) {
-	if a.who == nil {
-		return nil
-	}
-	return a.Lost(a.who.Node, why)
-}
-
 // Tick tells the time. A newcomer that does not come is named while it is waited for, and turned
 // away in the end.
 func (a *Admission) Tick(nowMillis int64) (notice string, away *Outcome) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -38,6 +39,7 @@ type visitor struct {
 	village *village
 	wrong   bool // it has made another job
 	dead    bool
+	died    int64
 	sound   bool // nothing happens to it
 	there   []bellows.NodeID
 	outcome *join.Outcome
@@ -240,9 +242,18 @@ func (v *village) admit() {
 	v.settles(who.Node)
 }
 
-// dies ends a process: node 0 is told, later.
+// dies ends a process: node 0 is told, later, perhaps by the end of a connection first. Then it waits for a better reason, and takes part no more.
 func (g *visitor) dies() {
-	g.dead = true
+	g.dead, g.died = true, g.village.now
+	if v := g.village; v.rng.IntN(2) == 0 && v.admission.Guest(g.who.Node) {
+		v.admission.Suspect(g.who.Node, errors.New("EOF"), v.now)
+		if who, ok := v.admission.Due(); ok && who == g.who {
+			v.fail("node %d, which perhaps is dead, is due", g.who.Node)
+		}
+		if v.rng.IntN(2) == 0 {
+			return // nothing better comes
+		}
+	}
 	g.village.after(g.village.rng.Int64N(100), func() {
 		if v := g.village; v.admission.Guest(g.who.Node) {
 			v.turned(v.admission.Lost(g.who.Node, bellows.Errorf(bellows.Lost, "", "", "it died")))
@@ -258,6 +269,9 @@ func (v *village) turned(o *join.Outcome) {
 	g := v.onTheWay()
 	if g == nil || g.who != o.Newcomer || o.Err == nil || g.sound || !v.admission.Guest(o.Node) {
 		v.fail("%+v is turned away, and %+v is on the way", o, g)
+	}
+	if g.dead && strings.HasSuffix(o.Err.Error(), "EOF") && v.now < g.died+v.times.Broken {
+		v.fail("node %d is turned away for want of a better reason %d ms after its end", o.Node, v.now-g.died)
 	}
 	g.outcome, v.outcomes = o, v.outcomes+1
 	v.away = append(v.away, o.Node)
@@ -303,7 +317,7 @@ func TestNodesJoinWhileOthersRun(t *testing.T) {
 // TestAnInvitationThatCannotBe is refused, and what nobody waits for changes nothing.
 func TestAnInvitationThatCannotBe(t *testing.T) {
 	a := join.NewAdmission(0, 2, ownJob, liveness.Times{})
-	if a.Ready(2, ownJob) != nil || a.Lost(2, errors.New("gone")) != nil || a.Over(errors.New("over")) != nil || !a.Guest(2) || a.Guest(1) {
+	if a.Ready(2, ownJob) != nil || a.Lost(2, errors.New("gone")) != nil || !a.Guest(2) || a.Guest(1) {
 		t.Error("it takes notice of who was not invited")
 	}
 	for _, c := range [][2]int{{0, 0}, {-1, 2}, {1, -1}} {
@@ -315,7 +329,7 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 	if err != nil || who != (join.Newcomer{Node: 2, Slots: 1, Lanes: 1}) {
 		t.Fatalf("%+v, %v", who, err)
 	}
-	if o := a.Over(errors.New("the job is over")); o == nil || o.Err.Error() != "add a node node 2: the job is over" {
+	if o := a.Lost(2, errors.New("the job is over")); o == nil || o.Err.Error() != "add a node node 2: the job is over" {
 		t.Errorf("at the end: %+v", o)
 	}
 	a.TakesPart(7) // whom a controller before has admitted

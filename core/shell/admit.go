@@ -21,7 +21,8 @@ func (l *Lead) Invite(slots, lanes int) (join.Newcomer, error) {
 	return l.admission.Invite(slots, lanes, l.nowMillis)
 }
 
-// Uninvite turns away a newcomer that does not come, and says why. Who takes part stays.
+// Uninvite turns away a newcomer that is not to come any more, as when the job is over, and says
+// why. Who takes part stays.
 func (l *Lead) Uninvite(n bellows.NodeID, why error) { l.turned(l.admission.Lost(n, why)) }
 
 // Step is the controller's, without what concerns guests.
@@ -100,9 +101,6 @@ func (l *Lead) turned(away *join.Outcome) {
 
 // admit lets a newcomer take part that is ready, when the job has begun.
 func (l *Lead) admit(fx *coord.Effects) {
-	if fx.Outcome != nil {
-		l.turned(l.admission.Over(bellows.Errorf(bellows.Interrupted, "join", "", "the job is over")))
-	}
 	if fx.Route != nil {
 		for _, a := range slices.Concat(fx.Route.Lanes(), fx.Route.Clients()) {
 			l.admission.TakesPart(a.Node)
