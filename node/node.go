@@ -3,7 +3,7 @@
 //
 // Train runs a job in this process to its end. Where there are several, every process makes the same
 // job of the same data and joins the others with fabric.Connect; node 0 then calls Lead, which drives the job
-// and returns its result, and the others Serve. Cancelling the context of Train or Lead winds the job
+// and returns its result, and the others Serve. Commands let more nodes join while it runs, and move splits. Cancelling the context of Train or Lead winds the job
 // down to a point from which Options.Resume continues it; nothing is lost. Every actor is the same
 // state machine that the simulation runs; this package adds the locks, the goroutines and the clock. What
 // it decides itself is who holds the tables (Place) and what its own processors do (turns.go); what a
