@@ -49,6 +49,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
 			Prepare:     p.prepare,
+			Release:     p.release,
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
 		Settings:  settings,

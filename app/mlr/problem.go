@@ -279,6 +279,16 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 	return p.meter.Err()
 }
 
+// release gives back what prepare has laid out of a split. Its sparse units stay: they are cut with those of all others.
+func (p *problem) release(split bellows.SplitID) {
+	for at := range p.clocks {
+		if len(p.denseUnits) > 0 {
+			p.denseUnits[int(split)*p.clocks+at] = denseUnit{}
+		}
+	}
+	p.scored[split] = [2]scoreUnit{}
+}
+
 // stepAt is the step of a batch of that many rows: the inverse of the expected smoothness (Gower et
 // al. 2019, "SGD: general analysis and improved rates", prop. 3.8), with mean lengths for largest.
 func (p *problem) stepAt(batch int) float64 {

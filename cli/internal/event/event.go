@@ -16,7 +16,8 @@ type Kind string
 const (
 	Started     Kind = "started"
 	Resumed     Kind = "resumed" // an unfinished run was taken up
-	Joined      Kind = "joined"  // all processes of the job are there
+	Joined      Kind = "joined"  // all processes of the job are there, or one came later
+	Moved       Kind = "moved"   // work has gone from one node to another
 	Epoch       Kind = "epoch"
 	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
@@ -34,13 +35,15 @@ type Event struct {
 	Seq      uint64    `json:"seq"` // counted from 1 within a run
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
-	Node     string    `json:"node"` // where it happened
+	Node     string    `json:"node"` // where it happened; of Moved, where it went
 	Sentence string    `json:"sentence"`
 
 	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
 	Epoch     *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
 	Fold      int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch in a cross-validation
 	Processes map[string]int `json:"processes,omitempty"` // by node; of Joined
+	From      string         `json:"from,omitempty"`      // of Moved, where it was
+	Splits    []int          `json:"splits,omitempty"`    // of Moved
 	*Start                   // of Started
 	*Figures                 // of Epoch, and of Fold
 	*Scored                  // of Fold

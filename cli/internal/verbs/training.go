@@ -227,8 +227,9 @@ func (t *training) run(ctx context.Context) error {
 // need: they are as large as the model.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
 	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
-		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
-		Notice:  func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
+		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
+		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
+		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
 	t.saved, t.folder.Image = nil, nil
 	defer t.journal.table.End()
