@@ -92,6 +92,8 @@ type Input struct {
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
 	From  *model.Model // the run begins with it; nil: with first values
+	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
+	Spend bool
 }
 
 // Consistency is that of a run's tables: what is asked for, else the application's choice.
@@ -123,6 +125,9 @@ func (in *Input) HeldOut(stops bool) string {
 		return fmt.Sprintf("%d %% held out (seed %d)", data.HeldAlone, in.Seed)
 	case stops:
 		return fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
+	}
+	if in.Test != nil {
+		return "nothing else held out"
 	}
 	return "nothing held out"
 }
@@ -161,8 +166,11 @@ type Run struct {
 	Warnings []string          // what about the data may not be as meant, a sentence each
 	Items    int64             // training items of one epoch
 	Before   int64             // items that are visited before the first epoch
+	Expected int               // epochs that the run is thought to take, before it has any; 0: unknown
 	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
 	Copied bool
+	// Held is the rows of Data that are held out, where the run has copied them; nil: nobody has.
+	Held *data.Set
 	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
 	Baseline *train.Metric
 	// Metrics are the table's columns where they are not those of the Description; nil otherwise.

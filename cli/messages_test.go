@@ -55,8 +55,10 @@ func TestMessages(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if code, out := say(mistake{line: "train mf good.tsv --epochs 2 --out model"}); code != 0 {
-		t.Fatal(out)
+	for _, line := range []string{"train mf good.tsv --epochs 2 --out model", "train mlr good.svm --epochs 2 --out classes", "train mlr table.csv --label b --epochs 2 --out named"} {
+		if code, out := say(mistake{line: line}); code != 0 {
+			t.Fatal(out)
+		}
 	}
 	spoil(t)
 	var b strings.Builder

@@ -15,9 +15,11 @@ import (
 // it points to; an actor that needs a part of it to change keeps its own.
 type Job struct {
 	Controller wire.Address
-	Nodes      int            // by number from 0
-	Lanes      []wire.Address // which hold partitions
-	Clients    []wire.Address // which run tasks, push, and pass on the job's end
+	Nodes      int // with which the job begins, by number from 0
+	// NodesMost is above the numbers of all nodes that the job may ever have; 0: no others join it.
+	NodesMost int
+	Lanes     []wire.Address // which hold partitions
+	Clients   []wire.Address // which run tasks, push, and pass on the job's end
 	// Incarnations are which process of each of the clients takes part when the job begins, counted from 1. nil: the first of all.
 	Incarnations []uint32
 	// Era is the history of the job that begins: what comes of another, actors take no notice of.
@@ -41,6 +43,9 @@ func (j *Job) UnitsOf(split bellows.SplitID, clock bellows.Clock) int {
 	}
 	return max(1, min(j.Units(split, clock), j.Items(split, clock).Len()))
 }
+
+// Numbers is above the numbers of all nodes that the job may ever have.
+func (j *Job) Numbers() int { return max(j.Nodes, j.NodesMost) }
 
 // Incarnation is which process of a client takes part when the job begins, counted from 1.
 func (j *Job) Incarnation(client wire.Address) uint32 {

@@ -54,7 +54,9 @@ func (r *reader) assemble() (*Set, error) {
 		return nil, err
 	}
 	if r.plan.table != nil {
-		r.joinTable(set, rows, starts)
+		if err := r.joinTable(set, rows, starts); err != nil {
+			return nil, err
+		}
 	} else {
 		r.sparse(set, rows, starts)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 4
+const cacheVersion = 5
 
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
@@ -88,6 +88,9 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 		opt.Features, opt.Unlabelled, opt.Limits, opt.Ignore, opt.Categorical, opt.As}
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
+	}
+	if opt.Grow {
+		key = append(key, "grow")
 	}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
@@ -273,6 +276,9 @@ func (l *loader) load() (*Set, error) {
 	} else {
 		set.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
 			Index: c.Index, Value: c.Value, LabelNames: l.m.LabelNames, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
+		if detected.Filled > 0 && l.m.Reading != nil {
+			return set, set.Examples.refill(l.m.Reading.Features)
+		}
 	}
 	return set, nil
 }
@@ -294,7 +300,7 @@ func (s *slot) store(set *Set) (problem string) {
 	if err == nil {
 		most := s.opt.CacheBytes
 		if most == 0 {
-			most = cache.BytesMost
+			most = cache.Most(s.opt.Cache)
 		}
 		err = cache.Trim(s.dir, most, s.asked)
 	}
@@ -328,6 +334,9 @@ func (s *slot) write(set *Set) error {
 	}
 	w := &storer{dir: temporary, m: m, meter: s.opt.Meter}
 	w.meter.Begin(progress.Part{Doing: "storing columns for the next time", Unit: "bytes", Total: set.size()})
+	if set.Examples != nil {
+		defer set.Examples.bare()()
+	}
 	if err := w.columns(set); err != nil {
 		return err
 	}

@@ -82,9 +82,12 @@ func (d *detector) times(p *plan, at int, line []byte) *lines.Times {
 		t.Place = " of column " + lines.Quoted([]byte(p.names[at]))
 	}
 	if p.header {
-		line = bytes.TrimLeft(d.below, "\r\n")
-		line, _, _ = bytes.Cut(line, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
+		for line = range bytes.Lines(d.below) {
+			if len(bytes.TrimSpace(line)) > 0 {
+				break
+			}
+		}
+		line = bytes.TrimRight(line, "\r\n")
 	}
 	if fields, f := lines.Fields(line, p.separator); f == nil && at < len(fields) {
 		_, t.Dates = lines.Date(fields[at].Text)

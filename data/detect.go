@@ -115,8 +115,11 @@ func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
 	case d.opt.Separator != "" && d.opt.Separator != " " && d.opt.Separator != "space":
 		return &lines.Fault{Width: 1, What: "the fields of " + p.format.shown() + " are separated by blanks", How: "leave out --sep, or name another format with --format"}
 	case d.opt.As.trained() != nil && d.opt.IndexBase == "":
-		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " + p.format.shown() + ", which does not name its columns",
-			How: "give the rows as CSV with the columns that training had; or say with --base 0 or --base 1 what the first of them is called here"}
+		how := "give the rows as CSV with the columns that training had"
+		if !d.opt.Grow { // who trains the model further has to name the columns
+			how += "; or say with --base 0 or --base 1 what the first of them is called here"
+		}
+		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " + p.format.shown() + ", which does not name its columns", How: how}
 	case len(d.opt.Ignore)+len(d.opt.Categorical) > 0:
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
 	}

@@ -12,6 +12,9 @@ import (
 // of rows, names and values, and a checksum of at most 65,536 values of each column, spread evenly. It takes
 // a millisecond or two, however large the set is; the price is that a large set in which few rows differ looks the same.
 func (s *Set) Digest() string {
+	if s.digest != "" {
+		return s.digest
+	}
 	var d checksum
 	switch {
 	case s.Ratings != nil:

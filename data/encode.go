@@ -50,8 +50,22 @@ func (t levelTables) merged(w int, at float32) float32 {
 	return at - columns.LevelsMax - 1
 }
 
+// join makes numbers among names those among names and known, and returns both together, ascending.
+func (t levelTables) join(names, known []string) []string {
+	all := slices.Concat(names, known)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, table := range t {
+		for i, at := range table {
+			n, _ := slices.BinarySearch(all, names[int(at)])
+			table[i] = float32(n)
+		}
+	}
+	return all
+}
+
 // joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
-func (r *reader) joinTable(set *Set, rows int, starts []int) {
+func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	e, t := set.Examples, r.plan.table
 	t.Features = slices.Clone(t.Features) // the model's stay as they are
 	tables := make([]levelTables, len(t.Features))
@@ -61,14 +75,21 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 			continue
 		}
 		c.Open = false
+		known := c.Levels
 		c.Levels, tables[j] = r.mergeLevels(func(w *worker) *lines.Levels {
 			if w.levels == nil {
 				return nil
 			}
 			return w.levels[j]
 		})
-		if c.Levels == nil {
+		switch {
+		case c.Levels == nil && known != nil:
+			return &Error{File: r.ins[0].shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
+				How: "give fewer rows, or train without the model"}
+		case c.Levels == nil:
 			c.Buckets = columns.Buckets
+		case known != nil:
+			c.Levels = tables[j].join(c.Levels, known)
 		}
 	}
 	width := len(t.Features)
@@ -92,20 +113,22 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) {
 		*p = piece{}
 	})
 	if missing > 0 {
-		columns.FillIn(e.Dense, t.Features)
+		e.gaps = columns.FillIn(e.Dense, t.Features)
 	}
 	set.Detected.ofPlan(r.plan, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
 	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
-		s := columns.Encode(e.Dense, t.Features)
+		s := columns.Encode(e.Dense, t.Features, e.gaps)
 		e.Dense, e.Features, e.Offset, e.Index, e.Value = nil, s.Features, s.Offset, s.Index, s.Value
+		e.gaps = s.Gaps
 		set.Detected.Unknown = s.Unknown
 	}
 	if r.plan.names != nil || e.Sparse() {
 		e.FeatureNames = columns.Names(t.Features)
 	}
+	return nil
 }
 
 // singularLeast is the number of a column's values from which it is no accident that most rows have their own.
@@ -189,21 +212,15 @@ func (r *reader) copyLabels(to []float32, p *piece) {
 	}
 }
 
-// Described is the set's Reading with the mean of every column of numbers: what a value becomes that is missing in data to predict.
+// Described is the set's Reading with what a value of every column of numbers becomes that is missing in data to predict: what FillBy has found,
+// or the mean of all rows.
 func (s *Set) Described() *Reading {
-	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
+	if s.Reading == nil || s.Examples == nil || !slices.ContainsFunc(s.Reading.Features, func(c Column) bool { return !c.Text() && c.Fill == nil }) {
 		return s.Reading
 	}
-	out, e := *s.Reading, s.Examples
-	out.Features = slices.Clone(out.Features)
-	first := 0
-	for j := range out.Features {
-		c := &out.Features[j]
-		if !c.Text() && c.Fill == nil {
-			c.Fill = new(float32(columns.Mean(e.Rows(), e.Features, first, e.Dense, e.Index, e.Value)))
-		}
-		first += c.Width()
-	}
+	out := *s.Reading
+	fills := s.Examples.rows().Means(s.Examples.gaps, func(int) bool { return true })
+	out.Features = columns.Filled(out.Features, fills, func(int) bool { return true })
 	return &out
 }
 

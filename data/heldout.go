@@ -1,8 +1,11 @@
 package data
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"bellows/progress"
 	"bellows/random"
 )
 
@@ -32,12 +35,16 @@ func HeldOut(seed uint64, row int64, percent int) bool {
 }
 
 // HeldRows is the rows from 0 to rows-1 that are held out, ascending.
-func HeldRows(seed uint64, rows, percent int) []int32 {
+func HeldRows(seed uint64, rows, percent int) []int32 { return HeldBetween(seed, 0, rows, percent) }
+
+// HeldBetween is the rows from begin to end-1 that are held out, ascending.
+func HeldBetween(seed uint64, begin, end, percent int) []int32 {
+	rows := end - begin
 	held := make([]int32, rows*percent/100+rows/1000+16) // with room for chance
 	mixed, n := random.Mix(seed), 0
-	for r := range rows {
+	for r := begin; r < end; r++ {
 		if n == len(held) {
-			held = append(held, make([]int32, n/8)...)
+			held = append(held, make([]int32, n/8+1)...)
 		}
 		held[n] = int32(r)
 		if random.Mix(mixed^uint64(r))>>32*100>>32 < uint64(percent) { // HeldOut, but for what all rows share
@@ -62,6 +69,38 @@ func HoldOut(seed uint64, rows, percent int) (training, held []int32) {
 		training = append(training, from)
 	}
 	return training, held
+}
+
+// Last divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.
+func Last(rows, percent int) (training, held []int32) {
+	from := rows - int(int64(rows)*int64(percent)/100)
+	for r := range rows {
+		if r < from {
+			training = append(training, int32(r))
+		} else {
+			held = append(held, int32(r))
+		}
+	}
+	return training, held
+}
+
+// Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
+// fewer rows than would be one, rounded, none is held out.
+func Stratified(seed uint64, set *ExampleSet, percent int) (training, held []int32) {
+	of := map[float32][]int32{}
+	for r, y := range set.Label {
+		of[y] = append(of[y], int32(r))
+	}
+	out := make([]bool, set.Rows())
+	for _, rows := range of { // in any order: each label is by itself
+		slices.SortFunc(rows, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
+		})
+		for _, r := range rows[:(len(rows)*percent+50)/100] {
+			out[r] = true
+		}
+	}
+	return apart(out)
 }
 
 // Latest divides rows into those to train on and the latest percent in 100 of them, rounded down, both ascending: those with the largest times. Of rows of the
@@ -94,6 +133,12 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 			left--
 		}
 	}
+	training, held = apart(out)
+	return training, held, from
+}
+
+// apart is the rows that are not held out and those that are, both ascending.
+func apart(out []bool) (training, held []int32) {
 	for r, is := range out {
 		if is {
 			held = append(held, int32(r))
@@ -101,7 +146,7 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 			training = append(training, int32(r))
 		}
 	}
-	return training, held, from
+	return training, held
 }
 
 // place is a number whose order is that of the times.
@@ -113,14 +158,24 @@ func place(t float64) uint64 {
 	return bits | 1<<63
 }
 
-// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has.
-func (s *Set) Divide(training, held []int32) (first, second *Set) {
-	first, second = s.Select(training), s.Select(held)
+// Divide copies rows into two sets as if they had been in files of their own: the first knows only the users and items that it has, and values
+// that are missing become the means of its columns. Between two columns it asks the meter whether to go on.
+func (s *Set) Divide(training, held []int32, m *progress.Meter) (first, second *Set, err error) {
+	first = s.Select(training)
+	if err := m.Err(); err != nil {
+		return nil, nil, err
+	}
+	first.FillBy(func(int) bool { return true })
 	if r := first.Ratings; r != nil {
 		r.User, r.Users = occurring(r.User, r.Users)
+		if err := m.Err(); err != nil {
+			return nil, nil, err
+		}
 		r.Item, r.Items = occurring(r.Item, r.Items)
 	}
-	return first, second
+	second = s.Select(held)
+	second.FillAs(first)
+	return first, second, m.Err()
 }
 
 // occurring numbers ids anew, by their first appearance, in place.

@@ -60,9 +60,12 @@ type Options struct {
 
 	// As is how the data of a model was read, nil when nothing is known: what the other options leave open is read likewise.
 	As *Reading
+	// Grow takes columns and values of text that As does not know, behind those that it knows: for data to train a model further. What As knows
+	// stays, whether the data has it or not; columns are refused that the data lacks.
+	Grow bool
 
 	Cache      string // folder for parsed columns; "" stores nothing
-	CacheBytes int64  // what the cache may hold; 0 is cache.BytesMost
+	CacheBytes int64  // what the cache may hold; 0 is cache.Most of the folder
 
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin
@@ -84,7 +87,8 @@ type Limits struct {
 // Like returns the options for a test file of a training set: the same
 // features, index base and column names, or the same vocabulary.
 func (o Options) Like(train *Set) Options {
-	if o.As = train.Reading; o.As != nil && o.As.Features != nil { // it says what became of which column
+	o.Grow = false
+	if o.As = train.Described(); o.As != nil && o.As.Features != nil { // it says what became of which column
 		o.Label, o.Ignore, o.Categorical = "", nil, nil
 	}
 	if e := train.Examples; e != nil {

@@ -9,39 +9,51 @@ import (
 // ratingColumns are the columns of ratings while they are read: each block's rows are put behind those of the block before it as soon as that is
 // there, so that no row is kept twice. Ids are the numbers of the workers who parsed them until number gives those of the set.
 //
-// Its states: blocks are due one after the other; a block that is parsed before its turn waits in early. A block with a defect never has its turn,
-// and the read fails.
+// Its states: blocks are due one after the other; a block that is parsed before its turn waits in early, and its buffer with it: where one worker stands
+// still the others come to an end of the buffers, and not of the memory. The block that is due has a buffer already, so that its turn comes. A block
+// with a defect never has its turn, and the read fails.
 //
 // Invariant: rows stand in the order of the input (TestColumnsGrow). Turned down: columns made when all blocks are parsed, which needs the rows
 // twice at the end.
 type ratingColumns struct {
 	mu    sync.Mutex
 	set   RatingSet
-	times []float64             // one a row, where they are asked for
-	due   int32                 // the block whose turn it is
-	early map[int32]lines.Piece // parsed before their turn
-	spare []lines.Piece         // emptied, for who parses next
+	times []float64           // one a row, where they are asked for
+	due   int32               // the block whose turn it is
+	early map[int32]earlyRows // parsed before their turn
+	spare []lines.Piece       // emptied, for who parses next
+	free  chan<- []byte       // for buffers; it has room for all
 }
 
-func newRatingColumns() *ratingColumns { return &ratingColumns{early: map[int32]lines.Piece{}} }
+// earlyRows is a block that waits for its turn.
+type earlyRows struct {
+	lines.Piece
+	buf []byte
+}
 
-// add takes the rows of a block, which ends where that part of the input is read; 0 where nobody knows how much there is. When the block is early its
-// memory stays here, and p gets other.
-func (c *ratingColumns) add(block int32, p *lines.Piece, read float64) {
+func newRatingColumns(free chan<- []byte) *ratingColumns {
+	return &ratingColumns{early: map[int32]earlyRows{}, free: free}
+}
+
+// add takes the rows of a block, and its buffer when the rows are in the columns. The block ends where that part of the input is read; 0 where nobody
+// knows how much there is. When the block is early its memory stays here, and p gets other.
+func (c *ratingColumns) add(block int32, p *lines.Piece, buf []byte, read float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if block != c.due {
-		c.early[block], *p = *p, lines.Piece{}
+		c.early[block], *p = earlyRows{*p, buf}, lines.Piece{}
 		if last := len(c.spare) - 1; last >= 0 {
 			*p, c.spare = c.spare[last], c.spare[:last]
 		}
 		return
 	}
 	c.take(p, read)
+	c.free <- buf
 	for next, found := c.early[c.due]; found; next, found = c.early[c.due] {
 		delete(c.early, c.due)
-		c.take(&next, read)
-		c.spare = append(c.spare, next)
+		c.take(&next.Piece, read)
+		c.free <- next.buf
+		c.spare = append(c.spare, next.Piece)
 	}
 }
 

@@ -25,11 +25,20 @@ func TestColumnsGrow(t *testing.T) {
 	}
 	for _, order := range [][]int32{{0, 1, 2, 3, 4, 5, 6, 7}, {7, 6, 5, 4, 3, 2, 1, 0}, {1, 0, 3, 2, 6, 7, 5, 4}} {
 		for _, read := range []float64{0, 0.01, 0.5, 1, 2} { // 2: the input has grown meanwhile
-			c := newRatingColumns()
+			free := make(chan []byte, len(order))
+			c := newRatingColumns(free)
 			for _, n := range order {
 				p := block(n)
-				c.add(n, p, read)
+				c.add(n, p, []byte{byte(n)}, read)
 				clear(p.Label) // the worker's to write again
+				if len(free) != int(c.due) {
+					t.Errorf("order %v: %d buffers are free when %d blocks are in the columns", order, len(free), c.due)
+				}
+			}
+			for n := range order {
+				if buf := <-free; int(buf[0]) != n {
+					t.Errorf("order %v: buffer %d came back as number %d", order, buf[0], n)
+				}
 			}
 			var want RatingSet
 			for n := range int32(len(order)) {

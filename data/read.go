@@ -34,7 +34,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
-		return set, nil
+		return set.settledAs(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
 	set, err := parseInputs(ctx, ins, kind, &opt)
@@ -45,7 +45,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
-	return set, nil
+	return set.settledAs(&opt), nil
 }
 
 // ended is why the read is to end, if it is: its own context, or that of its meter.
@@ -192,12 +192,12 @@ type worker struct {
 
 func newReader(ctx context.Context, kind Kind, ins []input, opt *Options) *reader {
 	r := &reader{ctx: ctx, kind: kind, ins: ins, opt: opt,
-		jobs: make(chan job, opt.Workers), free: make(chan []byte, 2*opt.Workers+2)}
+		jobs: make(chan job, opt.Workers), free: make(chan []byte, 4*opt.Workers)}
 	for range cap(r.free) {
 		r.free <- nil
 	}
 	if kind == Ratings {
-		r.columns = newRatingColumns()
+		r.columns = newRatingColumns(r.free)
 	}
 	for _, in := range ins {
 		if in.path == "" {
@@ -219,7 +219,6 @@ func (r *reader) start() {
 			for j := range r.jobs {
 				j.piece.worker = n
 				w.parse(r, &j)
-				r.free <- j.buf
 			}
 		})
 	}
@@ -230,7 +229,7 @@ func (r *reader) stop() {
 	r.wg.Wait()
 }
 
-// parse parses one block into its piece.
+// parse parses one block into its piece, and gives its buffer back when nobody needs it any more.
 func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
 		w.parser = r.plan.parser(r.opt, w)
@@ -249,18 +248,20 @@ func (w *worker) parse(r *reader, j *job) {
 		j.piece.err = lines.Locate(r.ins[j.piece.source].shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
+		r.free <- j.buf
 		return
 	}
 	j.piece.rows = len(w.scratch.Label)
-	if r.columns != nil {
-		r.columns.add(j.block, &w.scratch, j.read)
-	} else {
-		j.piece.Piece = w.scratch.Clone()
-	}
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
 	if r.rows.Add(int64(j.piece.rows)) > r.opt.Limits.Rows {
 		r.failed.Store(true)
 	}
+	if r.columns != nil {
+		r.columns.add(j.block, &w.scratch, j.buf, j.read)
+		return
+	}
+	j.piece.Piece = w.scratch.Clone()
+	r.free <- j.buf
 }
 
 // text hands out the blocks of all inputs; the first is open already.

@@ -40,7 +40,9 @@ type Set struct {
 	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
-	unmap func() error // releases mapped files; nil when columns are on the heap
+	unmap   func() error // releases mapped files; nil when columns are on the heap
+	digest  string       // once the columns are given back
+	settled int          // tables: so many columns, the first, are those of a model
 }
 
 // Rows is the number of rows.
@@ -58,7 +60,7 @@ func (s *Set) Rows() int {
 
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
-	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading}
+	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled}
 	switch {
 	case s.Ratings != nil:
 		r := *s.Ratings
@@ -70,7 +72,7 @@ func (s *Set) Select(rows []int32) *Set {
 		out.Documents = &d
 	case s.Examples != nil:
 		e := *s.Examples
-		e.Label = pick(e.Label, rows)
+		e.Label, e.gaps = pick(e.Label, rows), e.rows().Picked(e.gaps, rows)
 		if e.Sparse() {
 			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
 		} else {
@@ -113,21 +115,25 @@ func (s *Set) Close() error {
 	return unmap()
 }
 
-// Release is Close for who still needs the set's ids, names, words and what was detected: its columns are given back, mapped or not, and it has no rows
-// any more.
+// Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has
+// no rows any more.
 func (s *Set) Release() error {
+	s.digest = s.Digest()
 	s.Time = nil
 	if r := s.Ratings; r != nil {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}
 	if e := s.Examples; e != nil {
-		e.Label, e.Dense, e.Offset, e.Index, e.Value = nil, nil, nil, nil, nil
+		e.Label, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
 	}
 	return s.Close()
 }
+
+// Mapped says whether the columns lie in mapped files, which nobody may write to. Those of another set are the memory of whoever has released it.
+func (s *Set) Mapped() bool { return s.unmap != nil }
 
 // RatingSet is ratings in coordinate form: rating r was given by user
 // Users[User[r]] to item Items[Item[r]].
@@ -150,7 +156,12 @@ func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 }
 
 // renumber maps each index into from to the index of the same id in to, or -1.
-func renumber(column []int32, from, to []string) []int32 { return pick(bags.Numbers(from, to), column) }
+func renumber(column []int32, from, to []string) []int32 {
+	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // rows that were held out have the ids of the others
+		return slices.Clone(column)
+	}
+	return pick(bags.Numbers(from, to), column)
+}
 
 // ExampleSet is labelled feature vectors, dense or sparse.
 //
@@ -168,6 +179,8 @@ type ExampleSet struct {
 	Value        []float32
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
+
+	gaps []int64 // tables: where in Dense, or in Value, values were missing, ascending; see FillBy
 }
 
 // Rows is the number of examples.

@@ -49,6 +49,9 @@ func (d *detector) columns(p *plan, line []byte) *lines.Fault {
 	o := d.opt
 	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
 		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept}
+	if want.As != nil {
+		want.As.Grow = o.Grow
+	}
 	if p.table, f = columns.Settle(p.names, seen, want); f != nil {
 		f.Width = len(line)
 		return f

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -274,5 +275,61 @@ func TestOddColumns(t *testing.T) {
 		"2 columns are the same in all rows, and say nothing; leave them out with --ignore same,5"}
 	if got := s.Detected.Warnings(); !slices.Equal(got, want) {
 		t.Errorf("warnings %q", got)
+	}
+}
+
+// TestGrow reads rows to train a model further: its columns and values keep their names, others join them.
+func TestGrow(t *testing.T) {
+	t.Parallel()
+	train := readText(t, "color,size,label\nred,1,no\nblue,2,yes\nred,,no\nblue,3,yes\n", Examples, Options{Format: CSV})
+	as := train.Described()
+	for _, opt := range []Options{{Workers: 1}, {Workers: 3, blockBytes: 16}} {
+		opt.Format, opt.As, opt.Grow = CSV, as, true
+		s := readText(t, "weight,label,shape,size,color\n7,no,round,1,green\n8,maybe,flat,,red\n9,no,,4,\n", Examples, opt)
+		wantRows(t, "more columns", s,
+			"no: color=green 1 size 1 weight 7 shape=round 1", "maybe: color=red 1 size 2 weight 8 shape=flat 1", "no: color=(missing) 1 size 4 weight 9 shape=(missing) 1")
+		if want := []string{"color=(missing)", "color=blue", "color=green", "color=red", "size", "weight", "shape=(missing)", "shape=flat", "shape=round"}; !slices.Equal(s.Examples.FeatureNames, want) {
+			t.Errorf("features %q, want %q", s.Examples.FeatureNames, want)
+		}
+		if s.Detected.Unknown != 0 || !slices.Equal(as.Features[0].Levels, []string{"blue", "red"}) {
+			t.Errorf("%d unknown, the model's values are now %q", s.Detected.Unknown, as.Features[0].Levels)
+		}
+		var numbers []int
+		for _, c := range s.Reading.Features {
+			numbers = append(numbers, c.Number)
+		}
+		if !slices.Equal(numbers, []int{5, 4, 1, 3}) || s.Reading.Label.Number != 2 {
+			t.Errorf("columns %v, label %d", numbers, s.Reading.Label.Number)
+		}
+		// A test set, and whoever asks the model without a header, read by the new columns.
+		test := readText(t, "1,no,flat,2,blue\n", Examples, opt.Like(s))
+		wantRows(t, "by place", test, "no: color=blue 1 size 2 weight 1 shape=flat 1")
+	}
+	same := readText(t, "red,5,no\nblack,6,yes\n", Examples, Options{Format: CSV, As: as, Grow: true})
+	wantRows(t, "no header", same, "no: color=red 1 size 5", "yes: color=black 1 size 6")
+	read := func(text string, opt Options) (*Set, error) {
+		opt.Stdin = strings.NewReader(text)
+		return Read(context.Background(), []string{"-"}, Examples, opt)
+	}
+	for text, want := range map[string]string{
+		"color,label\nred,no\n":                  `the model was trained on the column "size", and there is no such column`,
+		"color,size,label,n,n\nred,1,no,1,1\n":   `two columns are named "n"`,
+		"red,1,no,5\n":                           "rows have 4 columns, those of the training data had 3",
+		"color,size,label\nred,1,no\nred,big,no": `value "big" of column "size" is not a number`,
+	} {
+		if _, err := read(text, Options{Format: CSV, As: as, Grow: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	many := "color,size,label\n"
+	for i := range columns.LevelsMax + 1 {
+		many += fmt.Sprintf("c%d,1,%d\n", i, i%2)
+	}
+	if _, err := read(many, Options{Format: CSV, As: as, Grow: true}); err == nil || !strings.Contains(err.Error(), "column color has more than 10000 values") {
+		t.Errorf("too many values: %v", err)
+	}
+	hashed := readText(t, many, Examples, Options{Format: CSV}).Described()
+	if more := readText(t, "color,size,label\nmint,1,0\nc3,2,1\n", Examples, Options{Format: CSV, As: hashed, Grow: true}); more.Examples.Features != columns.Buckets+1 || more.Reading.Features[0].Buckets != columns.Buckets {
+		t.Errorf("hashed values: %d features", more.Examples.Features)
 	}
 }

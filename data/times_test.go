@@ -44,6 +44,8 @@ func TestTimesAreFound(t *testing.T) {
 		{Ratings, "u,i,88\n", Options{Time: "3", Unlabelled: true}, "column 3 rating 0 [88]"},
 		{Ratings, "user,item,date\nu,i,1970-01-02\n", Options{Unlabelled: true}, `"date" dates rating 0 [86400]`},
 		{Ratings, "When Rated,userId,itemId,stars\n1970-01-01T00:01Z,u,i,2\n\n\"1970-01-01 00:00:00.5\",u,i,2\n", Options{Time: "When Rated"}, `"When Rated" dates rating 2 [60 0.5]`},
+		{Ratings, "user,item,rating,date\r\n \r\n\r\nu,i,2,1970-01-02\r\n", Options{}, `"date" dates rating 2 [86400]`},
+		{Ratings, "user,item,rating,date\n", Options{}, "stdin: there are no rows"},
 		{Ratings, "user,item,rating,unixReviewTime\nu,i,2,9e3\n", Options{}, `"unixReviewTime" rating 2 [9000]`},
 		{Ratings, "user::item::rating::ts\nu::i::2::7\n", Options{}, `"ts" rating 2 [7]`},
 		{Examples, "ts,a,y\n5,1,0\n4,2,1\n", Options{}, `"ts" 1 features [5 4]`},

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/progress"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -263,4 +265,25 @@ func TestFolderInPlaceOfAFile(t *testing.T) {
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// TestSavingIsCounted wants the meter of a saved model to have come to its end, though its context has ended.
+func TestSavingIsCounted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m, meter := sample(), progress.New(ctx)
+	m.Tensors[0].Shape, m.Tensors[0].Floats = []int{chunkBytes, 2}, make([]float32, 2*chunkBytes)
+	dir := t.TempDir()
+	if err := SaveWith(dir, m, meter); err != nil {
+		t.Fatal(err)
+	}
+	if r := meter.Read(); r.Doing != "saving the model" || r.Number != 1 || r.Total < 8*chunkBytes || r.Done < r.Total {
+		t.Errorf("the meter says %+v", r)
+	}
+	got, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, m)
 }

@@ -134,8 +134,10 @@ func writeTensors(w io.Writer, tensors []Tensor) error {
 		return err
 	}
 	for i := range tensors {
-		if _, err := w.Write(tensors[i].bytes()); err != nil {
-			return err
+		for b := range slices.Chunk(tensors[i].bytes(), chunkBytes) { // who counts them sees how far it is
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/progress"
 )
 
 // nextSuffix marks files of a model that is being written. The rename of the new manifest to
@@ -68,7 +69,42 @@ func syncDir(dir string) error {
 // in the middle, the model that dir held before is still there; when it returns nil the new one is
 // on the disk. A list of ids is never written over a file that is no model's. Errors are of kind CannotWrite, or Bug for a
 // model that contradicts itself.
-func Save(dir string, m *Model) error { return realDisk.save(dir, m) }
+func Save(dir string, m *Model) error { return SaveWith(dir, m, nil) }
+
+// SaveWith is Save, and begins a part of the meter in which it counts the bytes of tensors and ids. The meter's context does not end it.
+func SaveWith(dir string, m *Model, meter *progress.Meter) error {
+	meter.Begin(progress.Part{Doing: "saving the model", Unit: "bytes", Total: m.size()})
+	d := realDisk
+	d.create = func(name string) (output, error) {
+		f, err := os.Create(name)
+		if err != nil {
+			return nil, err
+		}
+		return metered{f, meter.Counts(f)}, nil
+	}
+	return d.save(dir, m)
+}
+
+// metered is a file whose bytes are counted.
+type metered struct {
+	*os.File
+	counts io.Writer
+}
+
+func (f metered) Write(b []byte) (int, error) { return f.counts.Write(b) }
+
+// size is about how many bytes Save writes.
+func (m *Model) size() (n int64) {
+	for i := range m.Tensors {
+		n += int64(len(m.Tensors[i].bytes()))
+	}
+	for i := range m.IDs {
+		for _, name := range m.IDs[i].Names {
+			n += int64(len(name)) + 1
+		}
+	}
+	return n
+}
 
 func (d disk) save(dir string, m *Model) error {
 	if err := m.validate(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
+	"bellows/vec"
 )
 
 // Member is a node of a job and what it hosts.
@@ -54,6 +55,29 @@ type Cluster struct {
 	Self        bellows.NodeID
 	Members     []Member
 	Connections int // of each pair of nodes, at most ConnectionsMost; 0: one
+	// Invited is why this process is none of the members: it joins while the job runs. nil: it is one of them.
+	Invited *Invitation
+}
+
+// Invitation is what node 0 tells a node that joins while the job runs, beside the cluster that the job began with.
+type Invitation struct {
+	join.Newcomer
+	Gone []bellows.NodeID    // lower numbers of nodes that are not there any more
+	Job  bellows.Fingerprint // what it must have made, too
+}
+
+// Accept is the cluster as the invited node sees it.
+func (c Cluster) Accept(i Invitation) Cluster {
+	c.Self, c.Invited = i.Node, &i
+	return c
+}
+
+// Check refuses a job that is not the one that a node is invited to. Its own process says so, before it joins anybody; node 0 looks, too.
+func (i *Invitation) Check(job *train.Job, wire vec.Format) error {
+	if own := train.Fingerprint(job, wire); own != i.Job {
+		return bellows.Errorf(bellows.Config, "join", fmt.Sprintf("as node %d", i.Node), "this process has made another job than node 0: what differs is %s", i.Job.Differs(own))
+	}
+	return nil
 }
 
 // ConnectionsMost is how many connections a pair of nodes may have.
@@ -77,6 +101,9 @@ const connectionsAuto = 1
 
 // Joining is the cluster as those who join it see it.
 func (c Cluster) Joining() join.Cluster {
+	if i := c.Invited; i != nil {
+		return join.Cluster{Self: c.Self, Nodes: int(c.Self) + 1, Connections: c.connections(), Gone: i.Gone}
+	}
 	return join.Cluster{Self: c.Self, Nodes: len(c.Members), Connections: c.connections()}
 }
 
@@ -107,7 +134,7 @@ func (c *Cluster) validate() error {
 	if c.Connections < 0 || c.Connections > ConnectionsMost {
 		return bellows.Errorf(bellows.Config, "assemble cluster", "", "a pair of nodes has %d connections; must be 1 to %d", c.Connections, ConnectionsMost)
 	}
-	if slots == 0 || lanes == 0 || int(c.Self) >= len(c.Members) {
+	if slots == 0 || lanes == 0 || c.Invited == nil && int(c.Self) >= len(c.Members) {
 		return bellows.Errorf(bellows.Config, "assemble cluster", "",
 			"%d members have %d compute slots and %d lanes, and this is node %d", len(c.Members), slots, lanes, c.Self)
 	}
@@ -115,7 +142,12 @@ func (c *Cluster) validate() error {
 }
 
 // me is this process.
-func (c *Cluster) me() Member { return c.Members[c.Self] }
+func (c *Cluster) me() Member {
+	if i := c.Invited; i != nil {
+		return Member{i.Node, i.Slots, i.Lanes}
+	}
+	return c.Members[c.Self]
+}
 
 // lanes are the addresses of all lanes.
 func (c *Cluster) lanes() []wire.Address {

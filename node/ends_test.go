@@ -300,7 +300,7 @@ func TestStalenessChangesWhileRunning(t *testing.T) {
 }
 
 // TestNothingIsDispatchedBehindAnInterrupt interrupts a job of three rounds as the first one ends, and wants it to end amid the second,
-// however late the goroutine comes that waits for the context.
+// however late the goroutine comes that waits for the context. Whoever watches is told how many items are left: those of the second round.
 func TestNothingIsDispatchedBehindAnInterrupt(t *testing.T) {
 	for range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -309,9 +309,13 @@ func TestNothingIsDispatchedBehindAnInterrupt(t *testing.T) {
 			cancel()
 			return round < 2
 		}}
-		r, err := node.Train(ctx, j, node.Options{})
+		var told []int
+		r, err := node.Train(ctx, j, node.Options{OnStop: func(left int) { told = append(told, left) }})
 		if err != nil || r.Image == nil {
 			t.Fatalf("image %v, error %v", r.Image, err)
+		}
+		if !slices.Equal(told, []int{40}) {
+			t.Fatalf("told that %v items are left", told)
 		}
 		if slices.Max(r.Image.State.Complete) > 1 {
 			t.Fatalf("clocks %v are complete", r.Image.State.Complete)

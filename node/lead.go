@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
+	"bellows/core/route"
 	"bellows/core/shell"
 	"bellows/core/tally"
 	"bellows/link/fabric"
@@ -38,7 +39,7 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	}
 	defer p.close()
 	p.lead.ctx = ctx
-	p.start(p.lead.disconnected)
+	p.start(p.lead.disconnected, nil)
 	return p.lead.run()
 }
 
@@ -68,10 +69,15 @@ type lead struct {
 	outcome  chan *coord.Outcome // has room
 	kept     chan string         // why tasks of this node are waited for no more; has room
 	reporter *reporter
-	books    []book          // by node: the last reports; not of this one
-	begun    bool            // the first tasks have left
-	finished bool            // the outcome is out
-	training tally.Stopwatch // while a task that visits items is out
+	commands
+	members     []Member            // that take part now
+	route       *route.Route        // of now
+	fingerprint bellows.Fingerprint // of the job
+	books       []book              // by node: the last reports; not of this one
+	begun       bool                // the first tasks have left
+	stopping    bool                // it was told that the job is interrupted
+	finished    bool                // the outcome is out
+	training    tally.Stopwatch     // while a task that visits items is out
 }
 
 // What run tells the controller's actor, in the queue with what others send it. None of them travels.
@@ -104,6 +110,10 @@ func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if l.ctx.Err() != nil {
 		l.shell.Interrupt(&l.fx)
+		if l.begun && !l.stopping {
+			l.stopping = true
+			l.reportStop()
+		}
 	}
 	rest := batch[:0]
 	for _, e := range batch {
@@ -121,6 +131,13 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if on := l.shell.Training(); on != l.training.On() {
 		l.training.Set(time.Since(l.began), on)
 	}
+	if r := l.fx.Route; r != nil { // before what is said by it leaves
+		l.route = r
+		if l.checker != nil {
+			l.checker.Learn(r)
+		}
+	}
+	l.settle()
 	for _, e := range l.fx.Epochs {
 		l.reportEpoch(e)
 	}
@@ -143,6 +160,14 @@ func (l *lead) reportStart() {
 	}
 }
 
+// reportStop tells how much is to be done until the interrupted job comes to a point from which it can go on.
+func (l *lead) reportStop() {
+	if l.opt.OnStop != nil {
+		left := l.shell.Left()
+		l.reporter.say(func() { l.opt.OnStop(left) })
+	}
+}
+
 // reportEpoch tells of an epoch, with the time it took so far: both as of the step in which the driver reported it.
 func (l *lead) reportEpoch(e train.Epoch) {
 	if l.opt.OnEpoch != nil {
@@ -161,6 +186,8 @@ func (l *lead) take(e wire.Envelope) bool {
 		l.enter(e.From.Node, m)
 	case *look:
 		m.answer <- l.progress()
+	case *ask:
+		m.do()
 	case *death:
 		l.shell.Lost(m.Node, m.Reason, &l.fx)
 	case *cut:
@@ -193,6 +220,9 @@ func (l *lead) run() (*Result, error) {
 	defer l.reporter.close()
 	if l.opt.Watch != nil {
 		l.opt.Watch.lead.Store(l)
+	}
+	if l.opt.Commands != nil {
+		l.opt.Commands.lead.Store(l)
 	}
 	l.awaitTasks()
 	l.tell(&start{})

@@ -3,7 +3,7 @@
 //
 // Train runs a job in this process to its end. Where there are several, every process makes the same
 // job of the same data and joins the others with fabric.Connect; node 0 then calls Lead, which drives the job
-// and returns its result, and the others Serve. Cancelling the context of Train or Lead winds the job
+// and returns its result, and the others Serve. Commands let more nodes join while it runs, and move splits. Cancelling the context of Train or Lead winds the job
 // down to a point from which Options.Resume continues it; nothing is lost. Every actor is the same
 // state machine that the simulation runs; this package adds the locks, the goroutines and the clock. What
 // it decides itself is who holds the tables (Place) and what its own processors do (turns.go); what a
@@ -27,14 +27,17 @@ import (
 // happens, one call at a time, all before Train and Lead return (TestTheEndWaitsForReports). The job, and its driver, go on
 // meanwhile.
 type Options struct {
-	Slots   int                           // of Train: compute slots; 0: 1
-	Lanes   int                           // of Train: server lanes; 0: one per slot
-	OnEpoch func(e train.Epoch, so Spent) // nil: not told
-	OnStart func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
-	Notice  func(sentence string)         // long waits, by name; nil: not told
-	Resume  *train.Image                  // continue from here instead of the beginning
-	Watch   *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
-	Deaths  <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
+	Slots    int                           // of Train: compute slots; 0: 1
+	Lanes    int                           // of Train: server lanes; 0: one per slot
+	OnEpoch  func(e train.Epoch, so Spent) // nil: not told
+	OnStart  func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
+	OnChange func(Change)                  // of Lead: nodes that came, splits that moved; nil: not told
+	OnStop   func(left int)                // it is interrupted, and visits so many items more; nil: not told
+	Notice   func(sentence string)         // long waits, by name; nil: not told
+	Resume   *train.Image                  // continue from here instead of the beginning
+	Watch    *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
+	Commands *Commands                     // of Lead: changes who takes part and who runs what; nil: nobody does
+	Deaths   <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
 	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is
 	// then not that of one process, nor of another number of them, but still repeats. All nodes of a job have the same,
 	// or are told that they run different jobs.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/client"
 	"bellows/core/coord"
+	"bellows/core/join"
 	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/core/validate"
@@ -46,7 +48,8 @@ type process struct {
 	cluster Cluster
 	mesh    *fabric.Mesh // nil: alone
 	bus     *fabric.Bus
-	common  core.Job // what its actors are made of
+	checker *validate.Checker // of frames; nil: none come
+	common  core.Job          // what its actors are made of, and the route that the job began with
 	lanes   []*server.Lane
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
@@ -107,6 +110,8 @@ func (p *process) agree() error {
 		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or()}
 	if p.mesh == nil {
 		p.common.Times.Lease = 0 // where nobody can be silent
+	} else {
+		p.common.NodesMost = join.NodesMost
 	}
 	return nil
 }
@@ -138,7 +143,7 @@ func (p *process) addRoles() error {
 			return err
 		}
 	}
-	if p.opt.Resume == nil {
+	if p.opt.Resume == nil || p.cluster.Invited != nil { // who comes later owns nothing yet
 		return nil
 	}
 	return p.resume(p.opt.Resume)
@@ -206,7 +211,8 @@ func (p *process) addController() error {
 	if err != nil {
 		return err
 	}
-	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members))}
+	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members)),
+		members: slices.Clone(p.cluster.Members), route: p.common.Route, fingerprint: fingerprint}
 	p.bus.Add(wire.ControllerAt(), p.lead.step)
 	return nil
 }
@@ -244,9 +250,21 @@ func (p *process) notice(sentence string) {
 	}
 }
 
-// start starts the mesh: lost is told of a node whose connections have ended. From here on actors run.
-func (p *process) start(lost func(fabric.Loss)) {
-	p.mesh.Start(p.bus, fabric.Options{Checker: validate.New(p.common, p.cluster.Self), Formats: p.formats(), Links: p.opt.Links, Times: p.opt.Times, Lost: lost,
+// start starts the mesh: lost is told of a node whose connections have ended, and met when all others have this one among
+// their own. From here on actors run.
+func (p *process) start(lost func(fabric.Loss), met func()) {
+	p.checker = validate.New(p.common, p.cluster.Self)
+	if i := p.cluster.Invited; i != nil { // no route has it yet
+		p.checker.Host(wire.ClientAt(i.Node))
+		for n := range i.Lanes {
+			p.checker.Host(wire.LaneAt(i.Node, n))
+		}
+	}
+	links := p.opt.Links
+	if links != nil {
+		links = &fabric.Links{Transport: links.Transport, Listener: links.Listener, Addresses: links.Addresses, Connections: p.cluster.connections()}
+	}
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 

@@ -16,10 +16,18 @@ import (
 )
 
 // Serve runs this node's part of a job, as a member of a cluster that fabric.Connect has joined, until node 0
-// lets it go. It fails if node 0 is lost before the job has ended.
+// lets it go. It fails if node 0 is lost before the job has ended. Where the cluster says that this node was invited, it takes
+// part from when node 0 lets it: it has no split and no partition until it is given some.
 func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn, opt Options) error {
 	m := fabric.NewMesh(conns)
-	p, err := assemble(&job, c, m, opt)
+	var p *process
+	var err error
+	if c.Invited != nil {
+		err = c.Invited.Check(&job, opt.Wire)
+	}
+	if err == nil {
+		p, err = assemble(&job, c, m, opt)
+	}
 	if err != nil {
 		return errors.Join(err, m.HangUp())
 	}
@@ -27,19 +35,45 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.Alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan fabric.Loss, len(c.Members)), shell: shell.NewMember(p.common, c.Self)}
-	p.start(func(n fabric.Loss) { s.lost <- n })
+	s := &member{process: p, lost: make(chan fabric.Loss), met: make(chan struct{}, 1), left: make(chan struct{})}
+	if c.Invited != nil {
+		s.shell = shell.NewGuest(p.common, c.Invited.Newcomer)
+	} else {
+		s.shell = shell.NewMember(p.common, c.Self)
+		s.met <- struct{}{} // all others wait for it
+	}
+	p.start(s.disconnected, s.meets)
+	defer close(s.left)
 	return s.run(ctx)
+}
+
+// disconnected is told by the mesh that a node's connections have ended, on the goroutine of the reader that saw it.
+func (s *member) disconnected(n fabric.Loss) {
+	select {
+	case s.lost <- n:
+	case <-s.left:
+	}
+}
+
+// meets is told by the mesh that all others have this node among their own.
+func (s *member) meets() {
+	select {
+	case s.met <- struct{}{}:
+	default: // it is known: the node is no guest
+	}
 }
 
 // member drives the shell of a node that does not lead, and carries out its effects. All of the shell is run's: what happens
 // elsewhere comes to it by channels, and what it has to say to actors goes into their queues.
 //
-// States: ready, when it has said what job it has; serving, until its node is told that the job is over; leaving, while
+// States: joining, if it was invited; ready, when it has said what job it has; serving, until its node is told that the job is over; leaving, while
 // its executors close, and gone when the shell says so. It is gone at once when node 0 is lost before the end.
 //
 // Invariants:
-//   - lost has room for every node, each of which is lost once: no reader waits for who keeps the time.
+//   - A reader that has lost its node waits for who keeps the time, which waits for no reader, or for its end
+//     (TestWithoutNodeZeroTheOthersEndByName).
+//   - A node that was invited says that it is ready when all others have it among their own: what they say to it from
+//     then on arrives (TestAJobGrowsAndItsSplitsMove).
 //   - The end of the connections to node 0 is a loss before the node knows that the job is over, and its leave
 //     afterwards (TestWithoutNodeZeroTheOthersEndByName, TestANodeWhoseTasksHangLeaves).
 //   - The end of the context before that of the job ends serving at once: who started this process has gone, and nobody else
@@ -48,7 +82,9 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 // Locks: none.
 type member struct {
 	*process
-	lost  chan fabric.Loss // has room for all
+	lost  chan fabric.Loss
+	met   chan struct{} // has room; it may say that it is ready
+	left  chan struct{} // closed when run has returned
 	shell *shell.Member
 	fx    members.Effects
 }
@@ -57,7 +93,6 @@ type member struct {
 // for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
-	s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -78,6 +113,8 @@ func (s *member) run(ctx context.Context) error {
 				s.notice(fmt.Sprintf("node %d: an executor did not close: %v", s.cluster.Self, err))
 			}
 			s.shell.TasksEnded(&s.fx)
+		case <-s.met:
+			s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
 		case <-ticker.C:
 			s.tick()
 		case n := <-s.lost:

@@ -30,7 +30,8 @@ func (p *process) inTurns() bool {
 			return false
 		}
 	}
-	return p.cluster.me().Slots > 0
+	invited := p.cluster.Invited != nil && p.cluster.Invited.Lanes > 0 // to hold some, though it does not yet
+	return p.cluster.me().Slots > 0 && !invited
 }
 
 // holds reports whether one of this node's lanes has a partition.

@@ -44,6 +44,12 @@ type look struct {
 	answer chan<- api.Progress // has room
 }
 
+// ask has something done in a step of the controller's.
+type ask struct {
+	wire.Local
+	do func()
+}
+
 // report is what this process has counted so far. Counts only grow: each report stands for all before it, so that none has to
 // arrive, and none is added up twice.
 func (p *process) report() *wire.Report {
@@ -72,9 +78,17 @@ type book struct {
 // enter takes a node's report, unless a later one was faster: a node's lanes, runner and clock make them on goroutines of
 // their own, and may post them the other way round (TestALaterReportStands).
 func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
-	if int(n) < len(l.books) && (l.books[n].report == nil || l.books[n].report.Millis <= m.Millis) {
-		l.books[n] = book{m, l.millis()}
+	if b := l.bookOf(n); b.report == nil || b.report.Millis <= m.Millis {
+		*b = book{m, l.millis()}
 	}
+}
+
+// bookOf is what is known of a node, one that is on its way to the job, too.
+func (l *lead) bookOf(n bellows.NodeID) *book {
+	for len(l.books) <= int(n) {
+		l.books = append(l.books, book{})
+	}
+	return &l.books[n]
 }
 
 // spent is what became of the time of all nodes' slots, as far as they have told. This node's own is asked, not told.
@@ -97,17 +111,17 @@ func (l *lead) spent() (all tally.Spent) {
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
-		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.cluster.Members))}
+		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members))}
 	splits, partitions := l.owned()
 	now := l.millis()
 	var all tally.Tally
-	for i, m := range l.cluster.Members {
-		b := l.books[i]
+	for i, m := range l.members {
+		b := *l.bookOf(m.Node)
 		if m.Node == l.cluster.Self {
 			b = book{l.report(), now}
 		}
 		n := api.Node{ID: fmt.Sprintf("node-%d", m.Node), Roles: roles(m), Tier: api.Reliable, State: l.state(m.Node),
-			Slots: m.Slots, Splits: splits[i], Partitions: partitions[i], Heard: -1}
+			Slots: m.Slots, Splits: splits[m.Node], Partitions: partitions[m.Node], Heard: -1}
 		var own tally.Tally
 		if b.report != nil {
 			own = b.report.Tally
@@ -121,14 +135,14 @@ func (l *lead) progress() api.Progress {
 	return p
 }
 
-// owned is how many splits and partitions each node has, by the route that the job began with.
+// owned is how many splits and partitions each node has.
 func (l *lead) owned() (splits, partitions []int) {
-	splits, partitions = make([]int, len(l.cluster.Members)), make([]int, len(l.cluster.Members))
+	splits, partitions = make([]int, len(l.books)), make([]int, len(l.books))
 	for s := range bellows.SplitID(l.job.Splits) {
-		splits[l.common.Route.Node(s)]++
+		splits[l.route.Node(s)]++
 	}
-	for ref := range l.common.Route.All() {
-		partitions[l.common.Route.Owner(ref).Lane.Node]++
+	for ref := range l.route.All() {
+		partitions[l.route.Owner(ref).Lane.Node]++
 	}
 	return splits, partitions
 }

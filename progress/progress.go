@@ -12,6 +12,7 @@ package progress
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 )
 
@@ -69,6 +70,25 @@ func (m *Meter) Add(n int64) error {
 	}
 	m.part.Load().done.Add(n)
 	return m.ctx.Err()
+}
+
+// Counts is w, and counts the bytes that are written. The context does not end it: what is saved is saved whole.
+func (m *Meter) Counts(w io.Writer) io.Writer {
+	if m == nil {
+		return w
+	}
+	return counting{w, m}
+}
+
+type counting struct {
+	io.Writer
+	meter *Meter
+}
+
+func (c counting) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	_ = c.meter.Add(int64(n))
+	return n, err
 }
 
 // Err says why the work is to end, if it is.

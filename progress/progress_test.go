@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -64,5 +65,24 @@ func TestAddingTakesNoMemory(t *testing.T) {
 	m := New(t.Context())
 	if n := testing.AllocsPerRun(100, func() { _ = m.Add(1) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWhatIsSavedIsCountedToItsEnd writes behind the end of the context: what is saved is saved whole.
+func TestWhatIsSavedIsCountedToItsEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m := New(ctx)
+	m.Begin(Part{Doing: "saving", Unit: "bytes", Total: 5})
+	var b bytes.Buffer
+	if n, err := m.Counts(&b).Write([]byte("whole")); n != 5 || err != nil || b.String() != "whole" {
+		t.Errorf("%d bytes written, %q, error %v", n, b.String(), err)
+	}
+	if r := m.Read(); r.Done != 5 {
+		t.Errorf("the meter counts %d", r.Done)
+	}
+	if w := (*Meter)(nil).Counts(&b); w != &b {
+		t.Error("no meter is in the way")
 	}
 }

@@ -36,15 +36,21 @@ type Job struct {
 	// compared: the same text wherever the same job is made. Empty: they are not compared.
 	Data string
 	// Prepare makes ready what the executors of these splits will need: on each node that runs
-	// tasks, before NewExecutor, with the splits that are active there. Where several nodes share a
-	// job, in the laboratory, one is told after the other. nil: nothing is to be done.
+	// tasks, before NewExecutor, with the splits that are active there, which may be none; and again
+	// with each that comes there while the job runs, when tasks of others may run. One call is made at
+	// a time, of Prepare, NewExecutor and Release. Where several nodes share a job, in the laboratory, one is told
+	// after the other. nil: nothing is to be done.
 	Prepare func(active []bellows.SplitID) error
-	// NewExecutor makes the executor of a split on the node where the split is active.
+	// NewExecutor makes the executor of a split on the node where the split is active. The split may
+	// go to another node between two of its clocks, and come back: it gets another executor each time.
 	NewExecutor func(split bellows.SplitID) (Executor, error)
+	// Release gives back the memory of what was prepared for a split that has gone to another node,
+	// when its executor is closed. nil: nothing is to be done.
+	Release func(split bellows.SplitID)
 }
 
 // Executor runs the tasks of one split, one after the other (Litz §3). One that is an io.Closer is
-// closed when the job has ended.
+// closed when the job has ended, or its split has gone to another node.
 type Executor interface {
 	// RunTask does the task's unit of work. An error ends the job, with nothing of the task
 	// applied.

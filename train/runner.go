@@ -1,9 +1,7 @@
 package train
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -31,26 +29,28 @@ import (
 //   - A task computes with a slot, and at most as many do as there are slots (TestNoSlotIsLost, P9
 //     of the simulation); one that waits has none (TestATaskThatWaitsGivesItsSlotAway).
 //   - Nothing that a step wants sent stays behind (TestNothingSentIsLeftLying).
+//   - A split may come while the job runs, and go when nothing of it is under way: its first task here
+//     makes its executor (splits).
 //   - A task that asks or waits when the job has ended is unwound, by a panic that call takes
 //     (TestWhoAsksAfterTheEndIsUnwound, TestWhoWaitsAtTheEndIsUnwound): an application need not
 //     look for the end.
 type Runner struct {
-	mu        sync.Mutex // guards client
-	client    *client.Client
-	tables    []table.Schema
-	bus       Bus
-	notice    func(string)
-	tasks     []*Task // per split
-	executors []Executor
-	pool      pool
-	turns     Turns // nil: the slots run tasks
-	effects   sync.Pool
-	phases    phases
-	fill      func(*wire.Report) // nil: nobody is told what is measured
-	route     wire.Envelope      // whence and where to that goes
-	reported  time.Time          // when that was last done; under mu
-	ended     chan struct{}
-	endOnce   sync.Once
+	mu       sync.Mutex // guards client
+	client   *client.Client
+	tables   []table.Schema
+	bus      Bus
+	notice   func(string)
+	tasks    []*Task // per split; nil: it is not here
+	splits   splits
+	pool     pool
+	turns    Turns // nil: the slots run tasks
+	effects  sync.Pool
+	phases   phases
+	fill     func(*wire.Report) // nil: nobody is told what is measured
+	route    wire.Envelope      // whence and where to that goes
+	reported time.Time          // when that was last done; under mu
+	ended    chan struct{}
+	endOnce  sync.Once
 }
 
 // Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps,
@@ -67,24 +67,11 @@ type Bus interface {
 func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount int, bus Bus,
 	notice func(string)) (*Runner, error) {
 	r := &Runner{client: c, tables: job.Tables, bus: bus, notice: notice, tasks: make([]*Task, job.Splits),
-		executors: make([]Executor, job.Splits), ended: make(chan struct{})}
+		splits: newSplits(job), ended: make(chan struct{})}
 	r.effects.New = func() any { return new(client.Effects) }
 	r.pool.scheduler, r.pool.tasks, r.pool.run = slots.New(slotCount, job.Splits), r.tasks, r.run
 	r.phases.meter, r.phases.base = tally.NewMeter(slotCount), time.Now()
-	if job.Prepare != nil {
-		if err := job.Prepare(active); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range active {
-		e, err := job.NewExecutor(s)
-		if err != nil {
-			return nil, err
-		}
-		r.executors[s] = e
-		r.tasks[s] = &Task{runner: r, split: s, ready: make(chan struct{}, 1)}
-	}
-	return r, nil
+	return r, r.splits.begin(active)
 }
 
 // Share makes the runner give processors away as soon as it has no work. It is called before the
@@ -127,11 +114,20 @@ func (r *Runner) unlock(fx *client.Effects) {
 	r.phases.follow(r.client, fx.Ended != nil)
 	r.report(fx)
 	r.bus.Enqueue(&fx.Outbox)
+	for _, s := range fx.Left {
+		r.tasks[s] = nil
+		r.splits.leave(s)
+	}
+	for _, t := range fx.Run {
+		s := t.Unit.Split
+		if r.tasks[s] == nil {
+			r.tasks[s] = &Task{runner: r, split: s, ready: make(chan struct{}, 1)}
+		}
+		r.tasks[s].core = t
+	}
 	r.mu.Unlock()
 	for _, t := range fx.Run {
-		task := r.tasks[t.Unit.Split]
-		task.core = t
-		r.begin(task)
+		r.begin(r.tasks[t.Unit.Split])
 	}
 	for _, t := range fx.Wake {
 		r.wake(r.tasks[t.Unit.Split])
@@ -245,7 +241,11 @@ func (r *Runner) call(t *Task) (err error) {
 			err = fmt.Errorf("%v\n%s", p, debug.Stack())
 		}
 	}()
-	return r.executors[t.Split()].RunTask(t)
+	e, err := r.splits.executor(t.Split())
+	if err != nil {
+		return err
+	}
+	return e.RunTask(t)
 }
 
 // Unfinished are the tasks that executors have and have not returned.
@@ -268,11 +268,5 @@ func (r *Runner) Ended() <-chan struct{} { return r.ended }
 func (r *Runner) Close() error {
 	<-r.ended
 	r.pool.close()
-	var err error
-	for _, e := range r.executors {
-		if c, ok := e.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	return err
+	return r.splits.close()
 }

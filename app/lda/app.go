@@ -60,12 +60,21 @@ func (p *problem) run(in *app.Input) *app.Run {
 		Headline:  p.headline(in),
 		Items:     p.tokens,
 		Before:    p.before(),
+		Expected:  p.expected(),
 		Baseline:  p.unigram(),
 		Objective: "train_loglik_per_token",
 		Model: func(tables [][]float32) (*model.Model, error) {
 			return newModel(p, tables, k.kept, k.keptSamples)
 		},
 	}
+}
+
+// expected is how many epochs a run that ends by itself may take, as long as it has none.
+func (p *problem) expected() int {
+	if p.EarlyStop && p.held > 0 {
+		return min(typical+samples, p.Epochs)
+	}
+	return 0
 }
 
 func (p *problem) settled() map[string]string {
@@ -79,8 +88,8 @@ func (p *problem) headline(in *app.Input) string {
 	if p.warm != nil {
 		from = p.warm.headline() + " · "
 	}
-	if p.EarlyStop && p.held > 0 {
-		until = fmt.Sprintf(" · until epochs gain less than %g each, and %d more", gainLeast, samples)
+	if n := p.expected(); n > 0 {
+		until = fmt.Sprintf(" · until epochs gain less than %g each, and %d more, about %d in all", gainLeast, samples, n)
 	}
 	return fmt.Sprintf("%d topics, %s · %s%s%s", p.topics, p.sampler, from, in.HeldOut(p.EarlyStop), until)
 }

@@ -2,7 +2,6 @@ package lda
 
 import (
 	"slices"
-	"strconv"
 
 	"bellows/app"
 )
@@ -24,25 +23,12 @@ func (c *config) begin(in *app.Input) (*warm, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, given := in.Settings["topics"]; given && c.topics != p.topics {
-		c.values.Refuse("topics", "the model that the run begins with has %d", p.topics)
-	}
-	c.topics = p.topics
-	c.values.Settle("topics", strconv.Itoa(c.topics))
-	w := &warm{predictor: p, total: make([]int64, len(p.vocab))}
-	place := make(map[string]int32, len(p.vocab))
-	for i, word := range p.vocab {
-		place[word] = int32(i)
+	c.topics = c.values.Inherit("topics", p.topics)
+	w := &warm{predictor: p, words: app.Places(in.Data.Documents.Vocab, p.vocab), total: make([]int64, len(p.vocab))}
+	for i := range p.vocab {
 		for _, n := range p.counts[i*p.topics : (i+1)*p.topics] {
 			w.total[i] += int64(n)
 		}
-	}
-	for _, word := range in.Data.Documents.Vocab {
-		i, ok := place[word]
-		if !ok {
-			i = -1
-		}
-		w.words = append(w.words, i)
 	}
 	for _, a := range p.scoring.alpha {
 		w.alpha = append(w.alpha, float64(a))
@@ -70,13 +56,7 @@ func (w *warm) draw(word int32, rng *stream) int32 {
 
 // headline says how many words go on from the model.
 func (w *warm) headline() string {
-	n := len(w.words)
-	for _, i := range w.words {
-		if i >= 0 {
-			n--
-		}
-	}
-	return "from a model, " + strconv.Itoa(n) + " words are new"
+	return app.FromModel(app.Known{Of: "words", At: w.words})
 }
 
 // first is α at first, by topic.

@@ -61,14 +61,10 @@ func (d *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 // errors are the root of the mean squared error and the mean absolute one.
 func (d *predictor) errors(user, item []int32, rating []float32) []train.Metric {
 	var squares, sum float64
-	for j, want := range rating {
-		if !d.goesOn(j, len(rating)) {
-			break
-		}
-		e := float64(want) - float64(d.rating(user[j], item[j]))
+	d.deviations(user, item, rating, func(e float64) {
 		squares += e * e
 		sum += math.Abs(e)
-	}
+	})
 	return []train.Metric{{Name: "rmse", Value: rms(squares, len(rating))}, {Name: "mae", Value: sum / float64(max(1, len(rating)))}}
 }
 

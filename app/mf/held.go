@@ -5,11 +5,30 @@ import (
 	"slices"
 
 	"bellows/app"
+	"bellows/data"
 	"bellows/progress"
 )
 
 // heldRows are the rows that are held out of training, ascending.
 type heldRows []int32
+
+// findHeld finds them, on all processors.
+func findHeld(seed uint64, rows, percent int) heldRows {
+	found := make([][]int32, pieces(rows))
+	app.ForEach(len(found), func(i int) {
+		found[i] = data.HeldBetween(seed, app.Share(rows, i, len(found)), app.Share(rows, i+1, len(found)), percent)
+	})
+	return slices.Concat(found...)
+}
+
+// of is those rows of a set.
+func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
+	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items}
+	for i, row := range h {
+		out.User[i], out.Item[i], out.Rating[i] = set.User[row], set.Item[row], set.Rating[row]
+	}
+	return out
+}
 
 // others is the runs of ratings between the held-out ones, in order.
 func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
@@ -45,14 +64,20 @@ func (h heldRows) countOthers(m *progress.Meter, ids []int32, n int) []int32 {
 	return c
 }
 
-// strike sets -1 for those held out of the rows from first on.
-func (h heldRows) strike(first int, block []int32) {
-	from, _ := slices.BinarySearch(h, int32(first))
-	for _, row := range h[from:] {
-		if int(row)-first >= len(block) {
-			return
+// between is the stretches of rows from begin to end that are not held out.
+func (h heldRows) between(begin, end int) iter.Seq2[int, int] {
+	return func(yield func(first, end int) bool) {
+		from, _ := slices.BinarySearch(h, int32(begin))
+		for _, row := range h[from:] {
+			if int(row) >= end {
+				break
+			}
+			if !yield(begin, int(row)) {
+				return
+			}
+			begin = int(row) + 1
 		}
-		block[int(row)-first] = -1
+		yield(begin, end)
 	}
 }
 

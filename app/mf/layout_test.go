@@ -205,7 +205,10 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 func TestProbesGroupByItemPart(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
 	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
-	grouped := p.group(len(list), func(i int) probe { return list[i] })
+	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(len(list), func(i int) probe { return list[i] })
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := 0
 	for s := range grouped {
 		q := &grouped[s]
@@ -245,36 +248,84 @@ func TestScaleOfEqualRatings(t *testing.T) {
 	}
 }
 
-// TestArrangeInAnyNumberOfPieces: the work may be shared as the machine is, and the order is the same.
-func TestArrangeInAnyNumberOfPieces(t *testing.T) {
-	const n, keys = 5*batch + 17, 7
-	key := func(i int) int32 { return int32(random.Of(1, uint64(i))%(keys+1)) - 1 }
-	for pieces := range 9 {
-		got := make([]int, n)
-		ends := arrange(nil, n, keys, max(1, pieces), func(first int, block []int32) {
-			for j := range block {
-				block[j] = key(first + j)
+// TestLayingInAnyNumberOfPieces: the work may be shared as the machine is, and the order is the same, in chunks of any size.
+func TestLayingInAnyNumberOfPieces(t *testing.T) {
+	for _, size := range []struct{ ratings, blocks int }{{5*dealStep + 17, 7}, {40, 7}, {6, 7}, {1000, 1}} {
+		block := func(i int) int { return int(random.Of(1, uint64(i))%uint64(size.blocks+1)) - 1 }
+		for pieces := range 9 {
+			l := &laying[int32]{ratings: size.ratings, blocks: size.blocks, columns: makeColumns,
+				deal: func(s *stage[int32], begin, end int) {
+					for i := begin; i < end; i++ {
+						if b := block(i); b >= 0 {
+							s.put(int32(b), entry[int32]{user: int32(i)})
+						}
+					}
+				},
+				order:  func(*orderer[int32], int) {},
+				tiling: func(int) tiling { return whole },
 			}
-		}, func(first int, at []int32) {
-			for j, a := range at {
-				if a >= 0 {
-					got[a] = first + j
+			all, err := l.lay(make([]stage[int32], pieces+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for b := range size.blocks {
+				var want []int32
+				for i := range size.ratings {
+					if block(i) == b {
+						want = append(want, int32(i))
+					}
+				}
+				if got := all.block(b).user; !slices.Equal(got, want) {
+					t.Fatalf("%+v, %d pieces: block %d holds %d numbers that are not its %d in their order", size, pieces+1, b, len(got), len(want))
 				}
 			}
-		})
-		from := 0
-		for k, end := range ends {
-			var want []int
-			for i := range n {
-				if key(i) == int32(k) {
-					want = append(want, i)
-				}
-			}
-			if !slices.Equal(got[from:end], want) {
-				t.Fatalf("%d pieces: block %d holds %d numbers that are not its %d in their order", pieces, k, end-from, len(want))
-			}
-			from = end
 		}
+	}
+}
+
+// TestSpentDataIsLaidOutAlike lays ratings out in their own memory, of which nothing is left to whoever had them but what identifies them.
+func TestSpentDataIsLaidOutAlike(t *testing.T) {
+	m := Made{Users: 300, Items: 200, Rank: 1, Each: 100, Mean: 0, Unit: 1, Seed: 3}
+	for _, schedule := range []string{strata, ssp} {
+		c := config{schedule: schedule, splits: 2, clocks: 3, rank: 7, step: 0.02}
+		want := problemFor(t, m, c)
+		set, _ := m.Sets()
+		digest, memory := set.Digest(), &set.Ratings.User[0]
+		c.spent = set
+		p, err := newProblem(c, set.Ratings, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range p.shares {
+			got, want := p.shares[s].blocks, want.shares[s].blocks
+			if !slices.Equal(got.user, want.user) || !slices.Equal(got.item, want.item) || !slices.Equal(got.rating, want.rating) || !slices.Equal(got.ends, want.ends) {
+				t.Errorf("%s: split %d differs", schedule, s)
+			}
+		}
+		if &p.shares[0].user[0] != memory || set.Rows() != 0 {
+			t.Errorf("%s: the memory is not that of the data, or the data still has %d rows", schedule, set.Rows())
+		}
+		if set.Digest() != digest {
+			t.Errorf("%s: the digest was %s and is %s", schedule, digest, set.Digest())
+		}
+	}
+}
+
+// TestWideParts: parts of more rows than 16 bits count are laid out as narrow ones are.
+func TestWideParts(t *testing.T) {
+	m := Made{Users: 70_000, Items: 50, Rank: 1, Each: 2, Mean: 0, Unit: 1, Seed: 3}
+	p := problemFor(t, m, config{schedule: strata, splits: 1, clocks: 1, rank: 1, step: 0.02})
+	if p.users.narrow() || !p.items.narrow() {
+		t.Fatal("the users of a part are to be too many")
+	}
+	var got []visit
+	block := p.shares[0].block(0)
+	for j := range block.rating {
+		got = append(got, visit{block.user[j], block.item[j], block.rating[j]})
+	}
+	slices.SortFunc(got, visit.compare)
+	if !slices.Equal(got, wanted(p, m)) {
+		t.Errorf("%d visits are not the training ratings", len(got))
 	}
 }
 
@@ -308,6 +359,16 @@ func TestStrataLieAsOneSortPutsThem(t *testing.T) {
 			if got.user[j] != w.user.local || got.item[j] != w.item.local || got.rating[j] != w.rating {
 				t.Fatalf("block %d: rating %d is of user %d and item %d, not of %d and %d", b, j, got.user[j], got.item[j], w.user.local, w.item.local)
 			}
+		}
+	}
+}
+
+// TestHeldRowsAreFoundInPieces: they are those of the data's own list.
+func TestHeldRowsAreFoundInPieces(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{1, 1000, 1 << 17} {
+		if got, want := findHeld(7, rows, data.HeldAlone), data.HeldRows(7, rows, data.HeldAlone); !slices.Equal(got, want) {
+			t.Errorf("%d rows: %d are held out, not %d", rows, len(got), len(want))
 		}
 	}
 }

@@ -1,22 +1,27 @@
 package mf
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"bellows/app"
 )
-
-// had is an item, by its id, of a user, by the row within its part.
-type had struct{ user, item int32 }
 
 // encodeSeen is the bytes of the tensor of what users have seen, from the layout: the data's own rows are not needed any more. It is what encodeSeen of
 // the data gives (TestTheLayoutKnowsWhatUsersHaveSeen).
 func (p *problem) encodeSeen() []byte {
 	itemOf := p.items.inverse()
 	texts, ends := make([][]byte, p.splits), make([][]int, p.splits)
+	var scratch sync.Pool // of *seenEncoder
 	app.ForEach(p.splits, func(split int) {
-		texts[split], ends[split] = p.encodeShare(split, itemOf)
+		e, _ := scratch.Get().(*seenEncoder)
+		if e == nil {
+			e = &seenEncoder{set: make([]uint64, (len(itemOf)+63)/64)}
+		}
+		texts[split], ends[split] = e.encode(p.users.rows(split), p.seenIn(split, itemOf))
+		scratch.Put(e)
 	})
 	size := 0
 	for _, text := range texts {
@@ -33,55 +38,95 @@ func (p *problem) encodeSeen() []byte {
 	return out
 }
 
-// encodeShare is the text of the users of a split in the order of their rows, and where that of each ends.
-func (p *problem) encodeShare(split int, itemOf []int32) (text []byte, ends []int) {
-	users := p.users.rows(split)
-	next := make([]int, users+1)
-	p.eachSeen(split, itemOf, func(h had) { next[h.user+1]++ })
+// hads are pairs of a user, by the row within its part, and an item, by its place in a list of ids.
+type hads struct{ user, item, ids []int32 }
+
+// seenIn is all that the users of a split have in the data.
+func (p *problem) seenIn(split int, itemOf []int32) (all []hads) {
+	s, order := &p.shares[split], p.rotation()
+	for c := range p.clocks {
+		block := s.block(c)
+		if p.schedule == ssp {
+			ids := make([]int32, len(s.pulls[c].rows))
+			for j, row := range s.pulls[c].rows {
+				ids[j] = itemOf[row]
+			}
+			all = append(all, hads{block.user, block.item, ids})
+			continue
+		}
+		all = append(all, hads{block.user, block.item, itemOf[p.items.bounds[order.part(split, c)]:]})
+	}
+	for part := range p.parts() {
+		pairs := s.held.of(part).pairs
+		all = append(all, hads{pairs.user, pairs.item, itemOf[p.items.bounds[part]:]})
+	}
+	return append(all, s.rest)
+}
+
+// seenEncoder encodes what the users of one split after the other have seen, in memory of its own.
+type seenEncoder struct {
+	next  []int32  // by user: where its next item goes
+	items []int32  // of all users, those of one after those of another
+	set   []uint64 // a bit for each item that there is; empty between two users
+}
+
+// encode is the text of so many users in the order of their rows, and where that of each ends.
+func (e *seenEncoder) encode(users int, all []hads) (text []byte, ends []int) {
+	e.next = append(e.next[:0], make([]int32, users+1)...)
+	next := e.next
+	for _, some := range all {
+		for _, u := range some.user {
+			next[u+1]++
+		}
+	}
 	for u := range users {
 		next[u+1] += next[u]
 	}
-	items := make([]int32, next[users])
-	p.eachSeen(split, itemOf, func(h had) {
-		items[next[h.user]] = h.item
-		next[h.user]++
-	})
-	set := make([]uint64, (len(itemOf)+63)/64)
-	from := 0
-	for _, end := range next[:users] {
-		text = appendSeen(text, ascending(items[from:end], set))
-		ends = append(ends, len(text))
+	n := int(next[users])
+	e.items = slices.Grow(e.items[:0], n)[:n]
+	items := e.items
+	for _, some := range all {
+		item, ids := some.item[:len(some.user)], some.ids
+		for j, u := range some.user {
+			at := next[u]
+			next[u] = at + 1
+			items[at] = ids[item[j]]
+		}
+	}
+	text, ends = make([]byte, 0, n+n/4+2*users), make([]int, users)
+	from := int32(0)
+	for u, end := range next[:users] {
+		text = e.append(text, items[from:end])
+		ends[u] = len(text)
 		from = end
 	}
 	return text, ends
 }
 
-// eachSeen calls f for all that the users of a split have in the data.
-func (p *problem) eachSeen(split int, itemOf []int32, f func(had)) {
-	s, order := &p.shares[split], p.rotation()
-	for c := range p.clocks {
-		block := s.block(c)
-		if p.schedule == ssp {
-			for j, u := range block.user {
-				f(had{u, itemOf[s.pulls[c].rows[block.item[j]]]})
-			}
-			continue
-		}
-		first := itemOf[p.items.bounds[order.part(split, c)]:]
-		for j, u := range block.user {
-			f(had{u, first[block.item[j]]})
-		}
+// append appends the items of one user. Many are found in their order by walking the set.
+func (e *seenEncoder) append(text []byte, items []int32) []byte {
+	if len(e.set) > 4*len(items) {
+		return appendSeen(text, items)
 	}
-	for part := range p.parts() {
-		pairs := s.held.of(part).pairs
-		first := itemOf[p.items.bounds[part]:]
-		for j, u := range pairs.user {
-			f(had{u, first[pairs.item[j]]})
+	n := uint64(0)
+	for _, i := range items {
+		word, bit := &e.set[i>>6], uint64(1)<<(i&63)
+		if *word&bit == 0 {
+			n++
 		}
+		*word |= bit
 	}
-	for _, h := range s.rest {
-		f(h)
+	text = binary.AppendUvarint(text, n)
+	before := 0
+	for at, word := range e.set {
+		for ; word != 0; word &= word - 1 {
+			i := at<<6 + bits.TrailingZeros64(word)
+			text = binary.AppendUvarint(text, uint64(i-before))
+			before = i
+		}
+		e.set[at] = 0
 	}
+	return text
 }
 
 // inverse is the ids by row.
@@ -91,24 +136,4 @@ func (a *axis) inverse() []int32 {
 		id[row] = int32(i)
 	}
 	return id
-}
-
-// ascending sorts ids and leaves out those that come again. set is empty, with a bit for each id there is, and is left empty: many ids are
-// found in their order by walking it.
-func ascending(ids []int32, set []uint64) []int32 {
-	if len(set) > 4*len(ids) {
-		slices.Sort(ids)
-		return slices.Compact(ids)
-	}
-	for _, id := range ids {
-		set[id>>6] |= 1 << (id & 63)
-	}
-	ids = ids[:0]
-	for at, word := range set {
-		for ; word != 0; word &= word - 1 {
-			ids = append(ids, int32(at<<6+bits.TrailingZeros64(word)))
-		}
-		set[at] = 0
-	}
-	return ids
 }

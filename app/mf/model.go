@@ -97,15 +97,34 @@ type predictor struct {
 // Pace implements app.Paced.
 func (d *predictor) Pace(m *progress.Meter) { d.meter = m }
 
-// scoreStep is how many ratings are scored before somebody asks whether to go on.
-const scoreStep = 4096
+// scoreStep is how many ratings are scored before somebody asks whether to go on, and scoreMost how many at most are scored at once.
+const (
+	scoreStep = 4096
+	scoreMost = 64 * scoreStep
+)
 
-// goesOn counts the ratings from j on, a step at a time, and says whether they are to be scored.
-func (d *predictor) goesOn(j, ratings int) bool {
-	if j == 0 {
-		d.meter.Begin(progress.Part{Doing: "scoring", Unit: "ratings", Total: int64(ratings)})
+// deviations calls f with each rating less its prediction, in their order. Predictions are made on all processors.
+func (d *predictor) deviations(user, item []int32, rating []float32, f func(deviation float64)) {
+	d.meter.Begin(progress.Part{Doing: "scoring", Unit: "ratings", Total: int64(len(rating))})
+	predicted := make([]float32, min(scoreMost, len(rating)))
+	for first := 0; first < len(rating); first += len(predicted) {
+		some := rating[first:min(first+len(predicted), len(rating))]
+		app.ForEach((len(some)+scoreStep-1)/scoreStep, func(i int) {
+			from, end := i*scoreStep, min((i+1)*scoreStep, len(some))
+			if d.meter.Add(int64(end-from)) != nil {
+				return
+			}
+			for j := from; j < end; j++ {
+				predicted[j] = d.rating(user[first+j], item[first+j])
+			}
+		})
+		if d.meter.Err() != nil {
+			return
+		}
+		for j, want := range some {
+			f(float64(want) - float64(predicted[j]))
+		}
 	}
-	return j%scoreStep != 0 || d.meter.Add(int64(min(scoreStep, ratings-j))) == nil
 }
 
 // Open checks that the model's tensors and ids fit each other.
@@ -196,13 +215,7 @@ func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 		return []train.Metric{{Name: "ndcg_at_10", Value: first[0].sum}}, nil
 	}
 	var sum float64
-	for j, want := range r.Rating {
-		if !d.goesOn(j, len(r.Rating)) {
-			break
-		}
-		e := float64(want) - float64(d.rating(user[j], item[j]))
-		sum += e * e
-	}
+	d.deviations(user, item, r.Rating, func(e float64) { sum += e * e })
 	return []train.Metric{{Name: "rmse", Value: rms(sum, len(r.Rating))}}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 // held-out ratings that are predicted no better mean nothing; then every such epoch divides the steps that follow. A run that
 // diverges after a good epoch ends with that one (TestDivergenceAfterAGoodEpochEndsTheRun).
 //
-// Invariants: stepDivisor never falls; reset is 1 from a restart, and from a start with a model, until an epoch was good; noise is startNoise whenever Epoch is 0
+// Invariants: stepDivisor never falls; reset is 1 from a start or restart under schedule=strata until an epoch was good; noise is startNoise whenever Epoch is 0
 // (TestDivergenceStartsAgainWithSmallerSteps).
 //
 // What was turned down for the steps themselves stands at stepSchedule.
@@ -40,7 +40,7 @@ const (
 
 func newPolicy(p *problem) *policy {
 	c := &policy{problem: p, noise: p.startNoise, stepDivisor: 1}
-	if p.start != nil {
+	if p.schedule == strata {
 		c.reset = 1
 	}
 	return c
@@ -67,8 +67,8 @@ func (c *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 // End implements epochs.Policy, given the sums of squared errors in standard units: of the visits as they
 // were made, of the held-out ratings and of the test ratings.
 func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
-	trainRMSE, heldRMSE := rms(trained[0], int(c.problem.trained)), rms(scores[0], c.problem.held)
-	if !(trainRMSE <= divergedAbove) || (c.problem.held > 0 && !(heldRMSE < math.Inf(1))) {
+	trainRMSE, heldRMSE := rms(trained[0], int(c.problem.trained)), rms(scores[0], c.problem.held.Rows())
+	if !(trainRMSE <= divergedAbove) || (c.problem.held.Rows() > 0 && !(heldRMSE < math.Inf(1))) {
 		return epochs.Verdict{Void: true, Stop: !c.restart(p)}
 	}
 	c.reset = 0
@@ -79,7 +79,7 @@ func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // Without such ratings the last epoch is as good as any.
 func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
 	_, l2 := c.problem.at(c.problem.startEpoch+p.Epoch-1, c.noise)
-	if c.problem.held == 0 {
+	if c.problem.held.Rows() == 0 {
 		c.noise, c.l2 = 1, l2
 		return false
 	}
@@ -114,7 +114,7 @@ func (c *policy) metrics(trained, held, tested float64) []train.Metric {
 	switch {
 	case c.problem.tested > 0:
 		list = append(list, train.Metric{Name: "test_rmse", Value: tested * deviation})
-	case c.problem.held > 0:
+	case c.problem.held.Rows() > 0:
 		list = append(list, train.Metric{Name: "test_rmse", Value: held * deviation})
 	}
 	return list

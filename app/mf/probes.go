@@ -1,8 +1,6 @@
 package mf
 
 import (
-	"bellows/app"
-	"bellows/progress"
 	"bellows/vec"
 )
 
@@ -23,33 +21,36 @@ type group struct{ pairs, rest columns }
 
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
-// group sorts so many probes into those of each split, by their users; unseen users go round.
-func (p *problem) group(n int, at func(i int) probe) []probes {
-	parts, to := p.parts(), makeColumns(n)
-	p.meter.Begin(progress.Part{Doing: "dealing ratings that are scored", Unit: "ratings", Total: 2 * int64(n)})
-	all := blocks{to, arrange(p.meter, n, p.splits*(2*parts+1), pieces(n), func(first int, block []int32) {
-		for j := range block {
-			block[j] = int32(p.blockOf(at(first+j), (first+j)%p.splits))
-		}
-	}, func(first int, place []int32) {
-		for j, a := range place {
-			p.place(to, int(a), at(first+j))
-		}
-	})}
-	out := make([]probes, p.splits)
-	app.ForEach(p.splits, func(split int) {
-		own := all.share(split, p.splits)
-		s := newShuffler(own.longest())
-		for part := range parts { // pairs lie as visits do, to find their rows in the cache
-			pairs := own.block(part)
-			if t := p.tiling(split, part); t.worth(len(pairs.rating)) {
-				s.stay(len(pairs.rating))
-				s.apply(pairs, t)
+// group sorts so many probes into those of each split, by their users; unseen users go round. Pairs lie as visits do, to find their rows in the
+// cache.
+func (p *planner[T]) group(n int, at func(i int) probe) ([]probes, error) {
+	parts := p.parts()
+	each := 2*parts + 1
+	all, err := (&laying[T]{
+		described: described{"dealing ratings that are scored", "ordering ratings that are scored"}, meter: p.meter,
+		ratings: n, blocks: p.splits * each, columns: makeColumns,
+		deal: func(s *stage[T], begin, end int) {
+			for i := begin; i < end; i++ {
+				one := at(i)
+				s.put(int32(p.blockOf(one, i%p.splits)), p.entry(one))
 			}
-		}
-		out[split] = probes{own}
-	})
-	return out
+		},
+		order: func(*orderer[T], int) {},
+		tiling: func(b int) tiling {
+			if b%each < parts {
+				return p.tiling(b/each, b%each)
+			}
+			return whole
+		},
+	}).lay(p.stages[:min(pieces(n), len(p.stages))])
+	if err != nil {
+		return nil, err
+	}
+	out := make([]probes, p.splits)
+	for split := range out {
+		out[split] = probes{all.share(split, p.splits)}
+	}
+	return out, nil
 }
 
 // blockOf is the block of a probe among those of all splits; otherwise is the split of an unseen user.
@@ -69,15 +70,16 @@ func (p *problem) blockOf(one probe, otherwise int) int {
 	return split*(2*parts+1) + block
 }
 
-func (p *problem) place(c columns, at int, one probe) {
-	c.user[at], c.item[at] = -1, -1
+// entry is a probe by the rows of its user and item.
+func (p *planner[T]) entry(one probe) entry[T] {
+	e := entry[T]{^T(0), ^T(0), p.scale.standard(one.rating)}
 	if p.users.seen(one.user) {
-		c.user[at] = p.users.place[one.user].local
+		e.user = T(p.users.place[one.user].local)
 	}
 	if p.items.seen(one.item) {
-		c.item[at] = p.items.place[one.item].local
+		e.item = T(p.items.place[one.item].local)
 	}
-	c.rating[at] = p.scale.standard(one.rating)
+	return e
 }
 
 // seen says whether the id has a training rating.

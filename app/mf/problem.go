@@ -35,10 +35,11 @@ type problem struct {
 	stepSchedule
 	scale        scale
 	users, items axis
-	shares       []share // by split
-	width        int     // values of a row
-	trained      int64   // ratings visited in an epoch
-	held, tested int     // ratings scored
+	shares       []share         // by split
+	width        int             // values of a row
+	trained      int64           // ratings visited in an epoch
+	held         *data.RatingSet // held out
+	tested       int             // ratings of the test
 	baseline     *train.Metric
 	inits        [2]table.Init
 	start        *start // nil without a model to begin with
@@ -81,17 +82,18 @@ func newScale(rating []float32, held heldRows) scale {
 // context does, and leave what they make unfinished: the error is looked for behind them.
 func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	percent := data.HeldPercent(test != nil, true)
-	held := heldRows(data.HeldRows(c.seed, set.Rows(), percent))
-	trained := set.Rows() - len(held)
+	rows := set.Rows()
+	held := findHeld(c.seed, rows, percent)
+	trained := rows - len(held)
 	if trained == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", set.Rows(), percent)
+		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", rows, percent)
 	}
 	p := &problem{config: c, trained: int64(trained), width: rowWidth(c.rank, c.biases), startNoise: 1}
 	if err := p.chooseParts(trained, len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
 	m := c.meter
-	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(set.Rows())})
+	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(rows)})
 	together(func() {
 		p.users = balance(held.countOthers(m, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
@@ -102,55 +104,10 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	}
 	p.stepSchedule = newStepSchedule(c, trained, p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
-	if p.schedule == strata {
-		p.cutStrata(set, held)
-	} else {
-		p.cutClocks(set, held)
+	if p.schedule == strata && p.users.narrow() && p.items.narrow() {
+		return p, newPlanner[uint16](p, set, held).plan(test)
 	}
-	if err := m.Err(); err != nil {
-		return nil, err
-	}
-	p.score(set, test, held)
-	if err := m.Err(); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
-// training ratings; there is none without any.
-func (p *problem) score(set, test *data.RatingSet, held heldRows) {
-	heldAt := func(i int) probe { return probe{set.User[held[i]], set.Item[held[i]], set.Rating[held[i]]} }
-	var user, item []int32
-	if test != nil {
-		user, item = test.IndicesIn(set)
-	}
-	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
-	p.held, p.tested = len(held), len(user)
-	for i := range held {
-		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
-			at := p.users.place[one.user]
-			s := &p.shares[at.part]
-			s.rest = append(s.rest, had{at.local, one.item})
-		}
-	}
-	heldOf, testOf := p.group(p.held, heldAt), p.group(p.tested, testAt)
-	for s := range p.shares {
-		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
-	}
-	shown, shownAt := p.tested, testAt
-	if p.tested == 0 {
-		shown, shownAt = p.held, heldAt
-	}
-	if shown == 0 {
-		return
-	}
-	var sum float64
-	for i := range shown {
-		d := float64(shownAt(i).rating) - p.scale.mean
-		sum += d * d
-	}
-	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, shown)}
+	return p, newPlanner[int32](p, set, held).plan(test)
 }
 
 // taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a

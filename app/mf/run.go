@@ -38,6 +38,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if c.loss == lossWeighted {
 		return newWeightedRun(c, values, &in, set, test, from)
 	}
+	heldOut := in.HeldOut(true) // while the data has its rows
 	p, err := newProblem(c, set, test)
 	if err != nil {
 		return nil, err
@@ -49,15 +50,15 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	p.settle(values, p.stepSchedule.step)
 	k := newPolicy(p)
 	return &app.Run{
-		Job: p.job(k), Settings: values.All(), Headline: p.headline(&in), Items: p.trained, Objective: "train_rmse",
-		Baseline: p.baseline, Copied: true,
+		Job: p.job(k), Settings: values.All(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
+		Baseline: p.baseline, Copied: true, Held: &data.Set{Kind: data.Ratings, Ratings: p.held},
 		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
 	}, nil
 }
 
 // headline says in words what the table's first line adds to the data. Held-out ratings are needed even where they stop nothing:
 // the strength of L2 follows them.
-func (p *problem) headline(in *app.Input) string {
+func (p *problem) headline(heldOut string) string {
 	tested := ""
 	if p.tested > 0 {
 		tested = fmt.Sprintf("test %d ratings · ", p.tested)
@@ -66,7 +67,7 @@ func (p *problem) headline(in *app.Input) string {
 	if p.start != nil {
 		from = p.start.headline() + " · "
 	}
-	return fmt.Sprintf("rank %d · %s%s%s", p.rank, from, tested, in.HeldOut(true))
+	return fmt.Sprintf("rank %d · %s%s%s", p.rank, from, tested, heldOut)
 }
 
 // ratings is the set's columns.
@@ -81,6 +82,9 @@ func ratings(set *data.Set) (*data.RatingSet, error) {
 func (p *problem) job(k *policy) train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
+	if p.schedule == strata { // the tasks of the first epoch fill them in, on all slots
+		tables[usersTable].Init, tables[itemsTable].Init = table.Init{}, table.Init{}
+	}
 	return train.Job{
 		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(),
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {

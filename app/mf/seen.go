@@ -85,22 +85,24 @@ type seen struct {
 func decodeSeen(text []byte, users, items int) (*seen, bool) {
 	out := &seen{text: text, begin: make([]int, users)}
 	at := 0
-	next := func() (uint64, bool) {
-		n, size := binary.Uvarint(text[at:])
-		at += max(0, size)
-		return n, size > 0
-	}
 	for u := range out.begin {
 		out.begin[u] = at
-		n, ok := next()
-		if !ok || n > uint64(items) {
+		n, size := binary.Uvarint(text[at:])
+		if at += size; size <= 0 || n > uint64(items) {
 			return nil, false
 		}
 		item := uint64(0)
 		for k := range n {
-			step, ok := next()
+			var step uint64
+			if at < len(text) && text[at] < 0x80 { // as most are
+				step, at = uint64(text[at]), at+1
+			} else if step, size = binary.Uvarint(text[at:]); size > 0 {
+				at += size
+			} else {
+				return nil, false
+			}
 			item += step
-			if !ok || step > uint64(items) || item >= uint64(items) || k > 0 && step == 0 {
+			if step > uint64(items) || item >= uint64(items) || k > 0 && step == 0 {
 				return nil, false
 			}
 		}

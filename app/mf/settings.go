@@ -69,6 +69,7 @@ type config struct {
 	seed        uint64
 	seen        bool // the model keeps who has rated what
 	meter       *progress.Meter
+	spent       *data.Set // whose columns' memory the run may use; nil: it makes its own
 	epochs.Ending
 }
 
@@ -93,6 +94,9 @@ func configure(in *app.Input) (config, app.Values, error) {
 		loss: v.Choice("loss", app.Auto, lossSquared, lossWeighted), schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
 		meter: in.Meter,
+	}
+	if in.Spend {
+		c.spent = in.Data
 	}
 	if !v.IsAuto("lr") {
 		c.step = v.Float("lr", 1e-6, 1)

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/data"
-	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -21,42 +19,32 @@ type pull struct {
 
 // cutClocks deals the training ratings to the splits of their users, in an order by chance, and
 // cuts them into equal clocks.
-func (p *problem) cutClocks(set *data.RatingSet, held heldRows) {
-	to := makeColumns(set.Rows() - len(held))
-	p.meter.Begin(progress.Part{Doing: "sorting ratings into blocks", Unit: "ratings", Total: 2 * int64(set.Rows())})
-	all := blocks{to, arrange(p.meter, set.Rows(), p.splits, pieces(set.Rows()), func(first int, block []int32) {
-		for j := range block {
-			block[j] = p.users.place[set.User[first+j]].part
-		}
-		held.strike(first, block)
-	}, func(first int, at []int32) {
-		p.fill(to, set, first, at)
-		for j, a := range at {
-			if a >= 0 {
-				to.item[a] = p.items.row[set.Item[first+j]]
-			}
-		}
-	})}
-	s := newShuffler(all.longest())
-	p.meter.Begin(progress.Part{Doing: "shuffling blocks", Unit: "ratings", Total: int64(len(to.rating))})
+func (p *planner[T]) cutClocks() error {
+	items, splits := make([]spot[T], len(p.items.row)), make([]int32, p.splits)
+	for split := range splits {
+		splits[split] = int32(split)
+	}
+	for id, row := range p.items.row {
+		items[id].local = T(row)
+	}
+	all, err := p.train(splits, items, func(int) tiling { return whole })
+	if err != nil {
+		return err
+	}
 	for split := range p.shares {
-		if p.meter.Add(int64(len(all.block(split).rating))) != nil {
-			return
-		}
 		own := blocks{columns: all.block(split)}
-		s.shuffle(len(own.rating), p.seed, uint64(split))
-		s.apply(own.columns, whole)
 		for c := range p.clocks {
 			own.ends = append(own.ends, len(own.rating)*(c+1)/p.clocks)
 		}
 		p.shares[split].blocks = own
 	}
 	for c := range p.clocks {
-		if p.meter.Err() != nil {
-			return
+		if err := p.meter.Err(); err != nil {
+			return err
 		}
 		p.compact(c)
 	}
+	return nil
 }
 
 // compact makes the pulls of one clock: the items of every split become positions in its rows.

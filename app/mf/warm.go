@@ -2,7 +2,6 @@ package mf
 
 import (
 	"math"
-	"strconv"
 
 	"bellows/app"
 	"bellows/data"
@@ -25,11 +24,7 @@ func (c *config) begin(in *app.Input, v app.Values, set *data.RatingSet) (*warm,
 	if err != nil {
 		return nil, err
 	}
-	if _, given := in.Settings["rank"]; given && c.rank != d.rank {
-		v.Refuse("rank", "the model that the run begins with has %d", d.rank)
-	}
-	c.rank = d.rank
-	v.Settle("rank", strconv.Itoa(c.rank))
+	c.rank = v.Inherit("rank", d.rank)
 	if d.implicit != (c.loss == lossWeighted) {
 		v.Refuse("loss", "the model that the run begins with was trained with the other loss")
 	}
@@ -126,14 +121,5 @@ func (s *start) schedule(steps *stepSchedule, deviation float64) (epoch int, noi
 
 // headline says how many of the rows go on from the model.
 func (w *warm) headline() string {
-	strange := func(list []int32) string {
-		n := 0
-		for _, i := range list {
-			if i < 0 {
-				n++
-			}
-		}
-		return strconv.Itoa(n)
-	}
-	return "from a model, " + strange(w.users) + " users and " + strange(w.items) + " items are new"
+	return app.FromModel(app.Known{Of: "users", At: w.users}, app.Known{Of: "items", At: w.items})
 }

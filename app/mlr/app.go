@@ -24,7 +24,7 @@ type application struct{}
 // Describe implements app.Application.
 func (application) Describe() app.Description {
 	return app.Description{
-		Name: name, Title: "softmax regression", Unit: "rows", Data: data.Examples,
+		Name: name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
 	}
@@ -49,6 +49,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Job: train.Job{
 			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
 			Prepare:     p.prepare,
+			Release:     p.release,
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
 		Settings:  settings,
@@ -58,7 +59,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, k.alpha/float64(len(p.rows)))
+			return newModel(p, tables, details{L2: k.alpha / float64(len(p.rows)), Pace: k.pace})
 		},
 	}, nil
 }
@@ -113,11 +114,14 @@ func (p *problem) headline(in app.Input) string {
 	if p.narrow != nil {
 		form += fmt.Sprintf(", of whose features %d occur", p.features)
 	}
-	weighed := ""
+	from, weighed := "", ""
+	if p.warm != nil {
+		from = p.warm.headline() + " · "
+	}
 	if p.weighed != "" {
 		weighed = p.weighed + " · "
 	}
-	return fmt.Sprintf("%d classes · %s, batch %d · %s%s", p.width, form, p.batch, weighed, in.HeldOut(len(p.held) > 0))
+	return fmt.Sprintf("%d classes · %s, batch %d · %s%s%s", p.width, form, p.batch, from, weighed, in.HeldOut(len(p.held) > 0))
 }
 
 // majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than

@@ -25,6 +25,8 @@
 // that weights need, and held-out rows only say when the run is done; else they choose the epoch
 // that is kept.
 //
+// A run may begin with a model (Input.From): splits push its weights in a clock before the first epoch (warm.go).
+//
 // With class_weights the loss of a row counts by its class, in training and in stopping, and not in the figures that are shown of rows
 // that are held out (weights.go).
 //

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/app/epochs"
 	"bellows/random"
 	"bellows/train"
 	"bellows/vec"
@@ -87,6 +88,10 @@ func (e *executor) reserve(s *[]float32, n int) []float32 {
 func (e *executor) RunTask(t *train.Task) error {
 	at := e.p.work().Place(t.Clock())
 	split := int(t.Split())
+	if at == epochs.Opening {
+		e.begin(t)
+		return nil
+	}
 	if at == e.p.clocks {
 		s := &e.p.scored[split]
 		e.score(t, &s[0])

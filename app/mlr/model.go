@@ -17,6 +17,8 @@ type details struct {
 	IndexBase int            `json:"index_base"`         // of sparse input
 	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 	L2        float64        `json:"l2"`                 // at the end of training
+	Pace      float64        `json:"pace,omitempty"`     // likewise: what steps were multiplied by
+	Data      string         `json:"data,omitempty"`     // digest of the rows, by which a run that begins with the model knows them
 }
 
 // scalingDetails is what models of older versions have: scores are bias[c] + sum over j of weights[c][j] times (x[j] - center[j]) there,
@@ -31,8 +33,8 @@ const (
 	columnsFile = "columns.txt"
 )
 
-// newModel makes the model of a run's tables.
-func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) {
+// newModel makes the model of a run's tables. What training came to is in ended.
+func newModel(p *problem, tables [][]float32, ended details) (*model.Model, error) {
 	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.width {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
 	}
@@ -50,7 +52,11 @@ func newModel(p *problem, tables [][]float32, l2 float64) (*model.Model, error) 
 	}
 	bias := append([]float32(nil), w[p.features*p.width:]...)
 	uncenter(bias, weights, p.scale.center)
-	d, ids := details{IndexBase: p.src.IndexBase, L2: l2}, []model.IDs{{File: labelsFile, Names: p.classes}}
+	if p.warm != nil {
+		p.warm.keep(p, weights, bias)
+	}
+	d, ids := ended, []model.IDs{{File: labelsFile, Names: p.classes}}
+	d.IndexBase, d.Data = p.src.IndexBase, p.digest
 	if p.narrow != nil {
 		d.Features = p.wide
 		ids = append(ids, model.IDs{File: featuresFile, Names: p.narrow.features()})
@@ -116,7 +122,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	if len(bias) == width {
 		uncenter(bias, weights, d.Scaling.Center)
 	}
-	p := &predictor{narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
+	p := &predictor{about: d, columns: m.Names(columnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
 	for i, v := range weights {
 		p.table[i%f*width+i/f] = v
 	}

@@ -28,26 +28,30 @@ type narrowing struct {
 	count  int
 }
 
-// narrowingOf is that of a wide set, nil where all features are to be trained.
-func narrowingOf(set *data.ExampleSet) *narrowing {
-	if !set.Sparse() || set.Features <= wideLeast {
+// narrowingOf is that of a set so wide, nil where all features are to be trained. Those that a model knows are trained on whether they occur or not.
+func narrowingOf(set *data.ExampleSet, wide int, known []int32) *narrowing {
+	if !set.Sparse() || wide <= wideLeast {
 		return nil
 	}
-	if n := newNarrowing(set.Index); n.count > 0 && n.count <= set.Features/wideShare {
+	if n := newNarrowing(set.Index, known); n.count > 0 && n.count <= wide/wideShare {
 		return n
 	}
 	return nil
 }
 
 // newNarrowing numbers the features that are listed.
-func newNarrowing(index []int32) *narrowing {
+func newNarrowing(lists ...[]int32) *narrowing {
 	top := int32(-1)
-	for _, j := range index {
-		top = max(top, j)
+	for _, index := range lists {
+		for _, j := range index {
+			top = max(top, j)
+		}
 	}
 	n := &narrowing{words: make([]uint64, top/64+1), before: make([]int32, top/64+1)}
-	for _, j := range index {
-		n.words[j/64] |= 1 << (j % 64)
+	for _, index := range lists {
+		for _, j := range index {
+			n.words[j/64] |= 1 << (j % 64)
+		}
 	}
 	for i, w := range n.words {
 		n.before[i] = int32(n.count)
@@ -65,13 +69,22 @@ func (n *narrowing) number(j int32) int32 {
 	return n.before[at] + int32(bits.OnesCount64(n.words[at]&(1<<(j%64)-1)))
 }
 
-// features lists the old numbers, in the order of the new.
-func (n *narrowing) features() []string {
-	names := make([]string, 0, n.count)
+// list is the old numbers, in the order of the new.
+func (n *narrowing) list() []int32 {
+	list := make([]int32, 0, n.count)
 	for i, w := range n.words {
 		for ; w != 0; w &= w - 1 {
-			names = append(names, strconv.Itoa(64*i+bits.TrailingZeros64(w)))
+			list = append(list, int32(64*i+bits.TrailingZeros64(w)))
 		}
+	}
+	return list
+}
+
+// features is list, written out.
+func (n *narrowing) features() []string {
+	names := make([]string, 0, n.count)
+	for _, j := range n.list() {
+		names = append(names, strconv.Itoa(int(j)))
 	}
 	return names
 }

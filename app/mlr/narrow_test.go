@@ -87,7 +87,7 @@ func TestNarrowing(t *testing.T) {
 		}
 	}
 	wide, narrow := wideAndNarrow()
-	if narrowingOf(wide) == nil || narrowingOf(narrow) != nil {
+	if narrowingOf(wide, wide.Features, nil) == nil || narrowingOf(narrow, narrow.Features, nil) != nil {
 		t.Error("which rows are wide is wrong")
 	}
 	for _, lines := range [][]string{{"a"}, {"-1"}, {"3", "3"}, {"4", "3"}, {"4294967296"}} {

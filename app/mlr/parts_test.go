@@ -416,7 +416,9 @@ func TestDriverCanBeSaved(t *testing.T) {
 		for _, stop := range []bool{false, true} {
 			p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Epochs: 4, Staleness: &staleness,
 				Settings: map[string]string{"splits": "3", "clocks": "4"}})
-			p.EarlyStop = stop
+			if p.EarlyStop = stop; stop {
+				p.warm = &warm{predictor: &predictor{}} // its driver opens
+			}
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
 				Fresh: func() train.Driver { return newPolicy(p).driver() },

@@ -59,6 +59,9 @@ func newPolicy(p *problem) *policy {
 		k.rows[s%heldBlocks] += p.weights.sum(app.Part(p.held, s, p.splits), p.class)
 	}
 	k.held = p.weights.sum(p.held, p.class)
+	if p.warm != nil {
+		k.pace, k.alpha = p.warm.pace(), p.warm.alpha(len(p.rows))
+	}
 	if p.l2 >= 0 {
 		k.alpha, k.trusts = p.l2*float64(len(p.rows)), false
 	}
@@ -159,7 +162,7 @@ func (k *policy) compare(difference float64, blocks []float64) (more, doubt floa
 // regularise follows the evidence of an epoch, half way in the logarithm after the first.
 func (k *policy) regularise(epoch int, spread []float64, squares float64) {
 	next := k.p.belief * evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
-	if epoch > 1 {
+	if epoch > 1 || k.p.warm != nil {
 		next = math.Sqrt(k.alpha * next)
 	}
 	k.alpha = next

@@ -23,6 +23,8 @@ type predictor struct {
 	narrow   *narrowing // of the features of the data, nil: none
 	wide     int        // features of the data
 	base     int
+	columns  []string // names of the features, nil: none
+	about    details
 	table    []float32 // features + 1 rows of classes
 	x, z     []float32
 	meter    *progress.Meter

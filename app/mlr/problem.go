@@ -51,6 +51,8 @@ type problem struct {
 	belief      float64 // see policy.regularise
 	weights     classWeights
 	weighed     string // what the headline says of them
+	warm        *warm  // nil without a model to begin with
+	digest      string // of the data
 	full        bool   // units work on whole tables
 }
 
@@ -72,18 +74,10 @@ const (
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
-	set := in.Data.Examples
-	p := &problem{config: c, features: set.Features, wide: set.Features, narrow: narrowingOf(set)}
-	if p.narrow != nil {
-		set, p.features = p.narrow.of(set), p.narrow.count
-	}
-	p.src = source{set, p.features}
-	var err error
-	if p.classes, p.warnings, err = classesOf(in.Data); err != nil {
+	p := &problem{config: c, digest: in.Data.Digest()}
+	if err := p.know(in); err != nil {
 		return nil, err
 	}
-	p.width = len(p.classes)
-	p.class = numbered(set, p.classes)
 	p.divide(in)
 	if err := p.check(); err != nil {
 		return nil, err
@@ -109,7 +103,40 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.meter.Err(); err != nil {
 		return nil, err
 	}
+	if p.warm != nil {
+		p.warm.fill(p)
+	}
 	return p, nil
+}
+
+// know counts features and classes, of the data and of the model that the run begins with.
+func (p *problem) know(in app.Input) (err error) {
+	set := in.Data.Examples
+	if p.classes, p.warnings, err = classesOf(in.Data); err != nil {
+		return err
+	}
+	if p.warm, err = p.begin(&in); err != nil {
+		return err
+	}
+	p.wide = set.Features
+	if p.warm != nil {
+		if p.wide, err = p.warm.match(set); err != nil {
+			return err
+		}
+		if p.classes, err = p.warm.join(p.classes); err != nil {
+			return err
+		}
+	}
+	p.features, p.width = p.wide, len(p.classes)
+	if p.narrow = narrowingOf(set, p.wide, p.warm.known()); p.narrow != nil {
+		set, p.features = p.narrow.of(set), p.narrow.count
+	}
+	p.src = source{set, p.features}
+	p.class = numbered(set, p.classes)
+	if p.warm != nil {
+		p.warnings = append(p.warnings, p.warm.missed(p.classes, p.class)...)
+	}
+	return nil
 }
 
 // divide says which rows train, which stop the run and which are shown.
@@ -196,12 +223,18 @@ func (p *problem) chooseParts() {
 }
 
 // work is the layout of a run as its driver and its executors see it.
-func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
+func (p *problem) work() epochs.Layout {
+	l := epochs.Layout{Splits: p.splits, Clocks: p.clocks}
+	if p.warm != nil {
+		l.Opens = 1
+	}
+	return l
+}
 
 // items implements train.Job.Items: an epoch is the training clocks and one that scores.
 func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 	at := p.work().Place(clock)
-	if at == p.clocks {
+	if at == p.clocks || at == epochs.Opening {
 		return bellows.Range{}
 	}
 	n := len(app.Part(p.rows, int(s), p.splits))
@@ -244,6 +277,16 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		}
 	})
 	return p.meter.Err()
+}
+
+// release gives back what prepare has laid out of a split. Its sparse units stay: they are cut with those of all others.
+func (p *problem) release(split bellows.SplitID) {
+	for at := range p.clocks {
+		if len(p.denseUnits) > 0 {
+			p.denseUnits[int(split)*p.clocks+at] = denseUnit{}
+		}
+	}
+	p.scored[split] = [2]scoreUnit{}
 }
 
 // stepAt is the step of a batch of that many rows: the inverse of the expected smoothness (Gower et

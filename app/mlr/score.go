@@ -13,11 +13,12 @@ type scoreUnit struct {
 	class  []int32 // of each row of src
 	dense  denseUnit
 	sparse sparseUnit
+	kept   []float32 // by row and class: what weights add that training leaves as they were (warm.kept); nil: nothing
 }
 
 // newScoreUnit lays rows out for scoring. Dense rows are kept scaled if training rows are.
 func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
-	u := scoreUnit{src: s, rows: rows, class: class}
+	u := scoreUnit{src: s, rows: rows, class: class, kept: p.warm.kept(p, s, rows)}
 	switch {
 	case len(rows) == 0:
 	case !p.dense:
@@ -40,21 +41,31 @@ func (e *executor) score(t *train.Task, u *scoreUnit) {
 	case e.p.dense:
 		e.scoreDense(t.PullRange(weightsTable, 0, e.end()), u)
 	case e.p.full:
-		e.scoreSparse(t.PullRange(weightsTable, 0, e.end()), &u.sparse)
+		e.scoreSparse(t.PullRange(weightsTable, 0, e.end()), u)
 	default:
 		w := e.reserve(&e.w, len(u.sparse.rows)*e.width)
 		t.Pull(weightsTable, u.sparse.rows, w)
-		e.scoreSparse(w, &u.sparse)
+		e.scoreSparse(w, u)
 	}
 }
 
-func (e *executor) scoreSparse(w []float32, u *sparseUnit) {
+func (e *executor) scoreSparse(w []float32, u *scoreUnit) {
 	z := e.z[:e.width]
-	for i, y := range u.class {
-		u.logits(w, i, z)
+	for i, y := range u.sparse.class {
+		u.sparse.logits(w, i, z)
+		u.addKept(i, z)
 		vec.Softmax(1, e.width, z)
 		e.tally.count(z, y)
 	}
+}
+
+// addKept adds to the scores of rows, of which the first is given, what is kept.
+func (u *scoreUnit) addKept(first int, z []float32) {
+	if u.kept == nil {
+		return
+	}
+	width := len(u.kept) / len(u.rows)
+	addTo(1, u.kept[first*width:first*width+len(z)], z)
 }
 
 func (e *executor) scoreDense(w []float32, u *scoreUnit) {
@@ -67,6 +78,7 @@ func (e *executor) scoreDense(w []float32, u *scoreUnit) {
 		}
 		z := e.z[:(hi-lo)*e.width]
 		unit.logits(w, e.width, first, first+hi-lo, z)
+		u.addKept(lo, z)
 		vec.Softmax(hi-lo, e.width, z)
 		for i := range hi - lo {
 			e.tally.count(z[i*e.width:(i+1)*e.width], unit.class[first+i])

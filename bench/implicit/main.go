@@ -94,8 +94,8 @@ func (b bench) all(files sets.Pair) {
 	b.AddFact(fact)
 }
 
-// deepened is how many of the grid's choices are tried with more factors and iterations.
-const deepened = 3
+// deepened is how many of the best of the grid are tried with more factors and iterations.
+const deepened = 1
 
 // best is the settings that are best on a tenth of the training pairs: of the grid, and of its best ones with more factors and iterations.
 func (b bench) best(train *data.Set, seed uint64) choice {

@@ -252,24 +252,41 @@ func (c *Collector) fits(ref bellows.PartitionRef, im *image) bool {
 	return true
 }
 
-// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending.
+// Tables are the rows of all tables, as kept or as they ended, and of sparse ones their keys, ascending. It is asked once, after Images: the
+// collector lets each partition go as soon as it is copied, so that a large model is not there once more.
 func (c *Collector) Tables() (tables [][]float32, list [][]bellows.Key) {
 	tables, list = make([][]float32, len(c.tables)), make([][]bellows.Key, len(c.tables))
+	sizes := make([]int, len(c.tables))
 	for ref := range c.route.All() {
-		n := c.route.Number(ref)
-		im := &c.kept[n]
-		if !im.came {
-			im = &c.live[n]
+		sizes[ref.Table] += len(c.returned(ref).Values)
+	}
+	for t, n := range sizes {
+		if n > 0 { // at once: a table may be most of the memory
+			tables[t] = make([]float32, 0, n)
 		}
+	}
+	for ref := range c.route.All() {
+		im := c.returned(ref)
 		tables[ref.Table] = append(tables[ref.Table], im.Values...)
 		list[ref.Table] = append(list[ref.Table], im.Keys...)
+		*im = image{came: im.came}
 	}
+	c.live, c.kept = nil, nil
 	for t := range tables {
 		if s := &c.tables[t]; s.Sparse {
 			list[t], tables[t] = byKey(list[t], tables[t], s.Width)
 		}
 	}
 	return tables, list
+}
+
+// returned is what the job returns of a partition: its rows as kept, or as they ended.
+func (c *Collector) returned(ref bellows.PartitionRef) *image {
+	n := c.route.Number(ref)
+	if c.kept[n].came {
+		return &c.kept[n]
+	}
+	return &c.live[n]
 }
 
 // byKey sorts rows by their keys, which differ.

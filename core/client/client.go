@@ -106,16 +106,17 @@ func (l Limits) orDefault() Limits {
 // Effects are what a step wants done.
 type Effects struct {
 	wire.Outbox
-	Run     []*Task  // start these
-	Wake    []*Task  // what these waited for may be there: let them try again
-	Notices []string // sentences about long waits
+	Run     []*Task           // start these
+	Wake    []*Task           // what these waited for may be there: let them try again
+	Left    []bellows.SplitID // these are another node's now: nothing of them runs here
+	Notices []string          // sentences about long waits
 	Ended   *wire.End
 }
 
 // Reset empties the effects and keeps their memory.
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
-	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Run: fx.Run[:0], Wake: fx.Wake[:0],
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Run: fx.Run[:0], Wake: fx.Wake[:0], Left: fx.Left[:0],
 		Notices: fx.Notices[:0]}
 }
 

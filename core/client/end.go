@@ -6,7 +6,6 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -101,7 +100,7 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 // client may not have heard of them.
 func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 	for i := range m.Changes {
-		if who, removed := route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
+		if who, removed := c.now.Route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
 			fx.Send(c.cfg.Self, who, &wire.End{Reason: "it takes part no more"})
 		}
 	}
@@ -111,10 +110,10 @@ func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 // word goes to its heir.
 func (c *Client) leave(changes []bellows.Control, fx *Effects) {
 	for i := range changes {
-		if who, removed := route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
+		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
 			c.ended = &wire.End{Reason: "its node takes part no more"}
 			fx.Ended = c.ended
-			fx.Send(c.cfg.Self, route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
+			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
 		}
 	}
 }

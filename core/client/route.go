@@ -117,6 +117,7 @@ func (c *Client) runSplits(fx *Effects) {
 				b.drop(c)
 			}
 			c.splits[i] = nil
+			fx.Left = append(fx.Left, bellows.SplitID(i))
 		}
 	}
 }

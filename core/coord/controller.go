@@ -334,6 +334,23 @@ func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellow
 	return c.progress.Complete(), furthest, c.number
 }
 
+// Left is how many items are to be visited until an interrupted job comes to the point from which it can go on.
+func (c *Controller) Left() (items int) {
+	if !c.draining || c.ending != nil {
+		return 0
+	}
+	for s := range c.next {
+		split := bellows.SplitID(s)
+		for clock := c.progress.Split(split) + 1; clock <= c.horizon; clock++ {
+			items += c.cfg.Items(split, clock).Len()
+		}
+	}
+	for _, u := range c.progress.Open() {
+		items -= u.Items.Len()
+	}
+	return items
+}
+
 // Begun reports whether the first tasks have left: all nodes were ready.
 func (c *Controller) Begun() bool { return c.begun }
 

@@ -79,7 +79,7 @@ func (c *Controller) Route() *route.Route { return c.cfg.Route }
 
 // part counts an actor no more among those of the job.
 func (c *Controller) part(removal bellows.Control) {
-	a, _ := route.Removed(removal)
+	a, _ := c.cfg.Route.Removed(removal)
 	c.leaving = append(c.leaving, removal)
 	c.drop(a)
 }
@@ -103,7 +103,7 @@ func (c *Controller) drop(a wire.Address) {
 // leavers are those who were removed, and whose counts no heir has yet.
 func (c *Controller) leavers() (list []wire.Address) {
 	for _, r := range c.leaving {
-		a, _ := route.Removed(r)
+		a, _ := c.cfg.Route.Removed(r)
 		list = append(list, a)
 	}
 	return list
@@ -137,7 +137,7 @@ func (c *Controller) total() (counts wire.Counts) {
 	var adopted []wire.Address
 	for _, w := range c.words {
 		for _, r := range w.closed.Adopted {
-			a, _ := route.Removed(r)
+			a, _ := c.cfg.Route.Removed(r)
 			adopted = append(adopted, a)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -112,20 +111,20 @@ func (c *Controller) excuse(adopted []bellows.Control) {
 	r := c.recovery
 	r.adopted = append(r.adopted, adopted...)
 	for _, one := range r.adopted {
-		a, _ := route.Removed(one)
+		a, _ := c.cfg.Route.Removed(one)
 		if i := slices.Index(c.cfg.Lanes, a); i >= 0 && r.holdings[i] == nil {
 			r.holdings[i] = &absent
 		}
-		if !slices.ContainsFunc(slices.Concat(c.cfg.Lanes, c.cfg.Clients), func(b wire.Address) bool { return b.Node == a.Node && !r.hasAdopted(b) }) && a.Node != c.cfg.Controller.Node {
+		if !slices.ContainsFunc(slices.Concat(c.cfg.Lanes, c.cfg.Clients), func(b wire.Address) bool { return b.Node == a.Node && !c.hasAdopted(b) }) && a.Node != c.cfg.Controller.Node {
 			c.roll.Leave(a.Node)
 		}
 	}
 }
 
 // hasAdopted reports whether a lane has said that it has the counts of an actor.
-func (r *recovery) hasAdopted(a wire.Address) bool {
-	return slices.ContainsFunc(r.adopted, func(c bellows.Control) bool {
-		who, _ := route.Removed(c)
+func (c *Controller) hasAdopted(a wire.Address) bool {
+	return slices.ContainsFunc(c.recovery.adopted, func(one bellows.Control) bool {
+		who, _ := c.cfg.Route.Removed(one)
 		return who == a
 	})
 }
@@ -345,7 +344,7 @@ func (c *Controller) replayRoute(change *bellows.Control) {
 		return
 	}
 	c.cfg.Route = next
-	if _, removed := route.Removed(*change); removed {
+	if _, removed := c.cfg.Route.Removed(*change); removed {
 		c.leaving = append(c.leaving, *change)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -178,7 +177,7 @@ func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effect
 func (c *Controller) whole() []bellows.Control {
 	list := c.cfg.Route.Whole()
 	for _, r := range c.leaving {
-		if a, _ := route.Removed(r); a.Role == wire.Lane {
+		if a, _ := c.cfg.Route.Removed(r); a.Role == wire.Lane {
 			list = append(list, c.cfg.Route.AddLane(a), r)
 		} else {
 			list = append(list, c.cfg.Route.AddClient(a.Node), r)

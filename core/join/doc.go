@@ -6,6 +6,9 @@
 // again; a call that is not expected is turned away, and so is the second of two that claim one
 // place.
 //
+// A job that runs is joined likewise, by one node at a time, which dials all that are there:
+// Admission is node 0's half of that, and Newcomers that of whoever is called.
+//
 // The caller's duties, in order:
 //
 //  1. Make a Joining with New, and Begin.
@@ -17,6 +20,6 @@
 //     or with an error.
 //
 // The package refuses to know what a connection is, who may speak at all (a transport asks for the
-// job's token), and whether all have made the same job (package coord compares fingerprints when
-// nodes are ready).
+// job's token), and whether those with whom a job begins have made the same one (package coord
+// compares fingerprints when they are ready; Admission does for who comes later).
 package join

@@ -3,6 +3,7 @@ package join
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bellows"
@@ -14,6 +15,19 @@ type Cluster struct {
 	Self        bellows.NodeID
 	Nodes       int
 	Connections int // of each pair
+	// Gone are lower numbers of nodes that are not there any more, where this one joins a job that
+	// runs.
+	Gone []bellows.NodeID
+}
+
+// lower are the nodes that this one dials.
+func (c Cluster) lower() (list []bellows.NodeID) {
+	for n := range c.Self {
+		if !slices.Contains(c.Gone, n) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // Place is where a call of a node, for the connection of that number of so many, belongs:
@@ -56,6 +70,7 @@ type Joining struct {
 	Cluster
 	addresses []string // by node
 	wait      Wait
+	lower     []bellows.NodeID
 	there     []bool // by place
 	dialled   int    // calls that were answered
 	last      error  // why the last call failed, or the last that came was turned away
@@ -64,7 +79,7 @@ type Joining struct {
 
 // New is a node before it joins, within times.Join.
 func New(c Cluster, addresses []string, times liveness.Times, nowMillis int64) *Joining {
-	return &Joining{Cluster: c, addresses: addresses, wait: NewWait(c.Self, times, times.Or().Join, nowMillis), there: make([]bool, c.Nodes*c.Connections)}
+	return &Joining{Cluster: c, addresses: addresses, lower: c.lower(), wait: NewWait(c.Self, times, times.Or().Join, nowMillis), there: make([]bool, c.Nodes*c.Connections)}
 }
 
 // Begin makes the first call.
@@ -76,11 +91,11 @@ func (j *Joining) Awaits() bool { return !j.over && !j.dialling() }
 // Next is when Tick is due.
 func (j *Joining) Next() int64 { return j.wait.Next() }
 
-func (j *Joining) dialling() bool { return j.dialled < int(j.Self)*j.Connections }
+func (j *Joining) dialling() bool { return j.dialled < len(j.lower)*j.Connections }
 
 // callee is who is dialled: on the first connection all, then on the second.
 func (j *Joining) callee() (n bellows.NodeID, number int) {
-	return bellows.NodeID(j.dialled % int(j.Self)), j.dialled / int(j.Self)
+	return j.lower[j.dialled%len(j.lower)], j.dialled / len(j.lower)
 }
 
 // whom names for whom is waited, and whatFor is what that one is to do.

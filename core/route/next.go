@@ -34,11 +34,11 @@ func (r *Route) RemoveClient(n bellows.NodeID, heir wire.Address) bellows.Contro
 	return bellows.Control{Kind: bellows.RemoveClient, Route: r.version + 1, Node: n, Heir: heir.Node, HeirLane: heir.Index}
 }
 
-// Heir is the lane that takes over the counts of who is removed by a change.
-func Heir(c bellows.Control) wire.Address { return wire.LaneAt(c.Heir, int(c.HeirLane)) }
+// Heir is the lane that takes over the counts of who is removed by a change of the job's routes.
+func (*Route) Heir(c bellows.Control) wire.Address { return wire.LaneAt(c.Heir, int(c.HeirLane)) }
 
-// Removed is who takes part no more by a change, if anybody.
-func Removed(c bellows.Control) (who wire.Address, removes bool) {
+// Removed is who takes part no more by a change of the job's routes, if anybody.
+func (*Route) Removed(c bellows.Control) (who wire.Address, removes bool) {
 	switch c.Kind {
 	case bellows.RemoveLane:
 		return laneOf(c), true
@@ -130,7 +130,7 @@ func (r *Route) change(c bellows.Control) error {
 
 // remove takes a lane or a client out, which must own nothing, and whose heir must stay.
 func (r *Route) remove(c bellows.Control) error {
-	who, _ := Removed(c)
+	who, _ := r.Removed(c)
 	list := &r.lanes
 	if who.Role == wire.Client {
 		list = &r.clients
@@ -142,8 +142,8 @@ func (r *Route) remove(c bellows.Control) error {
 		return fmt.Errorf("%v runs a split", who)
 	case who.Role == wire.Lane && slices.ContainsFunc(r.owners, func(o Owner) bool { return o.Lane == who }):
 		return fmt.Errorf("%v holds a partition", who)
-	case Heir(c) == who || !slices.Contains(r.lanes, Heir(c)):
-		return fmt.Errorf("%v, which is to be the heir of %v, takes no part", Heir(c), who)
+	case r.Heir(c) == who || !slices.Contains(r.lanes, r.Heir(c)):
+		return fmt.Errorf("%v, which is to be the heir of %v, takes no part", r.Heir(c), who)
 	}
 	*list = slices.DeleteFunc(slices.Clone(*list), func(a wire.Address) bool { return a == who })
 	return nil

@@ -92,7 +92,9 @@ func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
 
 // Ending reports whether the controller, or a client, has told the lane that the job is over: so a
 // node without a client knows.
-func (l *Lane) Ending() bool { return l.told != nil || l.removal == nil && l.open+l.parted < len(l.ended) }
+func (l *Lane) Ending() bool {
+	return l.told != nil || l.removal == nil && l.open+l.parted < len(l.ended)
+}
 
 // Removed reports whether the lane takes part no more: its last word is its heir's, or will be.
 func (l *Lane) Removed() bool { return l.removal != nil }

@@ -12,7 +12,6 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/table"
@@ -166,8 +165,8 @@ type Lane struct {
 	silence      silence
 
 	// The route: what waits for newer ones.
-	begun   bool         // it takes part by the route; before that it knows no records
-	first   *route.Route // with which the job began
+	begun   bool                                    // it takes part by the route; before that it knows no records
+	first   struct{ lanes, clients []wire.Address } // with which the job began
 	ahead   []ahead
 	awaited int // partitions that were given to it and are not here yet
 
@@ -205,7 +204,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
-	l.first = cfg.Route
+	l.first.lanes, l.first.clients = cfg.Route.Lanes(), cfg.Route.Clients()
 	for _, a := range cfg.Clients {
 		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
 	}

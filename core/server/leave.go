@@ -5,7 +5,6 @@ import (
 
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -65,7 +64,7 @@ func (l *Lane) closeWhenAll(out *wire.Outbox) {
 // removedBy is this lane's removal among changes of the route, if it is there.
 func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
 	for i := range changes {
-		if who, removed := route.Removed(changes[i]); removed && who == l.cfg.Self {
+		if who, removed := l.cfg.Route.Removed(changes[i]); removed && who == l.cfg.Self {
 			return &changes[i]
 		}
 	}
@@ -76,7 +75,7 @@ func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
 func (l *Lane) bequeath(out *wire.Outbox) {
 	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers)
-	out.Send(l.cfg.Self, route.Heir(*l.removal), &wire.Closed{Counts: counts, Route: l.removal.Route, Adopted: slices.Clone(l.adopted)})
+	out.Send(l.cfg.Self, l.cfg.Route.Heir(*l.removal), &wire.Closed{Counts: counts, Route: l.removal.Route, Adopted: slices.Clone(l.adopted)})
 }
 
 // takeBequest takes over the counts of somebody who was removed, when this lane has the record that

@@ -7,7 +7,6 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/planted"
-	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -241,7 +240,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 	case bellows.RemoveClient:
 		l.part(wire.ClientAt(c.Node), out)
 	case bellows.RemoveLane:
-		if who, _ := route.Removed(*c); who == l.cfg.Self {
+		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
 			l.leave(c, out)
 		}
 	}

@@ -248,12 +248,12 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
 	}
 	for _, a := range l.cfg.Route.Lanes() {
-		if !slices.Contains(l.first.Lanes(), a) {
+		if !slices.Contains(l.first.lanes, a) {
 			h.Added = append(h.Added, l.cfg.Route.AddLane(a))
 		}
 	}
 	for _, a := range l.cfg.Route.Clients() {
-		if !slices.Contains(l.first.Clients(), a) {
+		if !slices.Contains(l.first.clients, a) {
 			h.Added = append(h.Added, l.cfg.Route.AddClient(a.Node))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"bellows/core"
 	"bellows/core/checkpoint"
 	"bellows/core/coord"
+	"bellows/core/join"
 	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -17,11 +18,16 @@ import (
 // the controller's steps is the controller's.
 type Lead struct {
 	*coord.Controller
-	State   *checkpoint.Collector // the tables, when the outcome is there and says so
-	closing members.Closing
-	self    bellows.NodeID
-	lanes   []wire.Address // of the node
-	ended   bool           // no task runs here any more
+	State *checkpoint.Collector // the tables, when the outcome is there and says so
+	// Joins is what has become of newcomers (Invite) since the caller has taken it. The connections
+	// to one that takes no part are to end.
+	Joins     []join.Outcome
+	admission *join.Admission
+	nowMillis int64
+	closing   members.Closing
+	self      bellows.NodeID
+	lanes     []wire.Address // of the node
+	ended     bool           // no task runs here any more
 }
 
 // NewLead makes the shell of node 0 and the controller. It sets the options' Collector.
@@ -47,7 +53,8 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 		return nil, err
 	}
 	n := job.Controller.Node
-	return &Lead{Controller: c, State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n)}, nil
+	return &Lead{Controller: c, State: state, closing: members.NewClosing(job.Times), self: n, lanes: lanesAt(job, n),
+		admission: join.NewAdmission(n, job.Nodes, opt.Fingerprint, job.Times)}, nil
 }
 
 // Tick tells the time, and by node how many bytes have come from it; nil where there is no other.
@@ -55,7 +62,14 @@ func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*c
 // too long, it says why they are waited for no more: what they may work on, a part of the model, is
 // then lost with them.
 func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bellows.Unit, fx *coord.Effects) (givenUp string) {
+	l.nowMillis = nowMillis
 	l.Controller.Tick(nowMillis, heard, fx)
+	named, away := l.admission.Tick(nowMillis)
+	if named != "" {
+		fx.Notices = append(fx.Notices, named)
+	}
+	l.turned(away)
+	l.admit(fx)
 	if over {
 		l.closing.Over(nowMillis)
 	}
@@ -76,6 +90,9 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 // Disconnected tells that the connections to a node have ended for good, and why. Where this node
 // ended them, since what came cannot be, no reason is better; else one may come.
 func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *coord.Effects) {
+	if l.suspectGuest(n, reason) {
+		return
+	}
 	if breach {
 		l.Lost(n, fmt.Sprintf("node %d is not heard any more: %s", n, reason), fx)
 		return

@@ -174,3 +174,103 @@ func TestABreachIsALossAtOnce(t *testing.T) {
 		expect(t, fx.Losses, want[1]...)
 	}
 }
+
+// idle is a driver that dispatches a task which nobody runs.
+type idle struct{ train.Driver }
+
+func (idle) DispatchInitialTasks(to *train.Dispatcher) { to.DispatchTask(0) }
+func (idle) Save() []float64                           { return nil }
+
+// leading is a job that has begun, with a guest on its way.
+func leading(t *testing.T) (*shell.Lead, *coord.Effects, bellows.NodeID) {
+	t.Helper()
+	j := job()
+	j.NodesMost = 9
+	l, err := shell.NewLead(j, coord.Options{Driver: idle{}, Fingerprint: bellows.Fingerprint{Data: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fx := &coord.Effects{}
+	l.Start(fx)
+	who, err := l.Invite(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, fx, who.Node
+}
+
+// begins says for the others that they are ready.
+func begins(l *shell.Lead, fx *coord.Effects) {
+	for _, n := range []bellows.NodeID{1, 2} {
+		l.Step([]wire.Envelope{{From: wire.ClientAt(n), To: wire.ControllerAt(), Message: &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}}}, fx)
+	}
+}
+
+func from(n bellows.NodeID, m wire.Message) []wire.Envelope {
+	return []wire.Envelope{{From: wire.ClientAt(n), To: wire.ControllerAt(), Message: m}}
+}
+
+// TestAGuestThatIsLostHarmsNobody loses a guest in each way that there is, before and after it is ready, and lets it say what it
+// likes: it is turned away by name, and the job goes on.
+func TestAGuestThatIsLostHarmsNobody(t *testing.T) {
+	for want, lose := range map[string]func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects){
+		"its process died": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Lost(n, "its process died", fx) },
+		"EOF":              func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Disconnected(n, "EOF", false, fx) },
+		"a frame that cannot be": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
+			l.Disconnected(n, "a frame that cannot be", true, fx)
+		},
+		"node 2 lost it": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
+			l.Step(from(2, &wire.Complaint{Node: n, Reason: "node 2 lost it"}), fx)
+		},
+		"it lost node 2": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
+			l.Step(from(n, &wire.Complaint{Node: 2, Breach: true, Reason: "it lost node 2"}), fx)
+		},
+		"what differs is data": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
+			l.Step(from(n, &wire.Ready{}), fx)
+		},
+		"nobody wants it": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) { l.Uninvite(n, fmt.Errorf("nobody wants it")) },
+		"waited for 600.0 s": func(l *shell.Lead, n bellows.NodeID, fx *coord.Effects) {
+			for at := int64(250); at <= 600_250; at += 250 {
+				l.Tick(at, []uint64{0, uint64(at), uint64(at)}, false, nil, fx)
+			}
+		},
+	} {
+		l, fx, n := leading(t)
+		begins(l, fx)
+		fx.Reset()
+		lose(l, n, fx)
+		l.Tick(2000, []uint64{0, 1, 1}, false, nil, fx)
+		l.Lost(n, "once more", fx)
+		l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+		l.Step(from(2, &wire.Complaint{Node: n, Reason: "late"}), fx)
+		if len(l.Joins) != 1 || l.Joins[0].Node != n || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), want) {
+			t.Errorf("%s: %+v", want, l.Joins)
+		}
+		for _, e := range fx.Envelopes {
+			if _, end := e.Message.(*wire.End); end || e.To.Node == n {
+				t.Errorf("%s: %T is said to %v", want, e.Message, e.To)
+			}
+		}
+		if fx.Route != nil || len(fx.Losses) > 0 {
+			t.Errorf("%s: the job has lost %v, and has another route: %v", want, fx.Losses, fx.Route != nil)
+		}
+	}
+}
+
+// TestAGuestTakesPartWhenTheJobHasBegun with all its actors; its loss is the job's from then on.
+func TestAGuestTakesPartWhenTheJobHasBegun(t *testing.T) {
+	l, fx, n := leading(t)
+	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	if len(l.Joins) > 0 || fx.Route != nil {
+		t.Errorf("it takes part in a job that has not begun: %+v", l.Joins)
+	}
+	begins(l, fx)
+	if len(l.Joins) != 1 || l.Joins[0].Err != nil || fx.Route == nil ||
+		!slices.Contains(fx.Route.Lanes(), wire.LaneAt(n, 0)) || !slices.Contains(fx.Route.Lanes(), wire.LaneAt(n, 1)) || !slices.Contains(fx.Route.Clients(), wire.ClientAt(n)) {
+		t.Fatalf("%+v, route %+v", l.Joins, fx.Route)
+	}
+	l.Lost(n, "its process died", fx)
+	if !slices.Contains(fx.Losses, "its process died") {
+		t.Errorf("the job has lost %v", fx.Losses)
+	}
+}

@@ -36,8 +36,8 @@ type Checker struct {
 // known is a route and what follows from it. It is never changed, only replaced.
 type known struct {
 	route *route.Route
-	lanes []int          // by node: how many it hosts, or has hosted
-	works []bool         // by node: it runs tasks, or has
+	lanes []int          // by node: how many it hosts, or has hosted; those behind host none
+	works []bool         // by node: it runs tasks, or has; those behind run none
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 }
@@ -49,36 +49,50 @@ type ran struct {
 }
 
 // with is what is known with another route, or other actors here.
-func (k *known) with(nodes int, r *route.Route, here []wire.Address) *known {
-	to := &known{route: r, lanes: make([]int, nodes), works: make([]bool, nodes), here: here, ran: k.ran}
+func (k *known) with(r *route.Route, here []wire.Address) *known {
+	to := &known{route: r, here: here, ran: k.ran}
 	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
 		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
 			to.ran = append(slices.Clip(to.ran), one)
 		}
 	}
 	if k.route != nil && k.route.Version() <= r.Version() {
-		copy(to.lanes, k.lanes) // who was removed may still speak
+		to.lanes = slices.Clone(k.lanes) // who was removed may still speak
 	}
 	for _, a := range r.Lanes() {
-		to.lanes[a.Node] = max(to.lanes[a.Node], int(a.Index)+1)
+		n := at(&to.lanes, a.Node)
+		*n = max(*n, int(a.Index)+1)
 	}
 	for _, a := range r.Clients() {
-		to.works[a.Node] = true
+		*at(&to.works, a.Node) = true
 	}
 	for n, works := range k.works { // a job's clients may be more than its route has
-		to.works[n] = to.works[n] || works
+		if works {
+			*at(&to.works, bellows.NodeID(n)) = true
+		}
 	}
 	return to
 }
 
+// at is what a list says of a node. The list is as long as it has to be.
+func at[T any](list *[]T, n bellows.NodeID) *T {
+	if short := int(n) + 1 - len(*list); short > 0 {
+		*list = append(*list, make([]T, short)...)
+	}
+	return &(*list)[n]
+}
+
+// worksAt reports whether a node runs tasks.
+func (k *known) worksAt(n bellows.NodeID) bool { return int(n) < len(k.works) && k.works[n] }
+
 // New makes the checker of a node.
 func New(cfg core.Job, self bellows.NodeID) *Checker {
 	ck := &Checker{self: self, cfg: cfg}
-	first := &known{works: make([]bool, cfg.Nodes)}
+	first := &known{}
 	for _, a := range cfg.Clients {
-		first.works[a.Node] = true
+		*at(&first.works, a.Node) = true
 	}
-	ck.now.Store(first.with(cfg.Nodes, cfg.Route, nil))
+	ck.now.Store(first.with(cfg.Route, nil))
 	for i := range cfg.Tables {
 		slots := 0
 		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
@@ -92,7 +106,7 @@ func New(cfg core.Job, self bellows.NodeID) *Checker {
 // Host lets frames to an actor of this node pass that the route may not have yet: its first word is
 // from the controller, and says so.
 func (ck *Checker) Host(a wire.Address) {
-	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, k.route, append(slices.Clip(k.here), a)) })
+	ck.replace(func(k *known) *known { return k.with(k.route, append(slices.Clip(k.here), a)) })
 }
 
 // Learn takes note of a route: on the node of the controller, before the controller's messages
@@ -100,7 +114,7 @@ func (ck *Checker) Host(a wire.Address) {
 // another controller follows one that has told nobody of its last route
 // (TestACheckerGoesBackToARouteThatWasRecorded).
 func (ck *Checker) Learn(r *route.Route) {
-	ck.replace(func(k *known) *known { return k.with(ck.cfg.Nodes, r, k.here) })
+	ck.replace(func(k *known) *known { return k.with(r, k.here) })
 }
 
 // hear takes note of a route that a message has as a whole, if it is newer.
@@ -109,7 +123,7 @@ func (ck *Checker) hear(r *route.Route) {
 		if r.Version() <= k.route.Version() {
 			return nil
 		}
-		return k.with(ck.cfg.Nodes, r, k.here)
+		return k.with(r, k.here)
 	})
 }
 
@@ -148,16 +162,16 @@ func refuse(peer bellows.NodeID, h wire.Header, field string, value any, want st
 func (ck *Checker) exists(a wire.Address, k *known) bool {
 	switch a.Role {
 	case wire.Client:
-		return int(a.Node) < ck.cfg.Nodes && a.Index == 0
+		return int(a.Node) < ck.cfg.Numbers() && a.Index == 0
 	case wire.Lane:
-		return int(a.Node) < ck.cfg.Nodes && int(a.Index) < k.lanes[a.Node]
+		return int(a.Node) < len(k.lanes) && int(a.Index) < k.lanes[a.Node]
 	}
 	return a == wire.ControllerAt()
 }
 
 // hosts reports whether an actor is one of this node.
 func (ck *Checker) hosts(a wire.Address, k *known) bool {
-	return ck.exists(a, k) && (a.Role != wire.Client || k.works[a.Node]) || slices.Contains(k.here, a)
+	return ck.exists(a, k) && (a.Role != wire.Client || k.worksAt(a.Node)) || slices.Contains(k.here, a)
 }
 
 // breach is a field that is not as it must be. It is made only where one is not, so that a message
@@ -216,7 +230,7 @@ func (ck *Checker) message(e wire.Envelope) *breach {
 	switch {
 	case c.judge == nil:
 		return &breach{"the kind", -1, fmt.Sprintf("%T", e.Message), "one that is checked"}
-	case e.From.Role == wire.Client && !c.idle && !ck.now.Load().works[e.From.Node] && !ck.ahead(e.Message):
+	case e.From.Role == wire.Client && !c.idle && !ck.now.Load().worksAt(e.From.Node) && !ck.ahead(e.Message):
 		return &breach{"the sender", -1, e.From.String(), "a node that runs tasks"}
 	}
 	return c.judge(ck, e)

@@ -29,7 +29,7 @@ func each[T any](list []T, check func(i int, x *T) *breach) *breach {
 }
 
 func (ck *Checker) node(field string, at int, n bellows.NodeID) *breach {
-	return within(field, at, int64(n), 0, int64(ck.cfg.Nodes-1))
+	return within(field, at, int64(n), 0, int64(ck.cfg.Numbers()-1))
 }
 
 // ref is a partition that the job has.
@@ -405,7 +405,7 @@ func (ck *Checker) whole(client wire.Address, f bellows.FlushID, c bellows.Clock
 func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 	client := from
 	if from.Role == wire.Lane {
-		if int(m.Flush.Client) >= ck.cfg.Nodes || !ck.now.Load().works[m.Flush.Client] {
+		if !ck.now.Load().worksAt(m.Flush.Client) {
 			return &breach{"the flush's client", -1, fmt.Sprint(m.Flush.Client), "a node that runs tasks"}
 		}
 		client = wire.ClientAt(m.Flush.Client)
@@ -474,7 +474,7 @@ func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
 			b = &breach{"the change of the route", at, err.Error(), "one that follows"}
 			return nil
 		}
-		return k.with(ck.cfg.Nodes, next, k.here)
+		return k.with(next, k.here)
 	})
 	return b
 }

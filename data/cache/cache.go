@@ -29,11 +29,38 @@ const Manifest = "manifest.json"
 const abandoned = 24 * time.Hour
 
 // The bounds of a cache. Whenever a set is stored, what was not used for AgeMost goes, and then what was used
-// longest ago until the rest takes at most BytesMost.
+// longest ago until the rest takes at most Most bytes: BytesMost, or one part in FreeParts of what its disk would have free without it.
 const (
 	BytesMost = 10 << 30
+	FreeParts = 4
 	AgeMost   = 30 * 24 * time.Hour
 )
+
+// Most is how many bytes a cache may hold in a folder, as its disk is now.
+func Most(folder string) int64 {
+	held := int64(0)
+	list, err := List(folder)
+	if err == nil {
+		for _, c := range list {
+			held += c.Bytes
+		}
+	}
+	for {
+		if free, ok := freeBytes(folder); ok {
+			return bound(free, held)
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return BytesMost
+		}
+		folder = above // where it will be made
+	}
+}
+
+// bound is Most of a disk with so many bytes free beside those that the cache holds.
+func bound(free, held int64) int64 {
+	return min(BytesMost, free/FreeParts+held/FreeParts)
+}
 
 // Entry is one input as a cache holds it.
 type Entry struct {

@@ -38,7 +38,7 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{newEndConn()})
-	p := m.pairs[1].peers[0]
+	p := m.pair(1).peers[0]
 	for range 2 {
 		m.shutdown(p)
 		p.ship()

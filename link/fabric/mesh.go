@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/core/liveness"
 	"bellows/core/tally"
 	"bellows/link/session"
@@ -39,8 +42,13 @@ import (
 //   - A frame that has come is judged before anything acts on it; one that fails ends the job, by name
 //     (TestABreachEndsTheJobByName of package node).
 //
-// Locks: mu guards the list of dirty peers and what is open of each pair, and is held for a few instructions, with no
-// lock inside. What belongs to one peer is behind its own.
+// A node may join while the mesh is started (lobby.go): its peers are there before this side's first word to it leaves. One
+// that is lost, or was dropped, is forgotten: what is posted for it is dropped, and its number is not taken again
+// (TestWhoIsGoneIsForgotten).
+//
+// Locks: mu guards the list of dirty peers, what is open of each pair, and changes of the list of pairs, which others read
+// without it: who posts must not wait for who joins. It is held for a few instructions; a peer's lock may be taken inside.
+// What belongs to one peer is behind its own.
 //
 // Turned down:
 //   - Writing by the writer alone: each answer woke a goroutine on another thread, and a round trip of 1 KiB cost half as
@@ -54,25 +62,33 @@ type Mesh struct {
 	checker Admission
 	links   *Links // nil: a connection that ends is not made again
 	times   liveness.Times
-	process uint64 // this one's number in sessions
-	pairs   []pair // by node; without peers: this node, or not joined
+	process uint64                  // this one's number in sessions
+	pairs   atomic.Pointer[[]*pair] // by node; nil: this node, or one that never came. Replaced as a whole, under mu
 	lost    func(Loss)
+	met     func()
 	ends    sync.WaitGroup // of readers and writers
 
 	accepting sync.WaitGroup
 	refuse    context.CancelFunc // ends the taking of calls; nil: none are taken
+	lobby     lobby              // of the goroutine that takes them
 
-	mu    sync.Mutex
-	dirty []*peer // have something posted that nobody has shipped
+	mu     sync.Mutex
+	dirty  []*peer // have something posted that nobody has shipped
+	unmet  int     // connections that the mesh was made with whose other ends have not spoken
+	closed bool    // nobody joins any more
+
+	formats               []vec.Format // as Options have it
+	partMost, messageMost int
 
 	left, came traffic // frames of all peers
 }
 
 // pair is all connections to another node. They live and die together, but for one that ends in peace: session.Pair
-// decides.
+// decides. One that is lost, or was dropped, keeps its place and nothing else: its number is never another node's.
 type pair struct {
-	peers []*peer      // by number
+	peers []*peer      // by number; none: the node is gone
 	open  session.Pair // behind the mesh's lock
+	heard uint64       // what had come of a node that is gone
 }
 
 // NewMesh takes the connections to every other node, those of one node in the order of their numbers. The number of this
@@ -80,34 +96,70 @@ type pair struct {
 // is never 0, which is nobody's.
 func NewMesh(conns []transport.Conn) *Mesh {
 	m := &Mesh{process: rand.Uint64() | 1}
+	var of [][]transport.Conn // by node
 	for _, conn := range conns {
 		if conn == nil {
 			continue
 		}
-		p := &peer{node: conn.Peer().Node, left: &m.left, wake: make(chan struct{}, 1)}
+		n := int(conn.Peer().Node)
+		for len(of) <= n {
+			of = append(of, nil)
+		}
+		of[n] = append(of[n], conn)
+		m.unmet++
+	}
+	list := make([]*pair, len(of))
+	for n := range of {
+		if len(of[n]) > 0 {
+			list[n] = m.newPair(of[n])
+		}
+	}
+	m.pairs.Store(&list)
+	return m
+}
+
+// newPair is the peers of a node at the end of some connections.
+func (m *Mesh) newPair(conns []transport.Conn) *pair {
+	a := &pair{open: session.NewPair(len(conns))}
+	for i, conn := range conns {
+		p := &peer{node: conn.Peer().Node, number: uint8(i), of: uint8(len(conns)), left: &m.left, wake: make(chan struct{}, 1)}
 		p.calm.L = &p.mu
 		p.fresh = make(chan transport.Conn, 1)
 		p.until, p.giveUp = context.WithCancelCause(context.Background())
 		p.batch.Lend()
 		p.aside.Lend()
-		for len(m.pairs) <= int(p.node) {
-			m.pairs = append(m.pairs, pair{})
-		}
-		p.number = uint8(len(m.pairs[p.node].peers))
 		p.connect(conn, m.process)
-		m.pairs[p.node].peers = append(m.pairs[p.node].peers, p)
+		a.peers = append(a.peers, p)
 	}
-	for n := range m.pairs {
-		m.pairs[n].open = session.NewPair(len(m.pairs[n].peers))
-	}
-	return m
+	return a
 }
 
-// all are the peers of all nodes.
+// pair is the connections to a node; nil: it never came.
+func (m *Mesh) pair(n bellows.NodeID) *pair {
+	if list := *m.pairs.Load(); int(n) < len(list) {
+		return list[n]
+	}
+	return nil
+}
+
+// put sets the pair of a node. Its caller holds the lock: others read the list without.
+func (m *Mesh) put(n bellows.NodeID, a *pair) {
+	list := slices.Clone(*m.pairs.Load())
+	for len(list) <= int(n) {
+		list = append(list, nil)
+	}
+	list[n] = a
+	m.pairs.Store(&list)
+}
+
+// all are the peers of all nodes that are there.
 func (m *Mesh) all() func(yield func(*peer) bool) {
 	return func(yield func(*peer) bool) {
-		for i := range m.pairs {
-			for _, p := range m.pairs[i].peers {
+		for _, a := range *m.pairs.Load() {
+			if a == nil {
+				continue
+			}
+			for _, p := range a.peers {
 				if !yield(p) {
 					return
 				}
@@ -116,11 +168,14 @@ func (m *Mesh) all() func(yield func(*peer) bool) {
 	}
 }
 
-// peer is where a message for another node leaves. What two actors say to each other takes one connection, always the
-// same: that is all that keeps their order.
+// peer is where a message for another node leaves; nil: that node is gone. What two actors say to each other takes one
+// connection, always the same: that is all that keeps their order.
 func (m *Mesh) peer(e wire.Envelope) *peer {
-	peers := m.pairs[e.To.Node].peers
-	return peers[session.ConnectionOf(e, len(peers))]
+	a := m.pair(e.To.Node)
+	if a == nil || len(a.peers) == 0 {
+		return nil
+	}
+	return a.peers[session.ConnectionOf(e, len(a.peers))]
 }
 
 // Options are what a mesh is started with.
@@ -131,6 +186,9 @@ type Options struct {
 	Times   liveness.Times
 
 	Lost func(Loss) // told once of each node, before Close, by a reader that then ends
+	// Met is told once, by a reader, when the other ends of all connections that the mesh was made with have spoken: each
+	// of these nodes has this one among its own by then. nil: not told.
+	Met func()
 
 	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
 }
@@ -145,29 +203,72 @@ type Loss struct {
 // Start begins to send and receive: every connection begins with the word of its session, which is there since it was
 // made. Calls are taken from here on, since one that comes is for a peer that is known.
 func (m *Mesh) Start(b *Bus, opt Options) {
-	m.bus, m.checker, m.links, m.times, m.lost = b, opt.Checker, opt.Links, opt.Times, opt.Lost
+	m.bus, m.checker, m.links, m.times, m.lost, m.met = b, opt.Checker, opt.Links, opt.Times, opt.Lost, opt.Met
+	m.formats, m.partMost, m.messageMost = opt.Formats, opt.PartMost, opt.MessageMost
+	first := *m.pairs.Load() // others begin when they are added
 	for p := range m.all() {
-		p.unsent = m.unsent
-		p.batch.Narrow(opt.Formats)
-		p.aside.Narrow(opt.Formats)
-		p.batch.Shorten(opt.PartMost, opt.MessageMost)
+		m.prepare(p)
 	}
 	if m.links != nil {
+		m.lobby.newcomers = join.NewNewcomers(bellows.NodeID(max(len(first), int(b.self)+1)), max(1, m.links.Connections))
 		var ctx context.Context
 		ctx, m.refuse = context.WithCancel(context.Background())
 		m.accepting.Go(func() { m.accept(ctx) })
 	}
-	for p := range m.all() {
+	for _, a := range first {
+		if a != nil {
+			m.begin(a)
+			a.ship()
+		}
+	}
+}
+
+// prepare tells a peer how messages leave.
+func (m *Mesh) prepare(p *peer) {
+	p.unsent = m.unsent
+	p.batch.Narrow(m.formats)
+	p.aside.Narrow(m.formats)
+	p.batch.Shorten(m.partMost, m.messageMost)
+}
+
+// begin starts the reading and the writing of a pair.
+func (m *Mesh) begin(a *pair) {
+	for _, p := range a.peers {
 		m.ends.Go(func() { m.write(p) })
 		m.ends.Go(func() { m.read(p) })
+	}
+}
+
+// ship sends the first words of a pair.
+func (a *pair) ship() {
+	for _, p := range a.peers {
 		p.ship()
+	}
+}
+
+// meet counts the other end of a connection that has spoken for the first time.
+func (m *Mesh) meet(p *peer) {
+	m.mu.Lock()
+	met := !p.joined && m.unmet > 0
+	if met {
+		m.unmet--
+	}
+	met = met && m.unmet == 0
+	m.mu.Unlock()
+	if met && m.met != nil {
+		m.met()
 	}
 }
 
 // HeardOf is how much has come of a node: bytes, where its connections count them, and frames. It only grows while the
 // node speaks; whoever watches over the node asks whether it has, and not what it said.
 func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
-	for _, p := range m.pairs[n].peers {
+	a := m.pair(n)
+	if a == nil {
+		return 0
+	}
+	much = a.heard
+	for _, p := range a.peers {
 		much += p.heard.Load()
 		p.mu.Lock()
 		if p.meter != nil {
@@ -180,7 +281,7 @@ func (m *Mesh) HeardOf(n bellows.NodeID) (much uint64) {
 
 // Heard is HeardOf by node.
 func (m *Mesh) Heard() []uint64 {
-	list := make([]uint64, len(m.pairs))
+	list := make([]uint64, len(*m.pairs.Load()))
 	for n := range list {
 		list[n] = m.HeardOf(bellows.NodeID(n))
 	}
@@ -211,8 +312,32 @@ func (m *Mesh) HangUp() (err error) {
 	return err
 }
 
-// Close sends what is queued and ends all connections.
+// Drop takes leave of a node, behind what was said to it, and forgets it: nobody is told of a loss. Turned down: to hang up,
+// upon which it would call again and again. Who is not there any more, or never was, is dropped already.
+func (m *Mesh) Drop(n bellows.NodeID) {
+	m.mu.Lock()
+	a := m.forget(n)
+	m.mu.Unlock()
+	for _, p := range a.peers {
+		m.shutdown(p)
+	}
+}
+
+// forget takes a node out of the mesh and returns what its connections were. Its caller holds the lock.
+func (m *Mesh) forget(n bellows.NodeID) pair {
+	a := m.pair(n)
+	if a == nil || len(a.peers) == 0 {
+		return pair{}
+	}
+	m.put(n, &pair{heard: m.HeardOf(n)})
+	return *a
+}
+
+// Close sends what is queued and ends all connections. Nobody joins any more.
 func (m *Mesh) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
 	for p := range m.all() {
 		m.shutdown(p)
 	}

@@ -58,7 +58,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	t.Parallel()
 	conn := &slowConn{closed: make(chan struct{})}
 	m := NewMesh([]transport.Conn{conn})
-	m.pairs[1].peers[0].hello.Process = 1
+	m.pair(1).peers[0].hello.Process = 1
 	b := NewBus(0, m)
 	to := wire.LaneAt(1, 0)
 	posted := make(chan struct{})

@@ -51,7 +51,9 @@ import (
 // Turned down: a lock held for the length of a write. Whoever posts would wait for the socket, and it may be a lane.
 type peer struct {
 	node   bellows.NodeID
-	number uint8
+	number uint8                      // of so many
+	of     uint8                      //
+	joined bool                       // while the mesh was started
 	heard  atomic.Uint64              // frames that have come
 	left   *traffic                   // the mesh's
 	unsent func(wire.Envelope, error) // told of what cannot travel
@@ -72,6 +74,7 @@ type peer struct {
 	parted  bool
 	bye     bool
 	over    bool
+	spoke   bool        // the other end has, once
 	failed  error       // why no more can be written to conn; nil: it can
 	late    *time.Timer // ends a peer to which not all can be said
 	calm    sync.Cond   // the writing was given back, or the peer is over
@@ -220,14 +223,18 @@ func (m *Mesh) end(p *peer, err error) {
 	if ours {
 		return
 	}
-	pair := &m.pairs[p.node]
 	m.mu.Lock()
-	lost := pair.open.Ended(peace)
+	a := m.pair(p.node)
+	lost := len(a.peers) > 0 && a.open.Ended(peace) // else it was dropped
+	all := a.peers
+	if lost {
+		m.forget(p.node)
+	}
 	m.mu.Unlock()
 	if !lost {
 		return
 	}
-	for _, o := range pair.peers {
+	for _, o := range all {
 		o.hangUp()
 	}
 	var b *breach

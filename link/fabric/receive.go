@@ -112,6 +112,8 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 		p.bye = true
 	}
 	fresh := !synced && p.end.Synced()
+	first := fresh && !p.spoke
+	p.spoke = p.spoke || fresh
 	p.mu.Unlock()
 	wire.Free(e.Message)
 	if err != nil {
@@ -120,6 +122,9 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	m.giveBack(p)
 	if fresh { // what waited for the other end's first word
 		p.ship()
+	}
+	if first {
+		m.meet(p)
 	}
 	return nil
 }

@@ -18,13 +18,16 @@ import (
 // breaks is a node that is lost.
 type Links struct {
 	Transport transport.Transport
-	Listener  transport.Listener // stays open while the job runs
-	Addresses []string           // by node
+	Listener  transport.Listener // stays open while the job runs, for who joins later, too
+	Addresses []string           // by node, of those of lower number
+	// Connections is how many each pair of nodes has, for nodes that join later; 0: one.
+	Connections int
 }
 
 // accept takes calls of other nodes until ctx ends: each in place of the connection of its number, which has broken, though
 // this side may not have seen that yet. One listener serves all peers, since who calls is known when it has called.
 func (m *Mesh) accept(ctx context.Context) {
+	defer m.lobby.empty()
 	for {
 		conn, err := m.links.Listener.Accept(ctx)
 		switch {
@@ -36,13 +39,17 @@ func (m *Mesh) accept(ctx context.Context) {
 	}
 }
 
-// called puts a new connection in the place of a broken one, if a node calls that calls this one.
+// called puts a new connection in the place of a broken one, if a node calls that calls this one; or lets a node in that
+// joins.
 func (m *Mesh) called(conn transport.Conn) {
 	h := conn.Peer()
-	if h.Node > m.bus.self && int(h.Node) < len(m.pairs) {
-		if peers := m.pairs[h.Node].peers; max(1, int(h.Of)) == len(peers) && int(h.Number) < len(peers) && peers[h.Number].offer(conn) {
-			return
-		}
+	switch a := m.pair(h.Node); {
+	case h.Node <= m.bus.self:
+	case a == nil:
+		m.enter(conn)
+		return
+	case max(1, int(h.Of)) == len(a.peers) && int(h.Number) < len(a.peers) && a.peers[h.Number].offer(conn):
+		return
 	}
 	conn.Close() // a stranger, or one that was given up
 }
@@ -101,7 +108,7 @@ func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 // dial calls the node of a peer once. Another node may listen by now where it did.
 func (m *Mesh) dial(p *peer) (transport.Conn, error) {
 	address := m.links.Addresses[p.node]
-	conn, err := m.links.Transport.Number(p.number, uint8(len(m.pairs[p.node].peers))).Dial(p.until, address)
+	conn, err := m.links.Transport.Number(p.number, p.of).Dial(p.until, address)
 	if err == nil && conn.Peer().Node != p.node {
 		return nil, errors.Join(fmt.Errorf("at %s answers node %d, not node %d", address, conn.Peer().Node, p.node), conn.Close())
 	}

@@ -129,7 +129,7 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
 	t.Parallel()
 	m := NewMesh([]transport.Conn{nil, newEndConn(), newEndConn()})
-	for _, p := range m.pairs[1].peers {
+	for _, p := range m.pair(1).peers {
 		late := newEndConn()
 		if p.number == 0 {
 			p.hangUp()

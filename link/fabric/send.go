@@ -15,6 +15,10 @@ import (
 // It may run under its caller's locks, as Enqueue does, and so only queues.
 func (m *Mesh) post(e wire.Envelope) {
 	p := m.peer(e)
+	if p == nil {
+		release(e)
+		return
+	}
 	p.mu.Lock()
 	if p.shut || p.over {
 		p.mu.Unlock()

@@ -39,6 +39,11 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	if err != nil {
 		return err
 	}
+	if i := self.Invited; i != nil {
+		if err := i.Check(&job, self.Wire); err != nil {
+			return err
+		}
+	}
 	conns, err := self.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
 	if err != nil {
 		return err
@@ -77,7 +82,11 @@ func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) 
 // hear learns where the others are, and then the end. What comes between is passed over: nothing does, today.
 func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string) {
 	var a addresses
-	if err := hear(lines, &a); err != nil || len(a.Addresses) != len(c.Members) {
+	others := len(c.Members)
+	if c.Invited != nil {
+		others = int(c.Self) // nobody calls those of higher number
+	}
+	if err := hear(lines, &a); err != nil || len(a.Addresses) != others {
 		return
 	}
 	told <- a.Addresses

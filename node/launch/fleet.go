@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,13 +31,18 @@ import (
 //     and join, or in deaths, which has room for all (TestADeathWhileJoiningEndsIsNotLost, TestADeathEndsTheJoining).
 //   - Every wait is named while it lasts, and ends (TestTheWaitForAnAddressIsNamedAndEnds).
 //
-// Locks: none. children and addresses are who starts the fleet's, and do not change when that has returned.
+// A process may be added while the others run (add). Lock: mu guards the list of children, addresses, and closed, of a fleet that has
+// been started: no process is started behind its end. It is not held while anybody is waited for.
 type fleet struct {
-	deaths    chan node.Death // processes that ended before close
+	deaths   chan node.Death // processes that ended before close
+	ending   chan struct{}   // closed by close: nobody reads deaths any more
+	waits    sync.WaitGroup
+	patience time.Duration // how long one that is asked to end may take
+
+	mu        sync.Mutex
 	children  []*child
-	addresses []string
-	waits     sync.WaitGroup
-	patience  time.Duration // how long one that is asked to end may take
+	addresses []string // by node
+	closed    bool
 }
 
 // child is a process, as its parent sees it: RunChild is its own side. It is alive until over is closed; shut is set before
@@ -57,7 +63,7 @@ const closeWait = 3 * time.Second
 // startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address. When it
 // returns each knows where all others are.
 func startFleet(ctx context.Context, l Processes, own assignment, address string, notice func(string)) (*fleet, error) {
-	f := &fleet{deaths: make(chan node.Death, len(own.Members)), addresses: make([]string, len(own.Members)), patience: closeWait}
+	f := &fleet{deaths: make(chan node.Death, len(own.Members)), ending: make(chan struct{}), addresses: make([]string, len(own.Members)), patience: closeWait}
 	f.addresses[own.Self] = address
 	err := f.start(l.Program, l.Args, own, l.Roam)
 	if err == nil {
@@ -91,26 +97,104 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 			place = placed
 			placed++
 		}
-		c := &child{node: m.Node, cmd: exec.Command(program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
-		c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
-		c.cmd.Env = append(os.Environ(), started+"=1")
-		var err error
-		if c.in, err = c.cmd.StdinPipe(); err == nil {
-			err = startPlaced(c.cmd, place, computing)
-		}
-		if err != nil {
-			if c.in != nil {
-				err = errors.Join(err, c.in.Close())
-			}
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
-		}
-		f.children = append(f.children, c)
-		f.waits.Go(func() { f.wait(c) })
-		if err := c.say(each); err != nil {
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
+		if err := f.startOne(program, args, each, place, computing); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// startOne starts a process, in its place among so many that compute, and tells it who it is.
+func (f *fleet) startOne(program string, args []string, each assignment, place, computing int) error {
+	c := &child{node: each.Self, cmd: exec.Command(program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
+	c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
+	c.cmd.Env = append(os.Environ(), started+"=1")
+	in, err := c.cmd.StdinPipe()
+	if err == nil {
+		c.in = in
+		err = f.enlist(c, place, computing)
+	}
+	if err != nil {
+		if c.in != nil {
+			err = errors.Join(err, c.in.Close())
+		}
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
+	}
+	if err := c.say(each); err != nil {
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
+	}
+	return nil
+}
+
+// enlist starts a process as one of the fleet.
+func (f *fleet) enlist(c *child, place, computing int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return errors.New("the job is over")
+	}
+	if err := startPlaced(c.cmd, place, computing); err != nil {
+		return err
+	}
+	f.children = append(f.children, c)
+	f.waits.Go(func() { f.wait(c) })
+	return nil
+}
+
+// add starts a process that is invited, and tells it where those of lower number listen. It has the whole machine: shares are
+// of those that the job began with. What it waits for is named by node 0, which waits for the process to join.
+func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Invitation) error {
+	each := own
+	each.Cluster = own.Cluster.Accept(i)
+	if err := f.startOne(l.Program, l.Args, each, -1, 0); err != nil {
+		return err
+	}
+	c := f.child(i.Node)
+	if c == nil {
+		return errors.New("the job is over")
+	}
+	w := newWait(own.Self, own.Times, own.Times.Or().Start, func(string) {})
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
+	at, err := c.listens(ctx, w)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	for len(f.addresses) <= int(i.Node) {
+		f.addresses = append(f.addresses, "")
+	}
+	f.addresses[i.Node] = at
+	below := slices.Clone(f.addresses[:i.Node])
+	f.mu.Unlock()
+	return c.told(below)
+}
+
+// child is the process of a node; nil: there is none.
+func (f *fleet) child(n bellows.NodeID) *child {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.children {
+		if c.node == n {
+			return c
+		}
+	}
+	return nil
+}
+
+// dismiss ends the process of a node that takes no part, if there is one, and forgets it.
+func (f *fleet) dismiss(n bellows.NodeID) {
+	c := f.child(n)
+	if c == nil {
+		return
+	}
+	c.end()
+	late := time.AfterFunc(f.patience, c.kill)
+	<-c.over
+	late.Stop()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
 }
 
 func (c *child) name() string { return fmt.Sprintf("node %d", c.node) }
@@ -132,20 +216,37 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	for _, c := range f.children {
-		line, err := c.answer(ctx, w)
+		at, err := c.listens(ctx, w)
 		if err != nil {
 			return err
 		}
-		var a address
-		if err := json.Unmarshal(line, &a); err != nil {
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
-		}
-		f.addresses[c.node] = a.Address
+		f.addresses[c.node] = at
 	}
 	for _, c := range f.children {
-		if err := c.say(addresses{f.addresses}); err != nil {
-			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
+		if err := c.told(f.addresses); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// listens is where the process says that it does.
+func (c *child) listens(ctx context.Context, w *wait) (string, error) {
+	line, err := c.answer(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	var a address
+	if err := json.Unmarshal(line, &a); err != nil {
+		return "", bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
+	}
+	return a.Address, nil
+}
+
+// told tells the process where others listen.
+func (c *child) told(list []string) error {
+	if err := c.say(addresses{list}); err != nil {
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
 	}
 	return nil
 }
@@ -205,7 +306,10 @@ func (f *fleet) wait(c *child) {
 		c.tail.note(err.Error())
 	}
 	if !c.shut.Load() {
-		f.deaths <- node.Death{Node: c.node, Reason: c.death()}
+		select {
+		case f.deaths <- node.Death{Node: c.node, Reason: c.death()}:
+		case <-f.ending:
+		}
 	}
 }
 
@@ -220,19 +324,38 @@ func (c *child) death() string {
 
 // close ends the processes: it asks all of them first, and kills those that do not follow, all at the same time.
 func (f *fleet) close() {
-	for _, c := range f.children {
-		c.shut.Store(true)
-		if err := c.in.Close(); err != nil {
-			c.tail.note(err.Error())
-		}
+	f.mu.Lock()
+	f.closed = true
+	children := f.children
+	f.mu.Unlock()
+	for _, c := range children {
+		c.end()
+	}
+	if f.ending != nil {
+		close(f.ending)
 	}
 	late := time.AfterFunc(f.patience, func() {
-		for _, c := range f.children {
-			if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				c.tail.note(err.Error())
-			}
+		for _, c := range children {
+			c.kill()
 		}
 	})
 	f.waits.Wait()
 	late.Stop()
+}
+
+// end asks a process to end, once.
+func (c *child) end() {
+	if c.shut.Swap(true) {
+		return
+	}
+	if err := c.in.Close(); err != nil {
+		c.tail.note(err.Error())
+	}
+}
+
+// kill ends a process that does not follow.
+func (c *child) kill() {
+	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.tail.note(err.Error())
+	}
 }

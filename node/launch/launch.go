@@ -19,6 +19,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bellows"
 	"bellows/link/transport"
@@ -38,6 +39,8 @@ type Processes struct {
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
 	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
+	// Control changes the job while it runs; nil: nobody does.
+	Control *Control
 }
 
 // started names the variable of the environment that marks a process which a Run has started. Such a one starts no others: a
@@ -83,7 +86,11 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	if err != nil {
 		return nil, err
 	}
-	opt.Links, opt.Alone = self.links(fleet.addresses), true
+	opt.Links, opt.Alone = self.links(slices.Clone(fleet.addresses)), true
+	if l.Control != nil {
+		opt.Commands = &l.Control.Commands
+		l.Control.grow.Store(&grower{fleet, l, own})
+	}
 	return node.Lead(ctx, job, own.Cluster, conns, opt)
 }
 

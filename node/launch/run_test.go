@@ -46,6 +46,10 @@ func startedByTest(role string) error {
 		return errors.New("out of memory")
 	}
 	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, *train.Image, error) {
+		if name, ok := strings.CutPrefix(role, "grows "); ok {
+			job, err := gated(name, os.Getenv(gateFolder))
+			return job, nil, err
+		}
 		if role == "dies" {
 			job := counts()
 			job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) { return death{}, nil }

@@ -16,8 +16,10 @@ type Kind string
 const (
 	Started     Kind = "started"
 	Resumed     Kind = "resumed" // an unfinished run was taken up
-	Joined      Kind = "joined"  // all processes of the job are there
+	Joined      Kind = "joined"  // all processes of the job are there, or one came later
+	Moved       Kind = "moved"   // work has gone from one node to another
 	Epoch       Kind = "epoch"
+	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
 	Lost        Kind = "lost"    // ended by the loss of nodes
 	Failed      Kind = "failed"
@@ -33,14 +35,18 @@ type Event struct {
 	Seq      uint64    `json:"seq"` // counted from 1 within a run
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
-	Node     string    `json:"node"` // where it happened
+	Node     string    `json:"node"` // where it happened; of Moved, where it went
 	Sentence string    `json:"sentence"`
 
-	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch and Waiting
+	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
 	Epoch     *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
+	Fold      int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch in a cross-validation
 	Processes map[string]int `json:"processes,omitempty"` // by node; of Joined
+	From      string         `json:"from,omitempty"`      // of Moved, where it was
+	Splits    []int          `json:"splits,omitempty"`    // of Moved
 	*Start                   // of Started
-	*Figures                 // of Epoch
+	*Figures                 // of Epoch, and of Fold
+	*Scored                  // of Fold
 }
 
 // Start is what a run begins with.
@@ -52,9 +58,25 @@ type Start struct {
 	Settings    map[string]string `json:"settings"` // all, with their resolved values
 	LoadSeconds float64           `json:"load_seconds"`
 	Workers     int               `json:"workers"`
+	Baseline    *Baseline         `json:"baseline,omitempty"`
 }
 
-// Figures are what an epoch came to.
+// Baseline is what a metric of the run is compared with: that of a predictor that has learned next to nothing.
+type Baseline struct {
+	Metric string  `json:"metric"`
+	Name   string  `json:"name"` // of the predictor, in words
+	Value  float64 `json:"value"`
+}
+
+// Scored is a fold of a cross-validation: its model was trained on all other rows.
+type Scored struct {
+	Folds     int `json:"folds"` // in all
+	TrainRows int `json:"train_rows"`
+	TestRows  int `json:"test_rows"`
+	Epochs    int `json:"epochs"`
+}
+
+// Figures are what an epoch came to, or the fold whose model was trained.
 type Figures struct {
 	Metrics           map[string]float64 `json:"metrics"`
 	Seconds           float64            `json:"seconds"`                       // of training, since the start of the run

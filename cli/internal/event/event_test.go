@@ -3,10 +3,12 @@ package event
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"bellows"
+	"bellows/node"
 )
 
 func TestEventIsOneFlatObject(t *testing.T) {
@@ -42,5 +44,19 @@ func TestWhatIsNoJSONIsABug(t *testing.T) {
 	}
 	if err := log.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChangesAreEvents with the fields of their kinds, and no others.
+func TestChangesAreEvents(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]node.Change{
+		`"kind":"joined","node":"node-3","sentence":"it came","processes":{"node-3":77}}`:       {Kind: node.Joined, Node: 3, Process: 77, Seconds: 1, Sentence: "it came"},
+		`"kind":"moved","node":"node-2","sentence":"they went","from":"node-1","splits":[0,4]}`: {Kind: node.Moved, Node: 2, From: 1, Splits: []bellows.SplitID{0, 4}, Sentence: "they went"},
+	} {
+		text, err := json.Marshal(Of(c))
+		if err != nil || !strings.HasSuffix(string(text), want) {
+			t.Errorf("%+v is %s, %v, not %s", c, text, err, want)
+		}
 	}
 }

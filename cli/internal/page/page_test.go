@@ -41,7 +41,7 @@ func folder(t *testing.T, record string, epochs int) string {
 			t.Fatal(err)
 		}
 	}
-	tell(event.Event{Kind: event.Started, Sentence: "<b>.tsv: 9 ratings, triples, <tab>", Start: &event.Start{App: "mf", Rows: 9, Items: 8, LoadSeconds: 0.5}})
+	tell(event.Event{Kind: event.Started, Sentence: "<b>.tsv: 9 ratings, triples, <tab>", Start: &event.Start{App: "mf", Rows: 9, Items: 8, LoadSeconds: 0.5, Baseline: &event.Baseline{Metric: "test_rmse", Name: "mean predictor", Value: 1.25}}})
 	for n := 1; n <= epochs; n++ {
 		tell(event.Event{Kind: event.Epoch, Epoch: &n, Figures: &event.Figures{Metrics: map[string]float64{"train_rmse": 1 / float64(n), "test_rmse": 1.5 / float64(n)},
 			Seconds: 0.5 * float64(n), Examples: int64(8 * n), ExamplesPerSecond: 16, Phases: map[string]float64{"compute": 0.4, "idle": 0.1}}})

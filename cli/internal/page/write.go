@@ -175,7 +175,7 @@ func (r *Run) tiles(v *view) {
 			metrics, of = r.Model.Metrics, "of the model that was saved"
 		}
 		for _, name := range r.ranked(metrics) {
-			add(figures.Metric(name), number(metrics[name]), of)
+			add(figures.Metric(name), number(metrics[name]), of+r.compared(name))
 			if len(v.Tiles) == 2 {
 				break
 			}
@@ -195,6 +195,14 @@ func (r *Run) tiles(v *view) {
 		}
 		add("model", figures.Bytes(uint64(bytes)), figures.Grouped(values)+" values")
 	}
+}
+
+// compared is what a metric is compared with, behind a semicolon; nothing where that is not known.
+func (r *Run) compared(metric string) string {
+	if r.Start == nil || r.Start.Baseline == nil || r.Start.Baseline.Metric != metric {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s", r.Start.Baseline.Name, number(r.Start.Baseline.Value))
 }
 
 // counted is what the application counts.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type Folder struct {
 	goesOn  bool     // from an image
 	begun   bool
 	lock    *os.File
+	old     []*os.File // locks of folders before Elsewhere
 	record  runFile
 }
 
@@ -255,6 +257,31 @@ func (f *Folder) readImage() ([]byte, error) {
 	return nil, f.badImage(bellows.BadData, errors.New("it is damaged: it does not have the checksum at its end"))
 }
 
+// Elsewhere makes a new folder below parent the run's, where its own cannot be written any more: what is stored from now on goes there, and the
+// same command goes on with what an interruption leaves in it, if it is named (--out). The log stays where it is, and so does what the old folder has.
+func (f *Folder) Elsewhere(parent string) error {
+	dir, err := os.MkdirTemp(parent, filepath.Base(f.Dir)+"-saved-")
+	if err != nil {
+		return cannotMake(parent, err)
+	}
+	g, err := open(dir)
+	if err != nil {
+		return err
+	}
+	f.Dir, f.old = dir, append(f.old, f.lock)
+	f.lock = g.lock
+	return nil
+}
+
+// Back gives up a folder that Elsewhere has made, with all that is in it, and takes the one before.
+func (f *Folder) Back(dir string) error {
+	gone := f.Dir
+	last := len(f.old) - 1
+	err := f.lock.Close()
+	f.Dir, f.lock, f.old = dir, f.old[last], f.old[:last]
+	return errors.Join(err, os.RemoveAll(gone))
+}
+
 func (f *Folder) badImage(kind bellows.Kind, err error) error {
 	return &bellows.Error{Kind: kind, Op: "go on from", Subject: filepath.Join(f.Dir, imageFile), Err: err,
 		Hint: "add --fresh to give that run up and start over; until then it stays as it is"}
@@ -274,15 +301,21 @@ func (f *Folder) Decode() (*train.Image, error) {
 
 // Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and
 // what it has cost so far. A nil image makes that start over.
-func (f *Folder) Interrupted(image []byte, so Progress) error {
+func (f *Folder) Interrupted(image Content, so Progress) error {
 	if err := f.Begin(); err != nil {
 		return err
 	}
 	var err error
 	f.record.Progress = so
 	if image != nil {
-		sum := sha256.Sum256(image)
-		err = replaceFile(filepath.Join(f.Dir, imageFile), append(slices.Clip(image), sum[:]...))
+		err = replaceFile(filepath.Join(f.Dir, imageFile), func(w io.Writer) error {
+			sum := sha256.New()
+			if err := image(io.MultiWriter(w, sum)); err != nil {
+				return err
+			}
+			_, err := w.Write(sum.Sum(nil))
+			return err
+		})
 	} else {
 		err = f.drop(imageFile)
 	}
@@ -296,7 +329,7 @@ func (f *Folder) Measured(figures any) error {
 	}
 	text, err := json.Marshal(figures)
 	if err == nil {
-		err = replaceFile(filepath.Join(f.Dir, metricsFile), append(text, '\n'))
+		err = replaceFile(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
 	}
 	if err != nil {
 		return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}
@@ -347,9 +380,11 @@ func (f *Folder) Close() error {
 	if f.Log != nil {
 		err = f.Log.Close()
 	}
-	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
-		f.lock = nil
+	for _, lock := range append(f.old, f.lock) {
+		if lock != nil {
+			err = errors.Join(err, lock.Close())
+		}
 	}
+	f.lock, f.old = nil, nil
 	return err
 }

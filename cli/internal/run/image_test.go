@@ -35,7 +35,7 @@ func sample() *train.Image {
 func TestImageRoundTrip(t *testing.T) {
 	t.Parallel()
 	im := sample()
-	b := EncodeImage(im)
+	b := encoded(im)
 	got, err := DecodeImage(b)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestImageRoundTrip(t *testing.T) {
 	if !reflect.DeepEqual(got.State, im.State) {
 		t.Errorf("the state is %+v, not %+v", got.State, im.State)
 	}
-	if again := EncodeImage(got); !bytes.Equal(b, again) {
+	if again := encoded(got); !bytes.Equal(b, again) {
 		t.Errorf("the tables came back as %+v", got.Tables)
 	}
 	if bits := math.Float32bits(got.Tables[0][0].Values[2]); bits != 0x7fc00123 {
@@ -62,7 +62,7 @@ func TestImageRoundTrip(t *testing.T) {
 // TestImageIsRefused cuts the image at every byte and puts the largest number in every place.
 func TestImageIsRefused(t *testing.T) {
 	t.Parallel()
-	b := EncodeImage(sample())
+	b := encoded(sample())
 	for i := range b {
 		if _, err := DecodeImage(b[:i]); bellows.KindOf(err) != bellows.BadData {
 			t.Fatalf("cut to %d bytes the error is %v", i, err)
@@ -87,7 +87,7 @@ func TestImageIsRefused(t *testing.T) {
 // TestTablesOfAnImageHaveNumbers restores the staleness of the last table that there may be, and of one more.
 func TestTablesOfAnImageHaveNumbers(t *testing.T) {
 	t.Parallel()
-	b := EncodeImage(&train.Image{State: coord.State{Staleness: []wire.Staleness{{Table: math.MaxUint16, Clocks: 2}}}})
+	b := encoded(&train.Image{State: coord.State{Staleness: []wire.Staleness{{Table: math.MaxUint16, Clocks: 2}}}})
 	im, err := DecodeImage(b)
 	if err != nil || im.State.Staleness[0] != (wire.Staleness{Table: math.MaxUint16, Clocks: 2}) {
 		t.Errorf("%+v, %v", im, err)
@@ -99,18 +99,47 @@ func TestTablesOfAnImageHaveNumbers(t *testing.T) {
 	}
 }
 
-// FuzzDecodeImage wants every accepted image to be the one that EncodeImage writes.
+// FuzzDecodeImage wants every accepted image to be the one that WriteImage writes.
 func FuzzDecodeImage(f *testing.F) {
-	f.Add(EncodeImage(sample()))
-	f.Add(EncodeImage(&train.Image{}))
+	f.Add(encoded(sample()))
+	f.Add(encoded(&train.Image{}))
 	f.Add([]byte(imageMagic + "\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		im, err := DecodeImage(in)
 		if err != nil {
 			return
 		}
-		if out := EncodeImage(im); !bytes.Equal(in, out) {
+		if out := encoded(im); !bytes.Equal(in, out) {
 			t.Fatalf("%q came back as %q", in, out)
 		}
 	})
+}
+
+// encoded is the bytes of an image.
+func encoded(im *train.Image) []byte {
+	var b bytes.Buffer
+	if err := WriteImage(&b, im); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// TestALargeImage writes an image in many stretches, of values beside each other and of many small lists.
+func TestALargeImage(t *testing.T) {
+	t.Parallel()
+	im := &train.Image{Tables: [][]store.Image{{{Values: make([]float32, 3*imageStretch)}}, make([]store.Image, imageStretch)}}
+	for i := range im.Tables[0][0].Values {
+		im.Tables[0][0].Values[i] = float32(i)
+	}
+	for i := range im.Tables[1] {
+		im.Tables[1][i].Values = []float32{float32(-i)}
+	}
+	b := encoded(im)
+	if n := ImageBytes(im); n != 16*imageStretch || int64(len(b)) < n {
+		t.Errorf("%d bytes of values, and %d in all", n, len(b))
+	}
+	got, err := DecodeImage(b)
+	if err != nil || !reflect.DeepEqual(got.Tables, im.Tables) {
+		t.Errorf("it came back otherwise: %v", err)
+	}
 }

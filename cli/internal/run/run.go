@@ -28,6 +28,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -167,19 +168,25 @@ func (r *runFile) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, recordFile), append(text, '\n'))
+	return replaceFile(filepath.Join(dir, recordFile), bytesOf(append(text, '\n')))
 }
 
 // partial ends the name of a file that is being written.
 const partial = ".partial"
 
+// Content writes what a file is to have.
+type Content func(w io.Writer) error
+
+// bytesOf is content that is there.
+func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
+
 // replaceFile writes a file whole or not at all.
-func replaceFile(name string, content []byte) error {
+func replaceFile(name string, content Content) error {
 	f, err := os.Create(name + partial)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	err = content(f)
 	if err == nil {
 		err = f.Sync()
 	}

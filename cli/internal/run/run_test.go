@@ -45,7 +45,7 @@ func TestUnnamedFolders(t *testing.T) {
 	if second.Dir != "runs/mf-2" || second.Resumed {
 		t.Errorf("while the first is in use the folder is %+v", second)
 	}
-	if err := errors.Join(first.Interrupted([]byte("image"), Progress{Seconds: 3}), first.Close()); err != nil {
+	if err := errors.Join(first.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if other := claim(t, Request{Config: config(2)}); other.Dir != "runs/mf-3" || other.Resumed {
@@ -74,7 +74,7 @@ func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"runs/mf-2", "runs/mf-10"} {
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted([]byte(dir), Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf([]byte(dir)), Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestADamagedImageIsRefused(t *testing.T) {
 		dir := t.TempDir()
 		name := filepath.Join(dir, imageFile)
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted([]byte("an image"), Progress{Seconds: 3}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf([]byte("an image")), Progress{Seconds: 3}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(name)
@@ -132,7 +132,7 @@ func TestAnImageOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := claim(t, Request{Config: config(1), Out: dir})
-	if err := errors.Join(f.Interrupted([]byte("bellowsr\x01"), Progress{}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("bellowsr\x01")), Progress{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, err := claim(t, Request{Config: config(1), Out: dir}).Decode()
@@ -159,7 +159,7 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 		t.Fatalf("left is %v, %v", left, err)
 	}
 	f := claim(t, Request{Config: config(1), Out: "a/b"})
-	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, "a/b")
@@ -262,7 +262,7 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 func TestFreshGivesUpTheImage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := claim(t, Request{Config: config(1)})
-	if err := errors.Join(f.Interrupted([]byte("image"), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	fresh := claim(t, Request{Config: config(1), Fresh: true})
@@ -404,7 +404,7 @@ func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 		if e, err := f.Log.Append(event.Event{Kind: event.Epoch}); err != nil || e.Seq == 0 {
 			t.Errorf("its log: %+v, %v", e, err)
 		}
-		if err := errors.Join(f.Interrupted(c.leave, Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Interrupted(bytesOf(c.leave), Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -416,5 +416,49 @@ func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "none.tsv")
 	if in := Inputs([]string{name}); len(in) != 1 || in[0].Path != name || in[0].Bytes != 0 || in[0].Modified.IsZero() {
 		t.Errorf("inputs %+v", in)
+	}
+}
+
+// TestAFolderElsewhere stores an interruption in another folder, and in a third that is given up: the first stays held, and what was stored can be
+// gone on from.
+func TestAFolderElsewhere(t *testing.T) {
+	t.Parallel()
+	own, other := filepath.Join(t.TempDir(), "own"), t.TempDir()
+	f, err := Claim(Request{Config: Config{App: "mf"}, Out: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Begin(), f.Elsewhere(other)); err != nil {
+		t.Fatal(err)
+	}
+	given := f.Dir
+	if err := f.Back(own); err != nil || f.Dir != own {
+		t.Fatalf("back in %s: %v", f.Dir, err)
+	}
+	if _, err := os.Stat(given); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder that was given up: %v", err)
+	}
+	if _, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); bellows.KindOf(err) != bellows.Refused {
+		t.Errorf("the run's own folder is not held any more: %v", err)
+	}
+	if err := errors.Join(f.Elsewhere(other), f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3})); err != nil {
+		t.Fatal(err)
+	}
+	if name := filepath.Base(f.Dir); !strings.HasPrefix(name, "own-saved-") || filepath.Dir(f.Dir) != other {
+		t.Errorf("the other folder is %s", f.Dir)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Claim(Request{Config: Config{App: "mf"}, Out: f.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if !g.Resumed || string(g.Image) != "image" || g.Before.Seconds != 3 {
+		t.Errorf("resumed %v, image %q, before %+v", g.Resumed, g.Image, g.Before)
+	}
+	if g, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); err != nil || g.Close() != nil {
+		t.Errorf("the run's own folder is held: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -116,8 +117,8 @@ func (c *Console) Object(v any) error {
 func (c *Console) Program() string { return cmp.Or(c.Called, c.Name) }
 
 // Again is the command that goes on where this one stopped: the same without --fresh, or with --fresh=false where something
-// else than the command line may give that flag.
-func (c *Console) Again(overrule bool) string {
+// else than the command line may give that flag; and with more flags, which go before others of their name.
+func (c *Console) Again(overrule bool, more ...string) string {
 	var words, rest []string
 	for i, w := range c.Args {
 		if w == "--" {
@@ -131,10 +132,29 @@ func (c *Console) Again(overrule bool) string {
 	if overrule {
 		words = append(words, "--fresh=false")
 	}
-	words = append(words, rest...)
+	words = slices.Concat(words, more, rest)
 	line := c.Program()
 	for _, w := range words {
 		line += " " + ShellWord(w)
+	}
+	return line
+}
+
+// Without is the command again, without a flag that has a value.
+func (c *Console) Without(flag string) string {
+	line := c.Program()
+	for i := 0; i < len(c.Args); i++ {
+		switch w := c.Args[i]; {
+		case w == "--":
+			for _, w := range c.Args[i:] {
+				line += " " + ShellWord(w)
+			}
+			return line
+		case w == "--"+flag:
+			i++ // its value
+		case !strings.HasPrefix(w, "--"+flag+"="):
+			line += " " + ShellWord(w)
+		}
 	}
 	return line
 }

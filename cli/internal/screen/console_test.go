@@ -81,3 +81,18 @@ func TestAgainIsTheSameWithoutFresh(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandWithoutAFlag(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"train mf r.tsv --cv 5 --seed 2": "bellows train mf r.tsv --seed 2",
+		"train mf --cv=5 r?.tsv":         "bellows train mf 'r?.tsv'",
+		"train mf r.tsv --cv 5":          "bellows train mf r.tsv",
+		"train mf --cvx 5 -- --cv 5":     "bellows train mf --cvx 5 -- --cv 5",
+		"train mf --cv 5 -- --cv=5":      "bellows train mf -- --cv=5",
+	} {
+		if got := (&Console{Name: "bellows", Args: strings.Fields(args)}).Without("cv"); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}

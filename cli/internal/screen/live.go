@@ -36,6 +36,7 @@ type Live struct {
 	clears bool       // standard output is a terminal too, so that the line must go before a line
 
 	mu       sync.Mutex
+	within   string // of what all parts are parts
 	words    string // that a later line completes; the line begins with them
 	standing bool   // they are on the screen, as a line without an end
 	shown    bool   // the line is on the screen
@@ -157,6 +158,13 @@ func (l *Live) Outlook(text string) {
 	l.outlook = text
 }
 
+// Within is the words that stand before each part from now on: "fold 2 of 5: ".
+func (l *Live) Within(words string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.within = words
+}
+
 // tell writes the line, if it is time.
 func (l *Live) tell() {
 	l.mu.Lock()
@@ -168,6 +176,7 @@ func (l *Live) tell() {
 	if r.Number == 0 || !l.moves && now.Sub(l.quiet) < l.patience {
 		return
 	}
+	r.Doing = l.within + r.Doing
 	pieces := append(describe(r, now.Sub(l.since)), l.outlook)
 	if l.moves {
 		io.WriteString(l.c.Err, erase+l.begun()+fit(append(pieces, l.advice), l.room()))

@@ -261,3 +261,18 @@ func TestTalkWaitsForNoReader(t *testing.T) {
 	close(out.read)
 	<-done
 }
+
+// TestWithin: what all parts are parts of stands before each, of whatever stage.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, true, 80)
+	s.Within("fold 2 of 5: ")
+	for _, part := range []string{"epoch 3", "scoring"} {
+		s.meter.Begin(progress.Part{Doing: part})
+		s.Turn("")
+		s.after(liveInterval)
+		if _, last := screen(s.out.String()); last != "fold 2 of 5: "+part {
+			t.Errorf("%q", last)
+		}
+	}
+}

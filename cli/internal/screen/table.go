@@ -62,23 +62,33 @@ func (t *EpochTable) Measure(d app.Description) {
 	t.metrics = d.Metrics
 	titles, sort := metricColumns(d.Metrics)
 	t.sort = sort
-	all := []column{{title: "epoch", width: 5, keep: keepAlways}}
-	for i, name := range d.Metrics {
-		keep := keepTrain
-		if strings.HasPrefix(name, "test_") {
-			keep = keepTest
-		}
-		if i == len(d.Metrics)-1 {
-			keep = keepAlways
-		}
-		all = append(all, column{title: titles[i], short: shortTitle(titles[i]), width: max(9, 3+utf8.RuneCountInString(titles[i])), keep: keep})
-	}
+	all := append([]column{{title: "epoch", width: 5, keep: keepAlways}}, metricsOf(d.Metrics, titles)...)
 	all = append(all, column{title: "time", width: 9, keep: keepTime}, column{title: d.Unit + "/s", width: 5 + len(d.Unit), keep: keepRate},
 		column{title: "wait", width: 6, keep: keepWait}, column{title: "members", width: 10, keep: keepMembers})
+	t.fit(all)
+}
+
+// fit takes as many of the columns as there is room for.
+func (t *EpochTable) fit(all []column) {
 	for i := range all {
 		all[i].at = i
 	}
 	t.columns = fitColumns(all, t.terminal)
+}
+
+// metricsOf are the columns of metrics.
+func metricsOf(names, titles []string) (list []column) {
+	for i, name := range names {
+		keep := keepTrain
+		if strings.HasPrefix(name, "test_") {
+			keep = keepTest
+		}
+		if i == len(names)-1 {
+			keep = keepAlways
+		}
+		list = append(list, column{title: titles[i], short: shortTitle(titles[i]), width: max(9, 3+utf8.RuneCountInString(titles[i])), keep: keep})
+	}
+	return list
 }
 
 // metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort, which is returned in words.
@@ -235,17 +245,22 @@ func (t *EpochTable) Add(r Row) {
 		wait = fmt.Sprintf("%.0f%%", 100*r.Wait)
 	}
 	cells = append(cells, figures.Duration(r.Seconds)+"s", figures.Rate(r.Rate), wait, r.Members)
-	shown := make([]string, len(t.columns))
-	for i, col := range t.columns {
-		shown[i] = cells[col.at]
-	}
-	text := t.row(shown)
+	text := t.row(t.shown(cells))
 	if now := t.now(); !t.thins || telling(r.Number) || now.Sub(t.last) >= time.Second {
 		t.held, t.last = "", now
 		t.c.Printf("%s\n", text)
 		return
 	}
 	t.held = text
+}
+
+// shown is the cells of the columns that there is room for.
+func (t *EpochTable) shown(cells []string) []string {
+	shown := make([]string, len(t.columns))
+	for i, col := range t.columns {
+		shown[i] = cells[col.at]
+	}
+	return shown
 }
 
 // telling says whether an epoch has a line however fast it was: the first ten, then every fifth up to fifty, every tenth up to a hundred,

@@ -80,15 +80,19 @@ func sameRows(a, b *data.Set) bool {
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
 func (t *training) strange() {
-	var parts []string
-	for _, what := range slices.Sorted(maps.Keys(t.inputs.unknown)) {
-		if n := t.inputs.unknown[what]; n > 0 {
+	if parts := unknowns(t.inputs.unknown); len(parts) > 0 {
+		t.doubt("unknown to the model in the test rows: %s", strings.Join(parts, ", "))
+	}
+}
+
+// unknowns is counts of what is unknown in words.
+func unknowns(counts map[string]int64) (parts []string) {
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[what]; n > 0 {
 			parts = append(parts, figures.Grouped(n)+" of "+what)
 		}
 	}
-	if len(parts) > 0 {
-		t.doubt("unknown to the model in the test rows: %s", strings.Join(parts, ", "))
-	}
+	return parts
 }
 
 // compare warns of a model that its baseline beats. The baseline is of the first test metric. Of one that an application alone knows

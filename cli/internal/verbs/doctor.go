@@ -7,6 +7,7 @@ import (
 	"bellows/cli/internal/doctor"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func (c *Tool) doctorCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			r := doctor.Here(
 				doctor.Folder{Name: "temp folder", Dir: os.TempDir(), ToDo: "set TMPDIR to a writable folder with space"},
-				doctor.Folder{Name: "cache folder", Dir: cacheFolder(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
+				doctor.Folder{Name: "cache folder", Dir: splits.Home(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
 				doctor.Folder{Name: "state folder", Dir: watch.StateFolder(), ToDo: "give --state a writable folder, or be without " + c.Name + " status", Spare: true},
 				doctor.Folder{Name: "run folder", Dir: "runs", ToDo: "work in a writable folder with space, or give --out one"})
 			for _, k := range r.Checks {

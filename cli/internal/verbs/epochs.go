@@ -30,10 +30,20 @@ type epochs struct {
 	last  train.Epoch // that was reported
 	spent node.Spent  // up to it
 	wait  float64     // share of the slots' time, as last known
+	rate  float64     // items a second of the last epoch, 0 when nobody knows
+	ends  bool        // the job is interrupted, and finishes what has begun
 }
 
 // add shows an epoch. The runtime calls it in order.
 func (p *epochs) add(e train.Epoch, so node.Spent) {
+	row, told := p.hear(e, so)
+	p.journal.table.Add(row)
+	p.journal.board.Epoch(e.Number, told.Metrics)
+	p.journal.tell(told)
+}
+
+// hear is what the table and the log have of an epoch that has ended.
+func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	seconds := (so.Trained - p.spent.Trained).Seconds()
 	slots := so.Slots.Since(&p.spent.Slots)
 	if slots.Total() > 0 { // else an epoch shorter than nodes report
@@ -46,13 +56,12 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	rate := math.NaN()
 	if items > 0 && seconds > 0 {
 		rate = float64(items) / seconds
+		p.rate = rate
 	}
 	p.spent, p.last = so, e
 	p.follow()
 	row := screen.Row{Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: rate, Wait: p.wait, Members: p.members}
-	p.journal.table.Add(row)
 	metrics := finiteMetrics(e.Metrics)
-	p.journal.board.Epoch(e.Number, metrics)
 	var parts []string
 	for _, m := range e.Metrics {
 		parts = append(parts, figures.Metric(m.Name)+" "+figures.Number(m.Value))
@@ -61,13 +70,16 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	if finite(rate) {
 		reached.ExamplesPerSecond = rate
 	}
-	p.journal.tell(event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
-		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))})
+	return row, event.Event{Kind: event.Epoch, Epoch: new(e.Number), Figures: reached,
+		Sentence: fmt.Sprintf("epoch %d: %s, after %s s", e.Number, strings.Join(parts, ", "), figures.Duration(row.Seconds))}
 }
 
 // follow tells the live line what comes after the last epoch, and how long all may take that are left: by the items so far, since what is
 // visited before the first epoch belongs to none.
 func (p *epochs) follow() {
+	if p.ends {
+		return
+	}
 	next := progress.Part{Doing: "training", Unit: p.about.Unit, Total: p.made.Items}
 	if p.last.Number > 0 || !p.resumed {
 		next.Doing = fmt.Sprintf("epoch %d", p.last.Number+1)
@@ -84,8 +96,27 @@ func (p *epochs) follow() {
 	p.stages.live.Outlook(outlook)
 }
 
+// stop tells the live line what is finished of an interrupted job, and how long it may take by what epochs took.
+func (p *epochs) stop(left int) {
+	p.ends = true
+	p.stages.live.Turn("Ctrl-C stops at once")
+	p.stages.meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
+	if left > 0 && p.rate > 0 {
+		outlook := "about " + figures.Left(float64(left)/p.rate) + " in all"
+		if !p.stages.lost {
+			outlook += ", then saving"
+		}
+		p.stages.live.Outlook(outlook)
+	}
+}
+
 // all is how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
-func (p *epochs) all() int { return max(p.opt.epochs, p.last.Expected) }
+func (p *epochs) all() int {
+	if p.last.Number == 0 && p.opt.epochs == 0 && p.made != nil {
+		return p.made.Expected
+	}
+	return max(p.opt.epochs, p.last.Expected)
+}
 
 // ofAll is all in words, behind the number of an epoch.
 func (p *epochs) ofAll() string {

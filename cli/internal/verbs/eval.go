@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/scores"
 
 	"github.com/spf13/cobra"
 )
@@ -20,9 +21,9 @@ type evalReport struct {
 	Metrics map[string]float64 `json:"metrics"`
 	Unknown map[string]int64   `json:"unknown"` // what the model does not know, by what it is: "labels"
 	// Of models that name one of several classes.
-	Classes   []classReport `json:"classes,omitempty"`
-	Confusion [][]int64     `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
-	Seconds   float64       `json:"seconds"`             // of scoring, without reading
+	Classes   []scores.Class `json:"classes,omitempty"`
+	Confusion [][]int64      `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
+	Seconds   float64        `json:"seconds"`             // of scoring, without reading
 	timing
 }
 
@@ -49,12 +50,12 @@ func (c *Tool) eval(q *question, metrics string) error {
 	start := time.Now()
 	q.stages.enter(scoring)
 	pace(q.predictor, q.stages.meter)
-	found, err := examine(q.predictor, q.set, metrics)
+	found, err := scores.Examine(q.predictor, q.set, metrics)
 	if err = cmp.Or(q.ctx.Err(), err); err != nil {
 		return interruptedWhile(q.ctx, "scoring", err)
 	}
 	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics), Unknown: q.unknown,
-		Classes: classReports(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), timing: q.stages.timing()}
+		Classes: scores.Classes(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), timing: q.stages.timing()}
 	width := metricWidth
 	for _, m := range found.Metrics {
 		width = max(width, len(m.Name))
@@ -62,6 +63,6 @@ func (c *Tool) eval(q *question, metrics string) error {
 	for _, m := range found.Metrics {
 		c.Printf("%-*s %s\n", width, m.Name, figures.Number(m.Value))
 	}
-	printClasses(c.Console, r.Classes, r.Confusion)
+	scores.Print(c.Console, r.Classes, r.Confusion)
 	return c.Object(r)
 }

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/data"
-	"bellows/random"
+	"bellows/progress"
 )
 
 // The values of --holdout.
@@ -53,17 +52,17 @@ func (o *trainOptions) checkHoldout(kind data.Kind) error {
 }
 
 // holdOut takes the rows out of the set that are the test from then on, as if they were in a file of their own.
-func (in *inputs) holdOut(o *trainOptions) error {
+func (in *inputs) holdOut(o *trainOptions, m *progress.Meter) error {
 	var train, test []int32
 	var err error
 	switch o.holdout {
 	case holdoutLast:
-		train, test = lastRows(in.set.Rows(), data.HeldAlone)
+		train, test = data.Last(in.set.Rows(), data.HeldAlone)
 		in.choice = "the last rows as they stand"
 	case holdoutTime:
 		train, test, err = in.latest()
 	case holdoutStratified:
-		train, test = stratified(o.seed, in.set.Examples, data.HeldAlone)
+		train, test = data.Stratified(o.seed, in.set.Examples, data.HeldAlone)
 		in.choice = "as many of each class"
 	default:
 		return nil
@@ -76,7 +75,11 @@ func (in *inputs) holdOut(o *trainOptions) error {
 	}
 	whole := in.set
 	in.choice = fmt.Sprintf("%s of %s, %s", figures.Grouped(int64(len(test))), figures.Plural(whole.Rows(), "row"), in.choice)
-	in.set, in.test = whole.Divide(train, test)
+	first, second, err := whole.Divide(train, test, m)
+	if err != nil {
+		return err
+	}
+	in.set, in.test = first, second
 	return whole.Close()
 }
 
@@ -101,43 +104,4 @@ func (in *inputs) latest() (training, held []int32, err error) {
 	}
 	in.choice = fmt.Sprintf("the latest by %s: from %s on", d.Time, since)
 	return training, held, nil
-}
-
-// lastRows divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.
-func lastRows(rows, percent int) (training, held []int32) {
-	from := rows - int(int64(rows)*int64(percent)/100)
-	for r := range rows {
-		if r < from {
-			training = append(training, int32(r))
-		} else {
-			held = append(held, int32(r))
-		}
-	}
-	return training, held
-}
-
-// stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
-// fewer rows than would be one, rounded, none is held out.
-func stratified(seed uint64, set *data.ExampleSet, percent int) (training, held []int32) {
-	of := map[float32][]int32{}
-	for r, y := range set.Label {
-		of[y] = append(of[y], int32(r))
-	}
-	out := make([]bool, set.Rows())
-	for _, rows := range of { // in any order: each label is by itself
-		slices.SortFunc(rows, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
-		})
-		for _, r := range rows[:(len(rows)*percent+50)/100] {
-			out[r] = true
-		}
-	}
-	for r, is := range out {
-		if is {
-			held = append(held, int32(r))
-		} else {
-			training = append(training, int32(r))
-		}
-	}
-	return training, held
 }

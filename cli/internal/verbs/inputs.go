@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/splits"
 	"bellows/data"
 	"bellows/data/demo"
 	"bellows/model"
@@ -46,7 +47,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.opt.reading.apply(data.Options{Stdin: stdin, Cache: o.opt.splitsFolder(), Meter: m})
+	opt, err := o.reading(data.Options{Stdin: stdin, Cache: splits.Folder(o.opt.cache), Meter: m})
 	if err != nil {
 		return err
 	}
@@ -56,12 +57,26 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return interruptedWhile(ctx, "reading", err)
 	}
 	if len(o.opt.test) == 0 {
-		return in.holdOut(o.opt)
+		if err := in.holdOut(o.opt, m); err != nil {
+			return interruptedWhile(ctx, "reading", err)
+		}
+		in.fill(o.opt.seed, in.test != nil)
+		return nil
 	}
+	in.fill(o.opt.seed, true)
 	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}
 	return nil
+}
+
+// fill makes values that are missing the mean of their column over rows that are trained on: those that are held out, for stopping too, say nothing.
+func (in *inputs) fill(seed uint64, tested bool) {
+	percent := data.HeldPercent(tested, true)
+	in.set.FillBy(func(row int) bool { return !data.HeldOut(seed, int64(row), percent) })
+	if in.test != nil {
+		in.test.FillAs(in.set)
+	}
 }
 
 // describe tells the model how its data was read.
@@ -78,11 +93,12 @@ func (in *inputs) describe(m *model.Model) (err error) {
 
 // settle gives back the columns of the set when the run has taken what it needs of them, but for the rows that are scored in the end.
 func (in *inputs) settle(made *app.Run, seed uint64) error {
-	in.same = in.test != nil && sameRows(in.set, in.test)
 	if !made.Copied {
 		return nil
 	}
-	in.held = in.heldOut(seed)
+	if in.held = made.Held; in.held == nil || in.test != nil {
+		in.held = in.heldOut(seed)
+	}
 	if err := in.set.Release(); err != nil {
 		return err
 	}

@@ -39,11 +39,13 @@ func (j *journal) begin(f *run.Folder) error {
 // shownOtherwise are the events that people read elsewhere on the screen.
 var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost}
 
-// tell records something that happened, and shows it.
+// tell records something that happened, at the node that leads if it names none, and shows it.
 func (j *journal) tell(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.Node = event.Leader
+	if e.Node == "" {
+		e.Node = event.Leader
+	}
 	e, err := j.log.Append(e)
 	if err != nil && !j.failed {
 		j.failed = true

@@ -9,6 +9,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/model"
 	"bellows/node"
@@ -47,7 +48,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
 		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
 	}
-	if err := opt.checkCache(); err != nil {
+	if err := splits.Check(opt.cache); err != nil {
 		return nil, err
 	}
 	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
@@ -93,9 +94,10 @@ func (o *order) data() string {
 
 // job lets the application make a training job of the data, and says in the end which nodes hold the tables.
 func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
+	in.same = in.test != nil && sameRows(in.set, in.test)
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
-		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from,
+		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"bellows/core/audit"
 	"bellows/model"
 	"bellows/node"
+	"bellows/progress"
+	"bellows/train"
 )
 
 // result is the last line of `train --json`. Its figures are not all of one span:
@@ -83,11 +86,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	checked := judge(res, so)
 	if res.Image != nil {
 		so.Stages = t.stages.named()
-		var image []byte
-		if t.repeatable() {
-			image = run.EncodeImage(res.Image)
-		}
-		if err := t.folder.Interrupted(image, so); err != nil {
+		if err := t.store(func() error { return t.folder.Interrupted(t.image(res.Image), so) }); err != nil {
 			return err
 		}
 	}
@@ -113,10 +112,12 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	r.Interrupted = res.Image != nil
 	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
-	if err := model.Save(t.folder.Dir, m); err != nil {
-		return err
-	}
+	save := func() error { return model.SaveWith(t.folder.Dir, m, t.stages.meter) }
 	if res.Image != nil {
+		if err := save(); err != nil { // what is needed to go on is there
+			t.Talk("%v", err)
+			return t.interrupted(fmt.Sprintf("after epoch %d; its model could not be saved, but", t.epochs.last.Number))
+		}
 		t.lastLine(r)
 		r.timing = t.stages.timing()
 		err := checked.verdict()
@@ -128,8 +129,11 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 		return err
 	}
+	if err := t.store(save); err != nil {
+		return err
+	}
 	so.Stages = t.stages.named()
-	if err := t.folder.Done(so); err != nil {
+	if err := t.store(func() error { return t.folder.Done(so) }); err != nil {
 		return err
 	}
 	t.journal.tell(event.Event{Kind: event.Finished, Model: t.folder.Dir,
@@ -140,7 +144,21 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.Object(r); err != nil {
 		return err
 	}
-	return r.Audit.verdict()
+	if err := r.Audit.verdict(); err != nil || t.unstored == nil {
+		return err
+	}
+	return screen.Told{Err: t.movedError()}
+}
+
+// image writes what an interrupted run goes on from, and tells how far it is; nil where no command could go on.
+func (t *training) image(im *train.Image) run.Content {
+	if !t.repeatable() {
+		return nil
+	}
+	return func(w io.Writer) error {
+		t.stages.meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: run.ImageBytes(im)})
+		return run.WriteImage(t.stages.meter.Counts(w), im)
+	}
 }
 
 // verdict is an error when the audit does not agree: a promise was broken.
@@ -171,7 +189,12 @@ func (t *training) interrupted(what string) error {
 	if t.opt.fresh {
 		hint = "go on with the same command without --fresh: "
 	}
-	hint += t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh"))
+	var out []string
+	if t.unstored != nil {
+		out = []string{"--out", t.folder.Dir}
+		t.Talk("%v", t.unstored)
+	}
+	hint += t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh"), out...)
 	if !t.repeatable() {
 		sentence = "interrupted " + strings.TrimRight(what, ",;")
 		hint = "its data cannot be read again, so that no command goes on with it; train from files to be able to"

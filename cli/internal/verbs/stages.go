@@ -33,6 +33,7 @@ type stages struct {
 	live  *screen.Live
 	meter *progress.Meter
 	now   func() time.Time
+	lost  bool // what is trained when Ctrl-C comes is not kept
 
 	mu      sync.Mutex
 	began   time.Time
@@ -68,7 +69,9 @@ func (s *stages) enter(next stage) {
 	advice := "Ctrl-C stops"
 	switch next {
 	case learning:
-		advice = "Ctrl-C saves and stops"
+		if !s.lost {
+			advice = "Ctrl-C saves and stops"
+		}
 	case scoring, saving: // what is begun is finished
 		advice = ""
 	}

@@ -16,6 +16,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/screen"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/data"
 
@@ -66,7 +67,7 @@ func (c *Tool) Commands() []*cobra.Command {
 	for _, v := range c.added {
 		list = append(list, c.askCommand(v))
 	}
-	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), c.cacheCommand(), c.versionCommand(), c.schemaCommand())
+	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), splits.Command(c.Console), c.versionCommand(), c.schemaCommand())
 	return append(list, watch.Commands(c.Console, c.sample(0).run())...)
 }
 

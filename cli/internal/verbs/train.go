@@ -40,8 +40,8 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 		Use:   s.Name + " DATA...",
 		Short: capital(s.Title),
 		Long: fmt.Sprintf("Train by %s. DATA is files, globs or \"-\" for standard input (%s).\n"+
-			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s",
-			s.Title, s.holds, columnsHelp(s.Data)+settingsHelp(s.Description)),
+			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s%s",
+			s.Title, s.holds, foldsHelp, columnsHelp(s.Data)+settingsHelp(s.Description)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
 		Args:    line.AtLeastOne("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,6 +81,11 @@ func (c *Tool) demoCommand() *cobra.Command {
 
 // capital begins a title with a capital.
 func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
+
+// foldsHelp says what --cv does, as a paragraph of its own.
+const foldsHelp = "\n\n--cv K deals the rows to K folds by --seed (of rows with classes as many of each), and trains K models in turn, each on the rows of\n" +
+	"the other folds, which its own fold scores; 5 % of the others say when it ends. It prints the metrics of each, their mean and their sample\n" +
+	"standard deviation, and leaves no model and no folder: the same command without --cv trains the model."
 
 // columnsHelp says how the columns of ratings are found, as a paragraph of its own.
 func columnsHelp(kind data.Kind) string {

@@ -10,6 +10,7 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/data"
 
@@ -34,6 +35,7 @@ type trainOptions struct {
 	metrics   string
 	from      string
 	holdout   string
+	cv        string
 	time      string
 	timeKept  bool
 }
@@ -50,7 +52,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
 	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
-	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items and words that it knows keep what it has of them")
+	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")
 	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)
@@ -72,7 +74,8 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
 	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
 	o.registerHoldout(f, kind)
-	cacheFlag(f, &o.cache)
+	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds: train on all but one, score that one, and so on; leaves no model")
+	splits.Flag(f, &o.cache)
 	o.reading.register(f, kind)
 }
 

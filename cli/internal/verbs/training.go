@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
+	unstored  error // why what was trained is in another folder; nil: it is in its own
 	// At any time.
 	warnings []string
 }
@@ -68,6 +70,9 @@ type training struct {
 func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	if opt.cluster.child {
 		return c.runChild(ctx, a, files, opt)
+	}
+	if opt.cv != "" {
+		return c.validate(ctx, a, files, opt)
 	}
 	t := &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring, saving)}
 	defer t.stages.live.Stop()
@@ -162,9 +167,19 @@ func (t *training) claim(table *screen.EpochTable) error {
 	}
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
-		LoadSeconds: t.inputs.seconds, Workers: members.Workers,
+		LoadSeconds: t.inputs.seconds, Workers: members.Workers, Baseline: t.baseline(),
 	}})
 	return nil
+}
+
+// baseline is what the first test metric is compared with, nil where the application has nothing.
+func (t *training) baseline() *event.Baseline {
+	b := t.made.Baseline
+	at := slices.IndexFunc(t.about.Metrics, func(name string) bool { return strings.HasPrefix(name, "test_") })
+	if b == nil || at < 0 {
+		return nil
+	}
+	return &event.Baseline{Metric: t.about.Metrics[at], Name: b.Name, Value: b.Value}
 }
 
 func (t *training) resumedSentence() string {
@@ -211,9 +226,10 @@ func (t *training) run(ctx context.Context) error {
 // drive runs the job, until its end or until its folder cannot be written. The saved job is let go, and its bytes, which only other processes
 // need: they are as large as the model.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
-	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, Resume: t.saved,
-		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
-		Notice:  func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
+	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
+		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
+		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
+		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
 	t.saved, t.folder.Image = nil, nil
 	defer t.journal.table.End()

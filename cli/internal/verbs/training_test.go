@@ -3,11 +3,15 @@ package verbs
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"testing"
 
 	"bellows"
+	"bellows/app"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/screen"
+	"bellows/train"
 )
 
 // TestAnInterruptedStartSaysSo explains an error of a start that was interrupted, and of one that was not.
@@ -47,9 +51,31 @@ func TestEpochsOfAll(t *testing.T) {
 		want           string
 	}{{20, 0, " of 20"}, {20, 20, " of 20"}, {0, 70, " of about 70"}, {0, 0, ""}} {
 		p := &epochs{training: &training{order: &order{opt: &trainOptions{epochs: c.told}}}}
-		p.last.Expected = c.expected
+		p.last.Number, p.last.Expected = 1, c.expected
 		if got := p.ofAll(); got != c.want {
 			t.Errorf("%d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
 		}
+		p.last, p.made = train.Epoch{}, &app.Run{Expected: c.expected}
+		if got := p.ofAll(); got != c.want {
+			t.Errorf("before the first, %d epochs told and %d expected: %q, not %q", c.told, c.expected, got, c.want)
+		}
+	}
+}
+
+// TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
+func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
+	t.Parallel()
+	s := newStages(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, learning)
+	defer s.live.Stop()
+	p := &epochs{training: &training{order: &order{opt: &trainOptions{}, about: app.Description{Unit: "rows"}}, stages: s, made: &app.Run{Items: 100}}}
+	p.follow()
+	if r := s.meter.Read(); r.Doing != "epoch 1" || r.Total != 100 {
+		t.Errorf("the meter says %+v", r)
+	}
+	p.stop(40)
+	_ = s.meter.Add(10)
+	p.follow()
+	if r := s.meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
+		t.Errorf("the meter says %+v", r)
 	}
 }

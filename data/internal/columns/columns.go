@@ -32,7 +32,7 @@ type Column struct {
 	Buckets int      `json:"buckets,omitempty"` // text with too many values to tell apart: they are hashed into so many features
 	Fill    *float32 `json:"fill,omitempty"`    // numbers: the mean, which a missing value becomes
 
-	Open bool `json:"-"` // text, with values that are not known yet
+	Open bool `json:"-"` // text, with values that are not known yet; Levels are those that are
 }
 
 // Text reports whether the column's values are text.

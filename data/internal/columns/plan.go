@@ -47,6 +47,7 @@ type Known struct {
 	Header, TextLabels bool
 	Label              *Column
 	Features, Ignored  []Column
+	Grow               bool // further columns and values of text are taken, behind those that are known
 }
 
 // all is the columns of a table.
@@ -279,20 +280,23 @@ func (p *Plan) match(seen []Sampled, ignored []int) *lines.Fault {
 	if p.Names != nil && as.Header {
 		by = p.matchNames
 	}
-	f := by(ignored)
+	extra, f := by(ignored)
+	if f == nil && as.Grow {
+		f = p.grow(extra, seen)
+	}
 	p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text())
 	return f
 }
 
 // matchNames is match by name.
-func (p *Plan) matchNames(ignored []int) *lines.Fault {
+func (p *Plan) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	label, f := p.matchLabel()
 	if f != nil {
-		return f
+		return nil, f
 	}
 	found := make([]bool, len(as.Features))
-	var extra, lacking []string
+	var lacking []string
 	for i, name := range p.Names {
 		feature := slices.IndexFunc(as.Features, func(c Column) bool { return c.Name == name })
 		switch {
@@ -300,13 +304,13 @@ func (p *Plan) matchNames(ignored []int) *lines.Fault {
 			p.Ignored = append(p.Ignored, p.column(i))
 		case i == label:
 		case feature >= 0 && found[feature]:
-			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(name))), How: "leave one of them out with --ignore and its number"}
+			return nil, &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(name))), How: "leave one of them out with --ignore and its number"}
 		case feature >= 0:
 			found[feature], p.Place[i] = true, feature
 		case name == "", slices.ContainsFunc(as.Ignored, func(c Column) bool { return c.Name == name }), as.Label != nil && as.Label.Name == name:
 			p.Ignored = append(p.Ignored, p.column(i))
 		default:
-			extra = append(extra, p.option(i))
+			extra = append(extra, i)
 		}
 	}
 	for j, c := range as.Features {
@@ -315,12 +319,47 @@ func (p *Plan) matchNames(ignored []int) *lines.Fault {
 		}
 	}
 	switch {
+	case p.Time >= 0 && slices.Contains(lacking, p.Names[p.Time]):
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from", columnsNamed(p.Names[p.Time:p.Time+1])),
+			How: "let it be a feature, too: --time-feature"}
 	case len(lacking) > 0:
-		return &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column", columnsNamed(lacking)),
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column", columnsNamed(lacking)),
 			How: "the first line has: " + Listed(p.Names) + "; give the columns that training had, in any order"}
-	case len(extra) > 0:
-		return &lines.Fault{What: fmt.Sprintf("the model was trained without %s", columnsNamed(extra)),
-			How: "leave out what it does not know with --ignore " + strings.Join(extra, ",")}
+	case len(extra) > 0 && !as.Grow:
+		var names []string
+		for _, i := range extra {
+			names = append(names, p.option(i))
+		}
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained without %s", columnsNamed(names)),
+			How: "leave out what it does not know with --ignore " + strings.Join(names, ",")}
+	}
+	return extra, nil
+}
+
+// grow takes what the model does not know: columns, which become features behind its own, and further values of its columns of text. Columns
+// get the numbers that they have here.
+func (p *Plan) grow(extra []int, seen []Sampled) *lines.Fault {
+	texts, f := p.named(p.want.Categorical)
+	if f != nil {
+		return f
+	}
+	p.Features, p.Fresh = slices.Clone(p.Features), true
+	for j := range p.Features {
+		p.Features[j].Open = p.Features[j].Levels != nil
+	}
+	for _, i := range extra {
+		c := p.column(i)
+		if slices.ContainsFunc(p.Features, func(other Column) bool { return other.Name == c.Name }) {
+			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(c.Name))), How: "leave one of them out with --ignore and its number"}
+		}
+		c.Open = seen[i].Text() || slices.Contains(texts, i)
+		p.Place[i] = len(p.Features)
+		p.Features = append(p.Features, c)
+	}
+	for i, at := range p.Place {
+		if at >= 0 {
+			p.Features[at].Number = i + 1
+		}
 	}
 	return nil
 }
@@ -349,7 +388,7 @@ func (p *Plan) matchLabel() (at int, f *lines.Fault) {
 }
 
 // matchPlaces is match by position, where a header is missing here or was missing in training.
-func (p *Plan) matchPlaces(ignored []int) *lines.Fault {
+func (p *Plan) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	var rest []int // positions in the file that are not ignored here
 	for i := range p.Count {
@@ -370,7 +409,7 @@ func (p *Plan) matchPlaces(ignored []int) *lines.Fault {
 		if p.want.Unlabelled {
 			how = "give the columns that training had, in their order, with or without the label; leave out others with --ignore and their numbers"
 		}
-		return &lines.Fault{What: fmt.Sprintf("rows have %s, those of the training data had %d, the label among them", lines.Plural(len(rest), "column"), len(order)), How: how}
+		return nil, &lines.Fault{What: fmt.Sprintf("rows have %s, those of the training data had %d, the label among them", lines.Plural(len(rest), "column"), len(order)), How: how}
 	}
 	for k, c := range order {
 		if j := slices.IndexFunc(as.Features, func(f Column) bool { return f.Number == c.Number }); j >= 0 {
@@ -379,7 +418,7 @@ func (p *Plan) matchPlaces(ignored []int) *lines.Fault {
 			p.Label = rest[k]
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // columnsNamed is one column's name, or several.

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// FillIn writes the mean of each column of numbers into its missing values; a model's columns have theirs. The mean is that of the
-// values that are there, summed in their order, and 0 where there are none.
-func FillIn(values []float32, columns []Column) {
+// FillIn writes the mean of each column of numbers into its missing values, which are NaN, and returns their places, ascending; a model's columns
+// have their means. The mean is that of the values that are there, summed in their order, and 0 where there are none.
+func FillIn(values []float32, columns []Column) (gaps []int64) {
 	width := len(columns)
 	sums, counts := make([]float64, width), make([]int, width)
 	for i := 0; i < len(values); i += width {
@@ -33,22 +33,22 @@ func FillIn(values []float32, columns []Column) {
 		for j, v := range values[i : i+width] {
 			if v != v {
 				values[i+j] = fill[j]
+				gaps = append(gaps, int64(i+j))
 			}
 		}
 	}
+	return gaps
 }
 
-// Sparse is rows of features: row r has Index[Offset[r]:Offset[r+1]], and Value at the same places.
+// Sparse is rows of features that columns have become.
 type Sparse struct {
-	Features int
-	Offset   []int64
-	Index    []int32
-	Value    []float32
-	Unknown  int64 // values of text that the columns do not know, which are left out
+	Rows
+	Gaps    []int64 // where values were missing
+	Unknown int64   // values of text that the columns do not know, which are left out
 }
 
-// Encode turns rows of columns into sparse rows of features.
-func Encode(values []float32, columns []Column) (s Sparse) {
+// Encode turns rows of columns into sparse rows of features. The gaps are places of values.
+func Encode(values []float32, columns []Column, gaps []int64) (s Sparse) {
 	first := make([]int32, len(columns)) // feature of each column
 	for j := range columns {
 		first[j] = int32(s.Features)
@@ -59,6 +59,9 @@ func Encode(values []float32, columns []Column) (s Sparse) {
 	s.Index, s.Value = make([]int32, 0, len(values)), make([]float32, 0, len(values))
 	for i := 0; i < len(values); i += width {
 		for j, v := range values[i : i+width] {
+			if len(gaps) > 0 && gaps[0] == int64(i+j) {
+				gaps, s.Gaps = gaps[1:], append(s.Gaps, int64(len(s.Value)))
+			}
 			switch {
 			case !columns[j].Text():
 				s.Index, s.Value = append(s.Index, first[j]), append(s.Value, v)
@@ -128,20 +131,6 @@ func Odd(values []float32, columns []Column) (constant, counts []string) {
 
 // countingLeast is the number of rows from which a column that counts them is no accident.
 const countingLeast = 10
-
-// Mean is the mean of a feature that every row has, dense rows or sparse ones.
-func Mean(rows, width, feature int, dense []float32, index []int32, value []float32) float64 {
-	sum := 0.0
-	for i, j := range index {
-		if int(j) == feature {
-			sum += float64(value[i])
-		}
-	}
-	for i := feature; i < len(dense); i += width {
-		sum += float64(dense[i])
-	}
-	return sum / float64(max(1, rows))
-}
 
 // Few reports whether a feature of dense rows has several values, all of them whole numbers, and on the average five rows of each.
 func Few(dense []float32, width, feature int) bool {

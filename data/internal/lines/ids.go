@@ -2,6 +2,7 @@ package lines
 
 import (
 	"hash/maphash"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,8 +15,28 @@ type IDs struct {
 	small []int32 // 1 + number of the id that is this decimal, 0 when unseen
 	other []place // hash table of the other ids; its length is a power of two
 	texts int     // entries in other
-	ids   []string
+	names []byte  // of all ids, one behind the other: a string for each would take several times as much
+	ends  []int   // where each id ends in names
 	first []int32 // block of each id's first appearance, ascending
+}
+
+// name is the id of a number.
+func (in *IDs) name(at int32) []byte {
+	from := 0
+	if at > 0 {
+		from = in.ends[at-1]
+	}
+	return in.names[from:in.ends[at]]
+}
+
+// list is all ids by their numbers.
+func (in *IDs) list() []string {
+	names, from := string(in.names), 0
+	ids := make([]string, len(in.ends))
+	for at, end := range in.ends {
+		ids[at], from = names[from:end], end
+	}
+	return ids
 }
 
 // place is an entry of an open-addressing hash table with linear probing. At
@@ -43,7 +64,7 @@ func (in *IDs) addNumber(n int, id []byte, block int32) int32 {
 	for n >= len(in.small) {
 		in.small = append(in.small, make([]int32, max(1024, len(in.small)))...)
 	}
-	at := in.add(string(id), block)
+	at := in.add(id, block)
 	in.small[n] = at + 1
 	return at
 }
@@ -58,14 +79,14 @@ func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 	mask := uint32(len(in.other) - 1)
 	slot := hash & mask
 	for ; in.other[slot].taken != 0; slot = (slot + 1) & mask {
-		if p := in.other[slot]; p.hash == hash && in.ids[p.taken-1] == string(id) {
+		if p := in.other[slot]; p.hash == hash && string(in.name(p.taken-1)) == string(id) {
 			return p.taken - 1, true
 		}
 	}
 	if !printableID(id) {
 		return 0, false
 	}
-	at = in.add(string(id), block)
+	at = in.add(id, block)
 	in.other[slot] = place{hash: hash, taken: at + 1}
 	in.texts++
 	return at, true
@@ -88,10 +109,19 @@ func (in *IDs) grow() {
 	}
 }
 
-func (in *IDs) add(id string, block int32) int32 {
-	in.ids = append(in.ids, id)
-	in.first = append(in.first, block)
-	return int32(len(in.ids) - 1)
+func (in *IDs) add(id []byte, block int32) int32 {
+	in.names = append(doubled(in.names, len(id)), id...)
+	in.ends = append(doubled(in.ends, 1), len(in.names))
+	in.first = append(doubled(in.first, 1), block)
+	return int32(len(in.ends) - 1)
+}
+
+// doubled makes room for n more by doubling: in smaller steps, as append takes them, a large list leaves several times its size behind.
+func doubled[T any](list []T, n int) []T {
+	if len(list)+n > cap(list) {
+		list = slices.Grow(list, len(list)+n)
+	}
+	return list
 }
 
 func printableID(id []byte) bool {
@@ -112,25 +142,31 @@ func printableID(id []byte) bool {
 // has it. tables[w] maps a worker's numbers to the merged ones.
 func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	if len(workers) == 1 {
-		return workers[0].ids, [][]int32{nil}
+		return workers[0].list(), [][]int32{nil}
 	}
 	tables = make([][]int32, len(workers))
 	for w, in := range workers {
-		tables[w] = make([]int32, 0, len(in.ids))
+		tables[w] = make([]int32, 0, len(in.ends))
 	}
-	known := make(map[string]int32)
+	var merged IDs
 	for block, w := range owner {
 		in := workers[w]
-		for at := len(tables[w]); at < len(in.ids) && in.first[at] == int32(block); at++ {
-			id := in.ids[at]
-			global, ok := known[id]
-			if !ok {
-				global = int32(len(ids))
-				known[id] = global
-				ids = append(ids, id)
-			}
-			tables[w] = append(tables[w], global)
+		for at := len(tables[w]); at < len(in.ends) && in.first[at] == int32(block); at++ {
+			tables[w] = append(tables[w], merged.again(in.name(int32(at))))
 		}
 	}
-	return ids, tables
+	return merged.list(), tables
+}
+
+// again is the number of an id that other IDs have taken before.
+func (in *IDs) again(id []byte) int32 {
+	n, small := smallID(id)
+	if !small {
+		at, _ := in.text(id, 0)
+		return at
+	}
+	if at := in.number(n); at >= 0 {
+		return at
+	}
+	return in.addNumber(n, id, 0)
 }

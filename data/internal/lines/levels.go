@@ -35,7 +35,7 @@ func (l *Levels) number(field []byte) (n float32, ok bool) {
 		return -1, true
 	case l.Max == 0:
 		return float32(Bucket(field, l.Buckets)), true
-	case len(l.ids.ids) > l.Max:
+	case len(l.ids.ends) > l.Max:
 		return float32(l.Max + 1 + Bucket(field, l.Buckets)), true
 	}
 	at, ok := l.ids.text(field, 0)
@@ -56,14 +56,14 @@ func Bucket(field []byte, buckets int) int {
 // are buckets; a worker's numbers above Max are then Max + 1 and a bucket. Nothing depends on which worker saw what.
 func MergeLevels(workers []*Levels) (names []string, tables [][]float32) {
 	for _, l := range workers {
-		names = append(names, l.ids.ids...)
+		names = append(names, l.ids.list()...)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	hashed := len(names) > workers[0].Max
 	for _, l := range workers {
-		table := make([]float32, len(l.ids.ids))
-		for id, name := range l.ids.ids {
+		table := make([]float32, len(l.ids.ends))
+		for id, name := range l.ids.list() {
 			if hashed {
 				table[id] = float32(Bucket([]byte(name), l.Buckets))
 				continue

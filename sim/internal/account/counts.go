@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -50,7 +49,7 @@ func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Con
 	own := *m
 	m = &own
 	for _, c := range adopted {
-		a, _ := route.Removed(c)
+		a, _ := l.route.Removed(c)
 		rows := l.left[a]
 		own.Applied, own.Dropped, own.Sent = own.Applied-rows.Applied, own.Dropped-rows.Dropped, own.Sent-rows.Sent
 	}

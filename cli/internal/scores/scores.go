@@ -1,4 +1,9 @@
-package verbs
+// Package scores asks a model how well it does on labelled rows, and shows what it says of classes.
+//
+// The caller's duties, in order: Examine; make Classes of what it says; Print them below the metrics, which are the caller's to show.
+//
+// The package refuses to know metrics: names and values are the application's.
+package scores
 
 import (
 	"fmt"
@@ -12,8 +17,8 @@ import (
 	"bellows/data"
 )
 
-// classReport is how well one class is told from the others.
-type classReport struct {
+// Class is how well one class is told from the others.
+type Class struct {
 	Label     string   `json:"label"`
 	Rows      int64    `json:"rows"`
 	Precision float64  `json:"precision"`
@@ -22,8 +27,8 @@ type classReport struct {
 	AUC       *float64 `json:"auc,omitempty"`
 }
 
-// examine scores the data by the metrics asked for, or by those that the application finds fit.
-func examine(p app.Predictor, set *data.Set, metrics string) (*app.Examination, error) {
+// Examine scores the data by the metrics asked for, or by those that the application finds fit.
+func Examine(p app.Predictor, set *data.Set, metrics string) (*app.Examination, error) {
 	var names []string
 	if metrics != "" {
 		for m := range strings.SplitSeq(metrics, ",") {
@@ -58,11 +63,11 @@ const (
 	confusionShown = 16
 )
 
-// classReports are the figures of the classes.
-func classReports(classes []app.ClassFigures) []classReport {
-	var out []classReport
-	for _, f := range classes {
-		r := classReport{f.Label, f.Rows, f.Precision, f.Recall, f.F1, nil}
+// Classes are the figures of the classes.
+func Classes(of []app.ClassFigures) []Class {
+	var out []Class
+	for _, f := range of {
+		r := Class{f.Label, f.Rows, f.Precision, f.Recall, f.F1, nil}
 		if !math.IsNaN(f.AUC) {
 			r.AUC = &f.AUC
 		}
@@ -71,8 +76,8 @@ func classReports(classes []app.ClassFigures) []classReport {
 	return out
 }
 
-// printClasses shows the figures of the classes, and of a few which are taken for which.
-func printClasses(c *screen.Console, classes []classReport, confusion [][]int64) {
+// Print shows the figures of the classes, and of a few which are taken for which.
+func Print(c *screen.Console, classes []Class, confusion [][]int64) {
 	if len(classes) == 0 || c.JSON {
 		return
 	}

@@ -1,0 +1,165 @@
+package mf
+
+import (
+	"math"
+
+	"bellows/data"
+	"bellows/train"
+)
+
+// planner lays out the ratings of a problem, with entries of one width.
+//
+// What is trained on comes first, then what is scored: the ratings are read for the last time before the first blocks are written, which may be in their
+// memory (room), and the stages of the first layout serve for the others.
+type planner[T local] struct {
+	*problem
+	heldRows
+	set    *data.RatingSet
+	stages []stage[T]
+}
+
+func newPlanner[T local](p *problem, set *data.RatingSet, held heldRows) *planner[T] {
+	return &planner[T]{p, held, set, make([]stage[T], pieces(set.Rows()))}
+}
+
+// plan lays out all that is trained on and scored.
+func (p *planner[T]) plan(test *data.RatingSet) error {
+	cut := p.cutStrata
+	if p.schedule == ssp {
+		cut = p.cutClocks
+	}
+	if err := cut(); err != nil {
+		return err
+	}
+	return p.score(test)
+}
+
+// cutStrata sorts the training ratings into shares: split, then clock by the rotation, then tile,
+// then by chance.
+func (p *planner[T]) cutStrata() error {
+	order, n := p.rotation(), p.clocks
+	blockOf := make([]int32, p.splits*n) // by split and part of the items
+	for s := range p.splits {
+		for c := range n {
+			blockOf[s*n+order.part(s, c)] = int32(s*n + c)
+		}
+	}
+	all, err := p.train(blockOf, spots[T](&p.items), func(b int) tiling { return p.tiling(b/n, order.part(b/n, b%n)) })
+	if err != nil {
+		return err
+	}
+	for s := range p.shares {
+		p.shares[s].blocks = all.share(s, p.splits)
+	}
+	return nil
+}
+
+// train lays out the ratings that are not held out, those of a block by chance and then by tiles. blockOf is the blocks by the parts of users and items.
+func (p *planner[T]) train(blockOf []int32, items []spot[T], tiling func(block int) tiling) (blocks, error) {
+	users, across := spots[T](&p.users), len(blockOf)/p.splits
+	return (&laying[T]{
+		described: described{"sorting ratings into blocks", "shuffling blocks"}, meter: p.meter, ratings: p.set.Rows(), blocks: len(blockOf), columns: p.room,
+		deal: func(s *stage[T], begin, end int) {
+			for first, last := range p.heldRows.between(begin, end) {
+				user, item, rating := p.set.User[first:last], p.set.Item[first:last], p.set.Rating[first:last]
+				for j, r := range rating {
+					u, i := users[user[j]], items[item[j]]
+					s.put(blockOf[int(u.part)*across+int(i.part)], entry[T]{u.local, i.local, p.scale.standard(r)})
+				}
+			}
+		},
+		order:  func(o *orderer[T], block int) { o.shuffle(p.seed, uint64(block)) },
+		tiling: tiling,
+	}).lay(p.stages)
+}
+
+// room is columns for the n training ratings, which have been put on the stages, and keeps those that are held out. Both are in the memory of the data,
+// where that may be.
+func (p *planner[T]) room(n int) (columns, error) {
+	if p.spent == nil || p.spent.Mapped() {
+		p.held = p.heldRows.of(p.set)
+	}
+	all := columns{p.set.User, p.set.Item, p.set.Rating}
+	if p.spent != nil {
+		if err := p.spent.Release(); err != nil {
+			return columns{}, err
+		}
+	}
+	if p.held != nil {
+		return makeColumns(n)
+	}
+	for i, row := range p.heldRows {
+		all.user[i], all.item[i], all.rating[i] = all.user[row], all.item[row], all.rating[row]
+	}
+	own := all.slice(n, n+len(p.heldRows))
+	copy(own.user, all.user)
+	copy(own.item, all.item)
+	copy(own.rating, all.rating)
+	p.held = &data.RatingSet{User: own.user, Item: own.item, Rating: own.rating, Users: p.set.Users, Items: p.set.Items}
+	return all.slice(0, n), nil
+}
+
+// spots are the places of an axis.
+func spots[T local](a *axis) []spot[T] {
+	out := make([]spot[T], len(a.place))
+	for id, p := range a.place {
+		out[id] = spot[T]{T(p.part), T(p.local)}
+	}
+	return out
+}
+
+// narrow says whether 16 bits are enough for parts, and for rows within them.
+func (a *axis) narrow() bool {
+	parts := len(a.bounds) - 1
+	for p := range parts {
+		if a.rows(p) > math.MaxUint16 {
+			return false
+		}
+	}
+	return parts <= math.MaxUint16
+}
+
+// score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
+// training ratings; there is none without any.
+func (p *planner[T]) score(test *data.RatingSet) error {
+	heldAt := func(i int) probe { return probe{p.held.User[i], p.held.Item[i], p.held.Rating[i]} }
+	var user, item []int32
+	if test != nil {
+		user, item = test.IndicesIn(p.set)
+	}
+	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
+	p.tested = len(user)
+	items := numbers(len(p.items.row))
+	for i := range p.held.Rating {
+		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
+			at := p.users.place[one.user]
+			rest := &p.shares[at.part].rest
+			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, one.item), items
+		}
+	}
+	heldOf, err := p.group(p.held.Rows(), heldAt)
+	if err != nil {
+		return err
+	}
+	testOf, err := p.group(p.tested, testAt)
+	if err != nil {
+		return err
+	}
+	for s := range p.shares {
+		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
+	}
+	shown, shownAt := p.tested, testAt
+	if p.tested == 0 {
+		shown, shownAt = p.held.Rows(), heldAt
+	}
+	if shown == 0 {
+		return nil
+	}
+	var sum float64
+	for i := range shown {
+		d := float64(shownAt(i).rating) - p.scale.mean
+		sum += d * d
+	}
+	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, shown)}
+	return nil
+}

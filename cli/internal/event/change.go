@@ -1,0 +1,25 @@
+package event
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/node"
+)
+
+// Of is the event of a change of who takes part in a job, or of who runs what.
+func Of(c node.Change) Event {
+	e := Event{Node: name(c.Node), Sentence: c.Sentence}
+	switch c.Kind {
+	case node.Joined:
+		e.Kind, e.Processes = Joined, map[string]int{e.Node: c.Process}
+	case node.Moved:
+		e.Kind, e.From = Moved, name(c.From)
+		for _, s := range c.Splits {
+			e.Splits = append(e.Splits, int(s))
+		}
+	}
+	return e
+}
+
+func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }

@@ -1,0 +1,141 @@
+// Package folds deals the rows of a data set to the folds of a cross-validation, and says what all folds come to together.
+//
+// The caller's duties, in order: make a Deal with New; for each fold train on the rows that Divide gives first, and score the others; collect a Result of each;
+// Spread and Baseline are then the figures of all.
+//
+// The package refuses to train. What it deals depends on the seed and the labels alone.
+package folds
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"bellows/data"
+	"bellows/progress"
+	"bellows/random"
+)
+
+// Deal says which fold each row is in, from 0.
+type Deal struct {
+	Folds      int
+	Stratified bool //  each has as many rows of each class, but for one
+	Least      int  // rows of the rarest class, where there are classes
+	fold       []int32
+}
+
+// New deals the rows of a set to folds at random, by the seed alone: each gets as many as every other, but for one; and where rows have classes, as many
+// of each, likewise. It ends with the meter's error.
+func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error) {
+	m.Begin(progress.Part{Doing: "dealing rows to folds", Unit: "rows", Total: int64(set.Rows())})
+	d := Deal{Folds: folds, fold: make([]int32, set.Rows())}
+	next := 0
+	give := func(n int, row func(i int) int32) {
+		for i := range n {
+			d.fold[row(i)] = int32((next + i) % folds)
+		}
+		next = (next + n) % folds
+		for i := n - 1; i > 0; i-- { // Fisher and Yates
+			if i%dealStep == 0 && m.Add(dealStep) != nil {
+				return
+			}
+			a, b := row(i), row(int(random.Of(seed, foldPurpose, uint64(row(i)))%uint64(i+1)))
+			d.fold[a], d.fold[b] = d.fold[b], d.fold[a]
+		}
+	}
+	e := set.Examples
+	if e == nil || e.LabelNames == nil && e.Classes(classesMost) == nil {
+		give(set.Rows(), func(i int) int32 { return int32(i) })
+		return d, m.Err()
+	}
+	of := map[float32][]int32{}
+	for r, y := range e.Label {
+		of[y] = append(of[y], int32(r))
+	}
+	d.Stratified, d.Least = true, math.MaxInt
+	for _, y := range slices.Sorted(maps.Keys(of)) {
+		rows := of[y]
+		d.Least = min(d.Least, len(rows))
+		give(len(rows), func(i int) int32 { return rows[i] })
+	}
+	return d, m.Err()
+}
+
+// dealStep is how many rows are dealt before somebody asks whether to go on.
+const dealStep = 1 << 16
+
+// foldPurpose keeps the chance by which rows are dealt apart from that by which they are held out.
+const foldPurpose = 0x666f6c64
+
+// classesMost bounds the labels that are taken for classes.
+const classesMost = 4096
+
+// Divide is the rows that train a fold's model and those that score it, both ascending.
+func (d *Deal) Divide(fold int) (training, held []int32) {
+	for r, f := range d.fold {
+		if int(f) == fold {
+			held = append(held, int32(r))
+		} else {
+			training = append(training, int32(r))
+		}
+	}
+	return training, held
+}
+
+// Result is what a fold came to.
+type Result struct {
+	Fold      int                `json:"fold"` // from 1
+	TrainRows int                `json:"train_rows"`
+	TestRows  int                `json:"test_rows"`
+	Epochs    int                `json:"epochs"`
+	Examples  int64              `json:"examples"` // items visited in training
+	Seconds   float64            `json:"seconds"`  // of training alone
+	Metrics   map[string]float64 `json:"metrics"`
+	Baseline  *Measure           `json:"baseline,omitempty"`
+}
+
+// Measure is a metric of a fold, or of all.
+type Measure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Baseline is the mean of the folds' figures of comparison, nil where they have none.
+func Baseline(folds []Result) *Measure {
+	var sum *Measure
+	for _, f := range folds {
+		if f.Baseline == nil {
+			return nil
+		}
+		if sum == nil {
+			sum = &Measure{Name: f.Baseline.Name}
+		}
+		sum.Value += f.Baseline.Value / float64(len(folds))
+	}
+	return sum
+}
+
+// Spread is the mean of each metric that all folds have, and its sample standard deviation, of two folds at least: the root of the squared distances from the
+// mean over one less than the number of folds.
+func Spread(folds []Result) (means, deviations map[string]float64) {
+	means, deviations = map[string]float64{}, map[string]float64{}
+	for name := range folds[0].Metrics {
+		sum, n := 0.0, 0
+		for _, f := range folds {
+			if v, ok := f.Metrics[name]; ok {
+				sum, n = sum+v, n+1
+			}
+		}
+		if n < len(folds) {
+			continue
+		}
+		mean, squares := sum/float64(n), 0.0
+		for _, f := range folds {
+			squares += (f.Metrics[name] - mean) * (f.Metrics[name] - mean)
+		}
+		if means[name] = mean; n > 1 {
+			deviations[name] = math.Sqrt(squares / float64(n-1))
+		}
+	}
+	return means, deviations
+}

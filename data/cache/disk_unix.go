@@ -1,0 +1,14 @@
+//go:build linux || darwin || freebsd
+
+package cache
+
+import "syscall"
+
+// freeBytes is what a user may still write to the disk that a folder is on; ok is false where nobody says.
+func freeBytes(folder string) (free int64, ok bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true
+}

@@ -1,0 +1,412 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/lda"
+	"bellows/app/mf"
+	"bellows/app/mlr"
+	"bellows/core/liveness"
+	"bellows/data/demo"
+	"bellows/link/fabric"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/node"
+	"bellows/train"
+)
+
+// growth is a job that begins on one node, all in this process, joined by memory: others join it, and splits go here and there, as a script says.
+type growth struct {
+	t        *testing.T
+	job      func() train.Job
+	network  *mem.Network
+	commands node.Commands
+	script   []func() // by step: what is commanded in it
+	changes  []node.Change
+
+	mu        sync.Mutex // guards what follows
+	addresses map[bellows.NodeID]string
+	next      int // step
+	moving    []<-chan error
+
+	others sync.WaitGroup
+}
+
+var members = []node.Member{{Slots: 1, Lanes: 1}}
+
+// listen opens a node's transport.
+func (g *growth) listen(n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
+	tr, err := g.network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{token}}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	l, err := tr.Listen(inMemory(int(n)))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.addresses == nil {
+		g.addresses = map[bellows.NodeID]string{}
+	}
+	g.addresses[n] = l.Address()
+	return tr, l
+}
+
+// below are the addresses of the nodes of lower number.
+func (g *growth) below(n bellows.NodeID) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make([]string, n)
+	for i := range list {
+		list[i] = g.addresses[bellows.NodeID(i)]
+	}
+	return list
+}
+
+// serve is a node that has been invited, to its end.
+func (g *growth) serve(ctx context.Context, i node.Invitation, job train.Job, token byte) error {
+	c := node.Cluster{Members: members}.Accept(i)
+	tr, l := g.listen(i.Node, token)
+	defer l.Close()
+	conns, err := fabric.Connect(ctx, tr, l, c.Joining(), g.below(i.Node), liveness.Times{}, func(string) {})
+	if err != nil {
+		return err
+	}
+	return node.Serve(context.Background(), job, c, conns, node.Options{Links: &fabric.Links{Transport: tr, Listener: l, Addresses: g.below(i.Node)}})
+}
+
+// add has a node join, which stays until the end.
+func (g *growth) add(slots, lanes int) bellows.NodeID {
+	n, err := g.commands.Add(context.Background(), slots, lanes, func(ctx context.Context, i node.Invitation) error {
+		g.others.Go(func() {
+			if err := g.serve(ctx, i, g.scripted(), 1); err != nil {
+				g.t.Errorf("node %d: %v", i.Node, err)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		g.t.Errorf("node %d does not join: %v", n, err)
+	}
+	return n
+}
+
+// move has a split go, between two of its clocks. No other step is taken before it has.
+func (g *growth) move(s bellows.SplitID, to bellows.NodeID) {
+	moved, err := g.commands.MoveSplit(context.Background(), s, to)
+	if err != nil {
+		g.t.Errorf("split %d to node %d: %v", s, to, err)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.moving = append(g.moving, moved)
+}
+
+// rests reports whether all splits have gone that were to. Its caller holds the lock.
+func (g *growth) rests() bool {
+	g.moving = slices.DeleteFunc(g.moving, func(moved <-chan error) bool {
+		select {
+		case err := <-moved:
+			if err != nil {
+				g.t.Error(err)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	return len(g.moving) == 0
+}
+
+// scripted is the job with the script in it: a step is taken at the beginning of a task of a node that is in another clock
+// than the step before.
+func (g *growth) scripted() train.Job {
+	job := g.job()
+	made := job.NewExecutor
+	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
+		e, err := made(s)
+		return &scripted{e, g}, err
+	}
+	return job
+}
+
+type scripted struct {
+	train.Executor
+	growth *growth
+}
+
+func (e *scripted) RunTask(t *train.Task) error {
+	if t.Split() == 0 {
+		e.growth.step(int(t.Clock()))
+	}
+	return e.Executor.RunTask(t)
+}
+
+func (e *scripted) Close() error {
+	if c, ok := e.Executor.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func (g *growth) step(clock int) {
+	g.mu.Lock()
+	var do func()
+	if g.next < len(g.script) && clock > g.next && g.rests() {
+		do = g.script[g.next]
+		g.next++
+	}
+	g.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+// run leads the job to its end.
+func (g *growth) run(opt node.Options) (*node.Result, error) {
+	g.network = mem.New()
+	tr, l := g.listen(0, 1)
+	opt.Commands, opt.Links = &g.commands, &fabric.Links{Transport: tr, Listener: l}
+	opt.OnChange = func(c node.Change) { g.changes = append(g.changes, c) }
+	r, err := node.Lead(context.Background(), g.scripted(), node.Cluster{Members: members}, nil, opt)
+	err = errors.Join(err, l.Close()) // or who has missed its leave would call again
+	g.others.Wait()
+	return r, err
+}
+
+// oneToThree grows a job of so many splits from one node to three, moves splits there and back.
+func (g *growth) oneToThree(splits int) {
+	g.script = []func(){
+		func() { g.add(1, 0) },
+		func() {
+			for s := range splits / 2 {
+				g.move(bellows.SplitID(s), 1)
+			}
+		},
+		func() { g.add(2, 1) },
+		func() {
+			for s := range splits {
+				g.move(bellows.SplitID(s), bellows.NodeID(s%3))
+			}
+		},
+		func() {
+			for s := range splits {
+				g.move(bellows.SplitID(s), bellows.NodeID((s+1)%3))
+			}
+		},
+		func() {
+			for s := range splits {
+				g.move(bellows.SplitID(s), 0)
+			}
+		},
+	}
+}
+
+// check holds the result against that of a quiet run.
+func (g *growth) check(quiet *node.Result, splits int) {
+	g.t.Helper()
+	r, err := g.run(node.Options{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for i := range quiet.Tables {
+		if !slices.Equal(r.Tables[i], quiet.Tables[i]) {
+			g.t.Errorf("table %d is not that of a job in which nobody came or went", i)
+		}
+	}
+	if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
+		g.t.Errorf("audit %+v", r.Audit)
+	}
+	count := map[node.ChangeKind]int{}
+	for _, c := range g.changes {
+		if c.Sentence == "" || c.Kind == node.Joined && c.Process != os.Getpid() || c.Kind == node.Moved && len(c.Splits) == 0 {
+			g.t.Errorf("told is %+v", c)
+		}
+		count[c.Kind] += max(1, len(c.Splits))
+	}
+	if g.next != len(g.script) || count[node.Joined] != 2 || count[node.Moved] < 2*splits {
+		g.t.Errorf("%d steps of %d were taken: %d nodes came and %d splits moved", g.next, len(g.script), count[node.Joined], count[node.Moved])
+	}
+}
+
+// TestAJobGrowsAndItsSplitsMove lets two nodes join a job of one, and its splits go there and back: the result is that of the
+// quiet job, bit for bit.
+func TestAJobGrowsAndItsSplitsMove(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func() train.Job{
+		"tables": func() train.Job { return job(40, drift) },
+		"loop": func() train.Job {
+			j := job(0, nil)
+			train.Loop(&j, 40, func(w *train.Worker) error {
+				for clock := w.Now(); clock < 40; clock++ {
+					if err := drift(w.Task); err != nil {
+						return err
+					}
+					w.Clock()
+				}
+				return nil
+			})
+			return j
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			quiet, err := node.Train(context.Background(), make(), node.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := &growth{t: t, job: make}
+			g.oneToThree(4)
+			g.check(quiet, 4)
+		})
+	}
+}
+
+// TestApplicationsGrow is the same with real applications.
+func TestApplicationsGrow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		app      app.Application
+		settings map[string]string
+	}{
+		"mlr": {mlr.New(), nil},
+		"mf":  {mf.New(), map[string]string{"splits": "8"}},
+		"lda": {lda.New(), map[string]string{"splits": "4", "topics": "4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set, err := demo.Make(c.app.Describe().Data, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			make := func() train.Job {
+				run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 4, Slots: 2, Settings: c.settings})
+				if err != nil {
+					t.Error(err)
+					return train.Job{}
+				}
+				return run.Job
+			}
+			quiet, err := node.Train(context.Background(), make(), node.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			splits := make().Splits
+			g := &growth{t: t, job: make}
+			g.oneToThree(splits)
+			g.check(quiet, splits)
+		})
+	}
+}
+
+// TestWhoMayNotJoinIsRefusedByName has nodes come to a job that cannot take part: with another token, another job, one that
+// dies on the way, and one for which nobody waits. The job goes on, and takes the next.
+func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
+	fails := func(want string, come func(ctx context.Context, i node.Invitation) error) func() {
+		return func() {
+			n, err := g.commands.Add(context.Background(), 1, 0, come)
+			if err == nil || !says(err, want) || !says(err, fmt.Sprintf("node %d", n)) {
+				t.Errorf("node %d: %v, want %q", n, err, want)
+			}
+		}
+	}
+	g.script = []func(){
+		fails("token", func(ctx context.Context, i node.Invitation) error { return g.serve(ctx, i, g.scripted(), 2) }),
+		fails("what differs is data", func(ctx context.Context, i node.Invitation) error {
+			other := g.scripted()
+			other.Data = "another"
+			return g.serve(ctx, i, other, 1)
+		}),
+		fails("what differs is data", func(ctx context.Context, i node.Invitation) error { // it does not look itself
+			other := g.scripted()
+			other.Data = "another"
+			i.Job = train.Fingerprint(&other, 0)
+			g.others.Go(func() {
+				if err := g.serve(ctx, i, other, 1); err == nil {
+					t.Error("who has made another job ends in peace")
+				}
+			})
+			return nil
+		}),
+		fails("it has no more", func(ctx context.Context, i node.Invitation) error {
+			tr, l := g.listen(i.Node, 1)
+			conns, err := fabric.Connect(ctx, tr, l, node.Cluster{Members: members}.Accept(i).Joining(), g.below(i.Node), liveness.Times{}, func(string) {})
+			return errors.Join(errors.New("it has no more"), err, fabric.HangUp(conns), l.Close())
+		}),
+		func() {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {
+				if _, err := g.commands.Add(context.Background(), 1, 0, nil); !says(err, "one joins at a time") {
+					t.Errorf("a second one at a time: %v", err)
+				}
+				cancel(errors.New("nobody waits"))
+				return nil
+			})
+			if !says(err, "nobody waits") {
+				t.Error(err)
+			}
+			if _, err := g.commands.Add(context.Background(), 0, 0, nil); err == nil {
+				t.Error("a node joins that hosts nothing")
+			}
+		},
+		func() {
+			if n := g.add(1, 1); n != 6 {
+				t.Errorf("the next is node %d", n)
+			}
+			for s := range bellows.SplitID(4) {
+				g.move(s, 6)
+			}
+			if _, err := g.commands.MoveSplit(context.Background(), 0, 3); err == nil {
+				t.Error("a split goes to a node that takes no part")
+			}
+			if _, err := g.commands.MoveSplit(context.Background(), 9, 0); err == nil {
+				t.Error("a split goes that there is not")
+			}
+		},
+	}
+	late := make(chan error, 1)
+	g.script = append(g.script, func() {
+		invited := make(chan struct{})
+		go func() {
+			_, err := g.commands.Add(context.Background(), 1, 0, func(context.Context, node.Invitation) error {
+				close(invited)
+				return nil // and does not come before the end
+			})
+			late <- err
+		}()
+		<-invited
+	})
+	r, err := g.run(node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-late; !says(err, "the job is over") {
+		t.Errorf("a node that has not come when the job ends: %v", err)
+	}
+	quiet, err := node.Train(context.Background(), job(30, drift), node.Options{})
+	if err != nil || !slices.Equal(r.Tables[0], quiet.Tables[0]) || g.next != len(g.script) {
+		t.Errorf("%v, ends at %v, not %v; %d steps", err, r.Tables[0], quiet.Tables[0], g.next)
+	}
+	if _, err := g.commands.Add(context.Background(), 1, 0, nil); bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("a node joins a job that is over: %v", err)
+	}
+	if _, err := g.commands.MoveSplit(context.Background(), 0, 0); bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("a split of a job that is over moves: %v", err)
+	}
+}
+
+func says(err error, what string) bool { return err != nil && strings.Contains(err.Error(), what) }

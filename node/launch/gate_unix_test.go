@@ -1,0 +1,37 @@
+//go:build unix
+
+package launch
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// makePipe makes a named pipe.
+func makePipe(t *testing.T, path string) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openGate returns when somebody waits at a gate, who goes on when it is closed.
+func openGate(ctx context.Context, path string) (*os.File, error) {
+	type opened struct {
+		*os.File
+		err error
+	}
+	came := make(chan opened, 1)
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		came <- opened{f, err}
+	}()
+	select {
+	case o := <-came:
+		return o.File, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,120 @@
+package train
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"bellows"
+)
+
+// splits is the executors of the splits that are active on a node, which come and go while the job
+// runs.
+//
+// One that is active from the start has its executor before the first task. One that comes gets it
+// from its first task, on that task's goroutine: to prepare may take long, and neither who brings
+// messages nor other tasks wait for it. One that goes is let go by a goroutine of its own, since an
+// executor may take its time to close; if it comes back meanwhile, its next task waits for that
+// (TestASplitComesAndGoes).
+//
+// Lock: making is held while the application prepares, makes an executor or releases, of which there
+// is one at a time; it guards err. The lists are behind the runner's lock, but for the place of a
+// split that runs a task, which is that task's: a split goes when it runs none.
+type splits struct {
+	job       *Job
+	executors []Executor      // by split; nil: it is not here, or has run nothing yet
+	gone      []chan struct{} // by split: closed when it has been let go; nil: it never was
+
+	making  sync.Mutex
+	err     error          // of executors that did not close
+	leaving sync.WaitGroup // splits that are let go
+}
+
+func newSplits(job *Job) splits {
+	return splits{job: job, executors: make([]Executor, job.Splits), gone: make([]chan struct{}, job.Splits)}
+}
+
+// begin makes the executors of the first splits.
+func (s *splits) begin(active []bellows.SplitID) error {
+	if err := s.prepare(active); err != nil {
+		return err
+	}
+	for _, split := range active {
+		e, err := s.job.NewExecutor(split)
+		if err != nil {
+			return err
+		}
+		s.executors[split] = e
+	}
+	return nil
+}
+
+func (s *splits) prepare(active []bellows.SplitID) error {
+	if s.job.Prepare == nil {
+		return nil
+	}
+	return s.job.Prepare(active)
+}
+
+// executor is that of a split, for its task that runs.
+func (s *splits) executor(split bellows.SplitID) (Executor, error) {
+	if e := s.executors[split]; e != nil {
+		return e, nil
+	}
+	if gone := s.gone[split]; gone != nil {
+		<-gone
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	if err := s.prepare([]bellows.SplitID{split}); err != nil {
+		return nil, err
+	}
+	e, err := s.job.NewExecutor(split)
+	if err != nil {
+		return nil, err
+	}
+	s.executors[split] = e
+	return e, nil
+}
+
+// leave lets a split go that is another node's now. Its caller holds the runner's lock.
+func (s *splits) leave(split bellows.SplitID) {
+	e := s.executors[split]
+	if e == nil {
+		return // it has run nothing here
+	}
+	gone := make(chan struct{})
+	s.executors[split], s.gone[split] = nil, gone
+	s.leaving.Add(1)
+	go s.letGo(split, e, gone)
+}
+
+// letGo closes the executor of a split, and gives back what was prepared for it.
+func (s *splits) letGo(split bellows.SplitID, e Executor, gone chan struct{}) {
+	defer s.leaving.Done()
+	defer close(gone)
+	err := closeExecutor(e)
+	s.making.Lock()
+	defer s.making.Unlock()
+	s.err = errors.Join(s.err, err)
+	if s.job.Release != nil {
+		s.job.Release(split)
+	}
+}
+
+// close closes all executors. No task runs any more.
+func (s *splits) close() error {
+	s.leaving.Wait()
+	err := s.err
+	for _, e := range s.executors {
+		err = errors.Join(err, closeExecutor(e))
+	}
+	return err
+}
+
+func closeExecutor(e Executor) error {
+	if c, ok := e.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
