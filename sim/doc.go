@@ -20,7 +20,7 @@
 //	world.go      actors, and the mail between them
 //	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
 //	link.go       the connections between two nodes
-//	internal/msgcopy, messages as a codec would copy them, and their digests
+//	internal/transit, messages on their way between nodes; internal/msgcopy, these as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
 //	internal/places, their compute slots, given by the scheduler that ships
 //	words.go      the steps of tasks on the sparse table, and its checks

@@ -21,6 +21,7 @@ import (
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/transit"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
 )
@@ -99,7 +100,7 @@ type world struct {
 	sum       msgcopy.Hash
 	bits      msgcopy.Hash // of the tables at the end
 	coverage  coverage.Coverage
-	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
+	transit   transit.Transit
 	log       io.Writer
 	violation string
 	only      string // how the format of a violation begins; others are not heard
@@ -158,7 +159,7 @@ func newWorld(seed uint64, log io.Writer) *world {
 
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
-	w.sent = map[wire.Message]uint64{}
+	w.transit = transit.New(w.Formats, w.violated)
 	for i := range w.NodeCount {
 		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
@@ -263,7 +264,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to.node == from:
 			to.put(letter{envelope: e, digest: sum})
 		default:
-			w.sent[e.Message] = sum
+			w.transit.Leaves(e.Message, sum)
 			from.pairs[to.node.id].send(e)
 		}
 	}
@@ -313,13 +314,6 @@ func (a *actor) wake() {
 	a.batch = batch
 	a.step(batch)
 	clear(batch)
-}
-
-// verifySent compares what has been read of a message that was under way between two nodes with what was sent.
-func (w *world) verifySent(e wire.Envelope, digest uint64) {
-	if digest != w.sent[e.Message] {
-		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
-	}
 }
 
 // moved notes that something has come about which others may have waited for.
