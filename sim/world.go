@@ -142,8 +142,7 @@ type actor struct {
 	step    func(batch []wire.Envelope)
 }
 
-// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to
-// account for.
+// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to account for.
 type letter struct {
 	envelope wire.Envelope
 	digest   uint64

@@ -229,6 +229,31 @@ func TestASuspectHasItsTime(t *testing.T) {
 	expect(t, verdicts(r))
 }
 
+// TestWhoHasLeftIsNotLost lets a node go: neither its silence, nor the end of its connections, nor a report of its death is a loss then, and nobody waits for it.
+func TestWhoHasLeftIsNotLost(t *testing.T) {
+	r := newRoll()
+	r.Tick(0, nil)
+	r.Ready(1)
+	r.Ready(2)
+	r.Suspect(3, "its connection ended", 100)
+	r.Leave(3)
+	r.Leave(3)
+	if !r.AllReady() || !r.HasLeft(3) || r.HasLeft(2) {
+		t.Error("it is waited for")
+	}
+	r.Suspect(3, "its connection ended", 100)
+	if r.Lose(3, "its process died") || r.Lost(3) {
+		t.Error("it is lost")
+	}
+	ticks(r, 500, 30_000, 1, 2)
+	expect(t, verdicts(r))
+	r.Add(lane(3)) // another controller hears that it takes part
+	ticks(r, 30_500, 60_000, 1, 2)
+	if got := verdicts(r); len(got) != 1 || !strings.HasPrefix(got[0], "3: node 3 has been silent") {
+		t.Error(got)
+	}
+}
+
 // TestSuspicionsTakeNoMemory has others say of one node, again and again, that they cannot reach it.
 func TestSuspicionsTakeNoMemory(t *testing.T) {
 	r := readyRoll()

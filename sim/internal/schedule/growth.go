@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"iter"
 	"slices"
 
 	"bellows"
@@ -31,6 +32,18 @@ func (e *Entry) Made(r *route.Route) bool {
 		return !takes
 	}
 	return takes
+}
+
+// Empties is where the splits of a client that leaves go, in their order: to clients that stay. last: there is none.
+func (e *Entry) Empties(r *route.Route, removed []wire.Address) (moves iter.Seq2[bellows.SplitID, bellows.NodeID], last bool) {
+	others := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return a == e.Actor || slices.Contains(removed, a) })
+	return func(yield func(bellows.SplitID, bellows.NodeID) bool) {
+		for s := range bellows.SplitID(r.Splits()) {
+			if r.Node(s) == e.Actor.Node && !yield(s, others[int(s)%len(others)].Node) {
+				return
+			}
+		}
+	}, e.Actor.Role == wire.Client && len(others) == 0
 }
 
 // drawGrowth adds lanes and clients to some jobs, at nodes that have a part in them already, and moves splits between two of their
