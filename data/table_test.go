@@ -53,58 +53,6 @@ func wantRows(t *testing.T, what string, s *Set, want ...string) {
 	}
 }
 
-// TestHeaders: what is a header and what is a row, without a word of the user's.
-func TestHeaders(t *testing.T) {
-	t.Parallel()
-	for text, header := range map[string]bool{
-		"y,a\n1,2\n":                           true,
-		"y,0,1\n1,2,3\n":                       true,  // the columns of a data frame without names
-		"y,5.1,3\nz,4,3\n":                     false, // text labels, no header
-		"5.1,3.5,setosa\n4.9,3,setosa\n":       false,
-		"sepal,petal,species\n4.9,3,setosa\n":  true,
-		"red,small,yes\nblue,small,no\n":       false, // small is a value of its column
-		"color,size,label\nblue,small,no\n":    true,
-		"p,x,p\ne,x,s\n":                       false, // two fields are the same
-		"1,?\n2,3\n":                           false,
-		"label,NA\n1,2\n":                      true,
-		"label,1x1,1x2\n7,0,0\n":               true,
-		"false,1.5\ntrue,2\n":                  false,
-		"id,date,label\n1,2020-01-01,no\n":     true,
-		"2020-01-01,1,no\n2020-01-02,2,yes\n":  false,
-		"\"a b\",\"y\"\n1,2\n":                 true,
-		"y\ta\n1\t2\n":                         true,
-		"label,target,class\nno,one,knows\n\n": true,
-	} {
-		s := readText(t, text, Examples, Options{Format: map[bool]Format{true: TSV, false: CSV}[strings.Contains(text, "\t")]})
-		if s.Detected.Header != header {
-			t.Errorf("%q: header %v", text, s.Detected.Header)
-		}
-	}
-}
-
-// TestLabelColumns: a name that labels have is taken, else the first column, and that is said.
-func TestLabelColumns(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"id,x,label\n1,2,3\n":        `"label"`,
-		"y,class,x\n1,2,3\n":         `"class"`,
-		"id,Target,x\n1,2,3\n":       `"Target"`,
-		"kind,x,y\n1,2,3\n":          `"kind" (the first column; --label overrules)`,
-		"x,y\n1,2\n":                 `"y"`,
-		"a,b\n1,2\n":                 `"a" (the first column; --label overrules)`,
-		"1,2\n3,4\n":                 `column 1 (the first column; --label overrules)`,
-		",x,label\n0,2,3\n1,2,1\n":   `"label", 1 column left out`,
-		",a,b\n0,2,3\n1,2,1\n":       `"a" (the first column; --label overrules), 1 column left out`,
-		"label,x\nno,1\nyes,2\n":     `"label"`,
-		"label,x\ntrue,1\nfalse,2\n": `"label"`,
-	} {
-		s := readText(t, text, Examples, Options{Format: CSV})
-		if got := s.Detected.String(); !strings.HasSuffix(got, "label "+want) {
-			t.Errorf("%q: %s, want label %s", text, got, want)
-		}
-	}
-}
-
 const mixed = "id,color,size,label,note\n1,red,0.5,yes,a\n2,blue,,no,b\n3,,1.5,yes,c\n4,red,4,maybe,d\n"
 
 func TestColumnsOfText(t *testing.T) {
@@ -262,17 +210,18 @@ func TestTextLabelsOfLIBSVM(t *testing.T) {
 	wantRows(t, "numbers for words", s, "1: 0 1", "2: 0 2")
 }
 
-// TestOddColumns: columns that count the rows or never change are told, with the flag that leaves them out.
+// TestOddColumns: columns that count the rows, tell them apart or never change are told, with the flag that leaves them out.
 func TestOddColumns(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("id,label,x,same,same too\n")
-	for i := range 20 {
-		fmt.Fprintf(&b, "%d,%d,%d,3,1\n", i+100, i%2, i*i%7)
+	b.WriteString("id,label,x,same,same too,unit,name,half\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "%d,%d,%d,3,1,kg,n%dx,h%dx\n", i+100, i%2, i*i%7, i%21, i%20)
 	}
 	s := readText(t, b.String(), Examples, Options{Format: CSV})
-	want := []string{"column id counts the rows, and is taken for a number; leave it out with --ignore id",
-		"2 columns are the same in all rows, and say nothing; leave them out with --ignore same,5"}
+	want := []string{"column name has a value of its own in most rows, each of which becomes a feature that says nothing of others; leave it out with --ignore name",
+		"column id counts the rows, and is taken for a number; leave it out with --ignore id",
+		"3 columns are the same in all rows, and say nothing; leave them out with --ignore unit,same,5"}
 	if got := s.Detected.Warnings(); !slices.Equal(got, want) {
 		t.Errorf("warnings %q", got)
 	}
