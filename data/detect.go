@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
@@ -30,23 +29,6 @@ type plan struct {
 	times     *lines.Times  // nil: nobody asks
 
 	wordLabels bool // labels are text
-}
-
-// separatorOf resolves the option.
-func separatorOf(option string) (string, error) {
-	for _, s := range lines.Separators {
-		if option == s.Name || option == s.Text {
-			return s.Text, nil
-		}
-	}
-	if option == `\t` {
-		return "\t", nil
-	}
-	if len(option) == 1 && option[0] > ' ' && option[0] < 0x7f && !strings.Contains(`"+-.`, option) && !lines.IsDigits([]byte(option)) {
-		return option, nil
-	}
-	return "", &Error{File: "separator " + strconv.Quote(option), What: "cannot separate fields",
-		How: "use tab, comma, semicolon, space, :: or one punctuation character"}
 }
 
 // bagName is how files of bags of words are called, for which that of their words is found.
@@ -198,13 +180,13 @@ func isEntry(field []byte) bool {
 func (d *detector) fields(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
-		p.separator, _ = separatorOf(d.opt.Separator)
+		p.separator, _ = lines.SeparatorOf(d.opt.Separator)
 	case d.known(p, line):
-		p.separator, _ = separatorOf(d.opt.As.Separator)
+		p.separator, _ = lines.SeparatorOf(d.opt.As.Separator)
 	case p.format == TSV || d.opt.Format == "" && formatOf(d.in.name) == TSV:
 		p.separator = "\t"
 	default:
-		p.separator = propose(line, p.format == Triples)
+		p.separator = lines.Propose(line, p.format == Triples)
 	}
 	return lines.Fields(line, p.separator)
 }
@@ -215,30 +197,8 @@ func (d *detector) known(p *plan, line []byte) bool {
 	if as == nil || as.Separator == "" || as.Format != p.format {
 		return false
 	}
-	text, err := separatorOf(as.Separator)
+	text, err := lines.SeparatorOf(as.Separator)
 	return err == nil && bytes.Contains(line, []byte(text))
-}
-
-// propose chooses the separator of a first line: for triples the first that
-// makes three or four fields of it, else the first that occurs. Semicolons go
-// before commas that can be decimal ones, at most one a field.
-func propose(line []byte, triples bool) string {
-	for _, s := range lines.Separators {
-		fields, f := lines.Fields(line, s.Text)
-		if triples && f == nil && (len(fields) == 3 || len(fields) == 4) {
-			return s.Text
-		}
-	}
-	semicolons, commas := bytes.Count(line, []byte(";")), bytes.Count(line, []byte(","))
-	for _, s := range lines.Separators {
-		switch {
-		case s.Text == "::" && !triples, !bytes.Contains(line, []byte(s.Text)):
-		case s.Text == "," && semicolons > 0 && semicolons+1 >= commas:
-		default:
-			return s.Text
-		}
-	}
-	return " "
 }
 
 // header decides whether the first line names the columns. A label that only

@@ -32,9 +32,9 @@ func TestHeldOutRowsFillNothing(t *testing.T) {
 			t.Errorf("%s: read as %g, want the mean of all, 4", name, got)
 		}
 		first, second, err := s.Divide([]int32{0, 1}, []int32{2, 3}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		if err != nil {
+			t.Fatal(err)
+		}
 		if got := missed(second); got != 1.5 || *first.Described().Features[0].Fill != 1.5 {
 			t.Errorf("%s: divided it is %g, want 1.5", name, got)
 		}

@@ -90,7 +90,7 @@ func (o *Options) complete(kind Kind) error {
 		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
 	}
 	if o.Separator != "" {
-		if _, err := separatorOf(o.Separator); err != nil {
+		if _, err := lines.SeparatorOf(o.Separator); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func ParseReading(text []byte) (*Reading, error) {
 		return nil, fmt.Errorf("the format %q is not known", r.Format)
 	}
 	if r.Separator != "" {
-		if _, err := separatorOf(r.Separator); err != nil {
+		if _, err := lines.SeparatorOf(r.Separator); err != nil {
 			return nil, fmt.Errorf("%q cannot separate fields", r.Separator)
 		}
 	}
@@ -55,7 +55,7 @@ func (r *reader) reading(set *Set) *Reading {
 	p := r.plan
 	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header, TextLabels: p.wordLabels}
 	if p.separator != "" {
-		out.Separator = separatorOption(p.separator)
+		out.Separator = lines.SeparatorOption(p.separator)
 	}
 	if p.format.indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)
@@ -84,12 +84,3 @@ func (p *plan) column(i int) *Column {
 	return c
 }
 
-// separatorOption is a separator as Options.Separator takes it.
-func separatorOption(text string) string {
-	for _, s := range lines.Separators {
-		if s.Text == text {
-			return s.Name
-		}
-	}
-	return text
-}

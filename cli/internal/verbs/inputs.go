@@ -57,8 +57,8 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return interruptedWhile(ctx, "reading", err)
 	}
 	if len(o.opt.test) == 0 {
-		if err := in.holdOut(o.opt, m); err != nil {
-			return interruptedWhile(ctx, "reading", err)
+		if err := interruptedWhile(ctx, "reading", in.holdOut(o.opt, m)); err != nil {
+			return err
 		}
 		in.fill(o.opt.seed, in.test != nil)
 		return nil

@@ -37,22 +37,6 @@ type Fault struct {
 	How   string
 }
 
-// Separators are the common ones, in the order in which a first line is tried.
-// " " stands for runs of blanks.
-var Separators = []struct{ Text, Name string }{
-	{"\t", "tab"}, {"::", "::"}, {",", "comma"}, {";", "semicolon"}, {" ", "space"},
-}
-
-// SeparatorName is how a separator is called on screen.
-func SeparatorName(text string) string {
-	for _, s := range Separators {
-		if s.Text == text {
-			return s.Name
-		}
-	}
-	return strconv.Quote(text)
-}
-
 // Field is a part of a line, without quotes and blanks around it.
 type Field struct {
 	At   int // byte position in the line
