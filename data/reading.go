@@ -83,4 +83,3 @@ func (p *plan) column(i int) *Column {
 	}
 	return c
 }
-
