@@ -64,21 +64,11 @@ func (h heldRows) countOthers(m *progress.Meter, ids []int32, n int) []int32 {
 	return c
 }
 
-// between is the stretches of rows from begin to end that are not held out.
-func (h heldRows) between(begin, end int) iter.Seq2[int, int] {
-	return func(yield func(first, end int) bool) {
-		from, _ := slices.BinarySearch(h, int32(begin))
-		for _, row := range h[from:] {
-			if int(row) >= end {
-				break
-			}
-			if !yield(begin, int(row)) {
-				return
-			}
-			begin = int(row) + 1
-		}
-		yield(begin, end)
-	}
+// within is those from begin to end.
+func (h heldRows) within(begin, end int) heldRows {
+	first, _ := slices.BinarySearch(h, int32(begin))
+	last, _ := slices.BinarySearch(h, int32(end))
+	return h[first:last]
 }
 
 // together runs functions that have nothing to do with each other on all processors.

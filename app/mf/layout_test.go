@@ -204,8 +204,12 @@ func TestTilesKeepTheBlockAndOrderIt(t *testing.T) {
 
 func TestProbesGroupByItemPart(t *testing.T) {
 	p := problemFor(t, small, config{schedule: strata, splits: 4, rank: 3, biases: true, step: 0.02})
-	list := []probe{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
-	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(len(list), func(i int) probe { return list[i] })
+	list := []visit{{0, 0, 1}, {-1, 3, 2}, {5, -1, 3}, {-1, -1, 4}, {7, 9, 5}}
+	var c columns
+	for _, v := range list {
+		c.user, c.item, c.rating = append(c.user, v.user), append(c.item, v.item), append(c.rating, v.rating)
+	}
+	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +224,7 @@ func TestProbesGroupByItemPart(t *testing.T) {
 			}
 			for j := range c.rating {
 				found++
-				one := list[slices.IndexFunc(list, func(o probe) bool { return p.scale.standard(o.rating) == c.rating[j] })]
+				one := list[slices.IndexFunc(list, func(o visit) bool { return p.scale.standard(o.rating) == c.rating[j] })]
 				if pairs != (one.user >= 0 && one.item >= 0) {
 					t.Errorf("probe %v is in the wrong block of part %d", one, part)
 				}

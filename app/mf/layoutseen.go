@@ -103,9 +103,9 @@ func (e *seenEncoder) encode(users int, all []hads) (text []byte, ends []int) {
 	return text, ends
 }
 
-// append appends the items of one user. Many are found in their order by walking the set.
+// append appends the items of one user. Unless they are few among all that there are, walking the set finds them in their order sooner than sorting does.
 func (e *seenEncoder) append(text []byte, items []int32) []byte {
-	if len(e.set) > 4*len(items) {
+	if len(e.set) > 16*len(items) {
 		return appendSeen(text, items)
 	}
 	n := uint64(0)

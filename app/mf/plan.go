@@ -56,16 +56,32 @@ func (p *planner[T]) cutStrata() error {
 
 // train lays out the ratings that are not held out, those of a block by chance and then by tiles. blockOf is the blocks by the parts of users and items.
 func (p *planner[T]) train(blockOf []int32, items []spot[T], tiling func(block int) tiling) (blocks, error) {
-	users, across := spots[T](&p.users), len(blockOf)/p.splits
+	users, across, of := spots[T](&p.users), len(blockOf)/p.splits, p.scale
 	return (&laying[T]{
 		described: described{"sorting ratings into blocks", "shuffling blocks"}, meter: p.meter, ratings: p.set.Rows(), blocks: len(blockOf), columns: p.room,
 		deal: func(s *stage[T], begin, end int) {
-			for first, last := range p.heldRows.between(begin, end) {
-				user, item, rating := p.set.User[first:last], p.set.Item[first:last], p.set.Rating[first:last]
-				for j, r := range rating {
-					u, i := users[user[j]], items[item[j]]
-					s.put(blockOf[int(u.part)*across+int(i.part)], entry[T]{u.local, i.local, p.scale.standard(r)})
+			user, item, rating := p.set.User[begin:end], p.set.Item[begin:end], p.set.Rating[begin:end]
+			user, item = user[:len(rating)], item[:len(rating)]
+			held, next := p.heldRows.within(begin, end), -1
+			if len(held) > 0 {
+				next = int(held[0]) - begin
+			}
+			for j, r := range rating {
+				if j == next {
+					held, next = held[1:], -1
+					if len(held) > 0 {
+						next = int(held[0]) - begin
+					}
+					continue
 				}
+				u, i := users[user[j]], items[item[j]]
+				block := blockOf[int(u.part)*across+int(i.part)]
+				at := s.at[block]
+				if at&s.mask == 0 {
+					at = s.chunk(block)
+				}
+				s.slab[at] = entry[T]{u.local, i.local, of.standard(r)}
+				s.at[block] = at + 1
 			}
 		},
 		order:  func(o *orderer[T], block int) { o.shuffle(p.seed, uint64(block)) },
@@ -122,44 +138,51 @@ func (a *axis) narrow() bool {
 // score deals the ratings that are scored to splits. The baseline is the error on those whose error is shown of predicting the mean of the
 // training ratings; there is none without any.
 func (p *planner[T]) score(test *data.RatingSet) error {
-	heldAt := func(i int) probe { return probe{p.held.User[i], p.held.Item[i], p.held.Rating[i]} }
-	var user, item []int32
+	held, tested := columns{p.held.User, p.held.Item, p.held.Rating}, columns{}
 	if test != nil {
-		user, item = test.IndicesIn(p.set)
+		tested.user, tested.item = test.IndicesIn(p.set)
+		tested.rating = test.Rating
 	}
-	testAt := func(i int) probe { return probe{user[i], item[i], test.Rating[i]} }
-	p.tested = len(user)
-	items := numbers(len(p.items.row))
-	for i := range p.held.Rating {
-		if one := heldAt(i); !p.users.seen(one.user) || !p.items.seen(one.item) {
-			at := p.users.place[one.user]
-			rest := &p.shares[at.part].rest
-			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, one.item), items
-		}
-	}
-	heldOf, err := p.group(p.held.Rows(), heldAt)
+	p.tested = len(tested.rating)
+	p.restOf(held)
+	heldOf, err := p.group(held)
 	if err != nil {
 		return err
 	}
-	testOf, err := p.group(p.tested, testAt)
+	testOf, err := p.group(tested)
 	if err != nil {
 		return err
 	}
 	for s := range p.shares {
 		p.shares[s].held, p.shares[s].test = heldOf[s], testOf[s]
 	}
-	shown, shownAt := p.tested, testAt
+	shown := tested.rating
 	if p.tested == 0 {
-		shown, shownAt = p.held.Rows(), heldAt
+		shown = held.rating
 	}
-	if shown == 0 {
+	if len(shown) == 0 {
 		return nil
 	}
 	var sum float64
-	for i := range shown {
-		d := float64(shownAt(i).rating) - p.scale.mean
+	for _, r := range shown {
+		d := float64(r) - p.scale.mean
 		sum += d * d
 	}
-	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, shown)}
+	p.baseline = &train.Metric{Name: "mean predictor", Value: rms(sum, len(shown))}
 	return nil
+}
+
+// restOf keeps what is held out of a user or an item without a training rating. In large data there often is none.
+func (p *planner[T]) restOf(held columns) {
+	if p.users.rated() == len(p.users.row) && p.items.rated() == len(p.items.row) {
+		return
+	}
+	items := numbers(len(p.items.row))
+	for i, user := range held.user {
+		if item := held.item[i]; !p.users.seen(user) || !p.items.seen(item) {
+			at := p.users.place[user]
+			rest := &p.shares[at.part].rest
+			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, item), items
+		}
+	}
 }

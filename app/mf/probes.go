@@ -1,8 +1,6 @@
 package mf
 
-import (
-	"bellows/vec"
-)
+import "bellows/vec"
 
 // probes are ratings that are scored and never trained on, by the part of their items so that each
 // part is read once: first the pairs of a known user and a known item, in one block for each part,
@@ -10,29 +8,39 @@ import (
 // rating. A user or an item without one is unseen: -1.
 type probes struct{ blocks }
 
-// probe is one rating to score: ids of the training data, or -1 where it does not know them.
-type probe struct {
-	user, item int32
-	rating     float32
-}
-
 // group is the probes of one part of the items: pairs, and those that miss a side.
 type group struct{ pairs, rest columns }
 
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
-// group sorts so many probes into those of each split, by their users; unseen users go round. Pairs lie as visits do, to find their rows in the
-// cache.
-func (p *planner[T]) group(n int, at func(i int) probe) ([]probes, error) {
-	parts := p.parts()
+// group sorts ratings into the probes of each split, by their users; unseen users go round. Users and items are ids of the training data, or -1 where it
+// does not know them. Pairs lie as visits do, to find their rows in the cache.
+func (p *planner[T]) group(c columns) ([]probes, error) {
+	parts, n := p.parts(), len(c.rating)
 	each := 2*parts + 1
+	users, items := seenSpots[T](&p.users), seenSpots[T](&p.items)
+	unseen := ^T(0)
 	all, err := (&laying[T]{
 		described: described{"dealing ratings that are scored", "ordering ratings that are scored"}, meter: p.meter,
 		ratings: n, blocks: p.splits * each, columns: makeColumns,
 		deal: func(s *stage[T], begin, end int) {
 			for i := begin; i < end; i++ {
-				one := at(i)
-				s.put(int32(p.blockOf(one, i%p.splits)), p.entry(one))
+				user, item := spot[T]{T(i % p.splits), unseen}, spot[T]{0, unseen}
+				if id := c.user[i]; id >= 0 && users[id].local != unseen {
+					user = users[id]
+				}
+				if id := c.item[i]; id >= 0 {
+					item = items[id]
+				}
+				block := 2 * parts
+				switch {
+				case item.local == unseen:
+				case user.local == unseen:
+					block = parts + int(item.part)
+				default:
+					block = int(item.part)
+				}
+				s.put(int32(int(user.part)*each+block), entry[T]{user.local, item.local, p.scale.standard(c.rating[i])})
 			}
 		},
 		order: func(*orderer[T], int) {},
@@ -53,33 +61,15 @@ func (p *planner[T]) group(n int, at func(i int) probe) ([]probes, error) {
 	return out, nil
 }
 
-// blockOf is the block of a probe among those of all splits; otherwise is the split of an unseen user.
-func (p *problem) blockOf(one probe, otherwise int) int {
-	split, parts := otherwise, p.parts()
-	block := 2 * parts
-	user, item := p.users.seen(one.user), p.items.seen(one.item)
-	if user {
-		split = int(p.users.place[one.user].part)
+// seenSpots are the places of an axis, in none of which a row is that is unseen.
+func seenSpots[T local](a *axis) []spot[T] {
+	out := spots[T](a)
+	for id, count := range a.count {
+		if count == 0 {
+			out[id].local = ^T(0)
+		}
 	}
-	switch {
-	case user && item:
-		block = int(p.items.place[one.item].part)
-	case item:
-		block = parts + int(p.items.place[one.item].part)
-	}
-	return split*(2*parts+1) + block
-}
-
-// entry is a probe by the rows of its user and item.
-func (p *planner[T]) entry(one probe) entry[T] {
-	e := entry[T]{^T(0), ^T(0), p.scale.standard(one.rating)}
-	if p.users.seen(one.user) {
-		e.user = T(p.users.place[one.user].local)
-	}
-	if p.items.seen(one.item) {
-		e.item = T(p.items.place[one.item].local)
-	}
-	return e
+	return out
 }
 
 // seen says whether the id has a training rating.

@@ -178,11 +178,11 @@ func (s *stage[T]) gather(to []entry[T], block int) []entry[T] {
 // leave room in a second-level cache of 512 KiB.
 const tileBytes = 192 << 10
 
-// tiling cuts a block into tiles of users and items whose rows fit the cache together: of so many rows each, so many across.
+// tiling cuts a block into tiles of users and items whose rows fit the cache together: of so many rows each, at least two, so many across.
 type tiling struct{ rows, across, down int }
 
 func (p *problem) tiling(userPart, itemPart int) tiling {
-	rows := max(1, tileBytes/(4*p.width))
+	rows := max(2, tileBytes/(4*p.width))
 	return tiling{rows, (p.items.rows(itemPart) + rows - 1) / rows, (p.users.rows(userPart) + rows - 1) / rows}
 }
 
@@ -192,10 +192,22 @@ var whole = tiling{math.MaxInt32, 1, 1}
 // worth says whether the tiles of a block of so many ratings are several, and not nearly empty.
 func (t tiling) worth(ratings int) bool { return t.across*t.down > 1 && t.across*t.down <= ratings }
 
+// tiler finds tiles without a division for each rating.
+type tiler struct{ inverse, across uint64 }
+
+func (t tiling) tiler() tiler { return tiler{math.MaxUint64/uint64(t.rows) + 1, uint64(t.across)} }
+
+// of is the tile of a user and an item. The upper half of a product with 2^64/rows, rounded up, is the quotient of any 32-bit number (Lemire, Kaser and
+// Kurz 2019, "Faster remainder by direct computation").
+func (t tiler) of(user, item uint32) uint64 {
+	down, _ := bits.Mul64(t.inverse, uint64(user))
+	along, _ := bits.Mul64(t.inverse, uint64(item))
+	return down*t.across + along
+}
+
 // orderer reorders the entries of blocks, one block after the other, in memory of its own.
 type orderer[T local] struct {
 	list []entry[T]
-	tile []int32 // of each entry
 	next []int32 // by tile: where its next entry goes
 }
 
@@ -216,25 +228,19 @@ func (o *orderer[T]) write(c columns, t tiling) {
 		}
 		return
 	}
-	o.count(t)
-	for i, e := range o.list {
-		at := o.next[o.tile[i]]
-		o.next[o.tile[i]]++
-		c.user[at], c.item[at], c.rating[at] = wide(e.user), wide(e.item), e.rating
-	}
-}
-
-// count finds the tile of each entry, and where each tile begins.
-func (o *orderer[T]) count(t tiling) {
-	o.tile, o.next = o.tile[:0], append(o.next[:0], make([]int32, t.across*t.down)...)
-	rows, across := uint32(t.rows), uint32(t.across)
+	next, tiles := append(o.next[:0], make([]int32, t.across*t.down)...), t.tiler()
 	for _, e := range o.list {
-		k := int32(uint32(e.user)/rows*across + uint32(e.item)/rows)
-		o.tile = append(o.tile, k)
-		o.next[k]++
+		next[tiles.of(uint32(e.user), uint32(e.item))]++
 	}
 	at := int32(0)
-	for k, n := range o.next {
-		o.next[k], at = at, at+n
+	for k, n := range next {
+		next[k], at = at, at+n
 	}
+	for _, e := range o.list {
+		tile := tiles.of(uint32(e.user), uint32(e.item))
+		at := next[tile]
+		next[tile]++
+		c.user[at], c.item[at], c.rating[at] = wide(e.user), wide(e.item), e.rating
+	}
+	o.next = next
 }
