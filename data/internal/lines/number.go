@@ -91,22 +91,26 @@ func ordinary(text []byte, i int) (value float32, end int) {
 // most 18. Up to seven are taken in one word without a branch on how many there are, which no CPU could
 // predict: the word's digits are moved up behind zeros and added up in pairs, fours and eights.
 func whole(text []byte, i int) (n, end int) {
-	const ones = 0x0101010101010101
 	if i+8 <= len(text) {
-		word := binary.LittleEndian.Uint64(text[i:]) ^ '0'*ones
-		if stop := (word + (0x80-10)*ones | word) & (0x80 * ones); stop != 0 {
-			count := bits.TrailingZeros64(stop) >> 3
-			word <<= 64 - 8*count
-			word = word * (1 + 10<<8) >> 8 & 0x00ff00ff00ff00ff
-			word = word * (1 + 100<<16) >> 16 & 0x0000ffff0000ffff
-			word = word * (1 + 10000<<32) >> 32
-			return int(word), i + count
+		if n, count := digits(binary.LittleEndian.Uint64(text[i:])); count < 8 {
+			return n, i + count
 		}
 	}
 	for end = i; text[end]-'0' <= 9; end++ {
 		n = n*10 + int(text[end]-'0')
 	}
 	return n, end
+}
+
+// digits is the number that the first bytes of a word write in decimal, and how many they are; of eight it is any number.
+func digits(word uint64) (n, count int) {
+	const ones = 0x0101010101010101
+	word ^= '0' * ones
+	count = bits.TrailingZeros64((word+(0x80-10)*ones|word)&(0x80*ones)) >> 3
+	word <<= 64 - 8*count
+	word = word * (1 + 10<<8) >> 8 & 0x00ff00ff00ff00ff
+	word = word * (1 + 100<<16) >> 16 & 0x0000ffff0000ffff
+	return int(word * (1 + 10000<<32) >> 32), count
 }
 
 // addExponent parses the exponent behind an e and adds it; end is -1 when it

@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -37,6 +38,9 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 	stop := l.Separator[0]
 	p.room(len(text) / shortLine)
 	for i := 0; i < len(text); {
+		if i = l.plain(text, i, p); i == len(text) {
+			break
+		}
 		if text[i] <= ' ' {
 			if next, ok := l.blankLine(text, i); ok {
 				i = next
@@ -76,6 +80,63 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 		i = next
 	}
 	return nil
+}
+
+// plainBytes is more than a line has that plain parses, and what it looks at behind, but for the digits of a long rating.
+const plainBytes = 64
+
+// tenths are the ratings from 0.0 to 9.9.
+var tenths = func() (of [100]float32) {
+	for n := range of {
+		of[n], _ = ordinary([]byte{'0' + byte(n/10), '.', '0' + byte(n%10), '\n'}, 0)
+	}
+	return of
+}()
+
+// plain appends the ratings of lines of the usual form, without a call for each field, up to the first that is not: two whole numbers that have been seen
+// before and a rating. It returns the position of that line, which is for Parse.
+func (l *Triples) plain(text []byte, i int, p *Piece) int {
+	stop, users, items := l.Separator[0], l.Users.small, l.Items.small
+	if len(l.Separator) != 1 || stop == ' ' || l.Fields != 3 || l.Roles != nil {
+		return i
+	}
+	n, room := len(p.Label), min(cap(p.User), cap(p.Item), cap(p.Label))
+	user, item, label := p.User[:room], p.Item[:room], p.Label[:room]
+	for ; n < room && i+plainBytes <= len(text); n++ {
+		u, count := digits(binary.LittleEndian.Uint64(text[i:]))
+		at := i + count
+		if uint(count-1) > 6 || text[at] != stop || text[i] == '0' && count > 1 || u >= len(users) || users[u] == 0 {
+			break
+		}
+		begin := at + 1
+		v, count := digits(binary.LittleEndian.Uint64(text[begin:]))
+		at = begin + count
+		if uint(count-1) > 6 || text[at] != stop || text[begin] == '0' && count > 1 || v >= len(items) || items[v] == 0 {
+			break
+		}
+		at++
+		var rating float32
+		whole, part := text[at]-'0', text[at+2]-'0'
+		switch {
+		case whole <= 9 && text[at+1] == '.' && part <= 9 && text[at+3] == '\n':
+			rating, at = tenths[10*whole+part], at+3
+		case whole <= 9 && text[at+1] == '\n':
+			rating, at = float32(whole), at+1
+		default:
+			if rating, at = ordinary(text, at); at < 0 {
+				at = i // where no line ends
+			} else if text[at] == '\r' {
+				at++
+			}
+		}
+		if text[at] != '\n' {
+			break
+		}
+		user[n], item[n], label[n] = users[u]-1, items[v]-1, rating
+		i = at + 1
+	}
+	p.User, p.Item, p.Label = user[:n], item[:n], label[:n]
+	return i
 }
 
 // row parses a line whose columns have roles and returns the position behind it.
