@@ -18,7 +18,9 @@ func TestPlainLinesReadAsOthers(t *testing.T) {
 		one, all := &Triples{Separator: separator, Fields: 3, Users: &IDs{}, Items: &IDs{}}, &Triples{Separator: separator, Fields: 3, Users: &IDs{}, Items: &IDs{}}
 		var want, got Piece
 		for range 5000 {
-			id := func() string { return pick(fmt.Sprint(r.IntN(30)), fmt.Sprint(r.IntN(30)), fmt.Sprint(r.IntN(10_000_000)), "07", "x7", "0") }
+			id := func() string {
+				return pick(fmt.Sprint(r.IntN(30)), fmt.Sprint(r.IntN(30)), fmt.Sprint(r.IntN(10_000_000)), "07", "x7", "0")
+			}
 			rating := pick(fmt.Sprint(r.IntN(10)), fmt.Sprintf("%.1f", 10*r.Float64()), fmt.Sprintf("%.1f", 100*r.Float64()), "4.25", "-1", "1e2", "0.50", "+3", "16777217", "9.9", "3.0000000001")
 			line := id() + separator + id() + separator + rating + pick("\n", "\n", "\n", "\n", "\r\n", " \n", "\n\n")
 			block.WriteString(line)
