@@ -43,6 +43,9 @@ func (s *Set) Digest() string {
 	return fmt.Sprintf("kind %d, %d rows, %016x", s.Kind, s.Rows(), uint64(d))
 }
 
+// Freeze finds the digest while there are columns. They must stay as they are from then on, until Release.
+func (s *Set) Freeze() { s.digest = s.Digest() }
+
 // sampleMost is how many values of a column go into a checksum.
 const sampleMost = 1 << 16
 

@@ -41,7 +41,7 @@ type Set struct {
 	Time []float64
 
 	unmap   func() error // releases mapped files; nil when columns are on the heap
-	digest  string       // once the columns are given back
+	digest  string       // once the set is frozen
 	settled int          // tables: so many columns, the first, are those of a model
 }
 
@@ -118,7 +118,7 @@ func (s *Set) Close() error {
 // Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has
 // no rows any more.
 func (s *Set) Release() error {
-	s.digest = s.Digest()
+	s.Freeze()
 	s.Time = nil
 	if r := s.Ratings; r != nil {
 		r.User, r.Item, r.Rating = nil, nil, nil

@@ -104,15 +104,20 @@ func (p *planner[T]) room(n int) (columns, error) {
 	if p.held != nil {
 		return makeColumns(n)
 	}
-	for i, row := range p.heldRows {
-		all.user[i], all.item[i], all.rating[i] = all.user[row], all.item[row], all.rating[row]
-	}
-	own := all.slice(n, n+len(p.heldRows))
-	copy(own.user, all.user)
-	copy(own.item, all.item)
-	copy(own.rating, all.rating)
-	p.held = &data.RatingSet{User: own.user, Item: own.item, Rating: own.rating, Users: p.set.Users, Items: p.set.Items}
+	p.held = &data.RatingSet{Users: p.set.Users, Items: p.set.Items}
+	together(func() { p.held.User = behind(all.user, n, p.heldRows) }, func() { p.held.Item = behind(all.item, n, p.heldRows) },
+		func() { p.held.Rating = behind(all.rating, n, p.heldRows) })
 	return all.slice(0, n), nil
+}
+
+// behind moves some values of a column behind its first n, which they share with nobody else.
+func behind[V int32 | float32](column []V, n int, rows heldRows) []V {
+	for i, row := range rows { // ascending, so that none is overwritten before it is moved
+		column[i] = column[row]
+	}
+	own := column[n : n+len(rows)]
+	copy(own, column)
+	return own
 }
 
 // spots are the places of an axis.

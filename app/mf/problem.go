@@ -98,7 +98,11 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 		p.users = balance(held.countOthers(m, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
 		p.items = balance(held.countOthers(m, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
-	}, func() { p.scale = newScale(set.Rating, held) })
+	}, func() { p.scale = newScale(set.Rating, held) }, func() {
+		if p.spent != nil {
+			p.spent.Freeze()
+		}
+	})
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
