@@ -71,7 +71,7 @@ var checks = byKind(
 	of((*Checker).end).evenIdle(), // a client that has said nothing else to this node
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *breach {
 		return cmp.Or(within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables))), each(m.Adopted, ck.named))
-	}),
+	}).evenIdle(), // a client that was removed, and that this node has never heard of
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Adopted) *breach { return each(m.List, ck.named) }),
 	anything[*wire.Collect](),
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
