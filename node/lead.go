@@ -76,6 +76,7 @@ type lead struct {
 	books       []book              // by node: the last reports; not of this one
 	begun       bool                // the first tasks have left
 	stopping    bool                // it was told that the job is interrupted
+	collecting  bool                // it was told that what has begun is finished, and that the state is on its way
 	finished    bool                // the outcome is out
 	training    tally.Stopwatch     // while a task that visits items is out
 }
@@ -124,6 +125,10 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if len(rest) > 0 {
 		l.shell.Step(rest, &l.fx)
 	}
+	if l.stopping && !l.collecting && l.shell.Collecting() {
+		l.collecting = true
+		l.reportStop()
+	}
 	if !l.begun && l.shell.Begun() {
 		l.begun = true
 		l.reportStart()
@@ -160,7 +165,8 @@ func (l *lead) reportStart() {
 	}
 }
 
-// reportStop tells how much is to be done until the interrupted job comes to a point from which it can go on.
+// reportStop tells how much is to be done until the interrupted job comes to a point from which it can go on: nothing more when its state is
+// collected.
 func (l *lead) reportStop() {
 	if l.opt.OnStop != nil {
 		left := l.shell.Left()

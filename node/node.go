@@ -32,7 +32,7 @@ type Options struct {
 	OnEpoch  func(e train.Epoch, so Spent) // nil: not told
 	OnStart  func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
 	OnChange func(Change)                  // of Lead: nodes that came, splits that moved; nil: not told
-	OnStop   func(left int)                // it is interrupted, and visits so many items more; nil: not told
+	OnStop   func(left int)                // it is interrupted, and visits so many items more, 0 when its state is collected; nil: not told
 	Notice   func(sentence string)         // long waits, by name; nil: not told
 	Resume   *train.Image                  // continue from here instead of the beginning
 	Watch    *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none

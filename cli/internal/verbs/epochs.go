@@ -96,8 +96,14 @@ func (p *epochs) follow() {
 	p.stages.live.Outlook(outlook)
 }
 
-// stop tells the live line what is finished of an interrupted job, and how long it may take by what epochs took.
+// stop tells the live line what is finished of an interrupted job, and how long it may take by what epochs took; and then that its tables are
+// collected, which takes as long as copying them.
 func (p *epochs) stop(left int) {
+	if p.ends && left == 0 {
+		p.stages.live.Outlook("then saving")
+		p.stages.meter.Begin(progress.Part{Doing: "collecting the tables"})
+		return
+	}
 	p.ends = true
 	p.stages.live.Turn("Ctrl-C stops at once")
 	p.stages.meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})

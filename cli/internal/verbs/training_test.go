@@ -78,4 +78,8 @@ func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
 	if r := s.meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
 		t.Errorf("the meter says %+v", r)
 	}
+	p.stop(0)
+	if r := s.meter.Read(); r.Doing != "collecting the tables" {
+		t.Errorf("the meter says %+v", r)
+	}
 }
