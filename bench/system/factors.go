@@ -51,7 +51,7 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	l := &factorLoop{parts: parts, width: run.Job.Tables[0].Width, rank: rank, blocks: make([]columns, parts*parts),
 		held: make([]columns, parts*parts), sums: make([]float64, parts), best: math.Inf(1)}
 	users, items := l.deal(r.User, len(r.Users)), l.deal(r.Item, len(r.Items))
-	l.users, l.items = l.slabs(users, run.Job.Tables[0].Init), l.slabs(items, run.Job.Tables[1].Init)
+	l.users, l.items = l.slabs(users, factorsAt(3)), l.slabs(items, factorsAt(4))
 	l.bestUsers, l.bestItems = likeSlabs(l.users), likeSlabs(l.items)
 	l.fill(r, users, items)
 	for b := range l.blocks {
@@ -60,6 +60,11 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 		l.tile(&l.held[b], items)
 	}
 	return l, nil
+}
+
+// factorsAt is what one side's factors are at first: small, as the application fills them in.
+func factorsAt(seed uint64) table.Init {
+	return table.Init{Kind: table.Normal, Seed: seed, High: 0.03}
 }
 
 // place is where an id's row is.
