@@ -71,14 +71,16 @@ func (w *world) uncollected() string {
 	return w.outcome.Uncollected.Error()
 }
 
-// checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is checked where it was made.
+// checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is
+// checked where it was made.
 func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
 	if n > 0 || w.before == nil {
 		w.compare(wire.ControllerAt(), ref, im, n, false)
 	}
 }
 
-// again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there is none.
+// again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there
+// is none.
 func (w *world) again() *world {
 	if w.violation != "" || w.invaded || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
 		return nil

@@ -1,13 +1,15 @@
 // Package sim is the fault machine: the roles of a job, the same state machines that run in
 // production, driven by one seed over a network and executors that fail in every way we could think of.
 //
-// Run plays one schedule and reports the first promise that it broke, if any. A seed decides everything: the job (one of a few shapes), who hosts lanes and
-// clients, how the links misbehave, what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so the same seed gives the
-// same trace, whose hash Result carries.
+// Run plays one schedule and reports the first promise that it broke, if any. A seed decides
+// everything: the job (one of a few shapes), who hosts lanes and clients, how the links misbehave,
+// what else goes wrong and when. There is one goroutine, no clock, and no map whose order matters, so
+// the same seed gives the same trace, whose hash Result carries.
 //
-// Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends, with all that is under way, and package
-// session resumes it. On half of the networks they break by themselves, again and again, on the others only where a fault is injected. On both, a direction may
-// go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is interrupted goes on from its image on other nodes.
+// Connections carry the messages, as package transport promises them: each keeps order and loses nothing until it ends, with all that is
+// under way, and package session resumes it. On half of the networks they break by themselves, again and again, on the others only where a
+// fault is injected. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
+// interrupted goes on from its image on other nodes.
 //
 // The package is read in the order in which a schedule is made:
 //
@@ -18,7 +20,7 @@
 //	world.go      actors, and the mail between them
 //	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
 //	link.go       the connections between two nodes
-//	internal/transit, messages on their way between nodes; internal/msgcopy, these as a codec would copy them, and their digests
+//	internal/msgcopy, messages as a codec would copy them, and their digests
 //	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
 //	internal/places, their compute slots, given by the scheduler that ships
 //	words.go      the steps of tasks on the sparse table, and its checks

@@ -20,7 +20,7 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	if w.failover.cutShort && from.Role == wire.Lane {
 		return // which has closed where a controller said that knew no better
 	}
-	w.must(w.ledger.Closed(from, &m.Counts, m.Adopted, func() (least, most int64) {
+	w.must(w.ledger.Closed(from, &m.Counts, func() (least, most int64) {
 		l := w.lanes[slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == from })]
 		return w.ledger.Applied(from, w.oracle.Complete(l.Applied())-1, func(t bellows.TableID) bool {
 			return w.Job.Schemas[t].Consistency == table.BSP || t == model.Counts && w.oracle.Barrier
@@ -30,10 +30,11 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	}))
 }
 
-// checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the commits that it knows, whoever woke up late
-// (P11), and one whose node has crashed of those that it knew then. So nothing has to be known of what a fault did to be checked after it: a lane says how many
-// commits it has applied, and the model says what exactly these make of its partitions. Only the bits of a job whose lanes are all there, and whose state came
-// together, are compared with those of other schedules.
+// checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the
+// commits that it knows, whoever woke up late (P11), and one whose node has crashed of those that it knew then.
+// So nothing has to be known of what a fault did to be checked after it: a lane says how many commits it has applied, and the
+// model says what exactly these make of its partitions. Only the bits of a job whose lanes are all there, and whose state came together, are compared
+// with those of other schedules.
 func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkLoss()
@@ -52,7 +53,7 @@ func (w *world) checkEnd() {
 			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.Log))
 			return
 		}
-		if l.closed && n != w.outcomeCommits() && !w.failover.cutShort && !slices.Contains(w.removed, l.address) {
+		if l.closed && n != w.outcomeCommits() && !w.failover.cutShort {
 			w.violated("P1: %v closed at commit %d of %d", l.address, n, w.outcomeCommits())
 			return
 		}
@@ -63,7 +64,8 @@ func (w *world) checkEnd() {
 	}
 }
 
-// checkClosed sees, at the outcome, that no lane was given up that could still say its last word: a lane waits for nobody who is lost.
+// checkClosed sees, at the outcome, that no lane was given up that could still say its last word: a lane waits for
+// nobody who is lost.
 func (w *world) checkClosed() {
 	lost := 0
 	for _, n := range w.nodes {
@@ -188,7 +190,8 @@ func (w *world) checkLane(l *lane) {
 	w.checkKept(l)
 }
 
-// checkKept holds the images that a lane has kept against the model. One of a partition with a lease out may still be to come.
+// checkKept holds the images that a lane has kept against the model. One of a partition with a lease out may
+// still be to come.
 func (w *world) checkKept(l *lane) {
 	for ref := range w.owned(l) {
 		if l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
@@ -218,7 +221,8 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 	}
 }
 
-// checkPartition compares a partition with the model. One whose exclusive holder died inside must be refused.
+// checkPartition compares a partition with the model. One whose exclusive holder died inside must be
+// refused.
 func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)

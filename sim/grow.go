@@ -32,7 +32,7 @@ func (w *world) grow() {
 // no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
-	if w.ending || n.done() || w.lead.Gone(n.id) || !e.Leaves && (n.departed || slices.Contains(w.removed, e.Actor)) {
+	if w.ending || n.done() || w.lead.Gone(n.id) {
 		return
 	}
 	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
@@ -48,8 +48,6 @@ func (w *world) take(e schedule.Entry) {
 	w.failover.broken = w.failover.broken || e.Broken && w.mayLoseController()
 	var err error
 	switch {
-	case e.Leaves:
-		err = w.remove(e)
 	case e.Gives:
 		if w.actor(e.Actor) == nil {
 			return // it could not begin
@@ -123,12 +121,11 @@ func (w *world) dismiss() {
 
 // checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.
 func (w *world) checkUnfit() {
-	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
+	if w.lead.AddLane(w.LaneAt[0], &w.fx) == nil || w.lead.AddClient(w.ClientAt[0].Node, &w.fx) == nil {
 		w.violated("the controller takes who takes part already")
 	}
-	r, nobody := w.lead.Route(), bellows.NodeID(w.NodeCount)
-	owner, runner := r.Owner(bellows.PartitionRef{}).Lane, r.Node(0)
-	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), runner), r.MoveSplit(0, nobody), r.RemoveLane(owner, owner), r.RemoveClient(runner, owner),
+	r, nobody := w.route, bellows.NodeID(w.NodeCount)
+	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), w.ClientAt[0].Node), r.MoveSplit(0, nobody),
 		r.MovePartition(bellows.PartitionRef{}, wire.LaneAt(nobody, 0))} {
 		if next, err := r.Next(c); err == nil {
 			w.violated("P5: route %d follows by %+v", next.Version(), c)

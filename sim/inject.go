@@ -95,10 +95,20 @@ func (w *world) refuse(at *link, f frame) {
 		}
 		fallthrough
 	default:
-		w.transit.Damaged(f.envelope, w.Rng.IntN)
+		w.decodeDamaged(f.envelope)
 	}
 	at.refused = true
 	at.ends("a frame was refused", false)
+}
+
+// decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
+func (w *world) decodeDamaged(e wire.Envelope) {
+	b := msgcopy.Encode(e, w.sent[e.Message], w.Formats)[0]
+	at := w.Rng.IntN(8 * len(b))
+	b[at/8] ^= 1 << (at % 8)
+	if got, err := msgcopy.Decode(new(wire.Joiner), b); err == nil {
+		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, msgcopy.Describe(got.Message))
+	}
 }
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
@@ -339,4 +349,34 @@ func (w *world) answerForged(e wire.Envelope) {
 	default:
 		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
+}
+
+// copied is a message as another node gets it, and its digest.
+func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
+	got, digest, err := msgcopy.Copy(e)
+	w.verifySent(e, digest)
+	if err != nil {
+		w.violated("P10: a sound %T is refused: %v", e.Message, err)
+	}
+	return got, digest
+}
+
+// receive decodes a frame: it must be the last of a message, which is as it was sent, with that digest, or no message yet.
+func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint64) {
+	e := f.envelope
+	got, err := msgcopy.Decode(j, f.bytes)
+	if !f.more {
+		digest = msgcopy.Digest(e.Message)
+		w.verifySent(e, digest)
+	}
+	switch {
+	case err != nil:
+		w.violated("P10: a sound %T is refused: %v", e.Message, err)
+	case f.more != (got.Message == nil):
+		w.violated("a %T ends before its last part, or not with it", e.Message)
+	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
+		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
+	}
+	w.coverage.HitIf(coverage.Narrowed, coverage.InSixteen(got.Message))
+	return got, digest
 }

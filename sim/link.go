@@ -197,7 +197,7 @@ func (l *link) frames(list []frame, e wire.Envelope) []frame {
 	if !l.w.Codec {
 		return append(list, frame{envelope: e})
 	}
-	encoded := l.w.transit.Frames(e)
+	encoded := msgcopy.Encode(e, l.w.sent[e.Message], l.w.Formats)
 	for i, b := range encoded {
 		list = append(list, frame{envelope: e, bytes: b, more: i < len(encoded)-1})
 	}
@@ -319,7 +319,7 @@ func (l *link) returns(e wire.Envelope) {
 func (l *link) take(f frame) {
 	e := f.envelope
 	if f.bytes != nil {
-		got, sum := l.w.transit.Receive(&l.joiner, e, f.bytes, f.more, &l.w.coverage)
+		got, sum := l.w.receive(&l.joiner, f)
 		if f.more {
 			return
 		}
@@ -328,7 +328,7 @@ func (l *link) take(f frame) {
 		return
 	}
 	l.count(e)
-	got, sum := l.w.transit.Copied(e)
+	got, sum := l.w.copied(e)
 	l.deliver(e, got, sum)
 }
 

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"bellows"
@@ -40,7 +39,6 @@ type node struct {
 	reason   string // why it has given up; empty: it was let go
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
-	departed bool   // the job has nothing of it any more
 
 	expects     bool          // a client, later
 	ready       bool          // has said so
@@ -228,10 +226,15 @@ func (n *node) refuses(peer bellows.NodeID) bool {
 
 // told reports whether the node knows that the job is over: then nothing is lost with node 0.
 func (n *node) told() bool {
-	if k := n.worker; k != nil && !k.client.Removed() {
-		return k.client.Ended() != nil
+	if n.worker != nil {
+		return n.worker.client.Ended() != nil
 	}
-	return slices.ContainsFunc(n.lanes, func(l *lane) bool { return l.Ending() }) || !slices.ContainsFunc(n.lanes, func(l *lane) bool { return !l.Removed() }) && n.departed
+	for _, l := range n.lanes {
+		if l.Ending() {
+			return true
+		}
+	}
+	return false
 }
 
 // checkLeave sees that a node gives up on node 0 only when something has parted them, and is let go only when it knows why.
@@ -244,7 +247,7 @@ func (n *node) checkLeave(reason string) {
 	case reason == "" && !n.closed:
 		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
 	}
-	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed)) {
+	if !n.severed && !n.gone && !(n.told() && n.w.released) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told
@@ -266,7 +269,7 @@ func (n *node) leave(reason string) {
 		l.close()
 	}
 	w.coverage.HitIf(coverage.GaveUp, reason != "")
-	if !w.released && !n.departed {
+	if !w.released {
 		w.mayLose(n)
 	}
 	if w.outcome == nil && w.Rng.IntN(2) == 0 {
@@ -276,9 +279,7 @@ func (n *node) leave(reason string) {
 
 // reportDeath tells node 0 that a process has died, as whoever started it can.
 func (w *world) reportDeath(n *node) {
-	if !n.departed {
-		w.mayLose(n)
-	}
+	w.mayLose(n)
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
 		w.coverage.Hit(coverage.DeathTold)
 		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
@@ -359,7 +360,6 @@ func (w *world) obey() {
 		w.regrow()
 	}
 	w.losses += len(w.fx.Losses)
-	w.depart()
 	if o := w.fx.Outcome; o != nil {
 		w.coverage.HitIf(coverage.TailCut, strings.Contains(o.Reason, "cannot be recovered"))
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)

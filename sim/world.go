@@ -21,7 +21,6 @@ import (
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/transit"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
 )
@@ -87,7 +86,6 @@ type world struct {
 	loss        loss
 	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
-	removed     []wire.Address         // actors that were to take part no more
 	ending      bool                   // a controller has said End
 	endedBy     bellows.Term           // of the last that has
 	interrupted bool                   // the user wants out
@@ -100,7 +98,7 @@ type world struct {
 	sum       msgcopy.Hash
 	bits      msgcopy.Hash // of the tables at the end
 	coverage  coverage.Coverage
-	transit   transit.Transit
+	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
 	only      string // how the format of a violation begins; others are not heard
@@ -142,7 +140,8 @@ type actor struct {
 	step    func(batch []wire.Envelope)
 }
 
-// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to account for.
+// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to
+// account for.
 type letter struct {
 	envelope wire.Envelope
 	digest   uint64
@@ -158,7 +157,7 @@ func newWorld(seed uint64, log io.Writer) *world {
 
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
-	w.transit = transit.New(w.Formats, w.violated)
+	w.sent = map[wire.Message]uint64{}
 	for i := range w.NodeCount {
 		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
 	}
@@ -263,7 +262,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to.node == from:
 			to.put(letter{envelope: e, digest: sum})
 		default:
-			w.transit.Leaves(e.Message, sum)
+			w.sent[e.Message] = sum
 			from.pairs[to.node.id].send(e)
 		}
 	}
@@ -313,6 +312,13 @@ func (a *actor) wake() {
 	a.batch = batch
 	a.step(batch)
 	clear(batch)
+}
+
+// verifySent compares what has been read of a message that was under way between two nodes with what was sent.
+func (w *world) verifySent(e wire.Envelope, digest uint64) {
+	if digest != w.sent[e.Message] {
+		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
+	}
 }
 
 // moved notes that something has come about which others may have waited for.

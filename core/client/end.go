@@ -95,43 +95,12 @@ func (c *Client) end(m *wire.End, fx *Effects) {
 	c.lastWord(fx)
 }
 
-// takeLeave says End to lanes that are removed: nothing more comes to them of this client
-// (server.Lane says what for). A whole route has the removals of those that have not gone, since the
-// client may not have heard of them.
-func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
-	for i := range m.Changes {
-		if who, removed := c.now.Route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
-			fx.Send(c.cfg.Self, who, &wire.End{Reason: "it takes part no more"})
-		}
-	}
-}
-
-// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a number. Its last
-// word goes to its heir.
-func (c *Client) leave(changes []bellows.Control, fx *Effects) {
-	for i := range changes {
-		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
-			c.ended = &wire.End{Reason: "its node takes part no more"}
-			fx.Ended = c.ended
-			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
-		}
-	}
-}
-
 // lastWord tells the controller that nothing more comes, with the counts that the audit compares.
 func (c *Client) lastWord(fx *Effects) {
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.audited()})
-}
-
-// audited is the client's counts for a message, which is its receiver's.
-func (c *Client) audited() wire.Counts {
 	counts := c.counts
-	counts.Ledgers = slices.Clone(counts.Ledgers)
-	return counts
+	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: counts})
 }
-
-// Removed reports whether the client takes part no more: its last word is its heir's.
-func (c *Client) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
 
 // Ended is the controller's last word, or nil.
 func (c *Client) Ended() *wire.End { return c.ended }

@@ -50,7 +50,6 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 		return
 	}
 	c.now.Route = next
-	c.takeLeave(m, fx)
 	if m.Begin != nil {
 		for t, clocks := range m.Begin.Staleness {
 			c.setStaleness(bellows.TableID(t), clocks)
@@ -65,7 +64,6 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.runSplits(fx)
 	c.tryAgain(fx)
 	c.startQueued(fx)
-	c.leave(m.Changes, fx)
 }
 
 // setOwner takes note of the lane that owns a partition. Deltas for lanes of this node are not

@@ -51,8 +51,6 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
-	// Left are nodes that may go: nothing of the job is there any more.
-	Left []bellows.NodeID
 	// Route, where it is set, is the job's from now on: the checker of this node learns of it
 	// before what is sent here leaves.
 	Route   *route.Route
@@ -63,7 +61,7 @@ type Effects struct {
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
 	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
-		Losses: fx.Losses[:0], Left: fx.Left[:0]}
+		Losses: fx.Losses[:0]}
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the
@@ -128,7 +126,6 @@ type Controller struct {
 	clientOf []int             // by node: its place in core.Job.Clients; -1: none
 	changes  []bellows.Control // of the route, of which clients have not been told
 	moves    []move            // that wait for their splits to rest
-	leaving  []bellows.Control // removals of those whose counts no heir has yet
 
 	// Where the job is.
 	opened     bool      // Start was called
@@ -140,7 +137,6 @@ type Controller struct {
 	queue      []wire.Task
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
-	words      []word         // of those who have
 	collecting bool           // everybody has closed, and the state is on its way
 	over       bool           // the outcome is out
 
@@ -196,18 +192,11 @@ func (c *Controller) Start(fx *Effects) {
 // begin dispatches the first tasks, if nobody is waited for and it has not been done. One that
 // follows another asks the lanes instead, and begins when it knows what they know.
 func (c *Controller) begin(fx *Effects) {
-	if c.begun || !c.opened || c.ending != nil {
+	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
 		return
 	}
 	if c.recovery != nil {
 		c.ask(fx)
-		if c.roll.AllReady() {
-			c.waits.end(c.nowMillis)
-			c.chooseTail(fx)
-		}
-		return
-	}
-	if !c.roll.AllReady() {
 		return
 	}
 	c.begun = true
@@ -275,8 +264,6 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.takeTail(e.From, m, fx)
 		case *wire.Closed:
 			c.takeClosed(e.From, m, fx)
-		case *wire.Adopted:
-			c.takeAdopted(m.List, fx)
 		case *wire.Slab:
 			c.takeSlab(e.From, m, fx)
 		case *wire.Collected:
@@ -354,10 +341,8 @@ func (c *Controller) Left() (items int) {
 // Begun reports whether the first tasks have left: all nodes were ready.
 func (c *Controller) Begun() bool { return c.begun }
 
-// Recovering reports whether the controller follows another, and waits for lanes to say how far that had come.
-func (c *Controller) Recovering() bool {
-	return c.recovery != nil && c.recovery.asked && c.roll.AllReady()
-}
+// Recovering reports whether the controller follows another, and has asked lanes how far that had come.
+func (c *Controller) Recovering() bool { return c.recovery != nil && c.recovery.asked }
 
 // Collecting reports whether everybody has closed and the state is on its way.
 func (c *Controller) Collecting() bool { return c.collecting && !c.over }

@@ -25,7 +25,7 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	c.ending = o
 	c.waits.end(c.nowMillis)
 	c.sendRecords(fx)
-	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients, c.leavers()} {
+	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
 		for _, a := range list {
 			if !c.roll.Lost(a.Node) {
 				c.open = append(c.open, a)
@@ -53,14 +53,14 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	fx.Send(c.cfg.Controller, to, m)
 }
 
-// takeClosed takes an actor's last word. It is said to each controller once; what comes twice is
-// nothing.
+// takeClosed adds the counts of an actor's last word to the audit. It is said to each controller
+// once; what comes twice is nothing.
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
 	i := slices.Index(c.open, from)
 	if c.ending == nil || i < 0 {
 		return
 	}
-	c.words = append(c.words, word{from, m})
+	c.ending.Counts.Add(&m.Counts)
 	c.open = slices.Delete(c.open, i, i+1)
 	c.closeWhenAll(fx)
 }
@@ -71,7 +71,6 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 	if len(c.open) > 0 || c.over || c.collecting {
 		return
 	}
-	c.ending.Counts = c.total()
 	if c.cfg.Collector == nil || c.ending.Reason != "" && !c.ending.Interrupted {
 		c.conclusion(fx)
 		return

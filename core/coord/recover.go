@@ -14,8 +14,8 @@ import (
 
 // recovery is a controller that follows another and does not know yet how far that had come.
 //
-// It is asking from its start, since lanes know of nodes that have left and will not be ready. It is
-// reading when all others are ready and every lane has promised its term and said what it holds; and is over when the records have come and were replayed. It numbers
+// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term
+// and said what it holds; and is over when the records have come and were replayed. It numbers
 // nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may still
 // take a record of the controller before, which nobody else knows. Whatever reaches a controller
 // meanwhile waits, or is said again.
@@ -32,11 +32,10 @@ type recovery struct {
 	upTo     bellows.CommitNumber // what that lane has
 	tail     []wire.Record        // from need on, in messages
 	kept     []*wire.Records
-	dones    []sent            // that came meanwhile
-	adopted  []bellows.Control // removals of those of whom nothing is needed
-	driver   error             // what the driver did not do again
-	end      *wire.End         // what a lane was told of the job's end; nil: none was
-	gone     []bellows.NodeID  // who was declared gone
+	dones    []sent           // that came meanwhile
+	driver   error            // what the driver did not do again
+	end      *wire.End        // what a lane was told of the job's end; nil: none was
+	gone     []bellows.NodeID // who was declared gone
 }
 
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
@@ -102,35 +101,11 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	r.holdings[i] = m
 	c.askAdded(m, fx)
 	r.hears(m)
-	c.excuse(m.Adopted)
+	if r.best != none || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
+		return
+	}
 	c.chooseTail(fx)
 }
-
-// excuse waits no more for those who have left: a lane has their counts, and what they had told it. Their node may be gone.
-func (c *Controller) excuse(adopted []bellows.Control) {
-	r := c.recovery
-	r.adopted = append(r.adopted, adopted...)
-	for _, one := range r.adopted {
-		a, _ := c.cfg.Route.Removed(one)
-		if i := slices.Index(c.cfg.Lanes, a); i >= 0 && r.holdings[i] == nil {
-			r.holdings[i] = &absent
-		}
-		if !slices.ContainsFunc(slices.Concat(c.cfg.Lanes, c.cfg.Clients), func(b wire.Address) bool { return b.Node == a.Node && !c.hasAdopted(b) }) && a.Node != c.cfg.Controller.Node {
-			c.roll.Leave(a.Node)
-		}
-	}
-}
-
-// hasAdopted reports whether a lane has said that it has the counts of an actor.
-func (c *Controller) hasAdopted(a wire.Address) bool {
-	return slices.ContainsFunc(c.recovery.adopted, func(one bellows.Control) bool {
-		who, _ := c.cfg.Route.Removed(one)
-		return who == a
-	})
-}
-
-// absent stands for the promise of a lane that has left.
-var absent wire.Holding
 
 // askAdded asks the lanes that have begun since, as a lane says. It has said so before the record
 // that adds another is needed by anybody.
@@ -180,15 +155,12 @@ func (r *recovery) fresh(lane int) bool {
 	return lane >= r.first && r.holdings[lane] != nil && r.holdings[lane].Last == 0
 }
 
-// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks, when all nodes are ready and all lanes have promised.
+// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
 func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
-	if r.best != none || !c.roll.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
-		return
-	}
 	r.need = r.from.Commit + 1
 	for i, h := range r.holdings {
-		if h == nil || h == &absent || r.fresh(i) {
+		if h == nil || r.fresh(i) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
@@ -267,12 +239,11 @@ func (c *Controller) recovered(fx *Effects) {
 	c.recovery, c.begun = nil, true
 	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)
-	c.partAll(r)
 	c.sendRecords(fx)
 	c.announced = len(c.staleness)
-	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
-		if a.Role == wire.Client && !planted.On("client-not-told-again") {
-			c.welcome(a, c.whole(), fx)
+	for _, a := range c.cfg.Clients {
+		if !planted.On("client-not-told-again") {
+			c.welcome(a, fx)
 		}
 	}
 	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
@@ -311,7 +282,7 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
-		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
 			c.replayRoute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
@@ -344,22 +315,6 @@ func (c *Controller) replayRoute(change *bellows.Control) {
 		return
 	}
 	c.cfg.Route = next
-	if _, removed := c.cfg.Route.Removed(*change); removed {
-		c.leaving = append(c.leaving, *change)
-	}
-}
-
-// partAll counts those who were removed no more among the job's; those whom an heir has are not
-// leaving either.
-func (c *Controller) partAll(r *recovery) {
-	for _, list := range [][]wire.Address{slices.Clone(c.cfg.Lanes), slices.Clone(c.cfg.Clients)} {
-		for _, a := range list {
-			if !slices.Contains(c.cfg.Route.Lanes(), a) && !slices.Contains(c.cfg.Route.Clients(), a) {
-				c.drop(a)
-			}
-		}
-	}
-	c.leaving = slices.DeleteFunc(c.leaving, func(one bellows.Control) bool { return slices.Contains(r.adopted, one) })
 }
 
 // replayMove takes the record of a split that moved between two of its clocks: it stands before
@@ -389,10 +344,10 @@ func (c *Controller) repeats(r bellows.Control) bool {
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	for i, l := range c.cfg.Lanes {
 		switch {
-		case r.holdings[i] == nil || r.holdings[i] == &absent || planted.On("lane-left-behind"):
+		case r.holdings[i] == nil || planted.On("lane-left-behind"):
 			continue
 		case r.fresh(i):
-			c.welcome(l, c.whole(), fx)
+			c.welcome(l, fx)
 			continue
 		}
 		var m *wire.Records

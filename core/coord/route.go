@@ -33,7 +33,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	}
 	c.sendRecords(fx) // to those that there were
 	c.enrol(a)
-	c.welcome(a, c.cfg.Route.Whole(), fx)
+	c.welcome(a, fx)
 	c.conclude(fx)
 	return nil
 }
@@ -50,7 +50,7 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	}
 	c.conclude(fx) // for those that there were
 	c.enrol(a)
-	c.welcome(a, c.cfg.Route.Whole(), fx)
+	c.welcome(a, fx)
 	return nil
 }
 
@@ -91,8 +91,6 @@ func (c *Controller) admits(a wire.Address, fx *Effects) error {
 		return errEarly
 	case c.roll.Lost(a.Node):
 		return fmt.Errorf("%v cannot take part: %s", a, c.roll.Why(a.Node))
-	case c.roll.HasLeft(a.Node):
-		return fmt.Errorf("%v cannot take part: its node has left; let it join as another", a)
 	}
 	return nil
 }
@@ -155,7 +153,7 @@ func (c *Controller) announceRoute(fx *Effects) {
 
 // welcome tells an actor that begins who owns what, and how far the job is; or one that was there,
 // when the controller is another.
-func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
+func (c *Controller) welcome(a wire.Address, fx *Effects) {
 	begin := &wire.Begin{Commit: c.number, Recorded: c.counted.List()}
 	for s := range c.next {
 		begin.Complete = append(begin.Complete, c.progress.Split(bellows.SplitID(s)))
@@ -169,21 +167,7 @@ func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effect
 	for _, m := range c.staleness {
 		begin.Staleness[m.Table] = m.Clocks
 	}
-	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.cfg.Route.Version(), Changes: whole, Begin: begin})
-}
-
-// whole is the route for those whom another controller tells it: who is leaving comes and goes in it,
-// so that whoever has not heard of the removal does.
-func (c *Controller) whole() []bellows.Control {
-	list := c.cfg.Route.Whole()
-	for _, r := range c.leaving {
-		if a, _ := c.cfg.Route.Removed(r); a.Role == wire.Lane {
-			list = append(list, c.cfg.Route.AddLane(a), r)
-		} else {
-			list = append(list, c.cfg.Route.AddClient(a.Node), r)
-		}
-	}
-	return list
+	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.cfg.Route.Version(), Changes: c.cfg.Route.Whole(), Begin: begin})
 }
 
 // place notes where a client is among them.

@@ -61,7 +61,7 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 	if d.fx.Route == nil || d.fx.Route.Version() != 1 {
 		t.Error("the checker of node 0 is not told of the route")
 	}
-	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0 Heir:0 HeirLane:0}"
+	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0}"
 	expect(t, d.routes(),
 		"lane 0 of node 0: record 2 route 1",
 		"lane 0 of node 3: route 1 as a whole of 7, after record 2, clocks [-1 0], staleness [0], flushes [{2 1 1 []}]",
@@ -107,7 +107,7 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	d.done(1, 0)
 	expect(t, d.routes(), "lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]") // the split goes only when it rests
 	d.done(2, 0)
-	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}"
+	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:1}"
 	expect(t, d.routes(),
 		"lane 0 of node 0: record 3 [split 1 clock 0 items [0,1)]",
 		"lane 0 of node 0: record 4 route 2",
@@ -125,8 +125,8 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	}
 	d.done(1, 1)
 	expect(t, d.routes()[3:], // the lane has two records, and three clients the route
-		"node 2: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}",
-		"node 3: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}",
+		"node 2: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
+		"node 3: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
 		"lane 0 of node 0: record 7 [split 0 clock 1 items [0,1)]",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 7",
 		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")

@@ -29,7 +29,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
-		loss, found := c.roll.Verdict(c.recovery == nil || nowMillis-c.waits.sinceMillis > c.cfg.Times.Notice) // lanes may know that it has left
+		loss, found := c.roll.Verdict()
 		if !found {
 			break
 		}

@@ -36,8 +36,7 @@ type Owner struct {
 //     of partition and generation has one owner in all routes (TestAPairHasOneOwner). That is why
 //     receivers judge what they are sent by the pair and not by the version: what names an old
 //     generation is stale, however far behind the sender is.
-//   - Lanes and clients are added behind the others, and those that are left when one is removed keep
-//     their order. Who is removed owns nothing (TestOnlyWhoTakesPartOwns).
+//   - Lanes and clients are added behind the others, so that their places stay.
 //   - A route shares with the one before what the change has left alone, and changes none of it
 //     (TestNextLeavesTheRouteBeforeAsItIs).
 type Route struct {
@@ -128,10 +127,10 @@ func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
 	return first < end && r.nodes[first] == n && uint64(r.until[first]) >= end
 }
 
-// Lanes are all lanes that take part, those that own nothing included.
+// Lanes are all lanes of the job, those that own nothing included.
 func (r *Route) Lanes() []wire.Address { return r.lanes }
 
-// Clients are all clients that take part, those that run no split included.
+// Clients are all clients of the job, those that run no split included.
 func (r *Route) Clients() []wire.Address { return r.clients }
 
 // Cut is the division of a table.

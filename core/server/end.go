@@ -28,7 +28,9 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	if from == l.cfg.Controller {
 		l.closing, l.told = true, m
 	}
-	l.closeWhenAll(out)
+	if l.closing && !l.closed && l.open == 0 {
+		l.end(out)
+	}
 }
 
 // noteEnd notes that nothing more comes from a client. One that is not known yet may be so later,
@@ -67,10 +69,6 @@ func (l *Lane) end(out *wire.Outbox) {
 	l.count()
 	l.final = l.counts
 	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
-	if l.removal != nil && l.told == nil {
-		l.bequeath(out)
-		return
-	}
 	l.lastWord(out)
 }
 
@@ -79,12 +77,12 @@ func (l *Lane) end(out *wire.Outbox) {
 func (l *Lane) lastWord(out *wire.Outbox) {
 	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
-	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts, Adopted: slices.Clone(l.adopted)})
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
 }
 
 // closeAgain says the last word to a controller that follows another, which ends the job once more.
 func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
-	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && (l.told == nil || m.Term > l.told.Term) && !planted.On("last-word-not-repeated") {
+	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && m.Term > l.told.Term && !planted.On("last-word-not-repeated") {
 		l.told = m
 		l.lastWord(out)
 	}
@@ -92,9 +90,4 @@ func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
 
 // Ending reports whether the controller, or a client, has told the lane that the job is over: so a
 // node without a client knows.
-func (l *Lane) Ending() bool {
-	return l.told != nil || l.removal == nil && l.open+l.parted < len(l.ended)
-}
-
-// Removed reports whether the lane takes part no more: its last word is its heir's, or will be.
-func (l *Lane) Removed() bool { return l.removal != nil }
+func (l *Lane) Ending() bool { return l.closing || l.open < len(l.ended) }

@@ -165,24 +165,20 @@ type Lane struct {
 	silence      silence
 
 	// The route: what waits for newer ones.
-	begun   bool                                    // it takes part by the route; before that it knows no records
-	first   struct{ lanes, clients []wire.Address } // with which the job began
+	begun   bool                         // it takes part by the route; before that it knows no records
+	first   struct{ lanes, clients int } // with which the job began
 	ahead   []ahead
 	awaited int // partitions that were given to it and are not here yet
 
 	// The end.
-	closing    bool              // the controller has ended the job
-	closed     bool              // and nothing more can come
-	broken     bool              // only the end counts any more
-	complaint  *wire.Complaint   // why: somebody sent what cannot be
-	told       *wire.End         // by the controller, last
-	ended      []bool            // per client: it has said or will not say that the job is over
-	open       int               // clients that may still say so
-	parted     int               // clients that were removed, and so will not
-	left       []wire.Address    // clients that said that the job is over, and are not known
-	removal    *bellows.Control  // of this lane, while the job goes on; nil: it takes part
-	adopted    []bellows.Control // removals of those whose counts are among its own
-	bequests   []bequest         // that are ahead of the route
+	closing    bool            // the controller has ended the job
+	closed     bool            // and nothing more can come
+	broken     bool            // only the end counts any more
+	complaint  *wire.Complaint // why: somebody sent what cannot be
+	told       *wire.End       // by the controller, last
+	ended      []bool          // per client: it has said or will not say that the job is over
+	open       int             // clients that may still say so
+	left       []wire.Address  // clients that said that the job is over, and are not known
 	counts     wire.Counts
 	final      wire.Counts // as it has closed
 	tasksEnded bool        // at this node
@@ -204,7 +200,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
-	l.first.lanes, l.first.clients = cfg.Route.Lanes(), cfg.Route.Clients()
+	l.first.lanes, l.first.clients = len(cfg.Route.Lanes()), len(cfg.Route.Clients())
 	for _, a := range cfg.Clients {
 		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
 	}
@@ -314,8 +310,6 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
-	case *wire.Closed:
-		l.takeBequest(bequest{e.From, m}, out)
 	case *wire.Records:
 		for i := range m.List {
 			if !l.broken {

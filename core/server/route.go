@@ -184,7 +184,7 @@ func pairs(m *wire.Push) iter.Seq[wire.Pair] {
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
 	switch {
-	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && l.removedBy(m.Changes) == nil:
+	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self):
 		l.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
 	case !planted.On("begun-at-one"):
@@ -199,11 +199,6 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	for t, clocks := range m.Begin.Staleness {
 		l.cfg.Tables[t].Consistency = table.Consistency(clocks)
 	}
-	for _, a := range l.cfg.Clients {
-		if !slices.Contains(r.Clients(), a) {
-			l.part(a, out) // before this lane began
-		}
-	}
 	for _, a := range r.Clients() {
 		l.admit(a)
 	}
@@ -212,10 +207,6 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.gain(from, ref, out)
 		}
 	}
-	if c := l.removedBy(m.Changes); c != nil {
-		l.leave(c, out)
-	}
-	l.inherit(out)
 }
 
 // reroute takes the next route.
@@ -237,14 +228,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		if next.Owner(ref).Lane == l.cfg.Self {
 			l.gain(from, ref, out)
 		}
-	case bellows.RemoveClient:
-		l.part(wire.ClientAt(c.Node), out)
-	case bellows.RemoveLane:
-		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
-			l.leave(c, out)
-		}
 	}
-	l.inherit(out)
 }
 
 // admit takes in a client, whose pushes and subscriptions are taken from now on.

@@ -105,7 +105,7 @@ func keepUnit(b []byte, r *wire.Result, last *bellows.Unit) []byte {
 
 func keepControl(b []byte, c *bellows.Control) []byte {
 	for _, x := range [...]uint64{uint64(c.Kind), uint64(c.Table), uint64(uint32(c.Clocks)), uint64(uint32(c.Clock)), uint64(c.Route), uint64(c.Node),
-		uint64(c.Lane), uint64(c.Partition), uint64(c.Generation), uint64(c.Split), uint64(c.Heir), uint64(c.HeirLane)} {
+		uint64(c.Lane), uint64(c.Partition), uint64(c.Generation), uint64(c.Split)} {
 		b = put(b, x)
 	}
 	return b
@@ -220,7 +220,7 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 	if len(b) > 0 {
 		c = bellows.Control{Kind: bellows.ControlKind(next()), Table: bellows.TableID(next()), Clocks: int32(next()), Clock: bellows.Clock(next()),
 			Route: bellows.RouteVersion(next()), Node: bellows.NodeID(next()), Lane: uint16(next()), Partition: bellows.PartitionID(next()),
-			Generation: bellows.Generation(next()), Split: bellows.SplitID(next()), Heir: bellows.NodeID(next()), HeirLane: uint16(next())}
+			Generation: bellows.Generation(next()), Split: bellows.SplitID(next())}
 	}
 	return d, c
 }
@@ -247,17 +247,12 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	for _, p := range l.owned {
 		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
 	}
-	for _, a := range l.cfg.Route.Lanes() {
-		if !slices.Contains(l.first.lanes, a) {
-			h.Added = append(h.Added, l.cfg.Route.AddLane(a))
-		}
+	for _, a := range l.cfg.Route.Lanes()[l.first.lanes:] {
+		h.Added = append(h.Added, l.cfg.Route.AddLane(a))
 	}
-	for _, a := range l.cfg.Route.Clients() {
-		if !slices.Contains(l.first.clients, a) {
-			h.Added = append(h.Added, l.cfg.Route.AddClient(a.Node))
-		}
+	for _, a := range l.cfg.Route.Clients()[l.first.clients:] {
+		h.Added = append(h.Added, l.cfg.Route.AddClient(a.Node))
 	}
-	h.Adopted = slices.Clone(l.adopted) // a message is its receiver's
 	for _, f := range l.fenced {
 		h.Gone = append(h.Gone, wire.Fence{Node: f.node, Incarnation: f.incarnation})
 	}

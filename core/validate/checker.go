@@ -36,8 +36,8 @@ type Checker struct {
 // known is a route and what follows from it. It is never changed, only replaced.
 type known struct {
 	route *route.Route
-	lanes []int          // by node: how many it hosts, or has hosted; those behind host none
-	works []bool         // by node: it runs tasks, or has; those behind run none
+	lanes []int          // by node: how many it hosts; those behind host none
+	works []bool         // by node: it runs tasks; those behind run none
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 }
@@ -56,12 +56,8 @@ func (k *known) with(r *route.Route, here []wire.Address) *known {
 			to.ran = append(slices.Clip(to.ran), one)
 		}
 	}
-	if k.route != nil && k.route.Version() <= r.Version() {
-		to.lanes = slices.Clone(k.lanes) // who was removed may still speak
-	}
 	for _, a := range r.Lanes() {
-		n := at(&to.lanes, a.Node)
-		*n = max(*n, int(a.Index)+1)
+		*at(&to.lanes, a.Node)++
 	}
 	for _, a := range r.Clients() {
 		*at(&to.works, a.Node) = true

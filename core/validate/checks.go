@@ -70,9 +70,8 @@ var checks = byKind(
 	of((*Checker).dispatch),
 	of((*Checker).end).evenIdle(), // a client that has said nothing else to this node
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *breach {
-		return cmp.Or(within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables))), each(m.Adopted, ck.named))
-	}).evenIdle(), // a client that was removed, and that this node has never heard of
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Adopted) *breach { return each(m.List, ck.named) }),
+		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables)))
+	}),
 	anything[*wire.Collect](),
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
 		return cmp.Or(ck.node("the node gone", -1, m.Node), within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32))
@@ -127,7 +126,6 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 		}),
 		each(m.Owned, func(i int, p *wire.Owned) *breach { return ck.ref("the partition", i, p.Ref) }),
 		each(m.Added, func(i int, c *bellows.Control) *breach { return ck.node("the node added", i, c.Node) }),
-		each(m.Adopted, ck.named),
 		each(m.Gone, func(i int, f *wire.Fence) *breach { return ck.node("the node gone", i, f.Node) }))
 	if b != nil || m.End == nil {
 		return b

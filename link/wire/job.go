@@ -79,27 +79,6 @@ func (m *Closed) fields(c *fields.Codec) error {
 	fields.Num(c, 3, &n.Dropped)
 	c.Array(4, len(n.Staleness), func(i int) *int64 { return &n.Staleness[i] })
 	ledgers(c, 5, &n.Ledgers)
-	fields.Num(c, 6, &m.Route)
-	removals(c, 7, &m.Adopted)
-	return nil
-}
-
-// removals are changes by which somebody was removed.
-func removals(c *fields.Codec, number protowire.Number, list *[]bellows.Control) {
-	fields.List(c, number, list, func(x *bellows.Control) error {
-		if err := controlFields(c, x); x.Kind == bellows.RemoveLane || x.Kind == bellows.RemoveClient {
-			return err
-		}
-		return errNumber
-	})
-}
-
-const kindAdopted uint8 = 94
-
-func (*Adopted) kind() uint8 { return kindAdopted }
-
-func (m *Adopted) fields(c *fields.Codec) error {
-	removals(c, 1, &m.List)
 	return nil
 }
 

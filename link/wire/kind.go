@@ -32,7 +32,6 @@ var (
 	clientToController = way(Client, Controller)
 	laneToClient       = way(Lane, Client)
 	laneToController   = way(Lane, Controller)
-	laneToLane         = way(Lane, Lane)
 	controllerToClient = way(Controller, Client)
 	controllerToLane   = way(Controller, Lane)
 )
@@ -94,7 +93,7 @@ var kinds = [...]kind{
 	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, false, made[Staleness]},
 	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
 	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
-	kindClosed:    {"closed", controlMax, clientToController | laneToController | clientToLane | laneToLane, tally.Control, false, made[Closed]},
+	kindClosed:    {"closed", controlMax, clientToController | laneToController, tally.Control, false, made[Closed]},
 	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
 	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
 	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
@@ -109,7 +108,6 @@ var kinds = [...]kind{
 	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
 	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
 	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
-	kindAdopted:   {"adopted", controlMax, laneToController, tally.Control, false, made[Adopted]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

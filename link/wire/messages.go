@@ -409,16 +409,8 @@ type Fence struct {
 	Incarnation uint32
 }
 
-// Closed is the last word of a lane or client: its counts for the audit. At the job's end the controller is told; who is removed before
-// tells its heir, which adds the counts to its own.
-type Closed struct {
-	Counts  Counts
-	Route   bellows.RouteVersion // to an heir: by which the sender was removed
-	Adopted []bellows.Control    // the removals of those whose counts are in these
-}
-
-// Adopted tells the controller of whom a lane has the counts among its own: they were removed by these changes, and are needed no more.
-type Adopted struct{ List []bellows.Control }
+// Closed is the last word of a lane or client: its counts for the audit.
+type Closed struct{ Counts Counts }
 
 // Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
 type Counts struct {

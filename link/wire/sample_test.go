@@ -141,7 +141,7 @@ func (s sampler) messages() []Message {
 		&Records{Term: bellows.Term(s.Uint32()), Keep: bellows.CommitNumber(s.Uint64()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
 		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11))},
-		&Closed{counts, s.version(), s.removals()}, &Adopted{s.removals()}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
+		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Complaint{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
@@ -183,15 +183,7 @@ func (s sampler) record() Record {
 
 func (s sampler) control() bellows.Control {
 	return bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock(),
-		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version(), Heir: bellows.NodeID(s.Uint32()), HeirLane: uint16(s.Uint32())}
-}
-
-func (s sampler) removals() []bellows.Control {
-	return list(s, 3, func() bellows.Control {
-		c := s.control()
-		c.Kind = bellows.RemoveLane + bellows.ControlKind(s.IntN(2))
-		return c
-	})
+		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version()}
 }
 
 func (s sampler) route() *Route {
@@ -213,7 +205,7 @@ func (s sampler) holding() *Holding {
 			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
 		}), Owned: list(s, 5, func() Owned { return Owned{s.pair(), bellows.CommitNumber(s.Uint64())} }), Added: list(s, 3, func() bellows.Control {
 			return bellows.Control{Kind: bellows.AddLane + bellows.ControlKind(s.IntN(2)), Route: s.version(), Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32())}
-		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), Adopted: s.removals(), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
+		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
 }
 
 // data makes one of each kind of data message.

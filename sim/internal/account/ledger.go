@@ -24,7 +24,6 @@ type Ledger struct {
 	Leases   []Out                  // per partition, by route.Number
 	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
-	left     map[wire.Address]wire.Counts // last words, without what was adopted
 }
 
 // sharer is a node with shared leases on a partition, by route.Number.
@@ -71,7 +70,7 @@ type Out struct {
 // NewLedger is the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
-		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}}
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}}
 }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.

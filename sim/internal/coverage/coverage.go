@@ -101,9 +101,6 @@ const (
 	UnitsTogether                   // and in one
 	BegunMidClock                   // a lane began when some of a clock's units counted, and not all
 	SavedMidClock                   // a controller was followed from a state that was saved then
-	LaneRemoved                     // a lane was told to leave
-	ClientRemoved                   // a client was
-	NodeLeft                        // a node was let go of which the job had nothing any more
 	Events
 )
 
@@ -117,7 +114,7 @@ var names = [Events]string{"lane full", "exclusive lease in place", "exclusive l
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
-	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock", "lane removed", "client removed", "node let go"}
+	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock"}
 
 func (e Event) String() string { return names[e] }
 

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"iter"
 	"slices"
 
 	"bellows"
@@ -12,10 +11,9 @@ import (
 // Entry is a change of who takes part, or who runs what, while the job runs.
 type Entry struct {
 	Millis int64        // after the first tasks have left
-	Actor  wire.Address // a lane that begins without partitions, or a client that begins without splits; the client that gets a split; who leaves
+	Actor  wire.Address // a lane that begins without partitions, or a client that begins without splits; the client that gets a split
 	Slots  int          // of a client that begins
 	Gives  bool         // a split goes to the client
-	Leaves bool         // the actor takes part no more
 	Broken bool         // the controller is lost in the midst of what it says of it
 	Deaf   int64        // for how long a node with lanes hears nothing of it, in milliseconds
 	Behind bellows.NodeID
@@ -24,26 +22,10 @@ type Entry struct {
 
 // Made reports whether a route has the change.
 func (e *Entry) Made(r *route.Route) bool {
-	takes := slices.Contains(r.Lanes(), e.Actor) || slices.Contains(r.Clients(), e.Actor)
 	if e.Gives {
 		return r.Node(e.Split) == e.Actor.Node
 	}
-	if e.Leaves {
-		return !takes
-	}
-	return takes
-}
-
-// Empties is where the splits of a client that leaves go, in their order: to clients that stay. last: there is none.
-func (e *Entry) Empties(r *route.Route, removed []wire.Address) (moves iter.Seq2[bellows.SplitID, bellows.NodeID], last bool) {
-	others := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return a == e.Actor || slices.Contains(removed, a) })
-	return func(yield func(bellows.SplitID, bellows.NodeID) bool) {
-		for s := range bellows.SplitID(r.Splits()) {
-			if r.Node(s) == e.Actor.Node && !yield(s, others[int(s)%len(others)].Node) {
-				return
-			}
-		}
-	}, e.Actor.Role == wire.Client && len(others) == 0
+	return slices.Contains(r.Lanes(), e.Actor) || slices.Contains(r.Clients(), e.Actor)
 }
 
 // drawGrowth adds lanes and clients to some jobs, at nodes that have a part in them already, and moves splits between two of their
@@ -54,7 +36,6 @@ func (s *Schedule) drawGrowth() {
 		return
 	}
 	lanes, clients, at := make([]int, s.NodeCount), slices.Clone(s.ClientAt), int64(0)
-	var added []wire.Address // lanes, which have no partition
 	for _, a := range s.LaneAt {
 		lanes[a.Node]++
 	}
@@ -64,18 +45,13 @@ func (s *Schedule) drawGrowth() {
 		if s.growing.IntN(2) == 0 {
 			n = s.ClientAt[s.growing.IntN(len(s.ClientAt))].Node
 		}
-		switch kind := s.growing.IntN(6); {
+		switch kind := s.growing.IntN(4); {
 		case kind == 0:
 			e.Actor = wire.LaneAt(n, lanes[n])
-			added = append(added, e.Actor)
 			lanes[n]++
 		case kind == 1 && !slices.Contains(clients, wire.ClientAt(n)):
 			e.Actor, e.Slots = wire.ClientAt(n), 1+s.growing.IntN(3)
 			clients = append(clients, e.Actor)
-		case kind == 2 && len(added) > 0:
-			e.Leaves, e.Actor = true, added[s.growing.IntN(len(added))]
-		case kind == 3 && len(clients) > 1:
-			e.Leaves, e.Actor = true, clients[s.growing.IntN(len(clients))]
 		default:
 			e.Gives, e.Split = true, bellows.SplitID(s.growing.IntN(s.Job.Splits))
 			if e.Actor = clients[len(clients)-1]; s.growing.IntN(2) == 0 {
