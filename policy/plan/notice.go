@@ -9,7 +9,7 @@ import (
 
 // Within orders the moves from a node that will be gone soon, whether it is empty or not: first what
 // has no copy elsewhere, whose loss costs the job most, then the rest, each the largest first
-// (AgileML §4.3: a warning is minutes long, or seconds). Of these it keeps what fits into so many bytes; others
+// (AgileML, thesis §4.2.3: a warning is minutes long, or seconds). Of these it keeps what fits into so many bytes; others
 // are left. copied says of a move whether what it moves is elsewhere, too. Other steps stay, behind
 // what they wait for; but a node that keeps something is not deleted, it is gone when its time is up.
 func Within(p Plan, leaves bellows.NodeID, bytes int64, copied func(*Step) bool) (fits Plan, left []Step) {

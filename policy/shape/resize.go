@@ -23,7 +23,7 @@ type Want struct {
 }
 
 // Resize is the nodes that are wanted, of those of now. A node that is too many in one role and missing in the other is
-// switched, and not sent away for another to come (AgileML §4.3 does the same with its stages). Who goes is who came last.
+// switched, and not sent away for another to come. Who goes is who came last.
 func Resize(now []Node, w Want) ([]Node, error) {
 	if w.Beside {
 		w.Servers = w.Workers
